@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const en = {
+  'auth.invalid-credentials': 'Invalid credentials.',
+  'auth.no-credentials-provided': 'Invalid or missing authentication header.',
+  'auth.jwt-invalid': 'Your authentication token is invalid.',
+  'auth.jwt-not-valid-yet': 'Your authentication token is not valid yet.',
+  'auth.jwt-expired': 'Your authentication token is expired.',
+  'auth.overloaded': 'The server is busy. Please try again later.',
+  'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
+} satisfies Catalogue

@@ -1,0 +1,61 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthenticationErrorLike } from './errors.js'
+
+/**
+ * How a request proves who sends it (specification, "Authentication middleware"). The guard knows
+ * only this contract; the built-in authenticators and those of the app stand behind it alike.
+ *
+ * The methods are called without a `this` that could be relied on, so that an authenticator can be
+ * wrapped by spreading it: `{ ...jwtAuthenticator(), authenticate(request) { … } }`.
+ *
+ * @typeParam User - what {@link authenticate} returns
+ */
+export interface Authenticator<User extends object = object> {
+  /**
+   * The authentication scheme (RFC 9110 §11.1) of the `Authorization` header that this authenticator
+   * reads, such as `Basic` or `Bearer`. It names the challenge of a 401, and where a route accepts
+   * several authenticators, the scheme of the request's header picks those that are asked. Leave it
+   * out for credentials that come from elsewhere (a cookie, an API-key header): the 401 then has no
+   * challenge of this authenticator.
+   */
+  readonly scheme?: string
+
+  /**
+   * `true` lets requests without credentials pass with `request.user` null also on routes marked
+   * `auth: true` (specification, "Optional flag"). Credentials that are present and wrong are still
+   * refused. Default `false`. The mark `auth: 'optional'` does the same for one route, and types it.
+   */
+  readonly optional?: boolean
+
+  /**
+   * Called once for every registration of the plugin that uses this authenticator, while the app
+   * boots. A throw or a rejection stops the boot.
+   *
+   * @param app - the scope in which the plugin was registered; `app.jwtService` is ready
+   */
+  init?(app: FastifyInstance): void | Promise<void>
+
+  /**
+   * Judges a request.
+   *
+   * @param request - the request, before its body is read
+   * @returns the user; or `null` when the request carries no credentials that this authenticator
+   * reads. Anything else that is not an object (`undefined`, `false`, a string, an array) is a refusal.
+   * @throws `AuthenticationError` to refuse the credentials; anything else that is thrown is a fault
+   * and gives a 500 with a neutral message, never a 401
+   */
+  authenticate(request: FastifyRequest): User | null | Promise<User | null>
+
+  /**
+   * Writes the refusal in place of the plugin (specification, "Authentication middleware" 6).
+   * It must send before it returns, or return a promise; when it then has not sent, the plugin's
+   * own response goes out, so that no request hangs.
+   *
+   * @param error - what was refused; `error.code` is stable
+   */
+  onUnauthorized?(
+    error: AuthenticationErrorLike,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): unknown
+}

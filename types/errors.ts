@@ -1,0 +1,43 @@
+import type { MessageKey } from './messages.js'
+
+/** Codes of refusals: what a client did wrong, or has to wait for. Stable; messages are not. */
+export type RefusalCode =
+  | 'ERR_AUTH_NO_CREDENTIALS'
+  | 'ERR_AUTH_MALFORMED_CREDENTIALS'
+  | 'ERR_AUTH_INVALID_CREDENTIALS'
+  | 'ERR_AUTH_JWT_INVALID'
+  | 'ERR_AUTH_JWT_NOT_VALID_YET'
+  | 'ERR_AUTH_JWT_EXPIRED'
+  | 'ERR_AUTH_REFUSED'
+  | 'ERR_AUTH_TOO_MANY_ATTEMPTS'
+  | 'ERR_AUTH_OVERLOADED'
+
+/** Codes of faults: something behind the plugin failed while it answered a request. */
+export type FaultCode =
+  | 'ERR_AUTH_USER_SERVICE'
+  | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
+  | 'ERR_AUTH_PASSWORD_FIELD'
+  | 'ERR_AUTH_AUTHENTICATOR'
+  | 'ERR_AUTH_ON_UNAUTHORIZED'
+  | 'ERR_AUTH_TOKEN_FUNC'
+  | 'ERR_AUTH_HASHING'
+  | 'ERR_AUTH_UNGUARDED'
+
+/** Codes of misuse by the app: most stop the boot, the others are thrown by the call that is wrong. */
+export type MisuseCode =
+  | 'ERR_AUTH_OPTION'
+  | 'ERR_AUTH_MARK'
+  | 'ERR_AUTH_KEY'
+  | 'ERR_AUTH_DECORATOR'
+  | 'ERR_AUTH_CLAIMS'
+
+/** A refusal as the guard and `onUnauthorized` see it. Recognise it by `code`. */
+export interface AuthenticationErrorLike extends Error {
+  readonly code: RefusalCode
+  /** HTTP status: 401, or 429 and 503 where the client has to wait. */
+  readonly statusCode: number
+  /** The key of the message, or null when {@link Error.message} is the text to send. */
+  readonly key: MessageKey | null
+  /** Seconds after which the client may try again, for `Retry-After`. */
+  readonly retryAfter?: number
+}

@@ -1,0 +1,11 @@
+import './fastify.js'
+
+export type * from './authenticator.js'
+export type * from './authn.js'
+export type * from './errors.js'
+export type * from './jwt.js'
+export type * from './marks.js'
+export type * from './messages.js'
+export type * from './options.js'
+export type * from './request-extra.js'
+export type * from './user-service.js'

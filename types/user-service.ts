@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify'
+
+/**
+ * The user as the app's handlers see it in `request.user`. Declare its fields once:
+ *
+ * ```ts
+ * declare module 'fastify-authn' {
+ *   interface AuthUser { id: number; name: string }
+ * }
+ * ```
+ */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+export interface AuthUser {}
+
+/** The user that `configBasicAuthenticator` sets (specification, "BasicUser"). */
+export interface BasicUser {
+  name: string
+}
+
+/**
+ * Finds users (specification, "User service"). Usernames must be unique.
+ *
+ * @typeParam Stored - the stored record, with the password hash in it where Basic or login are used
+ */
+export interface UserService<Stored extends object = object> {
+  /**
+   * @param username - a name that a client claims to have: a non-empty string without control
+   * characters, or, from a token's claim only, a finite number
+   * @param request - the request that asks
+   * @returns the user, or `null`/`undefined` when there is none
+   * @throws anything, or rejects, when the question could not be answered: that is a fault (500),
+   * never a 401
+   */
+  findByUsername(
+    username: string | number,
+    request: FastifyRequest,
+  ): Stored | null | undefined | Promise<Stored | null | undefined>
+}

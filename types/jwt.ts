@@ -21,23 +21,23 @@ export type SigningMethod =
 /** A pair of asymmetric keys. Each is PEM text, or the path of a PEM file. */
 export interface KeyPairConfig {
   /** Private key: signs. Its public half also verifies where `public` is left out. */
-  private?: string
+  private?: string | undefined
   /** Public key, or a certificate that holds it: verifies. */
-  public?: string
+  public?: string | undefined
   /** Passphrase of an encrypted private key. */
-  passphrase?: string
+  passphrase?: string | undefined
 }
 
 /** Rules that a token has to meet besides its signature. */
 export interface TokenRules {
   /** Seconds by which clocks may differ, 0 to 300. Default 0. */
-  clockTolerance?: number
+  clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */
-  requireExp?: boolean
+  requireExp?: boolean | undefined
   /** The `iss` claim that a token must have (RFC 7519 §4.1.1). Default: not looked at. */
-  issuer?: string
+  issuer?: string | undefined
   /** A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). Default: not looked at. */
-  audience?: string | readonly string[]
+  audience?: string | readonly string[] | undefined
 }
 
 /** Configuration of the tokens and their keys (specification, "Configuration entries"). */
@@ -46,17 +46,17 @@ export interface JwtConfig extends TokenRules {
    * HMAC secret: at least 256 bits for HS256, 384 for HS384, 512 for HS512 (RFC 7518 §3.2).
    * Make one with `node -p "crypto.randomBytes(64).toString('base64url')"`.
    */
-  secret?: string | Buffer
+  secret?: string | Buffer | undefined
   /** Life of the tokens that are issued, in seconds. Default 300. */
-  expiry?: number
+  expiry?: number | undefined
   /** The method of everything that names none itself. Default `HS256`. */
-  signingMethod?: SigningMethod
+  signingMethod?: SigningMethod | undefined
   /** Keys of RS256 … PS512: RSA of 2048 bits or more. */
-  rsa?: KeyPairConfig
+  rsa?: KeyPairConfig | undefined
   /** Keys of ES256 (P-256), ES384 (P-384) or ES512 (P-521). */
-  ecdsa?: KeyPairConfig
+  ecdsa?: KeyPairConfig | undefined
   /** Keys of EdDSA: Ed25519 or Ed448. */
-  eddsa?: KeyPairConfig
+  eddsa?: KeyPairConfig | undefined
 }
 
 /** What reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
@@ -68,6 +68,51 @@ export interface KeyFileSystem {
 
 /** What `app.jwtService` offers (specification, "JWT service"). */
 export interface JwtServiceLike {
+  /** The method of everything that names none itself. */
+  readonly signingMethod: SigningMethod
+
+  /**
+   * Reads the key files, once. The plugin does it while the app boots; call it to use a service of
+   * your own before that.
+   *
+   * @throws `ERR_AUTH_KEY`
+   */
+  load(): Promise<this>
+
+  /**
+   * Reads all key files again and swaps all keys at once; when a new key is bad, or does not fit a
+   * signing method in use, all the old ones stay in force and the promise rejects.
+   *
+   * @throws `ERR_AUTH_KEY`
+   */
+  reload(): Promise<this>
+
+  /** Whether there is a key to sign with a method; default: `jwt.signingMethod`. */
+  canSign(signingMethod?: SigningMethod): boolean
+
+  /** Whether there is a key to verify with a method; default: `jwt.signingMethod`. */
+  canVerify(signingMethod?: SigningMethod): boolean
+
+  /**
+   * Makes sure that a key fits a signing method, now and after every reload.
+   *
+   * @param wanted - who needs it, for the error
+   * @throws `ERR_AUTH_KEY`
+   */
+  require(signingMethod: SigningMethod, use: 'sign' | 'verify', wanted: string): void
+
+  /**
+   * Prepares {@link verify} for many tokens: the key is checked now, the rules are resolved once.
+   *
+   * @param wanted - who needs it, for the error
+   * @throws `ERR_AUTH_KEY`
+   */
+  verifier(
+    signingMethod: SigningMethod | undefined,
+    rules: TokenRules,
+    wanted: string,
+  ): (token: string) => JwtClaims
+
   /**
    * A token for a user, signed with the default method.
    *

@@ -7,8 +7,8 @@ import type { UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
-  username?: string
-  password?: string
+  username?: string | undefined
+  password?: string | undefined
 }
 
 /**
@@ -26,65 +26,65 @@ export type TokenFunc<Stored extends object = object> = (
 /** The login route (specification, "JWT login controller"). */
 export interface LoginOptions<Stored extends object = object> {
   /** Path below the prefix of the scope. Default `/login`. */
-  path?: string
+  path?: string | undefined
   /** Field of the body that holds the username. Default `username`. */
-  usernameField?: string
+  usernameField?: string | undefined
   /** Field of the body that holds the password. Default `password`. */
-  passwordField?: string
+  passwordField?: string | undefined
   /** Method that signs the tokens. Default: `jwt.signingMethod`. */
-  signingMethod?: SigningMethod
+  signingMethod?: SigningMethod | undefined
   /** Makes the token. Default: `sub` is the submitted username. */
-  tokenFunc?: TokenFunc<Stored>
+  tokenFunc?: TokenFunc<Stored> | undefined
   /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
-  routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'>
+  routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
 
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = object> {
   /** Finds users, for Basic, JWT and login. */
-  userService?: UserService<Stored>
+  userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash. Default `password`. */
-  passwordField?: string
+  passwordField?: string | undefined
   /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
-  maxPasswordBytes?: number | false
+  maxPasswordBytes?: number | false | undefined
   /** The authenticator of marks without `use`: one, or names of registered ones. */
-  authenticator?: Authenticator | string | readonly string[]
+  authenticator?: Authenticator | string | readonly string[] | undefined
   /** More authenticators that `use` may name, by name. */
-  authenticators?: Readonly<Record<string, Authenticator>>
+  authenticators?: Readonly<Record<string, Authenticator>> | undefined
   /** The mark of the scope in which the plugin is registered. Default: none. */
-  auth?: AuthMark
+  auth?: AuthMark | undefined
   /** Tokens and their keys. */
-  jwt?: JwtConfig
+  jwt?: JwtConfig | undefined
   /** A service that the app made itself, in place of `jwt`. */
-  jwtService?: JwtServiceLike
+  jwtService?: JwtServiceLike | undefined
   /** Credentials of the authenticator `configBasic`. */
-  basic?: BasicConfig
+  basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
-  login?: LoginOptions<Stored> | false
+  login?: LoginOptions<Stored> | false | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
-  realm?: string
+  realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */
-  languages?: Readonly<Record<string, Partial<Catalogue>>>
+  languages?: Readonly<Record<string, Partial<Catalogue>>> | undefined
   /** Language of clients that ask for none that is there. Default `en`. */
-  defaultLanguage?: string
+  defaultLanguage?: string | undefined
 }
 
 /** Options of `jwtAuthenticator`. What is left out comes from the plugin's options. */
 export interface JwtAuthenticatorOptions<Stored extends object = object> extends TokenRules {
-  userService?: UserService<Stored>
+  userService?: UserService<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */
-  optional?: boolean
+  optional?: boolean | undefined
   /** Claim whose value is passed to `findByUsername`. Default `sub`. */
-  claimName?: string
+  claimName?: string | undefined
   /** The one method that is accepted. Default: `jwt.signingMethod`, which is `HS256`. */
-  signingMethod?: SigningMethod
+  signingMethod?: SigningMethod | undefined
 }
 
 /** Options of `basicAuthenticator`. What is left out comes from the plugin's options. */
 export interface BasicAuthenticatorOptions<Stored extends object = object> {
-  userService?: UserService<Stored>
+  userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash. */
-  passwordField?: string
+  passwordField?: string | undefined
   /** See `Authenticator.optional`. Default `false`. */
-  optional?: boolean
+  optional?: boolean | undefined
 }

@@ -1,0 +1,58 @@
+import { createCredentialCheck } from '../credentials.js'
+import { AuthenticationError, AuthnUsageError } from '../errors.js'
+import { MALFORMED, parseBasic } from '../http/authorization.js'
+import { checkBasicAuthenticatorOptions } from '../options.js'
+import { perRegistration } from './state.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { BasicAuthenticatorOptions } from '../../types/options.js'
+
+/**
+ * HTTP Basic against the user service and bcrypt (RFC 7617; specification, "Basic authentication,
+ * database provider").
+ *
+ * @param options - what is left out comes from the options of the plugin
+ * @throws ERR_AUTH_OPTION
+ */
+export function basicAuthenticator<Stored extends object>(
+  options: BasicAuthenticatorOptions<Stored> = {},
+): Authenticator<Stored> {
+  const { userService, passwordField, optional = false } = checkBasicAuthenticatorOptions(options)
+
+  const state = perRegistration('basicAuthenticator', (registration) => {
+    const { options: shared, hiddenFields } = registration
+    const service = userService ?? shared.userService
+    if (service === undefined) {
+      throw new AuthnUsageError(
+        'ERR_AUTH_OPTION',
+        'option "userService" is missing: basicAuthenticator needs one that finds users.',
+      )
+    }
+    const field = passwordField ?? shared.passwordField
+    hiddenFields.add(field)
+    return createCredentialCheck({
+      userService: service,
+      passwordField: field,
+      maxPasswordBytes: shared.maxPasswordBytes,
+    })
+  })
+
+  return {
+    scheme: 'Basic',
+    optional,
+    init: state.init,
+    authenticate(request) {
+      const check = state.of(request)
+      const pair = parseBasic(request.headers.authorization)
+      if (pair === null) return null
+      if (pair === MALFORMED) throw malformed()
+      return check(pair.username, pair.password, request) as Promise<Stored>
+    },
+  }
+}
+
+/** A Basic header that is none; also where credentials are optional, it is refused. */
+export function malformed(): AuthenticationError {
+  return new AuthenticationError('auth.no-credentials-provided', {
+    code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
+  })
+}

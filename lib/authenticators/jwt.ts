@@ -1,0 +1,64 @@
+import { AuthenticationError, AuthnUsageError } from '../errors.js'
+import { MALFORMED, parseBearer } from '../http/authorization.js'
+import { checkJwtAuthenticatorOptions } from '../options.js'
+import { EXTRA_JWT_CLAIMS } from '../extra.js'
+import { findUser, isThenable, isUsableName } from '../users.js'
+import { perRegistration } from './state.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { JwtAuthenticatorOptions } from '../../types/options.js'
+
+/**
+ * JSON Web Tokens in the `Authorization` header (RFC 6750 §2.1, RFC 7519; specification, "JWT").
+ *
+ * The signature is judged first, then the claims; the claim `claimName` must be a non-empty string or
+ * a finite number, and names the user that the user service is asked for on every request.
+ *
+ * @param options - what is left out comes from the options of the plugin
+ * @throws ERR_AUTH_OPTION; while the app boots, ERR_AUTH_KEY when there is no fitting key
+ */
+export function jwtAuthenticator<Stored extends object>(
+  options: JwtAuthenticatorOptions<Stored> = {},
+): Authenticator<Stored> {
+  const { userService, optional = false, claimName = 'sub', signingMethod, ...rules } =
+    checkJwtAuthenticatorOptions(options)
+
+  const state = perRegistration('jwtAuthenticator', (registration) => {
+    const { jwtService, options: shared } = registration
+    const service = userService ?? shared.userService
+    if (service === undefined) missing('userService', 'that finds the users of tokens')
+    if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
+    return { service, verify: jwtService.verifier(signingMethod, rules, 'jwtAuthenticator') }
+  })
+
+  return {
+    scheme: 'Bearer',
+    optional,
+    init: state.init,
+    authenticate(request) {
+      const { service, verify } = state.of(request)
+      const token = parseBearer(request.headers.authorization)
+      if (token === null) return null
+      if (token === MALFORMED) throw new AuthenticationError('auth.jwt-invalid')
+      const claims = verify(token)
+      request.extra[EXTRA_JWT_CLAIMS] = claims
+      const name = claims[claimName]
+      if (!isUsableName(name)) {
+        throw new AuthenticationError('auth.jwt-invalid', { cause: `claim ${claimName}` })
+      }
+      const user = findUser(service, name, request)
+      return (isThenable(user) ? user.then(known) : known(user)) as Stored | Promise<Stored>
+    },
+  }
+}
+
+function known(user: object | null): object {
+  if (user === null) throw new AuthenticationError('auth.invalid-credentials')
+  return user
+}
+
+function missing(option: string, what: string): never {
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `option "${option}" is missing: jwtAuthenticator needs one ${what}.`,
+  )
+}

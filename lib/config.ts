@@ -1,0 +1,70 @@
+import { AuthnUsageError } from './errors.js'
+import type { JwtConfig, KeyPairConfig } from '../types/jwt.js'
+import type { BasicConfig } from '../types/options.js'
+
+/** Environment variables, as `process.env` has them. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What {@link configFromEnv} reads: spread it into the options of the plugin. */
+export interface EnvironmentConfig {
+  jwt?: JwtConfig
+  basic?: BasicConfig
+}
+
+/**
+ * Reads the configuration entries (specification, "Configuration entries") from environment variables:
+ * `AUTH_JWT_SECRET`, `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
+ * `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. A variable that is empty counts as not set.
+ *
+ * @param env - default `process.env`
+ * @returns only what is set
+ * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is no whole number
+ */
+export function configFromEnv(env: Environment = process.env): EnvironmentConfig {
+  const jwt: JwtConfig = defined({
+    secret: read(env, 'AUTH_JWT_SECRET'),
+    expiry: readSeconds(env, 'AUTH_JWT_EXPIRY'),
+    rsa: readPair(env, 'AUTH_JWT_RSA'),
+    ecdsa: readPair(env, 'AUTH_JWT_ECDSA'),
+    eddsa: readPair(env, 'AUTH_JWT_EDDSA'),
+  })
+  const basic: BasicConfig = defined({
+    username: read(env, 'AUTH_BASIC_USERNAME'),
+    password: read(env, 'AUTH_BASIC_PASSWORD'),
+  })
+  return defined({ jwt: nonEmpty(jwt), basic: nonEmpty(basic) })
+}
+
+function read(env: Environment, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name]
+}
+
+function readSeconds(env: Environment, name: string): number | undefined {
+  const value = read(env, name)
+  if (value === undefined) return undefined
+  if (/^[1-9]\d{0,9}$/.test(value)) return Number(value)
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `environment variable ${name}: found ${JSON.stringify(value)}, expected whole seconds, 1 or more.`,
+  )
+}
+
+function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {
+  return nonEmpty(
+    defined({
+      private: read(env, `${prefix}_PRIVATE`),
+      public: read(env, `${prefix}_PUBLIC`),
+      passphrase: read(env, `${prefix}_PASSPHRASE`),
+    }),
+  )
+}
+
+/** An object without what is not set. */
+function defined<T extends object>(object: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> }
+}
+
+function nonEmpty<T extends object>(object: T): T | undefined {
+  return Object.keys(object).length > 0 ? object : undefined
+}

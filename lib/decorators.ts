@@ -1,0 +1,72 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AuthnUsageError } from './errors.js'
+import { MALFORMED, parseBearer } from './http/authorization.js'
+import { registrationOf } from './registration.js'
+import { kExtra, kLang, kStoredUser } from './symbols.js'
+import type { AuthUser } from '../types/user-service.js'
+
+/** What requests carry of ours. */
+interface Carrier {
+  [kExtra]?: object
+  [kLang]?: string
+  [kStoredUser]?: object
+}
+
+/** Names that an app cannot have taken for something else. */
+const ours = ['user', 'extra', 'bearerToken'] as const
+
+/**
+ * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
+ *
+ * @throws ERR_AUTH_DECORATOR when another plugin has taken one of the names. `lang` is the exception: an
+ * i18n plugin that has set it up wins.
+ */
+export function decorateRequests(app: FastifyInstance): void {
+  if (app.hasRequestDecorator(kStoredUser)) return
+  for (const name of ours) {
+    if (app.hasRequestDecorator(name)) taken(name)
+  }
+  app.decorateRequest(kStoredUser, undefined)
+  app.decorateRequest('user', null as never)
+  app.decorateRequest('extra', {
+    getter(this: FastifyRequest): Record<string, unknown> {
+      return ((this as Carrier)[kExtra] ??= Object.create(null) as object) as Record<string, unknown>
+    },
+  })
+  app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
+    const token = parseBearer(this.headers.authorization)
+    return token === MALFORMED ? null : token
+  })
+  if (app.hasRequestDecorator('lang')) return
+  app.decorateRequest('lang', {
+    getter(this: FastifyRequest): string {
+      const carrier = this as Carrier
+      return (carrier[kLang] ??= negotiate(this))
+    },
+    setter(this: FastifyRequest, language: string): void {
+      ;(this as Carrier)[kLang] = language
+    },
+  })
+}
+
+function negotiate(request: FastifyRequest): string {
+  const registration = registrationOf(request.server)
+  return registration?.translator.negotiate(request.headers['accept-language']) ?? 'en'
+}
+
+function taken(name: string): never {
+  throw new AuthnUsageError(
+    'ERR_AUTH_DECORATOR',
+    `another plugin has already decorated requests with "${name}". Rename that one; for @fastify/jwt, register it with { decoratorName: 'jwtUser' } or the like.`,
+  )
+}
+
+/**
+ * The user as the user service returned it, password hash included. `request.user` hides the hash; ask
+ * for this where the app needs it, and never send it.
+ *
+ * @returns null when nobody is authenticated
+ */
+export function storedUser<Stored extends object = AuthUser>(request: FastifyRequest): Stored | null {
+  return ((request as Carrier)[kStoredUser] ?? null) as Stored | null
+}

@@ -1,0 +1,155 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { runWithoutUser, runWithUser } from './context.js'
+import { AuthenticationError, AuthenticationFault, AuthnUsageError, isAuthenticationError } from './errors.js'
+import { registrationOf, type Plan, type Registration } from './registration.js'
+import { kScopeMark, kStoredUser } from './symbols.js'
+import { schemesOf, sendRefusal } from './unauthorized.js'
+import { isThenable } from './users.js'
+import { viewOf } from './user-view.js'
+import type { AuthenticationErrorLike } from '../types/errors.js'
+import type { AuthUser } from '../types/user-service.js'
+
+/** A request on its way through the guard. */
+interface Passage {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly done: HookHandlerDoneFunction
+  readonly registration: Registration
+  readonly plan: Plan
+}
+
+/** The mark of a scope, inherited by the scopes inside it. */
+export function scopeMarkOf(server: FastifyInstance): unknown {
+  return (server as { [kScopeMark]?: unknown })[kScopeMark]
+}
+
+/** What a place is called in errors. */
+export function routeName(method: unknown, url: unknown): string {
+  return `route ${[method].flat().join(',')} ${String(url)}, config.auth`
+}
+
+/**
+ * The one `onRequest` hook of a Fastify instance tree (specification, "Authentication middleware").
+ * It decides by the mark of the matched route, never by the text of the URL, and asks the
+ * registration that is nearest to the route.
+ */
+export function guard(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  // A new object at every reading, so it is read once.
+  const { config, url } = request.routeOptions
+  const own: unknown = config.auth
+  const mark = own === undefined ? scopeMarkOf(request.server) : own
+  if (mark === undefined || mark === false || request.is404) return runWithoutUser(done)
+  if (own === undefined && isPreflight(request, url)) return runWithoutUser(done)
+
+  const registration = registrationOf(request.server)
+  let plan: Plan
+  try {
+    if (registration === undefined) throw unguarded(request.method, url)
+    plan = registration.plan(mark, routeName(request.method, url))
+  } catch (error) {
+    return done(new AuthenticationFault('ERR_AUTH_UNGUARDED', error))
+  }
+  if (plan.mode === false) return runWithoutUser(done)
+  authenticate({ request, reply, done, registration, plan })
+}
+
+/** @returns the error of a marked route that lies in no scope of the plugin */
+export function unguarded(method: unknown, url: unknown): AuthnUsageError {
+  return new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${routeName(method, url)}: the route is marked, but the plugin is not registered in its scope or around it. Register the plugin there (most apps register it once, at the root).`,
+  )
+}
+
+/**
+ * A CORS preflight (Fetch standard, "CORS-preflight request") that no route of the app matched but
+ * the catch-all of a CORS plugin, which inherits the mark of its scope.
+ */
+function isPreflight(request: FastifyRequest, url: string | undefined): boolean {
+  return (
+    request.method === 'OPTIONS' &&
+    url !== undefined &&
+    url.endsWith('*') &&
+    request.headers['access-control-request-method'] !== undefined
+  )
+}
+
+function authenticate(passage: Passage): void {
+  const { plan, request } = passage
+  let outcome: unknown
+  try {
+    outcome = plan.authenticator.authenticate(request)
+  } catch (error) {
+    return fail(passage, error)
+  }
+  if (!isThenable(outcome)) return judge(passage, outcome)
+  outcome.then(
+    (user) => judge(passage, user),
+    (error: unknown) => fail(passage, error),
+  )
+}
+
+/** Success is an object; null is nobody; whatever else there may be is a refusal. */
+function judge(passage: Passage, outcome: unknown): void {
+  if (typeof outcome === 'object' && outcome !== null && !Array.isArray(outcome)) {
+    return pass(passage, outcome)
+  }
+  if (outcome === null) return fail(passage, new AuthenticationError('auth.no-credentials-provided'))
+  passage.request.log.warn(
+    { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
+    'An authenticator returned neither a user nor null; the request is refused',
+  )
+  fail(passage, new AuthenticationError('auth.invalid-credentials'))
+}
+
+function pass({ request, done, registration }: Passage, stored: object): void {
+  const user = viewOf(stored, registration.hiddenFields) as AuthUser
+  ;(request as { user: AuthUser | null }).user = user
+  ;(request as { [kStoredUser]?: object })[kStoredUser] = stored
+  runWithUser(user, done)
+}
+
+function fail(passage: Passage, error: unknown): void {
+  const { done, plan } = passage
+  if (!isAuthenticationError(error)) return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
+  const forgiven = error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
+  if (forgiven && error.statusCode === 401) return runWithoutUser(done)
+  refuse(passage, error)
+}
+
+function faultOf(code: 'ERR_AUTH_AUTHENTICATOR' | 'ERR_AUTH_ON_UNAUTHORIZED', error: unknown): Error {
+  return error instanceof AuthenticationFault ? error : new AuthenticationFault(code, error)
+}
+
+/** The refusal of the authenticator itself where it writes one, else ours; one of them is sent. */
+function refuse(passage: Passage, error: AuthenticationErrorLike): void {
+  const { reply, request, plan } = passage
+  request.log.info({ code: error.code }, 'Request refused')
+  let written: unknown
+  try {
+    written = plan.authenticator.onUnauthorized?.(error, request, reply)
+  } catch (fault) {
+    return failRefusal(passage, fault)
+  }
+  if (reply.sent) return
+  if (!isThenable(written)) return send(passage, error)
+  written.then(
+    () => {
+      if (!reply.sent) send(passage, error)
+    },
+    (fault: unknown) => failRefusal(passage, fault),
+  )
+}
+
+function failRefusal({ reply, request, done }: Passage, fault: unknown): void {
+  if (reply.sent) request.log.error({ err: fault }, 'onUnauthorized failed after it had answered')
+  else done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
+}
+
+function send({ request, reply, registration, plan }: Passage, error: AuthenticationErrorLike): void {
+  sendRefusal(error, request, reply, registration, schemesOf(plan.authenticator))
+}

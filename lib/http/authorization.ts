@@ -1,0 +1,81 @@
+/** `token` of RFC 9110 §5.6.2, one character. */
+const tokenCharacter = /[!#$%&'*+.^_`|~0-9A-Za-z-]/
+/** `b64token` of RFC 6750 §2.1. */
+const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
+/** base64 with padding, RFC 4648 §4; that the unused bits are zero is checked by encoding again. */
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+/** Control characters, which RFC 7617 §2 forbids in both parts. */
+// eslint-disable-next-line no-control-regex
+const controlCharacter = /[\u0000-\u001f\u007f]/
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The scheme is ours, but what follows it is not what its RFC says. */
+export const MALFORMED = Symbol('malformed')
+
+/** `user-id` and `password` of RFC 7617 §2. */
+export interface BasicPair {
+  readonly username: string
+  readonly password: string
+}
+
+/**
+ * What follows a scheme in an `Authorization` header (RFC 9110 §11.6.2).
+ *
+ * @param header - the value of the header
+ * @param scheme - the scheme in lower case
+ * @returns the credentials, `''` when there are none, MALFORMED when something else than a space
+ * follows the scheme, or null when the header is missing or of another scheme
+ */
+export function credentialsOf(
+  header: string | undefined,
+  scheme: string,
+): string | typeof MALFORMED | null {
+  if (header === undefined) return null
+  const { length } = scheme
+  if (header.length < length || header.slice(0, length).toLowerCase() !== scheme) return null
+  if (header.length === length) return ''
+  let start = length
+  while (header.charCodeAt(start) === 0x20) start += 1
+  if (start > length) return header.slice(start)
+  return tokenCharacter.test(header.charAt(length)) ? null : MALFORMED
+}
+
+/**
+ * The Bearer token of a header (RFC 6750 §2.1).
+ *
+ * @returns the token; null when there is none (no header, another scheme, an empty `Bearer`)
+ */
+export function parseBearer(header: string | undefined): string | typeof MALFORMED | null {
+  const credentials = credentialsOf(header, 'bearer')
+  if (credentials === null || credentials === '') return null
+  return credentials !== MALFORMED && b64token.test(credentials) ? credentials : MALFORMED
+}
+
+/**
+ * The name and the password of a header (RFC 7617 §2): strict base64 of UTF-8, split at the first
+ * colon, without control characters.
+ *
+ * @returns the pair; null when there is none (no header, another scheme)
+ */
+export function parseBasic(header: string | undefined): BasicPair | typeof MALFORMED | null {
+  const credentials = credentialsOf(header, 'basic')
+  if (credentials === null) return null
+  if (credentials === MALFORMED || credentials === '' || !base64.test(credentials)) return MALFORMED
+  const bytes = Buffer.from(credentials, 'base64')
+  // Non-zero unused bits would give one pair several spellings (RFC 4648 §3.5).
+  if (bytes.toString('base64') !== credentials) return MALFORMED
+  const text = decodeUtf8(bytes)
+  if (text === null || controlCharacter.test(text)) return MALFORMED
+  const colon = text.indexOf(':')
+  if (colon === -1) return MALFORMED
+  return { username: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+function decodeUtf8(bytes: Buffer): string | null {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,34 @@
+/** What cannot stand in a quoted-string: control characters would end the header or be refused. */
+// eslint-disable-next-line no-control-regex
+const unquotable = /[^\t\u0020-\u007e\u0080-\u00ff]/
+
+/** The attributes of a Bearer challenge that say what was wrong (RFC 6750 §3). */
+export interface BearerProblem {
+  readonly error: 'invalid_token'
+  readonly description: string
+}
+
+/** Whether a text can be sent in a quoted-string (RFC 9110 §5.6.4) of a header. */
+export function isQuotable(text: string): boolean {
+  return !unquotable.test(text)
+}
+
+/** A quoted-string (RFC 9110 §5.6.4). */
+export function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+/**
+ * A challenge for `WWW-Authenticate` (RFC 9110 §11.6.1).
+ *
+ * @param scheme - as it is to be sent; `Basic` gets the charset of RFC 7617 §2.1
+ * @param realm - the protection space, already checked with {@link isQuotable}
+ * @param problem - for Bearer, and only when a token was sent (RFC 6750 §3.1)
+ */
+export function challenge(scheme: string, realm: string, problem?: BearerProblem): string {
+  const start = `${scheme} realm=${quote(realm)}`
+  if (problem !== undefined) {
+    return `${start}, error="${problem.error}", error_description=${quote(problem.description)}`
+  }
+  return scheme.toLowerCase() === 'basic' ? `${start}, charset="UTF-8"` : start
+}

@@ -1,0 +1,18 @@
+import fp from 'fastify-plugin'
+import { authnPlugin } from './plugin.js'
+
+export { anyOf } from './authenticators/any-of.js'
+export { basicAuthenticator } from './authenticators/basic.js'
+export { configBasicAuthenticator } from './authenticators/config-basic.js'
+export { jwtAuthenticator } from './authenticators/jwt.js'
+export { configFromEnv } from './config.js'
+export { userFromContext } from './context.js'
+export { storedUser } from './decorators.js'
+export { AuthenticationError } from './errors.js'
+export { EXTRA_JWT_CLAIMS } from './extra.js'
+export { JwtService } from './jwt/service.js'
+export type * from '../types/index.js'
+
+/** The plugin: `await app.register(authn, { userService, jwt: { secret } })`. */
+export const authn = fp(authnPlugin, { fastify: '5.x', name: 'fastify-authn' })
+export default authn

@@ -1,0 +1,35 @@
+import type { SigningMethod } from '../../types/jwt.js'
+
+/** Where the key of an algorithm stands in the configuration. */
+export type KeyFamily = 'secret' | 'rsa' | 'ecdsa' | 'eddsa'
+
+/** One algorithm: RFC 7518 §3.1 and RFC 8037 §3.1. */
+export interface AlgorithmRow {
+  readonly family: KeyFamily
+  /** Least size of the key in bits: RFC 7518 §3.2 for HMAC, §3.3 and §3.5 for RSA. */
+  readonly minimumBits?: number
+  /** The curve of the key as node:crypto names it, RFC 7518 §3.4. */
+  readonly curve?: string
+}
+
+/** Every algorithm that there is; a new one is one line. `none` is no algorithm. */
+export const algorithms: Readonly<Record<SigningMethod, AlgorithmRow>> = Object.assign(
+  Object.create(null),
+  {
+    HS256: { family: 'secret', minimumBits: 256 },
+    HS384: { family: 'secret', minimumBits: 384 },
+    HS512: { family: 'secret', minimumBits: 512 },
+    RS256: { family: 'rsa', minimumBits: 2048 },
+    RS384: { family: 'rsa', minimumBits: 2048 },
+    RS512: { family: 'rsa', minimumBits: 2048 },
+    PS256: { family: 'rsa', minimumBits: 2048 },
+    PS384: { family: 'rsa', minimumBits: 2048 },
+    PS512: { family: 'rsa', minimumBits: 2048 },
+    ES256: { family: 'ecdsa', curve: 'prime256v1' },
+    ES384: { family: 'ecdsa', curve: 'secp384r1' },
+    ES512: { family: 'ecdsa', curve: 'secp521r1' },
+    EdDSA: { family: 'eddsa' },
+  } satisfies Record<SigningMethod, AlgorithmRow>,
+)
+
+export const signingMethods = Object.keys(algorithms) as readonly SigningMethod[]

@@ -1,0 +1,131 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createCredentialCheck } from '../credentials.js'
+import { AuthenticationFault, AuthnUsageError, isAuthenticationError } from '../errors.js'
+import { sendRefusal } from '../unauthorized.js'
+import { loginBody } from './schema.js'
+import type { Registration } from '../registration.js'
+import type { JwtServiceLike } from '../../types/jwt.js'
+import type { LoginOptions, TokenFunc } from '../../types/options.js'
+
+/** A validation fault as Fastify reports its own. */
+class ValidationError extends Error {
+  readonly code = 'FST_ERR_VALIDATION'
+  readonly statusCode = 400
+}
+
+/**
+ * Whether there is to be a login route.
+ *
+ * @throws ERR_AUTH_OPTION when one is asked for that could not work
+ */
+export function wantsLogin({ options, jwtService }: Registration): boolean {
+  const { login, userService } = options
+  if (login === false) return false
+  const explicit = login !== undefined
+  const canIssue = login?.tokenFunc !== undefined || jwtService?.canSign(login?.signingMethod) === true
+  if (userService !== undefined && canIssue) return true
+  if (!explicit) return false
+  const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `option "login" is set, but the option ${needed} is missing. Set it, or login: false.`,
+  )
+}
+
+/**
+ * Declares `POST /login` (specification, "POST /login"): always open, also in a protected scope, and
+ * with a validator of its own, so that the compilers of the app are neither needed nor disturbed.
+ *
+ * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
+ */
+export function declareLogin(app: FastifyInstance, registration: Registration): void {
+  const { options, jwtService } = registration
+  const login: LoginOptions = options.login === false ? {} : (options.login ?? {})
+  const { config, schema, ...routeOptions } = login.routeOptions ?? {}
+  if (config !== undefined && 'auth' in config) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      'option "login.routeOptions.config.auth": the login route is always open. Leave it out.',
+    )
+  }
+  const body = loginBody(login.usernameField ?? 'username', login.passwordField ?? 'password')
+  const handler = loginHandler(registration, body, tokenMaker(login, jwtService))
+  app.route({
+    ...routeOptions,
+    method: 'POST',
+    url: login.path ?? '/login',
+    config: { ...config, auth: false },
+    schema: { ...schema, body: body.schema },
+    validatorCompiler: () => (value) => {
+      const problem = body.problem(value)
+      return problem === null ? { value } : { error: new ValidationError(problem) }
+    },
+    handler,
+  })
+}
+
+/** The function of the app, or tokens whose `sub` is the submitted username. */
+function tokenMaker(
+  { tokenFunc, signingMethod }: LoginOptions,
+  jwtService: JwtServiceLike | null,
+): (username: string, ...args: Parameters<TokenFunc>) => string | Promise<string> {
+  if (tokenFunc !== undefined) return (_, request, user) => tokenFunc(request, user)
+  const service = jwtService as JwtServiceLike
+  const method = signingMethod ?? service.signingMethod
+  service.require(method, 'sign', 'login')
+  return (username) => service.generateTokenWithClaims({ sub: username }, method)
+}
+
+function loginHandler(
+  registration: Registration,
+  body: ReturnType<typeof loginBody>,
+  makeToken: ReturnType<typeof tokenMaker>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  const { userService, passwordField, maxPasswordBytes } = registration.options
+  const check = createCredentialCheck({
+    userService: userService as NonNullable<typeof userService>,
+    passwordField,
+    maxPasswordBytes,
+  })
+  return async (request, reply) => {
+    // Again, and not only in the validator: a request of some content types has got past it before
+    // (CVE-2026-25223 of Fastify), and attachValidation can be set by a hook.
+    const problem = body.problem(request.body)
+    if (problem !== null) throw new ValidationError(problem)
+    const { username, password } = body.read(request.body)
+    let user: object
+    try {
+      user = await check(username, password, request)
+    } catch (error) {
+      if (!isAuthenticationError(error)) throw error
+      request.log.info({ code: error.code }, 'Login refused')
+      sendRefusal(error, request, reply, registration, ['Bearer'])
+      return reply
+    }
+    const token = await issue(makeToken, username, request, user)
+    return reply
+      .header('cache-control', 'no-store')
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(JSON.stringify({ token }))
+  }
+}
+
+/** @throws AuthenticationFault when no token comes out */
+async function issue(
+  makeToken: ReturnType<typeof tokenMaker>,
+  username: string,
+  request: FastifyRequest,
+  user: object,
+): Promise<string> {
+  let token: unknown
+  try {
+    token = await makeToken(username, request, user)
+  } catch (error) {
+    throw new AuthenticationFault('ERR_AUTH_TOKEN_FUNC', error)
+  }
+  if (typeof token === 'string' && token !== '') return token
+  throw new AuthenticationFault(
+    'ERR_AUTH_TOKEN_FUNC',
+    new TypeError(`tokenFunc returned ${token === '' ? 'an empty string' : typeof token}, expected a token.`),
+  )
+}

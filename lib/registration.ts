@@ -1,0 +1,89 @@
+import type { FastifyInstance } from 'fastify'
+import { AuthnUsageError } from './errors.js'
+import { parseMark, type Mode } from './marks.js'
+import { kRegistration } from './symbols.js'
+import type { Translator } from './i18n.js'
+import type { ResolvedOptions } from './options.js'
+import type { Authenticator } from '../types/authenticator.js'
+import type { JwtServiceLike } from '../types/jwt.js'
+
+/** What a route does with its requests: a mark, resolved in a registration. */
+export interface Plan {
+  readonly mode: Mode
+  readonly authenticator: Authenticator
+  /** Whether a request without credentials passes as nobody. */
+  readonly nobodyPasses: boolean
+}
+
+/** One registration of the plugin: what the guard, the authenticators and the login route share. */
+export interface Registration {
+  readonly options: ResolvedOptions
+  readonly jwtService: JwtServiceLike | null
+  readonly translator: Translator
+  /** Names of the fields of users that hold password hashes. */
+  readonly hiddenFields: Set<string>
+  readonly authenticators: ReadonlyMap<string, Authenticator>
+  /** The authenticator of marks without `use`. */
+  readonly standard: Authenticator | undefined
+  /** Calls `init` of an authenticator, once. */
+  initialize(authenticator: Authenticator): Promise<void>
+  /**
+   * @param place - where the mark stands, for the error
+   * @throws ERR_AUTH_MARK
+   */
+  plan(mark: unknown, place: string): Plan
+}
+
+/** A scope with the registration that is nearest to it. */
+export interface Scope {
+  readonly [kRegistration]?: Registration
+}
+
+/** The nearest registration of a scope, if any. */
+export function registrationOf(server: FastifyInstance): Registration | undefined {
+  return (server as Scope)[kRegistration]
+}
+
+/** Resolves marks, each one once. */
+export function createPlanner(
+  authenticators: ReadonlyMap<string, Authenticator>,
+  standard: Authenticator | undefined,
+  combine: (...members: Authenticator[]) => Authenticator,
+): Registration['plan'] {
+  const plans = new Map<unknown, Plan>()
+
+  function resolve(mark: unknown, place: string): Plan {
+    const { mode, use } = parseMark(mark, place)
+    const members = use?.map((name) => named(name, place)) ?? [standard ?? missing(place)]
+    const [first = missing(place)] = members
+    const authenticator = members.length === 1 ? first : combine(...members)
+    const nobodyPasses = mode !== true || authenticator.optional === true
+    return { mode, authenticator, nobodyPasses }
+  }
+
+  function named(name: string, place: string): Authenticator {
+    const authenticator = authenticators.get(name)
+    if (authenticator !== undefined) return authenticator
+    const known = [...authenticators.keys()].join(', ') || 'none'
+    throw new AuthnUsageError(
+      'ERR_AUTH_MARK',
+      `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${known}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the option "authenticators".`,
+    )
+  }
+
+  return (mark, place) => {
+    let plan = plans.get(mark)
+    if (plan === undefined) {
+      plan = resolve(mark, place)
+      plans.set(mark, plan)
+    }
+    return plan
+  }
+}
+
+function missing(place: string): never {
+  throw new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${place} is marked, but there is no authenticator that could judge its requests. Give the plugin a "userService" with "jwt" (is its secret set?), or "basic", or an "authenticator".`,
+  )
+}

@@ -1,0 +1,11 @@
+/**
+ * Names of what the plugin keeps on instances and requests. From the global registry, because an app
+ * can load the ESM and the CommonJS build side by side, and both must find the same things.
+ */
+export const kRegistration: unique symbol = Symbol.for('fastify-authn.registration')
+export const kScopeMark: unique symbol = Symbol.for('fastify-authn.scope-mark')
+export const kGuarded: unique symbol = Symbol.for('fastify-authn.guarded')
+export const kMembers: unique symbol = Symbol.for('fastify-authn.members')
+export const kStoredUser: unique symbol = Symbol.for('fastify-authn.stored-user')
+export const kExtra: unique symbol = Symbol.for('fastify-authn.extra')
+export const kLang: unique symbol = Symbol.for('fastify-authn.lang')

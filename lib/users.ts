@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify'
+import { AuthenticationFault } from './errors.js'
+import type { UserService } from '../types/user-service.js'
+
+/** Longer names are nobody's: no look-up is worth them. Characters. */
+const longestName = 1024
+// eslint-disable-next-line no-control-regex
+const controlCharacter = /[\u0000-\u001f\u007f]/
+
+/**
+ * Whether a value may be handed to a user service: a non-empty, well-formed string without control
+ * characters, or a finite number. Databases refuse NUL with an error, and an ORM that is asked for
+ * `undefined` returns its first row.
+ */
+export function isUsableName(name: unknown): name is string | number {
+  if (typeof name === 'number') return Number.isFinite(name)
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    name.length <= longestName &&
+    name.isWellFormed() &&
+    !controlCharacter.test(name)
+  )
+}
+
+type Found = object | null
+
+/**
+ * Asks the user service. Its answer is awaited only when it is a promise: the hot path of a service
+ * that answers at once stays synchronous.
+ *
+ * @returns the user, or null when there is none
+ * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user
+ */
+export function findUser(
+  service: UserService,
+  username: string | number,
+  request: FastifyRequest,
+): Found | Promise<Found> {
+  let answer: unknown
+  try {
+    answer = service.findByUsername(username, request)
+  } catch (error) {
+    throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
+  }
+  return isThenable(answer) ? awaitUser(answer) : checkUser(answer)
+}
+
+/** Whether a value has to be awaited. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}
+
+async function awaitUser(answer: PromiseLike<unknown>): Promise<Found> {
+  let user: unknown
+  try {
+    user = await answer
+  } catch (error) {
+    throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
+  }
+  return checkUser(user)
+}
+
+/** An array is no user: an empty list of rows would let everybody in. */
+function checkUser(user: unknown): Found {
+  if (user === null || user === undefined) return null
+  if (typeof user === 'object' && !Array.isArray(user)) return user
+  const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
+  throw new AuthenticationFault(
+    'ERR_AUTH_USER_SERVICE',
+    new TypeError(`findByUsername returned ${found}, expected an object, null or undefined.`),
+  )
+}

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ar = {
+  'auth.invalid-credentials': 'بيانات الاعتماد غير صحيحة.',
+  'auth.no-credentials-provided': 'ترويسة المصادقة غير صالحة أو غير موجودة.',
+  'auth.jwt-invalid': 'رمز المصادقة الخاص بك غير صالح.',
+  'auth.jwt-not-valid-yet': 'رمز المصادقة الخاص بك لم يصبح صالحًا بعد.',
+  'auth.jwt-expired': 'انتهت صلاحية رمز المصادقة الخاص بك.',
+  'auth.overloaded': 'الخادم مشغول. يُرجى المحاولة مرة أخرى لاحقًا.',
+  'auth.too-many-attempts': 'عدد المحاولات الفاشلة كبير جدًا. يُرجى المحاولة مرة أخرى لاحقًا.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const bg = {
+  'auth.invalid-credentials': 'Невалидни данни за вход.',
+  'auth.no-credentials-provided': 'Заглавката за удостоверяване липсва или е невалидна.',
+  'auth.jwt-invalid': 'Вашият токен за удостоверяване е невалиден.',
+  'auth.jwt-not-valid-yet': 'Вашият токен за удостоверяване все още не е валиден.',
+  'auth.jwt-expired': 'Срокът на валидност на Вашия токен за удостоверяване е изтекъл.',
+  'auth.overloaded': 'Сървърът е претоварен. Моля, опитайте отново по-късно.',
+  'auth.too-many-attempts': 'Твърде много неуспешни опити. Моля, опитайте отново по-късно.',
+} satisfies Catalogue

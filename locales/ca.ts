@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ca = {
+  'auth.invalid-credentials': 'Les credencials no són vàlides.',
+  'auth.no-credentials-provided': 'Falta la capçalera d’autenticació o no és vàlida.',
+  'auth.jwt-invalid': 'El vostre testimoni d’autenticació no és vàlid.',
+  'auth.jwt-not-valid-yet': 'El vostre testimoni d’autenticació encara no és vàlid.',
+  'auth.jwt-expired': 'El vostre testimoni d’autenticació ha caducat.',
+  'auth.overloaded': 'El servidor està sobrecarregat. Torneu-ho a provar més tard.',
+  'auth.too-many-attempts': 'Hi ha hagut massa intents fallits. Torneu-ho a provar més tard.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const cs = {
+  'auth.invalid-credentials': 'Neplatné přihlašovací údaje.',
+  'auth.no-credentials-provided': 'Neplatná nebo chybějící autentizační hlavička.',
+  'auth.jwt-invalid': 'Váš autentizační token je neplatný.',
+  'auth.jwt-not-valid-yet': 'Váš autentizační token ještě není platný.',
+  'auth.jwt-expired': 'Platnost vašeho autentizačního tokenu vypršela.',
+  'auth.overloaded': 'Server je přetížený. Zkuste to prosím později.',
+  'auth.too-many-attempts': 'Příliš mnoho neúspěšných pokusů. Zkuste to prosím později.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const da = {
+  'auth.invalid-credentials': 'Ugyldige loginoplysninger.',
+  'auth.no-credentials-provided': 'Godkendelsesheaderen mangler eller er ugyldig.',
+  'auth.jwt-invalid': 'Dit godkendelsestoken er ugyldigt.',
+  'auth.jwt-not-valid-yet': 'Dit godkendelsestoken er ikke gyldigt endnu.',
+  'auth.jwt-expired': 'Dit godkendelsestoken er udløbet.',
+  'auth.overloaded': 'Serveren er overbelastet. Prøv igen senere.',
+  'auth.too-many-attempts': 'For mange mislykkede forsøg. Prøv igen senere.',
+} satisfies Catalogue

@@ -1,0 +1,12 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const de = {
+  'auth.invalid-credentials': 'Ungültige Anmeldedaten.',
+  'auth.no-credentials-provided': 'Der Authentifizierungsheader fehlt oder ist ungültig.',
+  'auth.jwt-invalid': 'Ihr Authentifizierungstoken ist ungültig.',
+  'auth.jwt-not-valid-yet': 'Ihr Authentifizierungstoken ist noch nicht gültig.',
+  'auth.jwt-expired': 'Ihr Authentifizierungstoken ist abgelaufen.',
+  'auth.overloaded': 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.',
+  'auth.too-many-attempts':
+    'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.',
+} satisfies Catalogue

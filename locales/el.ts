@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const el = {
+  'auth.invalid-credentials': 'Μη έγκυρα διαπιστευτήρια.',
+  'auth.no-credentials-provided': 'Η κεφαλίδα ελέγχου ταυτότητας λείπει ή δεν είναι έγκυρη.',
+  'auth.jwt-invalid': 'Το διακριτικό ελέγχου ταυτότητάς σας δεν είναι έγκυρο.',
+  'auth.jwt-not-valid-yet': 'Το διακριτικό ελέγχου ταυτότητάς σας δεν είναι ακόμη έγκυρο.',
+  'auth.jwt-expired': 'Το διακριτικό ελέγχου ταυτότητάς σας έχει λήξει.',
+  'auth.overloaded': 'Ο διακομιστής είναι απασχολημένος. Δοκιμάστε ξανά αργότερα.',
+  'auth.too-many-attempts': 'Πάρα πολλές αποτυχημένες προσπάθειες. Δοκιμάστε ξανά αργότερα.',
+} satisfies Catalogue

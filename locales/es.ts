@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const es = {
+  'auth.invalid-credentials': 'Las credenciales no son válidas.',
+  'auth.no-credentials-provided': 'Falta el encabezado de autenticación o no es válido.',
+  'auth.jwt-invalid': 'Su token de autenticación no es válido.',
+  'auth.jwt-not-valid-yet': 'Su token de autenticación aún no es válido.',
+  'auth.jwt-expired': 'Su token de autenticación ha caducado.',
+  'auth.overloaded': 'El servidor está sobrecargado. Inténtelo de nuevo más tarde.',
+  'auth.too-many-attempts': 'Demasiados intentos fallidos. Inténtelo de nuevo más tarde.',
+} satisfies Catalogue

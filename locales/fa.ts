@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const fa = {
+  'auth.invalid-credentials': 'اطلاعات ورود نامعتبر است.',
+  'auth.no-credentials-provided': 'سرآیند احراز هویت نامعتبر است یا وجود ندارد.',
+  'auth.jwt-invalid': 'توکن احراز هویت شما نامعتبر است.',
+  'auth.jwt-not-valid-yet': 'توکن احراز هویت شما هنوز معتبر نیست.',
+  'auth.jwt-expired': 'توکن احراز هویت شما منقضی شده است.',
+  'auth.overloaded': 'سرور مشغول است. لطفاً بعداً دوباره تلاش کنید.',
+  'auth.too-many-attempts': 'تعداد تلاش‌های ناموفق بیش از حد مجاز است. لطفاً بعداً دوباره تلاش کنید.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const fi = {
+  'auth.invalid-credentials': 'Virheelliset kirjautumistiedot.',
+  'auth.no-credentials-provided': 'Todennusotsake puuttuu tai on virheellinen.',
+  'auth.jwt-invalid': 'Todennustunnisteesi on virheellinen.',
+  'auth.jwt-not-valid-yet': 'Todennustunnisteesi ei ole vielä voimassa.',
+  'auth.jwt-expired': 'Todennustunnisteesi on vanhentunut.',
+  'auth.overloaded': 'Palvelin on ruuhkautunut. Yritä myöhemmin uudelleen.',
+  'auth.too-many-attempts': 'Liian monta epäonnistunutta yritystä. Yritä myöhemmin uudelleen.',
+} satisfies Catalogue

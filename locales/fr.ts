@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const fr = {
+  'auth.invalid-credentials': 'Identifiants incorrects.',
+  'auth.no-credentials-provided': 'L’en-tête d’authentification est absent ou non valide.',
+  'auth.jwt-invalid': 'Votre jeton d’authentification n’est pas valide.',
+  'auth.jwt-not-valid-yet': 'Votre jeton d’authentification n’est pas encore valide.',
+  'auth.jwt-expired': 'Votre jeton d’authentification a expiré.',
+  'auth.overloaded': 'Le serveur est surchargé. Veuillez réessayer plus tard.',
+  'auth.too-many-attempts': 'Trop de tentatives infructueuses. Veuillez réessayer plus tard.',
+} satisfies Catalogue

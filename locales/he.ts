@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const he = {
+  'auth.invalid-credentials': 'פרטי ההתחברות שגויים.',
+  'auth.no-credentials-provided': 'כותרת האימות חסרה או אינה תקינה.',
+  'auth.jwt-invalid': 'אסימון האימות שלך אינו תקין.',
+  'auth.jwt-not-valid-yet': 'אסימון האימות שלך טרם נכנס לתוקף.',
+  'auth.jwt-expired': 'פג תוקפו של אסימון האימות שלך.',
+  'auth.overloaded': 'השרת עמוס. נא לנסות שוב מאוחר יותר.',
+  'auth.too-many-attempts': 'יותר מדי ניסיונות כושלים. נא לנסות שוב מאוחר יותר.',
+} satisfies Catalogue

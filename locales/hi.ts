@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const hi = {
+  'auth.invalid-credentials': 'लॉगिन क्रेडेंशियल अमान्य हैं।',
+  'auth.no-credentials-provided': 'प्रमाणीकरण हेडर अमान्य है या मौजूद नहीं है।',
+  'auth.jwt-invalid': 'आपका प्रमाणीकरण टोकन अमान्य है।',
+  'auth.jwt-not-valid-yet': 'आपका प्रमाणीकरण टोकन अभी तक मान्य नहीं हुआ है।',
+  'auth.jwt-expired': 'आपके प्रमाणीकरण टोकन की अवधि समाप्त हो गई है।',
+  'auth.overloaded': 'सर्वर व्यस्त है। कृपया बाद में फिर से प्रयास करें।',
+  'auth.too-many-attempts': 'बहुत अधिक असफल प्रयास हुए हैं। कृपया बाद में फिर से प्रयास करें।',
+} satisfies Catalogue

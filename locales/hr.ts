@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const hr = {
+  'auth.invalid-credentials': 'Neispravni podaci za prijavu.',
+  'auth.no-credentials-provided': 'Zaglavlje za autentifikaciju nedostaje ili nije valjano.',
+  'auth.jwt-invalid': 'Vaš token za autentifikaciju nije valjan.',
+  'auth.jwt-not-valid-yet': 'Vaš token za autentifikaciju još nije valjan.',
+  'auth.jwt-expired': 'Vaš token za autentifikaciju je istekao.',
+  'auth.overloaded': 'Poslužitelj je preopterećen. Pokušajte ponovno kasnije.',
+  'auth.too-many-attempts': 'Previše neuspjelih pokušaja. Pokušajte ponovno kasnije.',
+} satisfies Catalogue

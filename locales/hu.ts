@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const hu = {
+  'auth.invalid-credentials': 'Hibás bejelentkezési adatok.',
+  'auth.no-credentials-provided': 'Érvénytelen vagy hiányzó hitelesítési fejléc.',
+  'auth.jwt-invalid': 'A hitelesítési token érvénytelen.',
+  'auth.jwt-not-valid-yet': 'A hitelesítési token még nem érvényes.',
+  'auth.jwt-expired': 'A hitelesítési token lejárt.',
+  'auth.overloaded': 'A kiszolgáló túlterhelt. Kérjük, próbálja újra később.',
+  'auth.too-many-attempts': 'Túl sok sikertelen próbálkozás. Kérjük, próbálja újra később.',
+} satisfies Catalogue

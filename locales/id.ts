@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const id = {
+  'auth.invalid-credentials': 'Kredensial tidak valid.',
+  'auth.no-credentials-provided': 'Header autentikasi tidak valid atau tidak ada.',
+  'auth.jwt-invalid': 'Token autentikasi Anda tidak valid.',
+  'auth.jwt-not-valid-yet': 'Token autentikasi Anda belum berlaku.',
+  'auth.jwt-expired': 'Token autentikasi Anda sudah kedaluwarsa.',
+  'auth.overloaded': 'Server sedang sibuk. Silakan coba lagi nanti.',
+  'auth.too-many-attempts': 'Terlalu banyak percobaan yang gagal. Silakan coba lagi nanti.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const it = {
+  'auth.invalid-credentials': 'Credenziali non valide.',
+  'auth.no-credentials-provided': 'Intestazione di autenticazione mancante o non valida.',
+  'auth.jwt-invalid': 'Il token di autenticazione non è valido.',
+  'auth.jwt-not-valid-yet': 'Il token di autenticazione non è ancora valido.',
+  'auth.jwt-expired': 'Il token di autenticazione è scaduto.',
+  'auth.overloaded': 'Il server è sovraccarico. Riprovare più tardi.',
+  'auth.too-many-attempts': 'Troppi tentativi non riusciti. Riprovare più tardi.',
+} satisfies Catalogue

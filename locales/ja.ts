@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ja = {
+  'auth.invalid-credentials': '認証情報が正しくありません。',
+  'auth.no-credentials-provided': '認証ヘッダーがないか、無効です。',
+  'auth.jwt-invalid': '認証トークンが無効です。',
+  'auth.jwt-not-valid-yet': '認証トークンはまだ有効になっていません。',
+  'auth.jwt-expired': '認証トークンの有効期限が切れています。',
+  'auth.overloaded': 'サーバーが混み合っています。しばらくしてからもう一度お試しください。',
+  'auth.too-many-attempts': '認証の失敗回数が多すぎます。しばらくしてからもう一度お試しください。',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ko = {
+  'auth.invalid-credentials': '인증 정보가 올바르지 않습니다.',
+  'auth.no-credentials-provided': '인증 헤더가 없거나 올바르지 않습니다.',
+  'auth.jwt-invalid': '인증 토큰이 유효하지 않습니다.',
+  'auth.jwt-not-valid-yet': '인증 토큰이 아직 유효하지 않습니다.',
+  'auth.jwt-expired': '인증 토큰이 만료되었습니다.',
+  'auth.overloaded': '서버가 혼잡합니다. 잠시 후 다시 시도해 주세요.',
+  'auth.too-many-attempts': '인증 실패 횟수가 너무 많습니다. 잠시 후 다시 시도해 주세요.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ms = {
+  'auth.invalid-credentials': 'Bukti kelayakan tidak sah.',
+  'auth.no-credentials-provided': 'Pengepala pengesahan tiada atau tidak sah.',
+  'auth.jwt-invalid': 'Token pengesahan anda tidak sah.',
+  'auth.jwt-not-valid-yet': 'Token pengesahan anda belum berkuat kuasa.',
+  'auth.jwt-expired': 'Token pengesahan anda telah tamat tempoh.',
+  'auth.overloaded': 'Pelayan sedang sibuk. Sila cuba lagi kemudian.',
+  'auth.too-many-attempts': 'Terlalu banyak percubaan yang gagal. Sila cuba lagi kemudian.',
+} satisfies Catalogue

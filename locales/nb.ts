@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const nb = {
+  'auth.invalid-credentials': 'Ugyldig påloggingsinformasjon.',
+  'auth.no-credentials-provided': 'Autentiseringsheaderen mangler eller er ugyldig.',
+  'auth.jwt-invalid': 'Autentiseringstokenet ditt er ugyldig.',
+  'auth.jwt-not-valid-yet': 'Autentiseringstokenet ditt er ikke gyldig ennå.',
+  'auth.jwt-expired': 'Autentiseringstokenet ditt er utløpt.',
+  'auth.overloaded': 'Serveren er overbelastet. Prøv igjen senere.',
+  'auth.too-many-attempts': 'For mange mislykkede forsøk. Prøv igjen senere.',
+} satisfies Catalogue

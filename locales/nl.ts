@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const nl = {
+  'auth.invalid-credentials': 'Ongeldige inloggegevens.',
+  'auth.no-credentials-provided': 'De authenticatieheader ontbreekt of is ongeldig.',
+  'auth.jwt-invalid': 'Uw authenticatietoken is ongeldig.',
+  'auth.jwt-not-valid-yet': 'Uw authenticatietoken is nog niet geldig.',
+  'auth.jwt-expired': 'Uw authenticatietoken is verlopen.',
+  'auth.overloaded': 'De server is overbelast. Probeer het later opnieuw.',
+  'auth.too-many-attempts': 'Te veel mislukte pogingen. Probeer het later opnieuw.',
+} satisfies Catalogue

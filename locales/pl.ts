@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const pl = {
+  'auth.invalid-credentials': 'Nieprawidłowe dane logowania.',
+  'auth.no-credentials-provided': 'Brak nagłówka uwierzytelniania lub nagłówek jest nieprawidłowy.',
+  'auth.jwt-invalid': 'Token uwierzytelniania jest nieprawidłowy.',
+  'auth.jwt-not-valid-yet': 'Token uwierzytelniania nie jest jeszcze ważny.',
+  'auth.jwt-expired': 'Token uwierzytelniania wygasł.',
+  'auth.overloaded': 'Serwer jest przeciążony. Proszę spróbować ponownie później.',
+  'auth.too-many-attempts': 'Zbyt wiele nieudanych prób. Proszę spróbować ponownie później.',
+} satisfies Catalogue

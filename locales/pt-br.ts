@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ptBr = {
+  'auth.invalid-credentials': 'Credenciais inválidas.',
+  'auth.no-credentials-provided': 'Cabeçalho de autenticação inválido ou ausente.',
+  'auth.jwt-invalid': 'Seu token de autenticação é inválido.',
+  'auth.jwt-not-valid-yet': 'Seu token de autenticação ainda não é válido.',
+  'auth.jwt-expired': 'Seu token de autenticação expirou.',
+  'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
+  'auth.too-many-attempts': 'Muitas tentativas malsucedidas. Tente novamente mais tarde.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const pt = {
+  'auth.invalid-credentials': 'Credenciais inválidas.',
+  'auth.no-credentials-provided': 'Cabeçalho de autenticação inválido ou em falta.',
+  'auth.jwt-invalid': 'O seu token de autenticação é inválido.',
+  'auth.jwt-not-valid-yet': 'O seu token de autenticação ainda não é válido.',
+  'auth.jwt-expired': 'O seu token de autenticação expirou.',
+  'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
+  'auth.too-many-attempts': 'Demasiadas tentativas falhadas. Tente novamente mais tarde.',
+} satisfies Catalogue

@@ -1,0 +1,12 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ro = {
+  'auth.invalid-credentials': 'Datele de autentificare sunt incorecte.',
+  'auth.no-credentials-provided': 'Antetul de autentificare lipsește sau nu este valid.',
+  'auth.jwt-invalid': 'Tokenul dumneavoastră de autentificare nu este valid.',
+  'auth.jwt-not-valid-yet': 'Tokenul dumneavoastră de autentificare nu este încă valid.',
+  'auth.jwt-expired': 'Tokenul dumneavoastră de autentificare a expirat.',
+  'auth.overloaded': 'Serverul este suprasolicitat. Vă rugăm să încercați din nou mai târziu.',
+  'auth.too-many-attempts':
+    'Prea multe încercări eșuate. Vă rugăm să încercați din nou mai târziu.',
+} satisfies Catalogue

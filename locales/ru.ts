@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const ru = {
+  'auth.invalid-credentials': 'Неверные учётные данные.',
+  'auth.no-credentials-provided': 'Заголовок аутентификации отсутствует или недействителен.',
+  'auth.jwt-invalid': 'Ваш токен аутентификации недействителен.',
+  'auth.jwt-not-valid-yet': 'Ваш токен аутентификации ещё не действителен.',
+  'auth.jwt-expired': 'Срок действия вашего токена аутентификации истёк.',
+  'auth.overloaded': 'Сервер перегружен. Пожалуйста, попробуйте позже.',
+  'auth.too-many-attempts': 'Слишком много неудачных попыток. Пожалуйста, попробуйте позже.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const sk = {
+  'auth.invalid-credentials': 'Neplatné prihlasovacie údaje.',
+  'auth.no-credentials-provided': 'Neplatná alebo chýbajúca autentifikačná hlavička.',
+  'auth.jwt-invalid': 'Váš autentifikačný token je neplatný.',
+  'auth.jwt-not-valid-yet': 'Váš autentifikačný token ešte nie je platný.',
+  'auth.jwt-expired': 'Platnosť vášho autentifikačného tokenu uplynula.',
+  'auth.overloaded': 'Server je preťažený. Skúste to znova neskôr.',
+  'auth.too-many-attempts': 'Príliš veľa neúspešných pokusov. Skúste to znova neskôr.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const sr = {
+  'auth.invalid-credentials': 'Неисправни подаци за пријаву.',
+  'auth.no-credentials-provided': 'Заглавље за аутентификацију недостаје или није исправно.',
+  'auth.jwt-invalid': 'Ваш токен за аутентификацију није важећи.',
+  'auth.jwt-not-valid-yet': 'Ваш токен за аутентификацију још није важећи.',
+  'auth.jwt-expired': 'Ваш токен за аутентификацију је истекао.',
+  'auth.overloaded': 'Сервер је преоптерећен. Покушајте поново касније.',
+  'auth.too-many-attempts': 'Превише неуспешних покушаја. Покушајте поново касније.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const sv = {
+  'auth.invalid-credentials': 'Felaktiga inloggningsuppgifter.',
+  'auth.no-credentials-provided': 'Autentiseringshuvudet saknas eller är ogiltigt.',
+  'auth.jwt-invalid': 'Din autentiseringstoken är ogiltig.',
+  'auth.jwt-not-valid-yet': 'Din autentiseringstoken är ännu inte giltig.',
+  'auth.jwt-expired': 'Din autentiseringstoken har gått ut.',
+  'auth.overloaded': 'Servern är överbelastad. Försök igen senare.',
+  'auth.too-many-attempts': 'För många misslyckade försök. Försök igen senare.',
+} satisfies Catalogue

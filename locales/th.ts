@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const th = {
+  'auth.invalid-credentials': 'ข้อมูลการเข้าสู่ระบบไม่ถูกต้อง',
+  'auth.no-credentials-provided': 'ไม่พบส่วนหัวสำหรับการยืนยันตัวตน หรือส่วนหัวไม่ถูกต้อง',
+  'auth.jwt-invalid': 'โทเค็นการยืนยันตัวตนของคุณไม่ถูกต้อง',
+  'auth.jwt-not-valid-yet': 'โทเค็นการยืนยันตัวตนของคุณยังไม่ถึงเวลาที่ใช้งานได้',
+  'auth.jwt-expired': 'โทเค็นการยืนยันตัวตนของคุณหมดอายุแล้ว',
+  'auth.overloaded': 'เซิร์ฟเวอร์ไม่ว่าง โปรดลองอีกครั้งในภายหลัง',
+  'auth.too-many-attempts': 'พยายามเข้าสู่ระบบไม่สำเร็จหลายครั้งเกินไป โปรดลองอีกครั้งในภายหลัง',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const tr = {
+  'auth.invalid-credentials': 'Kimlik bilgileri geçersiz.',
+  'auth.no-credentials-provided': 'Kimlik doğrulama başlığı eksik veya geçersiz.',
+  'auth.jwt-invalid': 'Kimlik doğrulama belirteciniz geçersiz.',
+  'auth.jwt-not-valid-yet': 'Kimlik doğrulama belirteciniz henüz geçerli değil.',
+  'auth.jwt-expired': 'Kimlik doğrulama belirtecinizin süresi doldu.',
+  'auth.overloaded': 'Sunucu meşgul. Lütfen daha sonra tekrar deneyin.',
+  'auth.too-many-attempts': 'Çok fazla başarısız deneme yapıldı. Lütfen daha sonra tekrar deneyin.',
+} satisfies Catalogue

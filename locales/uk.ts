@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const uk = {
+  'auth.invalid-credentials': 'Неправильні облікові дані.',
+  'auth.no-credentials-provided': 'Заголовок автентифікації відсутній або недійсний.',
+  'auth.jwt-invalid': 'Ваш токен автентифікації недійсний.',
+  'auth.jwt-not-valid-yet': 'Ваш токен автентифікації ще не набув чинності.',
+  'auth.jwt-expired': 'Термін дії вашого токена автентифікації закінчився.',
+  'auth.overloaded': 'Сервер перевантажений. Будь ласка, спробуйте ще раз пізніше.',
+  'auth.too-many-attempts': 'Забагато невдалих спроб. Будь ласка, спробуйте ще раз пізніше.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const vi = {
+  'auth.invalid-credentials': 'Thông tin đăng nhập không chính xác.',
+  'auth.no-credentials-provided': 'Header xác thực không hợp lệ hoặc bị thiếu.',
+  'auth.jwt-invalid': 'Token xác thực của bạn không hợp lệ.',
+  'auth.jwt-not-valid-yet': 'Token xác thực của bạn chưa có hiệu lực.',
+  'auth.jwt-expired': 'Token xác thực của bạn đã hết hạn.',
+  'auth.overloaded': 'Máy chủ đang bận. Vui lòng thử lại sau.',
+  'auth.too-many-attempts': 'Quá nhiều lần thử không thành công. Vui lòng thử lại sau.',
+} satisfies Catalogue

@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const zhTw = {
+  'auth.invalid-credentials': '登入資訊不正確。',
+  'auth.no-credentials-provided': '缺少身分驗證標頭，或標頭無效。',
+  'auth.jwt-invalid': '您的身分驗證權杖無效。',
+  'auth.jwt-not-valid-yet': '您的身分驗證權杖尚未生效。',
+  'auth.jwt-expired': '您的身分驗證權杖已過期。',
+  'auth.overloaded': '伺服器忙碌中，請稍後再試。',
+  'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
+} satisfies Catalogue

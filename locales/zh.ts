@@ -1,0 +1,11 @@
+import type { Catalogue } from '../types/messages.js'
+
+export const zh = {
+  'auth.invalid-credentials': '登录凭据无效。',
+  'auth.no-credentials-provided': '身份验证请求头缺失或无效。',
+  'auth.jwt-invalid': '您的身份验证令牌无效。',
+  'auth.jwt-not-valid-yet': '您的身份验证令牌尚未生效。',
+  'auth.jwt-expired': '您的身份验证令牌已过期。',
+  'auth.overloaded': '服务器繁忙，请稍后再试。',
+  'auth.too-many-attempts': '失败尝试次数过多，请稍后再试。',
+} satisfies Catalogue

@@ -3,7 +3,7 @@ import { AuthnUsageError } from './errors.js'
 import { MALFORMED, parseBearer } from './http/authorization.js'
 import { registrationOf } from './registration.js'
 import { kExtra, kLang, kStoredUser } from './symbols.js'
-import type { AuthUser } from '../types/user-service.js'
+import type { StoredUser } from '../types/user-service.js'
 
 /** What requests carry of ours. */
 interface Carrier {
@@ -30,7 +30,10 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('user', null as never)
   app.decorateRequest('extra', {
     getter(this: FastifyRequest): Record<string, unknown> {
-      return ((this as Carrier)[kExtra] ??= Object.create(null) as object) as Record<string, unknown>
+      return ((this as Carrier)[kExtra] ??= Object.create(null) as object) as Record<
+        string,
+        unknown
+      >
     },
   })
   app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
@@ -67,6 +70,8 @@ function taken(name: string): never {
  *
  * @returns null when nobody is authenticated
  */
-export function storedUser<Stored extends object = AuthUser>(request: FastifyRequest): Stored | null {
+export function storedUser<Stored extends object = StoredUser>(
+  request: FastifyRequest,
+): Stored | null {
   return ((request as Carrier)[kStoredUser] ?? null) as Stored | null
 }

@@ -1,6 +1,16 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+} from 'fastify'
 import { runWithoutUser, runWithUser } from './context.js'
-import { AuthenticationError, AuthenticationFault, AuthnUsageError, isAuthenticationError } from './errors.js'
+import {
+  AuthenticationError,
+  AuthenticationFault,
+  AuthnUsageError,
+  isAuthenticationError,
+} from './errors.js'
 import { registrationOf, type Plan, type Registration } from './registration.js'
 import { kScopeMark, kStoredUser } from './symbols.js'
 import { schemesOf, sendRefusal } from './unauthorized.js'
@@ -98,7 +108,8 @@ function judge(passage: Passage, outcome: unknown): void {
   if (typeof outcome === 'object' && outcome !== null && !Array.isArray(outcome)) {
     return pass(passage, outcome)
   }
-  if (outcome === null) return fail(passage, new AuthenticationError('auth.no-credentials-provided'))
+  if (outcome === null)
+    return fail(passage, new AuthenticationError('auth.no-credentials-provided'))
   passage.request.log.warn(
     { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
     'An authenticator returned neither a user nor null; the request is refused',
@@ -116,12 +127,16 @@ function pass({ request, done, registration }: Passage, stored: object): void {
 function fail(passage: Passage, error: unknown): void {
   const { done, plan } = passage
   if (!isAuthenticationError(error)) return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
-  const forgiven = error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
+  const forgiven =
+    error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
   if (forgiven && error.statusCode === 401) return runWithoutUser(done)
   refuse(passage, error)
 }
 
-function faultOf(code: 'ERR_AUTH_AUTHENTICATOR' | 'ERR_AUTH_ON_UNAUTHORIZED', error: unknown): Error {
+function faultOf(
+  code: 'ERR_AUTH_AUTHENTICATOR' | 'ERR_AUTH_ON_UNAUTHORIZED',
+  error: unknown,
+): Error {
   return error instanceof AuthenticationFault ? error : new AuthenticationFault(code, error)
 }
 
@@ -150,6 +165,9 @@ function failRefusal({ reply, request, done }: Passage, fault: unknown): void {
   else done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
 }
 
-function send({ request, reply, registration, plan }: Passage, error: AuthenticationErrorLike): void {
+function send(
+  { request, reply, registration, plan }: Passage,
+  error: AuthenticationErrorLike,
+): void {
   sendRefusal(error, request, reply, registration, schemesOf(plan.authenticator))
 }

@@ -41,7 +41,13 @@ export function parseMark(mark: unknown, place: string): ParsedMark {
 }
 
 function describe(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : value === null ? 'null' : typeof value === 'object' ? 'an object that does not fit' : typeof value
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : value === null
+      ? 'null'
+      : typeof value === 'object'
+        ? 'an object that does not fit'
+        : typeof value
 }
 
 function markError(place: string, found: string, expected: string): never {

@@ -45,9 +45,12 @@ const tokenRules = {
   requireExp: optional(flag),
   issuer: optional(text({ description: 'a non-empty string' })),
   audience: optional(
-    Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })], {
-      description: 'a non-empty string, or an array of them',
-    }),
+    Type.Union(
+      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
+      {
+        description: 'a non-empty string, or an array of them',
+      },
+    ),
   ),
 }
 
@@ -102,9 +105,7 @@ const fieldName = text({ description: 'a non-empty field name' })
 
 const login = Type.Object(
   {
-    path: optional(
-      text({ description: 'a path that begins with /', pattern: '^/', shown: true }),
-    ),
+    path: optional(text({ description: 'a path that begins with /', pattern: '^/', shown: true })),
     usernameField: optional(fieldName),
     passwordField: optional(fieldName),
     signingMethod: optional(signingMethod),
@@ -128,7 +129,10 @@ const authenticator = Type.Object(
   { description: 'an authenticator: an object with authenticate(request)' },
 )
 
-const names = Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })])
+const names = Type.Union([
+  Type.String({ minLength: 1 }),
+  Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
+])
 
 const plugin = Type.Object(
   {
@@ -145,7 +149,9 @@ const plugin = Type.Object(
       }),
     ),
     authenticators: optional(
-      Type.Record(Type.String(), authenticator, { description: 'an object of authenticators by name' }),
+      Type.Record(Type.String(), authenticator, {
+        description: 'an object of authenticators by name',
+      }),
     ),
     // Marks are judged where they are read: see marks.ts.
     auth: optional(Type.Any()),
@@ -158,12 +164,17 @@ const plugin = Type.Object(
     ),
     basic: optional(basic),
     login: optional(
-      Type.Union([Type.Literal(false), login], { description: 'false, or an object of login options' }),
+      Type.Union([Type.Literal(false), login], {
+        description: 'false, or an object of login options',
+      }),
     ),
-    realm: optional(text({ description: 'a non-empty string of Latin-1 without control characters' })),
+    realm: optional(
+      text({ description: 'a non-empty string of Latin-1 without control characters' }),
+    ),
     languages: optional(
       Type.Record(Type.String(), Type.Record(Type.String(), Type.String({ minLength: 1 })), {
-        description: 'an object of catalogues by language tag, each an object of texts by message key',
+        description:
+          'an object of catalogues by language tag, each an object of texts by message key',
       }),
     ),
     defaultLanguage: optional(text({ description: 'a language tag (BCP 47)', shown: true })),
@@ -183,7 +194,11 @@ const jwtAuthenticator = Type.Object(
 )
 
 const basicAuthenticator = Type.Object(
-  { userService: optional(userService), passwordField: optional(fieldName), optional: optional(flag) },
+  {
+    userService: optional(userService),
+    passwordField: optional(fieldName),
+    optional: optional(flag),
+  },
   { ...strict, description: 'an object of options' },
 )
 
@@ -202,7 +217,9 @@ function check<T>(schema: TSchema, value: unknown, where = ''): T {
 function deepest(schema: TSchema, value: unknown): ValueError {
   let error = Value.Errors(schema, value).First() as ValueError
   while (error.type === ValueErrorType.Union && error.value instanceof Object) {
-    const inner = error.errors.map((branch) => branch.First()).find((e) => e && e.path !== error.path)
+    const inner = error.errors
+      .map((branch) => branch.First())
+      .find((e) => e && e.path !== error.path)
     if (inner === undefined) break
     error = inner
   }

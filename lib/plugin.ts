@@ -67,7 +67,10 @@ async function createRegistration(
   }
 }
 
-async function openJwtService({ jwt, jwtService }: ResolvedOptions): Promise<JwtServiceLike | null> {
+async function openJwtService({
+  jwt,
+  jwtService,
+}: ResolvedOptions): Promise<JwtServiceLike | null> {
   const service = jwtService ?? (jwt && new JwtService(jwt))
   return service ? await service.load() : null
 }
@@ -95,7 +98,8 @@ function standardAuthenticator(
   }
   if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
     const names: string[] = [authenticator].flat() as string[]
-    return createPlanner(named, undefined, anyOf)({ use: names }, 'option "authenticator"').authenticator
+    return createPlanner(named, undefined, anyOf)({ use: names }, 'option "authenticator"')
+      .authenticator
   }
   checkAuthenticator(authenticator, 'authenticator')
   return authenticator as Authenticator

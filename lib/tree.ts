@@ -55,7 +55,11 @@ export function protectTree(app: FastifyInstance): Tree {
 /** Scopes inherit from the scope around them. */
 function rootOf(app: FastifyInstance): FastifyInstance {
   let root = app
-  for (let outer = app; 'addHook' in outer; outer = Object.getPrototypeOf(outer) as FastifyInstance) {
+  for (
+    let outer = app;
+    'addHook' in outer;
+    outer = Object.getPrototypeOf(outer) as FastifyInstance
+  ) {
     root = outer
   }
   return root
@@ -94,7 +98,9 @@ function planError(registration: Registration, mark: unknown, place: string): un
   }
 }
 
-function listedConfigs(root: FastifyInstance): { auth?: unknown; method?: unknown; url?: unknown }[] {
+function listedConfigs(
+  root: FastifyInstance,
+): { auth?: unknown; method?: unknown; url?: unknown }[] {
   let listing = ''
   try {
     listing = root.printRoutes({ includeMeta: ['config'], commonPrefix: false })

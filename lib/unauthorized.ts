@@ -80,6 +80,13 @@ function localize(
 function addVary(reply: FastifyReply, field: string): void {
   const present = reply.getHeader('vary')
   const fields = [present ?? []].flat().join(', ')
-  if (fields === '*' || fields.toLowerCase().split(/\s*,\s*/).includes(field.toLowerCase())) return
+  if (
+    fields === '*' ||
+    fields
+      .toLowerCase()
+      .split(/\s*,\s*/)
+      .includes(field.toLowerCase())
+  )
+    return
   void reply.header('vary', fields === '' ? field : `${fields}, ${field}`)
 }

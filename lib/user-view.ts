@@ -13,7 +13,8 @@
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
   for (const field of hidden) {
-    if (field in user) return isPlain(user) ? withoutFields(user, hidden) : instanceView(user, hidden)
+    if (field in user)
+      return isPlain(user) ? withoutFields(user, hidden) : instanceView(user, hidden)
   }
   return user
 }
@@ -41,7 +42,8 @@ function instanceView(user: object, hidden: ReadonlySet<string>): object {
     get(_, key) {
       if (isHidden(key)) return undefined
       const value: unknown = Reflect.get(user, key, user)
-      if (typeof value !== 'function' || key === 'constructor' || Object.hasOwn(user, key)) return value
+      if (typeof value !== 'function' || key === 'constructor' || Object.hasOwn(user, key))
+        return value
       return (...args: unknown[]): unknown => {
         const result: unknown = Reflect.apply(value, user, args)
         if (key === 'toJSON' && isObject(result) && result !== user) return viewOf(result, hidden)

@@ -4,7 +4,7 @@ import type { UserService } from '../types/user-service.js'
 
 /** Longer names are nobody's: no look-up is worth them. Characters. */
 const longestName = 1024
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const controlCharacter = /[\u0000-\u001f\u007f]/
 
 /**

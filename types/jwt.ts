@@ -62,7 +62,7 @@ export interface JwtConfig extends TokenRules {
 /** What reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
 export interface KeyFileSystem {
   // Overloads of node:fs differ too much for a narrower type.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
   readFile: (...args: any[]) => any
 }
 

@@ -3,7 +3,7 @@ import type { Authenticator } from './authenticator.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, TokenRules } from './jwt.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
-import type { UserService } from './user-service.js'
+import type { StoredUser, UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
@@ -18,13 +18,13 @@ export interface BasicConfig {
  * @param user - the stored user, password hash included
  * @returns the token; anything but a non-empty string is a fault
  */
-export type TokenFunc<Stored extends object = object> = (
+export type TokenFunc<Stored extends object = StoredUser> = (
   request: FastifyRequest,
   user: Stored,
 ) => string | Promise<string>
 
 /** The login route (specification, "JWT login controller"). */
-export interface LoginOptions<Stored extends object = object> {
+export interface LoginOptions<Stored extends object = StoredUser> {
   /** Path below the prefix of the scope. Default `/login`. */
   path?: string | undefined
   /** Field of the body that holds the username. Default `username`. */
@@ -34,13 +34,13 @@ export interface LoginOptions<Stored extends object = object> {
   /** Method that signs the tokens. Default: `jwt.signingMethod`. */
   signingMethod?: SigningMethod | undefined
   /** Makes the token. Default: `sub` is the submitted username. */
-  tokenFunc?: TokenFunc<Stored> | undefined
+  tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
   /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
 
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
-export interface AuthnOptions<Stored extends object = object> {
+export interface AuthnOptions<Stored extends object = StoredUser> {
   /** Finds users, for Basic, JWT and login. */
   userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash. Default `password`. */
@@ -70,7 +70,7 @@ export interface AuthnOptions<Stored extends object = object> {
 }
 
 /** Options of `jwtAuthenticator`. What is left out comes from the plugin's options. */
-export interface JwtAuthenticatorOptions<Stored extends object = object> extends TokenRules {
+export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> extends TokenRules {
   userService?: UserService<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined
@@ -81,7 +81,7 @@ export interface JwtAuthenticatorOptions<Stored extends object = object> extends
 }
 
 /** Options of `basicAuthenticator`. What is left out comes from the plugin's options. */
-export interface BasicAuthenticatorOptions<Stored extends object = object> {
+export interface BasicAuthenticatorOptions<Stored extends object = StoredUser> {
   userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash. */
   passwordField?: string | undefined

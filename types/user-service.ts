@@ -9,8 +9,16 @@ import type { FastifyRequest } from 'fastify'
  * }
  * ```
  */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+// Empty: the app fills it in.
 export interface AuthUser {}
+
+/**
+ * The user as the user service returns it, with the password hash in it where Basic or login are used.
+ * What is common with `request.user` comes from {@link AuthUser}; merge the rest into this interface, to
+ * have it in `tokenFunc` and `storedUser()`.
+ */
+// Empty: the app fills it in.
+export interface StoredUser extends AuthUser {}
 
 /** The user that `configBasicAuthenticator` sets (specification, "BasicUser"). */
 export interface BasicUser {
@@ -22,7 +30,7 @@ export interface BasicUser {
  *
  * @typeParam Stored - the stored record, with the password hash in it where Basic or login are used
  */
-export interface UserService<Stored extends object = object> {
+export interface UserService<Stored extends object = StoredUser> {
   /**
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from a token's claim only, a finite number

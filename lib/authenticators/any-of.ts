@@ -25,9 +25,7 @@ export interface CombinedAuthenticator<User extends object> extends Authenticato
  */
 export function anyOf<Members extends readonly Authenticator[]>(
   ...members: Members
-): CombinedAuthenticator<
-  Members[number] extends Authenticator<infer User> ? User : never
-> {
+): CombinedAuthenticator<Members[number] extends Authenticator<infer User> ? User : never> {
   if (members.length === 0) {
     throw new AuthnUsageError('ERR_AUTH_OPTION', 'anyOf(): expected one authenticator or more.')
   }

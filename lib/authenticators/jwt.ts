@@ -19,8 +19,13 @@ import type { JwtAuthenticatorOptions } from '../../types/options.js'
 export function jwtAuthenticator<Stored extends object>(
   options: JwtAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
-  const { userService, optional = false, claimName = 'sub', signingMethod, ...rules } =
-    checkJwtAuthenticatorOptions(options)
+  const {
+    userService,
+    optional = false,
+    claimName = 'sub',
+    signingMethod,
+    ...rules
+  } = checkJwtAuthenticatorOptions(options)
 
   const state = perRegistration('jwtAuthenticator', (registration) => {
     const { jwtService, options: shared } = registration

@@ -12,7 +12,7 @@ import { registrationOf, type Registration } from '../registration.js'
 export function perRegistration<State>(
   name: string,
   create: (registration: Registration, app: FastifyInstance) => State,
-): { init(app: FastifyInstance): void; of(request: FastifyRequest): State } {
+): { init: (app: FastifyInstance) => void; of: (request: FastifyRequest) => State } {
   const states = new WeakMap<Registration, State>()
   return {
     init(app) {

@@ -5,7 +5,7 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 /** base64 with padding, RFC 4648 §4; that the unused bits are zero is checked by encoding again. */
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 /** Control characters, which RFC 7617 §2 forbids in both parts. */
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const controlCharacter = /[\u0000-\u001f\u007f]/
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,5 +1,5 @@
 /** What cannot stand in a quoted-string: control characters would end the header or be refused. */
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const unquotable = /[^\t\u0020-\u007e\u0080-\u00ff]/
 
 /** The attributes of a Bearer challenge that say what was wrong (RFC 6750 §3). */

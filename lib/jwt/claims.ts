@@ -53,6 +53,6 @@ function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
   const values: unknown[] = Array.isArray(aud) ? aud : [aud]
   return (
     values.every((value) => typeof value === 'string') &&
-    values.some((value) => accepted.includes(value as string))
+    values.some((value) => accepted.includes(value))
   )
 }

@@ -153,8 +153,8 @@ function parsePair(family: PairFamily, pair: KeyPairConfig, files: KeyFiles): Lo
   }
   const { modulusLength, namedCurve } = verifying.asymmetricKeyDetails ?? {}
   return {
-    ...(privateKey && { sign: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string }),
-    verify: verifying.export({ type: 'spki', format: 'pem' }) as string,
+    ...(privateKey && { sign: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
+    verify: verifying.export({ type: 'spki', format: 'pem' }),
     ...(modulusLength !== undefined && { bits: modulusLength }),
     ...(namedCurve !== undefined && { curve: namedCurve }),
   }

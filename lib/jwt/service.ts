@@ -184,7 +184,7 @@ export class JwtService implements JwtServiceLike {
     let signer = signers.get(id)
     if (signer === undefined) {
       const key = keyFor(ring, method, 'sign', 'generateTokenWithClaims()')
-      signer = createSigner({ key, algorithm: method, noTimestamp }) as (claims: Claims) => string
+      signer = createSigner({ key, algorithm: method, noTimestamp })
       signers.set(id, signer)
     }
     return signer

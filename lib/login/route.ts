@@ -22,7 +22,8 @@ export function wantsLogin({ options, jwtService }: Registration): boolean {
   const { login, userService } = options
   if (login === false) return false
   const explicit = login !== undefined
-  const canIssue = login?.tokenFunc !== undefined || jwtService?.canSign(login?.signingMethod) === true
+  const canIssue =
+    login?.tokenFunc !== undefined || jwtService?.canSign(login?.signingMethod) === true
   if (userService !== undefined && canIssue) return true
   if (!explicit) return false
   const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
@@ -126,6 +127,8 @@ async function issue(
   if (typeof token === 'string' && token !== '') return token
   throw new AuthenticationFault(
     'ERR_AUTH_TOKEN_FUNC',
-    new TypeError(`tokenFunc returned ${token === '' ? 'an empty string' : typeof token}, expected a token.`),
+    new TypeError(
+      `tokenFunc returned ${token === '' ? 'an empty string' : typeof token}, expected a token.`,
+    ),
   )
 }

@@ -30,12 +30,16 @@ export function loginBody(usernameField: string, passwordField: string): LoginBo
     schema,
     problem(body) {
       const error = Value.Errors(schema, body).First()
-      if (error !== undefined) return `body${error.path} ${describe(error.schema.minLength, error.value)}`
+      if (error !== undefined)
+        return `body${error.path} ${describe(error.schema.minLength, error.value)}`
       const { [usernameField]: username } = body as Record<string, string>
       return isUsableName(username) ? null : `body/${usernameField} must be a usable name`
     },
     read(body) {
-      const { [usernameField]: username, [passwordField]: password } = body as Record<string, string>
+      const { [usernameField]: username, [passwordField]: password } = body as Record<
+        string,
+        string
+      >
       return { username: username as string, password: password as string }
     },
   }

@@ -1,0 +1,86 @@
+import bcrypt from 'bcrypt'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { Test } from 'tap'
+import { authn, type AuthnOptions, type UserService } from '../../lib/index.js'
+
+/** 256, 384 and 512 bits. */
+export const secret = 'test-secret-test-secret-test-sec'
+export const secret512 = secret + secret
+
+/** A stored user as the tests have them. */
+export interface TestUser {
+  id: number
+  name: string
+  password: string
+}
+
+/** The least cost that bcrypt takes: the tests hash a lot. */
+export const cost = 4
+export const passwords = { alice: 'wonderland', bob: 'le bricoleur' }
+export const users: readonly TestUser[] = [
+  { id: 1, name: 'alice', password: bcrypt.hashSync(passwords.alice, cost) },
+  { id: 2, name: 'bob', password: bcrypt.hashSync(passwords.bob, cost) },
+]
+
+/** A user service over {@link users} that remembers what it was asked for. */
+export interface TestUserService extends UserService<TestUser> {
+  asked: (string | number)[]
+}
+
+export function userService(list: readonly TestUser[] = users): TestUserService {
+  const asked: (string | number)[] = []
+  return {
+    asked,
+    findByUsername: async (username) => {
+      asked.push(username)
+      const found = list.find(({ name }) => name === username)
+      return found === undefined ? null : { ...found }
+    },
+  }
+}
+
+/** Options of a plugin with users and tokens. */
+export function standardOptions(): AuthnOptions & { userService: TestUserService } {
+  return { userService: userService(), jwt: { secret } }
+}
+
+/**
+ * An app with the plugin, closed when the test ends.
+ *
+ * @param declare - declares routes, after the plugin
+ */
+export async function appWith(
+  t: Test,
+  options: AuthnOptions,
+  declare: (app: FastifyInstance) => unknown = () => undefined,
+  server: FastifyServerOptions = {},
+): Promise<FastifyInstance> {
+  const app = Fastify(server)
+  t.teardown(() => app.close())
+  await app.register(authn, options)
+  await declare(app)
+  await app.ready()
+  return app
+}
+
+/** An `Authorization` header of Basic. */
+export function basic(username: string, password: string): { authorization: string } {
+  return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
+}
+
+/** An `Authorization` header of Bearer. */
+export function bearer(token: string): { authorization: string } {
+  return { authorization: `Bearer ${token}` }
+}
+
+/** Collects the lines that an app logs. */
+export function logLines(): {
+  lines: Record<string, unknown>[]
+  stream: { write(line: string): void }
+} {
+  const lines: Record<string, unknown>[] = []
+  return {
+    lines,
+    stream: { write: (line) => void lines.push(JSON.parse(line) as object as never) },
+  }
+}

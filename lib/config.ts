@@ -1,4 +1,5 @@
 import { AuthnUsageError } from './errors.js'
+import { defined } from './objects.js'
 import type { JwtConfig, KeyPairConfig } from '../types/jwt.js'
 import type { BasicConfig } from '../types/options.js'
 
@@ -57,12 +58,6 @@ function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {
       passphrase: read(env, `${prefix}_PASSPHRASE`),
     }),
   )
-}
-
-/** An object without what is not set. */
-function defined<T extends object>(object: T): { [Key in keyof T]: NonNullable<T[Key]> } {
-  const entries = Object.entries(object).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> }
 }
 
 function nonEmpty<T extends object>(object: T): T | undefined {

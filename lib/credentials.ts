@@ -1,15 +1,33 @@
-import bcrypt from 'bcrypt'
 import type { FastifyRequest } from 'fastify'
+import { isGone, ABANDONED } from './client.js'
 import { AuthenticationError, AuthenticationFault } from './errors.js'
+import {
+  compare,
+  costOf,
+  dummyHash,
+  hash,
+  isBcryptHash,
+  longestPassword,
+} from './hashing/bcrypt.js'
+import { StoredCosts } from './hashing/costs.js'
+import type { Gate } from './hashing/gate.js'
+import type { CredentialMemory } from './hashing/memory.js'
+import type { Throttle } from './throttle.js'
 import { findUser, isUsableName } from './users.js'
 import type { UserService } from '../types/user-service.js'
 
-const bcryptHash = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
-
-export interface CredentialOptions {
+/** What the check of credentials works with. */
+export interface CredentialTools {
   readonly userService: UserService
   readonly passwordField: string
   readonly maxPasswordBytes: number | false
+  readonly userServiceTimeout: number | undefined
+  /** The cost that hashes should have. */
+  readonly cost: number
+  readonly gate: Gate
+  readonly throttle: Throttle | null
+  /** Only for Basic, which sends the password with every request. */
+  readonly memory: CredentialMemory | null
 }
 
 /** Judges a name and a password. */
@@ -23,22 +41,62 @@ export type CheckCredentials = (
  * The one place that turns a username and a password into a user, for Basic and for login.
  *
  * @returns a function that returns the stored user
- * @throws (the function) AuthenticationError after the same bcrypt work for every reason;
- * AuthenticationFault when the user service or the password field fails
+ * @throws (the function) AuthenticationError, for wrong credentials after the same bcrypt work whatever
+ * is wrong with them; AuthenticationFault when the user service or the password field fails; ABANDONED
+ * when the client goes away
  */
-export function createCredentialCheck(options: CredentialOptions): CheckCredentials {
-  const { userService, passwordField, maxPasswordBytes } = options
+export function createCredentialCheck(tools: CredentialTools): CheckCredentials {
+  const { userService, passwordField, maxPasswordBytes, throttle, memory } = tools
+  const costs = StoredCosts.of(userService, tools.cost)
+  const rehash = createRehash(tools)
+
   return async (username, password, request) => {
     if (!isUsableName(username)) throw new AuthenticationError('auth.invalid-credentials')
-    const user = await findUser(userService, username, request)
+    const known = throttle?.check(username, request)
+    if (known !== undefined) await known
+
+    const user = await findUser(userService, username, request, tools.userServiceTimeout)
     const stored = user === null ? null : storedHash(user, passwordField, request)
-    const matches = await bcrypt.compare(password, stored ?? dummyHash(10))
+    if (stored !== null) costs.see(costOf(stored))
+    // Of each name its own, as stored hashes are: what shares a run must not tell who exists.
+    const against = stored ?? dummyHash(costs.usual, username)
+
+    const run = (): Promise<boolean> => runCompare(tools, username, password, against, request)
+    const answer = memory === null ? run() : memory.matches(password, against, request, run)
+    const matches = answer === true || (await answer)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
     if (!(matches && fits && user !== null && stored !== null)) {
+      await throttle?.failed(username, request)
       throw new AuthenticationError('auth.invalid-credentials')
+    }
+    // What was remembered has been through this before.
+    if (answer !== true) {
+      if (throttle?.mayForget(request)) await throttle.succeeded(username, request)
+      await rehash(username, password, user, stored, request)
     }
     return user
   }
+}
+
+/** One bcrypt run behind the gate. */
+async function runCompare(
+  { gate, throttle }: CredentialTools,
+  username: string,
+  password: string,
+  against: string,
+  request: FastifyRequest,
+): Promise<boolean> {
+  await throttle?.checkShared(username, request)
+  return gate.run(async (waited) => {
+    // Those that waited may have failed too often meanwhile, in other requests.
+    if (waited) await throttle?.check(username, request)
+    if (isGone(request)) throw ABANDONED
+    try {
+      return await compare(password, against)
+    } catch (error) {
+      throw new AuthenticationFault('ERR_AUTH_HASHING', error)
+    }
+  }, request)
 }
 
 /** The hash of a user; null and a warning when it is no bcrypt hash, as of an account without password. */
@@ -51,16 +109,43 @@ function storedHash(user: object, field: string, request: FastifyRequest): strin
       ),
     )
   }
-  const hash: unknown = (user as Record<string, unknown>)[field]
-  if (typeof hash === 'string' && bcryptHash.test(hash)) return hash.replace('$2y$', '$2b$')
+  const stored: unknown = (user as Record<string, unknown>)[field]
+  if (isBcryptHash(stored)) return stored
   request.log.warn({ passwordField: field }, 'The stored password of a user is no bcrypt hash')
   return null
 }
 
+type Rehash = (
+  username: string,
+  password: string,
+  user: object,
+  stored: string,
+  request: FastifyRequest,
+) => Promise<void>
+
 /**
- * A hash that no password has, so that an unknown user costs what a wrong password costs: bcrypt runs
- * in full before it compares.
+ * Replaces hashes of a lower cost than the configured one after a success, where the user service takes new
+ * ones: once at a time for a user, only while no hashing waits, and never at the cost of the login.
  */
-function dummyHash(cost: number): string {
-  return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+function createRehash({ userService, cost, gate }: CredentialTools): Rehash {
+  const running = new Set<string>()
+  return async (username, password, user, stored, request) => {
+    const outdated = userService.updatePasswordHash !== undefined && costOf(stored) < cost
+    // A longer one would be cut, for good.
+    const fits = Buffer.byteLength(password) <= longestPassword
+    if (!outdated || !fits || running.has(username) || !gate.isIdle) return
+    running.add(username)
+    const report = (error: unknown): void =>
+      request.log.error({ err: error }, 'The new password hash of a user was not stored')
+    try {
+      const fresh = await gate.run(() => hash(password, cost))
+      // Not awaited: the login does not depend on how long the service takes to store it.
+      Promise.resolve(userService.updatePasswordHash?.(user as never, fresh))
+        .catch(report)
+        .finally(() => running.delete(username))
+    } catch (error) {
+      running.delete(username)
+      report(error)
+    }
+  }
 }

@@ -58,6 +58,11 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     key: 'auth.overloaded',
     description: 'The server is busy',
   },
+  ERR_AUTH_USER_SERVICE_TIMEOUT: {
+    status: 503,
+    key: 'auth.overloaded',
+    description: 'The server is busy',
+  },
 } satisfies Record<RefusalCode, RefusalRow>)
 
 /** The code of an error that an authenticator makes from a message key: the first row with it. */

@@ -4,6 +4,7 @@ import type {
   FastifyRequest,
   HookHandlerDoneFunction,
 } from 'fastify'
+import { ABANDONED } from './client.js'
 import { runWithoutUser, runWithUser } from './context.js'
 import {
   AuthenticationError,
@@ -126,6 +127,8 @@ function pass({ request, done, registration }: Passage, stored: object): void {
 
 function fail(passage: Passage, error: unknown): void {
   const { done, plan } = passage
+  // Its client is gone: nobody waits for an answer, and the handler must not run.
+  if (error === ABANDONED) return
   if (!isAuthenticationError(error)) return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
   const forgiven =
     error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'

@@ -10,6 +10,7 @@ export { userFromContext } from './context.js'
 export { storedUser } from './decorators.js'
 export { AuthenticationError } from './errors.js'
 export { EXTRA_JWT_CLAIMS } from './extra.js'
+export { hashPassword, needsRehash } from './hashing/password.js'
 export { JwtService } from './jwt/service.js'
 export type * from '../types/index.js'
 

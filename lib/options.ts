@@ -115,6 +115,50 @@ const login = Type.Object(
   { ...strict, description: 'false, or an object of login options' },
 )
 
+const whole = (minimum: number, maximum: number) =>
+  optional(
+    Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
+  )
+const seconds = (maximum: number) =>
+  optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum,
+      description: `seconds, above 0, ${maximum} at most`,
+    }),
+  )
+
+const hashing = Type.Object(
+  {
+    cost: whole(4, 31),
+    concurrency: whole(1, 1024),
+    maxQueue: whole(0, 1_000_000),
+    maxWait: seconds(3600),
+  },
+  { ...strict, description: 'an object with cost, concurrency, maxQueue, maxWait' },
+)
+
+const remember = Type.Object(
+  { max: whole(1, 1_000_000), ttl: seconds(86_400) },
+  { ...strict, description: 'false, or an object with max, ttl' },
+)
+
+const throttle = Type.Object(
+  {
+    perUsername: whole(1, 1_000_000),
+    perAddress: whole(1, 1_000_000),
+    window: whole(1, 2_000_000),
+    redis: optional(
+      Type.Object(
+        { defineCommand: anyFunction('a function'), multi: anyFunction('a function') },
+        { description: 'a client of ioredis' },
+      ),
+    ),
+    keyPrefix: optional(text({ description: 'a non-empty string' })),
+  },
+  { ...strict, description: 'false, or an object with perUsername, perAddress, window, redis' },
+)
+
 /** What every authenticator has to look like; it may have more. */
 const authenticator = Type.Object(
   {
@@ -143,6 +187,18 @@ const plugin = Type.Object(
         description: 'false, or bytes from 1 to 72 (bcrypt ignores what comes after)',
       }),
     ),
+    hashing: optional(hashing),
+    rememberCredentials: optional(
+      Type.Union([Type.Literal(false), remember], {
+        description: 'false, or an object with max, ttl',
+      }),
+    ),
+    throttle: optional(
+      Type.Union([Type.Literal(false), throttle], {
+        description: 'false, or an object with perUsername, perAddress, window, redis',
+      }),
+    ),
+    userServiceTimeout: seconds(86_400),
     authenticator: optional(
       Type.Union([names, Type.Object({})], {
         description: 'an authenticator, the name of one, or an array of names',

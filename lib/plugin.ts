@@ -10,6 +10,7 @@ import { JwtService } from './jwt/service.js'
 import { declareLogin, wantsLogin } from './login/route.js'
 import { parseMark } from './marks.js'
 import { checkAuthenticator, resolveOptions, type ResolvedOptions } from './options.js'
+import { createPasswordTools, type PasswordTools } from './password-tools.js'
 import { createPlanner, type Registration } from './registration.js'
 import { kRegistration, kScopeMark } from './symbols.js'
 import { protectTree, type Tree } from './tree.js'
@@ -22,19 +23,20 @@ import type { AuthnOptions } from '../types/options.js'
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
   const options = resolveOptions(given)
   if (options.auth !== undefined) parseMark(options.auth, 'option "auth"')
-  const registration = await createRegistration(app, options)
+  const tree = protectTree(app)
+  const tools = createPasswordTools(options, tree, app.log)
+  const registration = await createRegistration(app, options, tools)
   const again = Object.hasOwn(app, kRegistration)
   if (again) app.log.warn('fastify-authn is registered twice in one scope; the last one counts')
 
   decorateRequests(app)
   own(app, kRegistration, registration)
   if (options.auth !== undefined) own(app, kScopeMark, options.auth)
-  decorate(app, 'authn', describe(registration))
+  decorate(app, 'authn', describe(registration, tools))
   if (registration.jwtService !== null) decorate(app, 'jwtService', registration.jwtService)
   for (const authenticator of allAuthenticators(registration)) {
     await registration.initialize(authenticator)
   }
-  const tree = protectTree(app)
   tree.registrations.add(registration)
   if (wantsLogin(registration)) addLogin(app, registration, tree)
 }
@@ -42,6 +44,7 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
 async function createRegistration(
   app: FastifyInstance,
   options: ResolvedOptions,
+  { credentialCheck }: PasswordTools,
 ): Promise<Registration> {
   const translator = createTranslator(options.languages ?? {}, options.defaultLanguage)
   const jwtService = await openJwtService(options)
@@ -55,6 +58,7 @@ async function createRegistration(
     hiddenFields: new Set([options.passwordField]),
     authenticators,
     standard,
+    credentialCheck,
     initialize(authenticator) {
       let result = initialized.get(authenticator)
       if (result === undefined) {
@@ -111,8 +115,8 @@ function allAuthenticators({ authenticators, standard }: Registration): Set<Auth
   return all
 }
 
-function describe({ authenticators }: Registration): Authn {
-  return { authenticators: [...authenticators.keys()] }
+function describe({ authenticators }: Registration, { stats }: PasswordTools): Authn {
+  return { authenticators: [...authenticators.keys()], stats }
 }
 
 /** The login route; one that nobody asked for leaves another registration's where it is. */

@@ -2,10 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from './errors.js'
 import { parseMark, type Mode } from './marks.js'
 import { kRegistration } from './symbols.js'
+import type { CheckCredentials } from './credentials.js'
 import type { Translator } from './i18n.js'
 import type { ResolvedOptions } from './options.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { JwtServiceLike } from '../types/jwt.js'
+import type { UserService } from '../types/user-service.js'
 
 /** What a route does with its requests: a mark, resolved in a registration. */
 export interface Plan {
@@ -25,6 +27,12 @@ export interface Registration {
   readonly authenticators: ReadonlyMap<string, Authenticator>
   /** The authenticator of marks without `use`. */
   readonly standard: Authenticator | undefined
+  /** The check of credentials against a user service, for Basic or for login. */
+  credentialCheck(
+    userService: UserService,
+    passwordField: string,
+    use: 'basic' | 'login',
+  ): CheckCredentials
   /** Calls `init` of an authenticator, once. */
   initialize(authenticator: Authenticator): Promise<void>
   /**

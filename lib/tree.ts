@@ -3,6 +3,7 @@ import { guard, routeName, scopeMarkOf, unguarded } from './guard.js'
 import { parseMark } from './marks.js'
 import { registrationOf, type Registration } from './registration.js'
 import { kGuarded, kScopeMark } from './symbols.js'
+import type { HashingHolder } from './password-tools.js'
 
 interface DeclaredRoute {
   readonly options: RouteOptions
@@ -10,7 +11,7 @@ interface DeclaredRoute {
 }
 
 /** What the registrations in one tree of Fastify instances share. */
-export interface Tree {
+export interface Tree extends HashingHolder {
   readonly registrations: Set<Registration>
   /** URLs of our login routes. */
   readonly logins: Set<string>
@@ -24,7 +25,7 @@ export interface Tree {
 export function protectTree(app: FastifyInstance): Tree {
   const root = rootOf(app) as FastifyInstance & { [kGuarded]?: Tree }
   if (root[kGuarded] !== undefined) return root[kGuarded]
-  const tree: Tree = { registrations: new Set(), logins: new Set() }
+  const tree: Tree = { registrations: new Set(), logins: new Set(), hashing: null }
   root[kGuarded] = tree
   const routes: DeclaredRoute[] = []
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { AuthenticationFault } from './errors.js'
+import { AuthenticationError, AuthenticationFault } from './errors.js'
 import type { UserService } from '../types/user-service.js'
 
 /** Longer names are nobody's: no look-up is worth them. Characters. */
@@ -29,13 +29,16 @@ type Found = object | null
  * Asks the user service. Its answer is awaited only when it is a promise: the hot path of a service
  * that answers at once stays synchronous.
  *
+ * @param timeout - seconds after which the service counts as not answering
  * @returns the user, or null when there is none
- * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user
+ * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user;
+ * ERR_AUTH_USER_SERVICE_TIMEOUT
  */
 export function findUser(
   service: UserService,
   username: string | number,
   request: FastifyRequest,
+  timeout?: number,
 ): Found | Promise<Found> {
   let answer: unknown
   try {
@@ -43,7 +46,8 @@ export function findUser(
   } catch (error) {
     throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
   }
-  return isThenable(answer) ? awaitUser(answer) : checkUser(answer)
+  if (!isThenable(answer)) return checkUser(answer)
+  return awaitUser(timeout === undefined ? answer : withTimeout(answer, timeout))
 }
 
 /** Whether a value has to be awaited. */
@@ -56,9 +60,32 @@ async function awaitUser(answer: PromiseLike<unknown>): Promise<Found> {
   try {
     user = await answer
   } catch (error) {
+    if (error instanceof TimeoutRefusal) throw error
     throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
   }
   return checkUser(user)
+}
+
+/** Its own class, since what the service itself throws is a fault, whatever it looks like. */
+class TimeoutRefusal extends AuthenticationError {}
+
+async function withTimeout<T>(answer: PromiseLike<T>, seconds: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const refuse = (): void =>
+      reject(
+        new TimeoutRefusal('auth.overloaded', {
+          code: 'ERR_AUTH_USER_SERVICE_TIMEOUT',
+          retryAfter: Math.ceil(seconds),
+        }),
+      )
+    timer = setTimeout(refuse, seconds * 1000)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** An array is no user: an empty list of rows would let everybody in. */

@@ -11,11 +11,11 @@ export type RefusalCode =
   | 'ERR_AUTH_REFUSED'
   | 'ERR_AUTH_TOO_MANY_ATTEMPTS'
   | 'ERR_AUTH_OVERLOADED'
+  | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
 
 /** Codes of faults: something behind the plugin failed while it answered a request. */
 export type FaultCode =
   | 'ERR_AUTH_USER_SERVICE'
-  | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
   | 'ERR_AUTH_PASSWORD_FIELD'
   | 'ERR_AUTH_AUTHENTICATOR'
   | 'ERR_AUTH_ON_UNAUTHORIZED'

@@ -39,6 +39,46 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
 
+/** How passwords are hashed, and how much of it there may be in a tree of Fastify instances. */
+export interface HashingOptions {
+  /**
+   * Cost of new hashes, 4 to 31, the binary logarithm of the rounds. Also the cost that unknown users
+   * have until the stored hashes have taught another. Default 10.
+   */
+  cost?: number | undefined
+  /**
+   * How many bcrypt runs there are at once. Default: one a core, but one less than the thread pool of
+   * libuv has threads, so that file and DNS work always finds one; shared by all apps of the process.
+   */
+  concurrency?: number | undefined
+  /** How many requests may wait for one. Default 64. Beyond: 503. */
+  maxQueue?: number | undefined
+  /** How long each may wait, in seconds. Default 5. Beyond: 503. */
+  maxWait?: number | undefined
+}
+
+/** How verified credentials of Basic are remembered. */
+export interface RememberOptions {
+  /** How many. Default 1,000; the least recently used one goes first. */
+  max?: number | undefined
+  /** How long, in seconds. Default 60. */
+  ttl?: number | undefined
+}
+
+/** How often one may guess. */
+export interface ThrottleOptions {
+  /** Failures for one username from one address. Default 10. */
+  perUsername?: number | undefined
+  /** Failures from one address; an IPv6 address counts by its first 64 bits. Default 100. */
+  perAddress?: number | undefined
+  /** Seconds after the first failure until they are forgotten. Default 900. */
+  window?: number | undefined
+  /** A client of ioredis that the app owns: several processes then share the counters. */
+  redis?: object | undefined
+  /** What the names of the counters in Redis begin with. Default `fastify-authn`. */
+  keyPrefix?: string | undefined
+}
+
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = StoredUser> {
   /** Finds users, for Basic, JWT and login. */
@@ -47,6 +87,14 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   passwordField?: string | undefined
   /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
   maxPasswordBytes?: number | false | undefined
+  /** How passwords are hashed; one setting for a tree of Fastify instances. */
+  hashing?: HashingOptions | undefined
+  /** How Basic remembers verified credentials; `false` for not at all. Default: 1,000 for 60 s. */
+  rememberCredentials?: RememberOptions | false | undefined
+  /** How failed logins and failed Basic attempts are throttled; `false` for not at all. Default: on. */
+  throttle?: ThrottleOptions | false | undefined
+  /** Seconds after which a user service that does not answer gives a 503. Default: none. */
+  userServiceTimeout?: number | undefined
   /** The authenticator of marks without `use`: one, or names of registered ones. */
   authenticator?: Authenticator | string | readonly string[] | undefined
   /** More authenticators that `use` may name, by name. */

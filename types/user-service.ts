@@ -43,4 +43,13 @@ export interface UserService<Stored extends object = StoredUser> {
     username: string | number,
     request: FastifyRequest,
   ): Stored | null | undefined | Promise<Stored | null | undefined>
+
+  /**
+   * Stores a new hash of the same password, after a success with a hash of a lower cost than
+   * `hashing.cost`. A failure is logged and does not fail the login.
+   *
+   * @param user - as {@link findByUsername} returned it
+   * @param passwordHash - a bcrypt hash
+   */
+  updatePasswordHash?(user: Stored, passwordHash: string): unknown
 }

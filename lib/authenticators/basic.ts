@@ -1,4 +1,3 @@
-import { createCredentialCheck } from '../credentials.js'
 import { AuthenticationError, AuthnUsageError } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { checkBasicAuthenticatorOptions } from '../options.js'
@@ -29,11 +28,7 @@ export function basicAuthenticator<Stored extends object>(
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)
-    return createCredentialCheck({
-      userService: service,
-      passwordField: field,
-      maxPasswordBytes: shared.maxPasswordBytes,
-    })
+    return registration.credentialCheck(service, field, 'basic')
   })
 
   return {

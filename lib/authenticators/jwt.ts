@@ -32,7 +32,8 @@ export function jwtAuthenticator<Stored extends object>(
     const service = userService ?? shared.userService
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
-    return { service, verify: jwtService.verifier(signingMethod, rules, 'jwtAuthenticator') }
+    const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
+    return { service, verify, timeout: shared.userServiceTimeout }
   })
 
   return {
@@ -40,7 +41,7 @@ export function jwtAuthenticator<Stored extends object>(
     optional,
     init: state.init,
     authenticate(request) {
-      const { service, verify } = state.of(request)
+      const { service, verify, timeout } = state.of(request)
       const token = parseBearer(request.headers.authorization)
       if (token === null) return null
       if (token === MALFORMED) throw new AuthenticationError('auth.jwt-invalid')
@@ -50,7 +51,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (!isUsableName(name)) {
         throw new AuthenticationError('auth.jwt-invalid', { cause: `claim ${claimName}` })
       }
-      const user = findUser(service, name, request)
+      const user = findUser(service, name, request, timeout)
       return (isThenable(user) ? user.then(known) : known(user)) as Stored | Promise<Stored>
     },
   }

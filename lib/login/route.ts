@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createCredentialCheck } from '../credentials.js'
+import { ABANDONED } from '../client.js'
 import { AuthenticationFault, AuthnUsageError, isAuthenticationError } from '../errors.js'
 import { sendRefusal } from '../unauthorized.js'
 import { loginBody } from './schema.js'
 import type { Registration } from '../registration.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
 import type { LoginOptions, TokenFunc } from '../../types/options.js'
+import type { UserService } from '../../types/user-service.js'
 
 /** A validation fault as Fastify reports its own. */
 class ValidationError extends Error {
@@ -82,12 +83,8 @@ function loginHandler(
   body: ReturnType<typeof loginBody>,
   makeToken: ReturnType<typeof tokenMaker>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  const { userService, passwordField, maxPasswordBytes } = registration.options
-  const check = createCredentialCheck({
-    userService: userService as NonNullable<typeof userService>,
-    passwordField,
-    maxPasswordBytes,
-  })
+  const { userService, passwordField } = registration.options
+  const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
   return async (request, reply) => {
     // Again, and not only in the validator: a request of some content types has got past it before
     // (CVE-2026-25223 of Fastify), and attachValidation can be set by a hook.
@@ -98,6 +95,7 @@ function loginHandler(
     try {
       user = await check(username, password, request)
     } catch (error) {
+      if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
       request.log.info({ code: error.code }, 'Login refused')
       sendRefusal(error, request, reply, registration, ['Bearer'])

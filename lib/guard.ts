@@ -6,6 +6,7 @@ import type {
 } from 'fastify'
 import { ABANDONED } from './client.js'
 import { runWithoutUser, runWithUser } from './context.js'
+import { reportRefusal, reportSuccess, startClock } from './diagnostics.js'
 import {
   AuthenticationError,
   AuthenticationFault,
@@ -27,6 +28,8 @@ interface Passage {
   readonly done: HookHandlerDoneFunction
   readonly registration: Registration
   readonly plan: Plan
+  /** See {@link startClock}. */
+  readonly started: number
 }
 
 /** The mark of a scope, inherited by the scopes inside it. */
@@ -65,7 +68,7 @@ export function guard(
     return done(new AuthenticationFault('ERR_AUTH_UNGUARDED', error))
   }
   if (plan.mode === false) return runWithoutUser(done)
-  authenticate({ request, reply, done, registration, plan })
+  authenticate({ request, reply, done, registration, plan, started: startClock() })
 }
 
 /** @returns the error of a marked route that lies in no scope of the plugin */
@@ -118,10 +121,12 @@ function judge(passage: Passage, outcome: unknown): void {
   fail(passage, new AuthenticationError('auth.invalid-credentials'))
 }
 
-function pass({ request, done, registration }: Passage, stored: object): void {
+function pass(passage: Passage, stored: object): void {
+  const { request, done, registration, plan, started } = passage
   const user = viewOf(stored, registration.hiddenFields) as AuthUser
   ;(request as { user: AuthUser | null }).user = user
   ;(request as { [kStoredUser]?: object })[kStoredUser] = stored
+  reportSuccess(request, user, plan.name, started)
   runWithUser(user, done)
 }
 
@@ -146,7 +151,7 @@ function faultOf(
 /** The refusal of the authenticator itself where it writes one, else ours; one of them is sent. */
 function refuse(passage: Passage, error: AuthenticationErrorLike): void {
   const { reply, request, plan } = passage
-  request.log.info({ code: error.code }, 'Request refused')
+  reportRefusal(request, error, plan.name, passage.started)
   let written: unknown
   try {
     written = plan.authenticator.onUnauthorized?.(error, request, reply)

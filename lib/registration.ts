@@ -13,6 +13,8 @@ import type { UserService } from '../types/user-service.js'
 export interface Plan {
   readonly mode: Mode
   readonly authenticator: Authenticator
+  /** Its name, for logs and events; of several, all names. */
+  readonly name: string
   /** Whether a request without credentials passes as nobody. */
   readonly nobodyPasses: boolean
 }
@@ -66,7 +68,13 @@ export function createPlanner(
     const [first = missing(place)] = members
     const authenticator = members.length === 1 ? first : combine(...members)
     const nobodyPasses = mode !== true || authenticator.optional === true
-    return { mode, authenticator, nobodyPasses }
+    const name = members.map(nameOf).join('|')
+    return { mode, authenticator, name, nobodyPasses }
+  }
+
+  function nameOf(authenticator: Authenticator): string {
+    const found = [...authenticators].find(([, known]) => known === authenticator)
+    return found?.[0] ?? 'custom'
   }
 
   function named(name: string, place: string): Authenticator {

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ABANDONED } from '../client.js'
+import { reportRefusal, reportSuccess, startClock } from '../diagnostics.js'
 import { AuthenticationFault, AuthnUsageError, isAuthenticationError } from '../errors.js'
 import { sendRefusal } from '../unauthorized.js'
+import { viewOf } from '../user-view.js'
 import { loginBody } from './schema.js'
 import type { Registration } from '../registration.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
@@ -91,17 +93,19 @@ function loginHandler(
     const problem = body.problem(request.body)
     if (problem !== null) throw new ValidationError(problem)
     const { username, password } = body.read(request.body)
+    const started = startClock()
     let user: object
     try {
       user = await check(username, password, request)
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
-      request.log.info({ code: error.code }, 'Login refused')
+      reportRefusal(request, error, 'login', started)
       sendRefusal(error, request, reply, registration, ['Bearer'])
       return reply
     }
     const token = await issue(makeToken, username, request, user)
+    reportSuccess(request, viewOf(user, registration.hiddenFields), 'login', started)
     return reply
       .header('cache-control', 'no-store')
       .header('content-type', 'application/json; charset=utf-8')

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { FastifyRequest } from 'fastify'
 
 /** Thrown where a request is given up because its client has gone away. It is not answered. */
-export const ABANDONED = Symbol('abandoned')
+export const ABANDONED: unique symbol = Symbol.for('fastify-authn.abandoned')
 
 const watchers = new WeakMap<object, Set<() => void>>()
 

@@ -123,7 +123,12 @@ function judge(passage: Passage, outcome: unknown): void {
 
 function pass(passage: Passage, stored: object): void {
   const { request, done, registration, plan, started } = passage
-  const user = viewOf(stored, registration.hiddenFields) as AuthUser
+  let user: AuthUser
+  try {
+    user = viewOf(stored, registration.hiddenFields) as AuthUser
+  } catch (error) {
+    return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
+  }
   ;(request as { user: AuthUser | null }).user = user
   ;(request as { [kStoredUser]?: object })[kStoredUser] = stored
   reportSuccess(request, user, plan.name, started)
@@ -173,9 +178,11 @@ function failRefusal({ reply, request, done }: Passage, fault: unknown): void {
   else done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
 }
 
-function send(
-  { request, reply, registration, plan }: Passage,
-  error: AuthenticationErrorLike,
-): void {
-  sendRefusal(error, request, reply, registration, schemesOf(plan.authenticator))
+function send(passage: Passage, error: AuthenticationErrorLike): void {
+  const { request, reply, done, registration, plan } = passage
+  try {
+    sendRefusal(error, request, reply, registration, schemesOf(plan.authenticator))
+  } catch (fault) {
+    done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
+  }
 }

@@ -125,7 +125,7 @@ function pass(passage: Passage, stored: object): void {
   const { request, done, registration, plan, started } = passage
   let user: AuthUser
   try {
-    user = viewOf(stored, registration.hiddenFields) as AuthUser
+    user = viewOf(stored, registration.hiddenFields)
   } catch (error) {
     return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
   }

@@ -8,7 +8,7 @@ import { loginBody } from './schema.js'
 import type { Registration } from '../registration.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
 import type { LoginOptions, TokenFunc } from '../../types/options.js'
-import type { StoredUser, UserService } from '../../types/user-service.js'
+import type { UserService } from '../../types/user-service.js'
 
 /** A validation fault as Fastify reports its own. */
 class ValidationError extends Error {
@@ -122,7 +122,7 @@ async function issue(
 ): Promise<string> {
   let token: unknown
   try {
-    token = await makeToken(username, request, user as StoredUser)
+    token = await makeToken(username, request, user)
   } catch (error) {
     throw new AuthenticationFault('ERR_AUTH_TOKEN_FUNC', error)
   }

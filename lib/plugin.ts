@@ -37,7 +37,6 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   for (const authenticator of allAuthenticators(registration)) {
     await registration.initialize(authenticator)
   }
-  tree.registrations.add(registration)
   if (wantsLogin(registration)) addLogin(app, registration, tree)
 }
 

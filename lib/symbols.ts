@@ -4,7 +4,7 @@
  */
 export const kRegistration: unique symbol = Symbol.for('fastify-authn.registration')
 export const kScopeMark: unique symbol = Symbol.for('fastify-authn.scope-mark')
-export const kGuarded: unique symbol = Symbol.for('fastify-authn.guarded')
+export const kTree: unique symbol = Symbol.for('fastify-authn.tree')
 export const kMembers: unique symbol = Symbol.for('fastify-authn.members')
 export const kStoredUser: unique symbol = Symbol.for('fastify-authn.stored-user')
 export const kExtra: unique symbol = Symbol.for('fastify-authn.extra')

@@ -1,8 +1,9 @@
+import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { guard, routeName, scopeMarkOf, unguarded } from './guard.js'
 import { parseMark } from './marks.js'
-import { registrationOf, type Registration } from './registration.js'
-import { kGuarded, kScopeMark } from './symbols.js'
+import { registrationOf } from './registration.js'
+import { kScopeMark, kTree } from './symbols.js'
 import type { HashingHolder } from './password-tools.js'
 
 interface DeclaredRoute {
@@ -10,41 +11,75 @@ interface DeclaredRoute {
   readonly server: FastifyInstance
 }
 
-/** What the registrations in one tree of Fastify instances share. */
+interface MarkedScope {
+  readonly mark: unknown
+  readonly prefix: unknown
+}
+
+/** A tree of Fastify instances: what was declared in it, and what the registrations in it share. */
 export interface Tree extends HashingHolder {
-  readonly registrations: Set<Registration>
+  readonly routes: DeclaredRoute[]
+  readonly scopes: MarkedScope[]
   /** URLs of our login routes. */
   readonly logins: Set<string>
+  /** Whether the plugin is registered anywhere in the tree. */
+  isProtected: boolean
+}
+
+type Root = FastifyInstance & { [kTree]?: Tree }
+
+/**
+ * From the moment an instance is made: routes and scopes that are declared before the plugin is registered
+ * must be heard of too. Registered later, or not at all, nothing comes of it.
+ */
+subscribe('fastify.initialization', (message) => {
+  treeOf((message as { fastify: FastifyInstance }).fastify)
+})
+
+/** The tree of an instance; it remembers what is declared from now on. */
+function treeOf(root: Root): Tree {
+  if (root[kTree] !== undefined) return root[kTree]
+  const tree: Tree = {
+    routes: [],
+    scopes: [],
+    logins: new Set(),
+    isProtected: false,
+    hashing: null,
+  }
+  root[kTree] = tree
+  root.addHook('onRoute', function remember(this: FastifyInstance, options) {
+    const route = { options, server: this }
+    if (tree.isProtected) checkRoute(route)
+    tree.routes.push(route)
+  })
+  root.addHook('onRegister', (instance, options: { auth?: unknown; prefix?: unknown }) => {
+    const { auth: mark, prefix } = options
+    if (mark === undefined) return
+    if (tree.isProtected) checkScope({ mark, prefix })
+    tree.scopes.push({ mark, prefix })
+    Object.defineProperty(instance, kScopeMark, { value: mark, configurable: true, writable: true })
+  })
+  return tree
 }
 
 /**
- * Puts the guard in front of a whole tree of Fastify instances, once, from its root. From the root,
- * because a route that is marked but lies beside the scope of the plugin must not be open; and as one
- * global hook, because hooks that are put on routes as they are declared miss those declared before.
+ * Puts the guard in front of a whole tree, once, from its root. From the root, because a route that is
+ * marked but lies beside the scope of the plugin must not be open; and as one global hook, because hooks
+ * that are put on routes as they are declared miss those declared before.
+ *
+ * @throws ERR_AUTH_MARK for a mark that is none; when the app is ready, for one that nothing can judge
  */
 export function protectTree(app: FastifyInstance): Tree {
-  const root = rootOf(app) as FastifyInstance & { [kGuarded]?: Tree }
-  if (root[kGuarded] !== undefined) return root[kGuarded]
-  const tree: Tree = { registrations: new Set(), logins: new Set(), hashing: null }
-  root[kGuarded] = tree
-  const routes: DeclaredRoute[] = []
-
+  const root = rootOf(app)
+  const tree = treeOf(root)
+  if (tree.isProtected) return tree
+  tree.isProtected = true
+  tree.routes.forEach(checkRoute)
+  tree.scopes.forEach(checkScope)
   root.addHook('onRequest', guard)
-  root.addHook('onRegister', (instance, options: { auth?: unknown; prefix?: unknown }) => {
-    const { auth, prefix } = options
-    if (auth === undefined) return
-    parseMark(auth, `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`)
-    Object.defineProperty(instance, kScopeMark, { value: auth, configurable: true, writable: true })
-  })
-  root.addHook('onRoute', function remember(this: FastifyInstance, options) {
-    const mark: unknown = options.config?.auth
-    if (mark !== undefined) parseMark(mark, routeName(options.method, options.url))
-    routes.push({ options, server: this })
-  })
   root.addHook('onReady', function audit(done) {
     try {
-      for (const route of routes.splice(0)) auditRoute(route)
-      auditEarlyRoutes(root, tree)
+      tree.routes.splice(0).forEach(auditRoute)
       done()
     } catch (error) {
       done(error as Error)
@@ -54,7 +89,7 @@ export function protectTree(app: FastifyInstance): Tree {
 }
 
 /** Scopes inherit from the scope around them. */
-function rootOf(app: FastifyInstance): FastifyInstance {
+function rootOf(app: FastifyInstance): Root {
   let root = app
   for (
     let outer = app;
@@ -66,49 +101,21 @@ function rootOf(app: FastifyInstance): FastifyInstance {
   return root
 }
 
+function checkRoute({ options }: DeclaredRoute): void {
+  const mark: unknown = options.config?.auth
+  if (mark !== undefined) parseMark(mark, routeName(options.method, options.url))
+}
+
+function checkScope({ mark, prefix }: MarkedScope): void {
+  parseMark(mark, `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`)
+}
+
 /** Every marked route must have an authenticator that judges its requests. */
 function auditRoute({ options, server }: DeclaredRoute): void {
-  const mark: unknown = options.config?.auth ?? scopeMarkOf(server)
+  const own: unknown = options.config?.auth
+  const mark = own === undefined ? scopeMarkOf(server) : own
   if (mark === undefined || mark === false) return
   const registration = registrationOf(server)
   if (registration === undefined) throw unguarded(options.method, options.url)
   registration.plan(mark, routeName(options.method, options.url))
-}
-
-/**
- * The marks of routes that were declared before the plugin was loaded, of which `onRoute` never told:
- * Fastify lists them with their `config` in a line of JSON each. What cannot be read here is judged
- * when a request comes, and fails closed.
- */
-function auditEarlyRoutes(root: FastifyInstance, { registrations }: Tree): void {
-  for (const { auth, method, url } of listedConfigs(root)) {
-    if (auth === undefined) continue
-    const place = routeName(method, url)
-    parseMark(auth, place)
-    const errors = [...registrations].map((registration) => planError(registration, auth, place))
-    if (errors.every((error) => error !== null)) throw errors[0] as Error
-  }
-}
-
-function planError(registration: Registration, mark: unknown, place: string): unknown {
-  try {
-    registration.plan(mark, place)
-    return null
-  } catch (error) {
-    return error
-  }
-}
-
-function listedConfigs(
-  root: FastifyInstance,
-): { auth?: unknown; method?: unknown; url?: unknown }[] {
-  let listing = ''
-  try {
-    listing = root.printRoutes({ includeMeta: ['config'], commonPrefix: false })
-  } catch {
-    // A config that JSON cannot express, such as a circular one.
-  }
-  return [...listing.matchAll(/• \(config\) (\{.*\})$/gm)].map(
-    ([, json]) => JSON.parse(json as string) as object,
-  )
 }

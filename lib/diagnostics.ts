@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
+import { refusalOf } from './errors.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 
 const success = channel('fastify-authn:success')
@@ -42,9 +43,10 @@ export function reportRefusal(
 ): void {
   const { code, cause } = error
   const reason = typeof cause === 'string' ? { reason: cause } : {}
-  const level = error.statusCode === 401 ? 'info' : 'warn'
+  const status = refusalOf(code)?.status ?? 401
+  const level = status === 401 ? 'info' : 'warn'
   request.log[level]({ code, authenticator, ...reason }, 'Authentication refused')
-  const target = channelOfStatus[error.statusCode] ?? failure
+  const target = channelOfStatus[status] ?? failure
   if (!target.hasSubscribers) return
   target.publish({ request, code, authenticator, duration: durationSince(started) })
 }

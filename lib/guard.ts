@@ -12,6 +12,7 @@ import {
   AuthenticationFault,
   AuthnUsageError,
   isAuthenticationError,
+  refusalOf,
 } from './errors.js'
 import { registrationOf, type Plan, type Registration } from './registration.js'
 import { kScopeMark, kStoredUser } from './symbols.js'
@@ -142,7 +143,7 @@ function fail(passage: Passage, error: unknown): void {
   if (!isAuthenticationError(error)) return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
   const forgiven =
     error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
-  if (forgiven && error.statusCode === 401) return runWithoutUser(done)
+  if (forgiven && refusalOf(error.code)?.status === 401) return runWithoutUser(done)
   refuse(passage, error)
 }
 

@@ -119,6 +119,7 @@ const whole = (minimum: number, maximum: number) =>
   optional(
     Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
   )
+/** The bounds are also there for those who think in milliseconds. */
 const seconds = (maximum: number) =>
   optional(
     Type.Number({
@@ -133,13 +134,13 @@ const hashing = Type.Object(
     cost: whole(4, 31),
     concurrency: whole(1, 1024),
     maxQueue: whole(0, 1_000_000),
-    maxWait: seconds(3600),
+    maxWait: seconds(60),
   },
   { ...strict, description: 'an object with cost, concurrency, maxQueue, maxWait' },
 )
 
 const remember = Type.Object(
-  { max: whole(1, 1_000_000), ttl: seconds(86_400) },
+  { max: whole(1, 1_000_000), ttl: seconds(3600) },
   { ...strict, description: 'false, or an object with max, ttl' },
 )
 
@@ -147,7 +148,7 @@ const throttle = Type.Object(
   {
     perUsername: whole(1, 1_000_000),
     perAddress: whole(1, 1_000_000),
-    window: whole(1, 2_000_000),
+    window: whole(1, 604_800),
     redis: optional(
       Type.Object(
         { defineCommand: anyFunction('a function'), multi: anyFunction('a function') },
@@ -198,7 +199,7 @@ const plugin = Type.Object(
         description: 'false, or an object with perUsername, perAddress, window, redis',
       }),
     ),
-    userServiceTimeout: seconds(86_400),
+    userServiceTimeout: seconds(300),
     authenticator: optional(
       Type.Union([names, Type.Object({})], {
         description: 'an authenticator, the name of one, or an array of names',

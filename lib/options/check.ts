@@ -1,0 +1,62 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
+import { AuthnUsageError } from '../errors.js'
+import type { Expectation } from './schemas.js'
+
+/**
+ * Checks options once, where they are given.
+ *
+ * @param where - prefix of the option's name in the error, such as `jwt`
+ * @throws ERR_AUTH_OPTION that names the option, what was found, and what was expected
+ */
+export function check<T>(schema: TSchema, value: unknown, where = ''): T {
+  if (Value.Check(schema, value)) return value as T
+  throw new AuthnUsageError('ERR_AUTH_OPTION', explain(schema, deepest(schema, value), where))
+}
+
+/** The first error; inside a union of `false` and an object, the first one of the object. */
+function deepest(schema: TSchema, value: unknown): ValueError {
+  let error = Value.Errors(schema, value).First() as ValueError
+  while (error.type === ValueErrorType.Union && error.value instanceof Object) {
+    const inner = error.errors
+      .map((branch) => branch.First())
+      .find((e) => e && e.path !== error.path)
+    if (inner === undefined) break
+    error = inner
+  }
+  return error
+}
+
+function explain(schema: TSchema, error: ValueError, where: string): string {
+  const steps = error.path.split('/').slice(1)
+  const name = [where, ...steps].filter((step) => step !== '').join('.') || 'options'
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const known = knownProperties(schema, steps)
+    return `unknown option "${name}". Known here: ${known.join(', ')}.`
+  }
+  const { description, shown } = error.schema as Partial<Expectation>
+  const found = describe(error.value, shown === true)
+  return `option "${name}": found ${found}, expected ${description ?? error.message}.`
+}
+
+/** Names of the options beside an unknown one. */
+function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
+  const branches = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
+  const object = branches.find(({ properties }) => properties !== undefined) as TObject
+  const [step, ...rest] = steps
+  const inner = step === undefined ? undefined : object.properties[step]
+  return inner && rest.length > 0 ? knownProperties(inner, rest) : Object.keys(object.properties)
+}
+
+/** What was found, without quoting what could be a secret. */
+function describe(value: unknown, shown: boolean): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') {
+    if (value === '') return 'an empty string'
+    return shown ? JSON.stringify(value) : 'a string that does not fit'
+  }
+  return typeof value === 'object' ? 'an object that does not fit' : `a ${typeof value}`
+}

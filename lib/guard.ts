@@ -64,7 +64,7 @@ export function guard(
   let plan: Plan
   try {
     if (registration === undefined) throw unguarded(request.method, url)
-    plan = registration.plan(mark, routeName(request.method, url))
+    plan = registration.knownPlan(mark) ?? registration.plan(mark, routeName(request.method, url))
   } catch (error) {
     return done(new AuthenticationFault('ERR_AUTH_UNGUARDED', error))
   }

@@ -66,7 +66,7 @@ async function createRegistration(
       }
       return result
     },
-    plan: createPlanner(authenticators, standard, anyOf),
+    ...createPlanner(authenticators, standard, anyOf),
   }
 }
 
@@ -101,7 +101,7 @@ function standardAuthenticator(
   }
   if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
     const names: string[] = [authenticator].flat() as string[]
-    return createPlanner(named, undefined, anyOf)({ use: names }, 'option "authenticator"')
+    return createPlanner(named, undefined, anyOf).plan({ use: names }, 'option "authenticator"')
       .authenticator
   }
   checkAuthenticator(authenticator, 'authenticator')

@@ -37,6 +37,8 @@ export interface Registration {
   ): CheckCredentials
   /** Calls `init` of an authenticator, once. */
   initialize(authenticator: Authenticator): Promise<void>
+  /** The plan of a mark that was resolved before: most are while the app boots. */
+  knownPlan(mark: unknown): Plan | undefined
   /**
    * @param place - where the mark stands, for the error
    * @throws ERR_AUTH_MARK
@@ -59,7 +61,7 @@ export function createPlanner(
   authenticators: ReadonlyMap<string, Authenticator>,
   standard: Authenticator | undefined,
   combine: (...members: Authenticator[]) => Authenticator,
-): Registration['plan'] {
+): Pick<Registration, 'knownPlan' | 'plan'> {
   const plans = new Map<unknown, Plan>()
 
   function resolve(mark: unknown, place: string): Plan {
@@ -87,13 +89,13 @@ export function createPlanner(
     )
   }
 
-  return (mark, place) => {
-    let plan = plans.get(mark)
-    if (plan === undefined) {
-      plan = resolve(mark, place)
+  return {
+    knownPlan: (mark) => plans.get(mark),
+    plan(mark, place) {
+      const plan = plans.get(mark) ?? resolve(mark, place)
       plans.set(mark, plan)
-    }
-    return plan
+      return plan
+    },
   }
 }
 

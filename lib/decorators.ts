@@ -2,14 +2,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AuthnUsageError } from './errors.js'
 import { MALFORMED, parseBearer } from './http/authorization.js'
 import { registrationOf } from './registration.js'
-import { kExtra, kLang, kStoredUser } from './symbols.js'
-import type { StoredUser } from '../types/user-service.js'
+import { kExtra, kLang, kStoredUser, kUser } from './symbols.js'
+import type { AuthUser, StoredUser } from '../types/user-service.js'
 
 /** What requests carry of ours. */
 interface Carrier {
   [kExtra]?: object
   [kLang]?: string
   [kStoredUser]?: object
+  [kUser]?: object
 }
 
 /** Names that an app cannot have taken for something else. */
@@ -27,7 +28,16 @@ export function decorateRequests(app: FastifyInstance): void {
     if (app.hasRequestDecorator(name)) taken(name)
   }
   app.decorateRequest(kStoredUser, undefined)
-  app.decorateRequest('user', null as never)
+  // Getters, not values: a scope that was made before the plugin was registered has values of its own
+  // requests, but inherits what stands on the prototype.
+  app.decorateRequest('user', {
+    getter(this: FastifyRequest): AuthUser {
+      return ((this as Carrier)[kUser] ?? null) as AuthUser
+    },
+    setter(this: FastifyRequest, user: AuthUser): void {
+      ;(this as Carrier)[kUser] = user
+    },
+  })
   app.decorateRequest('extra', {
     getter(this: FastifyRequest): Record<string, unknown> {
       return ((this as Carrier)[kExtra] ??= Object.create(null) as object) as Record<

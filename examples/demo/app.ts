@@ -1,0 +1,53 @@
+import formbody from '@fastify/formbody'
+import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
+import { authn } from 'fastify-authn'
+import { prepareKeys } from './keys.js'
+import { createNotes } from './notes.js'
+import { createUserService, seedUsers } from './users.js'
+import { accountRoutes } from './routes/account.js'
+import { adminRoutes } from './routes/admin.js'
+import { es256Routes } from './routes/es256.js'
+import { noteRoutes } from './routes/notes.js'
+import { publicRoutes } from './routes/public.js'
+import { rs256Routes } from './routes/rs256.js'
+import type { Settings } from './config.js'
+import type { Database } from './database.js'
+
+/** Builds the demo over a database, which is closed with it: the users, the plugin, the routes. */
+export async function buildApp(settings: Settings, database: Database): Promise<FastifyInstance> {
+  const app = Fastify({ logger: { level: settings.logLevel } })
+  app.addHook('onClose', () => database.close())
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    // Mistakes of clients, such as a body that does not fit its schema, are answered by Fastify.
+    if (error.statusCode !== undefined && error.statusCode < 500) return reply.send(error)
+    // What went wrong inside is for the log. To the client it could tell how the app is built.
+    request.log.error({ err: error }, 'A request failed')
+    return reply.code(error.statusCode ?? 500).send({ error: 'Something went wrong here.' })
+  })
+  try {
+    await seedUsers(database)
+    const userService = createUserService(database)
+    const notes = createNotes(database)
+
+    // Logins, too, may then come as a form.
+    await app.register(formbody)
+    // POST /login, and tokens of HS256, which are what a mark without `use` asks for.
+    await app.register(authn, {
+      userService,
+      jwt: await prepareKeys(settings),
+      basic: settings.basic,
+    })
+
+    await app.register(publicRoutes(notes))
+    await app.register(accountRoutes(notes))
+    // A mark on a group holds for every route in it that does not say otherwise.
+    await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
+    await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
+    await app.register(rs256Routes(userService), { prefix: '/rs256' })
+    await app.register(es256Routes(userService), { prefix: '/es256' })
+    return app
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+}

@@ -1,0 +1,113 @@
+import { relative } from 'node:path'
+import { demoUsers } from './users.js'
+import type { Settings } from './config.js'
+
+/** What is printed when the demo listens: where, who can sign in, and lines to paste. */
+export function banner(address: string, settings: Settings): string {
+  const { bold, dim } = style(process.stdout)
+  const facts = factsOf(settings).map(([name, text]) => `  ${dim(name.padEnd(9))} ${text}`)
+  const flows = flowsOf(address, settings).map(
+    ([title, ...lines]) => `  ${dim(`# ${title}`)}\n${lines.map((line) => `  ${line}`).join('\n')}`,
+  )
+  return [
+    '',
+    `  ${bold('fastify-authn demo')} listens on ${bold(address)}`,
+    '',
+    ...facts,
+    '',
+    `  ${bold('Try it')}: paste into another terminal, from top to bottom.`,
+    '',
+    flows.join('\n\n'),
+    '',
+    `  Ctrl-C ends it.`,
+    '',
+  ].join('\n')
+}
+
+function factsOf({ databaseUrl, dataDir, keysDir, basic, madeUp, host }: Settings) {
+  const people = demoUsers.map(({ name, password }) => `${name} / ${password}`).join(', ')
+  const facts: [name: string, text: string][] = [
+    ['Users', people],
+    [
+      'Admin',
+      madeUp.basic
+        ? `${basic.username} / ${basic.password} (made up for this run)`
+        : `${basic.username}, with AUTH_BASIC_PASSWORD`,
+    ],
+    [
+      'Database',
+      databaseUrl !== undefined
+        ? 'PostgreSQL, at DATABASE_URL'
+        : dataDir !== undefined
+          ? `embedded PostgreSQL, in ${dataDir}`
+          : 'embedded PostgreSQL, in memory: gone when the demo ends',
+    ],
+    ['Keys', `RS256 and ES256, in ${relative('', keysDir) || '.'}`],
+    [
+      'Secret',
+      madeUp.secret
+        ? 'HS256, made up for this run: set AUTH_JWT_SECRET to keep tokens valid'
+        : 'HS256, from AUTH_JWT_SECRET',
+    ],
+  ]
+  if (!isLoopback(host)) {
+    facts.push(['Warning', `everybody who reaches ${host} can sign in with these passwords`])
+  }
+  return facts
+}
+
+/** Each flow: a title, then lines of shell. */
+function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...string[]][] {
+  const [alice, bob] = demoUsers
+  // Answers in JSON do not end with a new line, which would leave the prompt beside them.
+  const curl = (path: string, ...options: string[]): string =>
+    [`curl -sw '\\n'`, ...options, quote(address + path)].join(' ')
+  const bearer = `-H "Authorization: Bearer $TOKEN"`
+  const json = `-H 'Content-Type: application/json'`
+  const readToken = `node -pe 'JSON.parse(fs.readFileSync(0)).token'`
+  // curl asks for a password that it is not given.
+  const admin = madeUp.basic ? `${basic.username}:${basic.password}` : (basic.username ?? '')
+  const login = (path: string): string => {
+    const form = `-d username=${alice.name} -d password=${alice.password}`
+    return `TOKEN=$(curl -s ${form} ${quote(address + path)} | ${readToken})`
+  }
+  return [
+    ['Open', curl('/'), curl('/notes/published')],
+    ['Without a token, in French', curl('/me', `-i -H 'Accept-Language: fr'`)],
+    ['Login, and a token of HS256', login('/login'), curl('/me', bearer)],
+    [
+      'Your notes',
+      curl('/notes', bearer),
+      curl('/notes', bearer, json, `-d '{"title":"Tea","text":"At five."}'`),
+    ],
+    ['Optional: with and without a token', curl('/greeting'), curl('/greeting', bearer)],
+    ['Try: a broken token is nobody', curl('/feed', `-H 'Authorization: Bearer broken'`)],
+    ['Basic, against the database', curl('/account', `-u ${bob.name}:${bob.password}`)],
+    [
+      'Either of the two',
+      curl('/export', bearer),
+      curl('/export', `-u ${bob.name}:${bob.password}`),
+    ],
+    ['Basic, against the configuration', curl('/admin/stats', `-u ${quote(admin)}`)],
+    ['The open route of that group', curl('/admin/health')],
+    ['RS256', login('/rs256/login'), curl('/rs256/me', bearer)],
+    ['ES256, with claims of the app', login('/es256/login'), curl('/es256/me', bearer)],
+  ]
+}
+
+/** As one word of a POSIX shell. */
+function quote(text: string): string {
+  return /^[\w:/.@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+/** Bold and dim text where a person looks at it: https://no-color.org */
+function style(stream: NodeJS.WriteStream) {
+  const coloured = stream.isTTY && !process.env.NO_COLOR
+  const wrap = (start: number, end: number) => (text: string) =>
+    coloured ? `\u001b[${start}m${text}\u001b[${end}m` : text
+  return { bold: wrap(1, 22), dim: wrap(2, 22) }
+}

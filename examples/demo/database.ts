@@ -1,0 +1,79 @@
+import { mkdir } from 'node:fs/promises'
+import { StartError } from './errors.js'
+import type { Settings } from './config.js'
+
+/** The little that the demo needs of a database: PGlite and `pg` both speak the SQL of PostgreSQL. */
+export interface Database {
+  /** Runs one statement. Values go into it as $1, $2, …, never as text of the statement. */
+  query<Row>(sql: string, values?: unknown[]): Promise<Row[]>
+  close(): Promise<void>
+}
+
+/** The names begin with `demo_`, so that they are in nobody's way in a database that has others. */
+const schema = [
+  `create table if not exists demo_users (
+     id integer generated always as identity primary key,
+     name text not null unique,
+     email text not null,
+     password text not null
+   )`,
+  `create table if not exists demo_notes (
+     id integer generated always as identity primary key,
+     owner_id integer not null references demo_users (id) on delete cascade,
+     title text not null,
+     text text not null,
+     published boolean not null
+   )`,
+  'create index if not exists demo_notes_owner on demo_notes (owner_id)',
+]
+
+/**
+ * Opens the database and creates the tables that are missing: on the PostgreSQL server of
+ * `DATABASE_URL`, or else in this process.
+ *
+ * @throws StartError when it cannot be opened
+ */
+export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Database> {
+  const database =
+    databaseUrl === undefined ? await openEmbedded(dataDir) : await openServer(databaseUrl)
+  try {
+    for (const statement of schema) await database.query(statement)
+    return database
+  } catch (error) {
+    await database.close()
+    if (databaseUrl === undefined) throw error
+    throw new StartError(`DATABASE_URL is set, but the database cannot be used: ${reason(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+async function openEmbedded(dataDir: string | undefined): Promise<Database> {
+  const { PGlite } = await import('@electric-sql/pglite')
+  if (dataDir !== undefined) await mkdir(dataDir, { recursive: true })
+  const database = await PGlite.create(dataDir === undefined ? {} : { dataDir })
+  return {
+    query: async <Row>(sql: string, values?: unknown[]) =>
+      (await database.query<Row>(sql, values)).rows,
+    close: () => database.close(),
+  }
+}
+
+async function openServer(connectionString: string): Promise<Database> {
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 5000 })
+  // A connection that breaks while it is idle is replaced at the next query; without a listener the
+  // event would end the process.
+  pool.on('error', () => undefined)
+  return {
+    query: async <Row>(sql: string, values?: unknown[]) =>
+      (await pool.query(sql, values)).rows as Row[],
+    close: () => pool.end(),
+  }
+}
+
+/** Some errors of connections (AggregateError) have a code and no message. */
+function reason(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string }
+  return message || code || 'unknown reason'
+}

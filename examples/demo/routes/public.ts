@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify'
+import type { Notes } from '../notes.js'
+
+/** Routes for everybody; two of them like to know who asks. */
+export function publicRoutes(notes: Notes) {
+  return async (app: FastifyInstance) => {
+    // No mark: open.
+    app.get('/', () => ({ name: 'fastify-authn demo', login: 'POST /login' }))
+
+    // Optional: nobody is fine, but who sends a token must send a good one.
+    app.get('/greeting', { config: { auth: 'optional' } }, (request) => ({
+      greeting: `Hello, ${request.user?.name ?? 'stranger'}!`,
+    }))
+
+    // Try: a token that is expired or broken does not keep a reader out either.
+    app.get('/feed', { config: { auth: 'try' } }, async (request) => ({
+      reader: request.user?.name ?? null,
+      notes: await notes.published(),
+    }))
+  }
+}

@@ -1,0 +1,62 @@
+import { hashPassword, type StoredUser, type UserService } from 'fastify-authn'
+import type { Database } from './database.js'
+
+// Said once, and `request.user` has a type in every handler of the app.
+declare module 'fastify-authn' {
+  interface AuthUser {
+    id: number
+    name: string
+    email: string
+  }
+  /** What is in the database, and never in `request.user`: the bcrypt hash. */
+  interface StoredUser {
+    password: string
+  }
+}
+
+/** People that are there from the start. Their passwords are printed: they protect nothing. */
+export const demoUsers = [
+  { name: 'alice', email: 'alice@example.org', password: 'wonderland-1865' },
+  { name: 'bob', email: 'bob@example.org', password: 'builder-1999' },
+] as const
+
+/** Finds the users of Basic, of tokens and of logins in the database. */
+export function createUserService(database: Database): UserService {
+  return {
+    async findByUsername(username) {
+      const [user] = await database.query<StoredUser>(
+        'select id, name, email, password from demo_users where name = $1',
+        [String(username)],
+      )
+      return user
+    },
+    // Called when a password was right and its hash is weaker than new ones: see `hashing.cost`.
+    async updatePasswordHash(user, passwordHash) {
+      await database.query('update demo_users set password = $2 where id = $1', [
+        user.id,
+        passwordHash,
+      ])
+    },
+  }
+}
+
+/** Adds the demo users that are not there yet, each with two notes. */
+export async function seedUsers(database: Database): Promise<void> {
+  for (const { name, email, password } of demoUsers) {
+    const present = await database.query('select 1 from demo_users where name = $1', [name])
+    if (present.length > 0) continue
+    // In one statement, and so all or nothing, also when two demos start on one database.
+    await database.query(
+      `with person as (
+         insert into demo_users (name, email, password) values ($1, $2, $3)
+         on conflict (name) do nothing returning id
+       )
+       insert into demo_notes (owner_id, title, text, published)
+       select id, title, text, published from person, (values
+         ('Shopping', 'Tea, and no cake that says "eat me".', false),
+         ('Hello', 'A note that everybody may read.', true)
+       ) as note (title, text, published)`,
+      [name, email, await hashPassword(password)],
+    )
+  }
+}

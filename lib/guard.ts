@@ -98,10 +98,12 @@ function authenticate(passage: Passage): void {
   let outcome: unknown
   try {
     outcome = plan.authenticator.authenticate(request)
+    // What only looks like a promise may throw, or settle twice.
+    if (isThenable(outcome) && !(outcome instanceof Promise)) outcome = Promise.resolve(outcome)
   } catch (error) {
     return fail(passage, error)
   }
-  if (!isThenable(outcome)) return judge(passage, outcome)
+  if (!(outcome instanceof Promise)) return judge(passage, outcome)
   outcome.then(
     (user) => judge(passage, user),
     (error: unknown) => fail(passage, error),
@@ -156,27 +158,38 @@ function faultOf(
 
 /** The refusal of the authenticator itself where it writes one, else ours; one of them is sent. */
 function refuse(passage: Passage, error: AuthenticationErrorLike): void {
-  const { reply, request, plan } = passage
-  reportRefusal(request, error, plan.name, passage.started)
+  const { reply, request, plan, started } = passage
+  const { authenticator } = plan
+  reportRefusal(request, error, plan.name, started)
+  if (authenticator.onUnauthorized === undefined) return send(passage, error)
+  const isAnswered = watchReply(reply)
+  const finish = (): void => {
+    if (!isAnswered()) send(passage, error)
+  }
+  const giveUp = (fault: unknown): void => {
+    if (isAnswered())
+      request.log.error({ err: fault }, 'onUnauthorized failed after it had answered')
+    else passage.done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
+  }
   let written: unknown
   try {
-    written = plan.authenticator.onUnauthorized?.(error, request, reply)
+    written = authenticator.onUnauthorized(error, request, reply)
   } catch (fault) {
-    return failRefusal(passage, fault)
+    return giveUp(fault)
   }
-  if (reply.sent) return
-  if (!isThenable(written)) return send(passage, error)
-  written.then(
-    () => {
-      if (!reply.sent) send(passage, error)
-    },
-    (fault: unknown) => failRefusal(passage, fault),
-  )
+  if (written === reply || !isThenable(written)) return finish()
+  Promise.resolve(written).then(finish, giveUp)
 }
 
-function failRefusal({ reply, request, done }: Passage, fault: unknown): void {
-  if (reply.sent) request.log.error({ err: fault }, 'onUnauthorized failed after it had answered')
-  else done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
+/** Whether a reply is on its way: `reply.sent` is not yet true while hooks work on what was sent. */
+function watchReply(reply: FastifyReply): () => boolean {
+  let called = false
+  const { send } = reply
+  reply.send = (...args) => {
+    called = true
+    return send.apply(reply, args)
+  }
+  return () => called || reply.sent || reply.raw.headersSent
 }
 
 function send(passage: Passage, error: AuthenticationErrorLike): void {

@@ -32,8 +32,8 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   decorateRequests(app)
   own(app, kRegistration, registration)
   if (options.auth !== undefined) own(app, kScopeMark, options.auth)
-  decorate(app, 'authn', describe(registration, tools))
-  if (registration.jwtService !== null) decorate(app, 'jwtService', registration.jwtService)
+  decorate(app, 'authn', describe(registration, tools), again)
+  if (registration.jwtService !== null) decorate(app, 'jwtService', registration.jwtService, again)
   for (const authenticator of allAuthenticators(registration)) {
     await registration.initialize(authenticator)
   }
@@ -48,7 +48,7 @@ async function createRegistration(
   const translator = createTranslator(options.languages ?? {}, options.defaultLanguage)
   const jwtService = await openJwtService(options)
   const authenticators = namedAuthenticators(options, jwtService)
-  const standard = standardAuthenticator(options, authenticators)
+  const standard = standardAuthenticator(options, authenticators, jwtService)
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     options,
@@ -93,10 +93,19 @@ function namedAuthenticators(
 
 /** The authenticator of marks without `use`. */
 function standardAuthenticator(
-  { authenticator }: ResolvedOptions,
+  { authenticator, userService }: ResolvedOptions,
   named: ReadonlyMap<string, Authenticator>,
+  jwtService: JwtServiceLike | null,
 ): Authenticator | undefined {
   if (authenticator === undefined) {
+    // Tokens are configured, but not for the method that they are to have: that must not turn into Basic.
+    if (userService !== undefined && jwtService !== null && !named.has('jwt')) {
+      jwtService.require(
+        jwtService.signingMethod,
+        'verify',
+        'the authenticator "jwt" (jwt.signingMethod)',
+      )
+    }
     return named.get('jwt') ?? [...named.values()][0]
   }
   if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
@@ -136,18 +145,22 @@ function addLogin(app: FastifyInstance, registration: Registration, { logins }: 
 }
 
 /** Decorates a scope, or replaces what an earlier registration in the same scope has put there. */
-function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: object): void {
+function decorate(
+  app: FastifyInstance,
+  name: 'authn' | 'jwtService',
+  value: object,
+  again: boolean,
+): void {
   if (!Object.hasOwn(app, name)) {
     app.decorate(name, value as never)
-    return
-  }
-  if (!Object.hasOwn(app, kRegistration)) {
+  } else if (again) {
+    own(app, name, value)
+  } else {
     throw new AuthnUsageError(
       'ERR_AUTH_DECORATOR',
       `another plugin has already decorated the app with "${name}". Rename that one.`,
     )
   }
-  own(app, name, value)
 }
 
 function own(app: FastifyInstance, key: PropertyKey, value: unknown): void {

@@ -1,4 +1,4 @@
-import { AuthenticationError } from '../errors.js'
+import { AuthenticationError, AuthnUsageError } from '../errors.js'
 import type { TokenRules } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
@@ -55,4 +55,25 @@ function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
     values.every((value) => typeof value === 'string') &&
     values.some((value) => accepted.includes(value))
   )
+}
+
+/**
+ * Claims whose times can be signed, in whole seconds.
+ *
+ * @throws ERR_AUTH_CLAIMS for a time that is none
+ */
+export function toSignable(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const payload = { ...claims }
+  for (const claim of ['nbf', 'exp', 'iat']) {
+    const value = payload[claim]
+    if (value === undefined) continue
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) {
+      throw new AuthnUsageError(
+        'ERR_AUTH_CLAIMS',
+        `claim "${claim}": found ${typeof value === 'number' ? value : typeof value}, expected seconds since 1970, 1 or more.`,
+      )
+    }
+    payload[claim] = Math.floor(value)
+  }
+  return payload
 }

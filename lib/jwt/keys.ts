@@ -54,6 +54,14 @@ export async function readKeyFiles(config: JwtConfig, fs: KeyFileSystem): Promis
 }
 
 async function readKeyFile(config: JwtConfig, fs: KeyFileSystem, path: string): Promise<string> {
+  if (isBareKey(path)) {
+    // Not a path at all, and nothing to be quoted.
+    return keyError(
+      optionOfPath(config, path),
+      'holds a JSON Web Key, or a key without the lines of PEM.',
+      'Give PEM text, with its BEGIN and END lines, or the path of a PEM file.',
+    )
+  }
   const { promises } = fs as { promises?: KeyFileSystem }
   const reader = typeof promises?.readFile === 'function' ? promises : fs
   try {
@@ -68,6 +76,12 @@ async function readKeyFile(config: JwtConfig, fs: KeyFileSystem, path: string): 
       error,
     )
   }
+}
+
+/** A key that was given as JSON, or as the base64 of its DER. */
+function isBareKey(value: string): boolean {
+  const der = Buffer.from(value, 'base64')
+  return value.trimStart().startsWith('{') || isPublicDer(der) || isPrivateDer(der)
 }
 
 function optionOfPath(config: JwtConfig, path: string): string {
@@ -121,6 +135,14 @@ function isPublicDer(bytes: Buffer): boolean {
       return false
     }
   })
+}
+
+function isPrivateDer(key: Buffer): boolean {
+  try {
+    return createPrivateKey({ key, format: 'der', type: 'pkcs8' }) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function isJwk(text: string): boolean {

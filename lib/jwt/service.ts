@@ -1,11 +1,10 @@
 import nodeFs from 'node:fs'
-import { createSigner, createVerifier } from 'fast-jwt'
 import { AuthnUsageError } from '../errors.js'
 import { checkJwtConfig } from '../options.js'
 import { algorithms } from './algorithms.js'
-import { checkClaims, resolveRules, type ResolvedRules } from './claims.js'
+import { checkClaims, resolveRules, toSignable, type ResolvedRules } from './claims.js'
+import { createSign, createVerifySignature, type Sign, type VerifySignature } from './engine.js'
 import { keyFilePaths, keyFor, parseKeys, readKeyFiles, type KeyRing } from './keys.js'
-import { invalidToken } from './token-errors.js'
 import type {
   JwtConfig,
   JwtServiceLike,
@@ -21,8 +20,8 @@ type Claims = Readonly<Record<string, unknown>>
 /** A ring of keys with the engines made from it: swapped as a whole, so that a reload is all or nothing. */
 interface Engines {
   readonly ring: KeyRing
-  readonly signers: Map<string, (claims: Claims) => string>
-  readonly verifiers: Map<SigningMethod, (token: string) => JwtClaims>
+  readonly signers: Map<SigningMethod, Sign>
+  readonly verifiers: Map<SigningMethod, VerifySignature>
 }
 
 /**
@@ -51,7 +50,7 @@ export class JwtService implements JwtServiceLike {
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem } = {}) {
     this.#config = checkJwtConfig(config)
-    this.#fs = options.fs ?? nodeFs
+    this.#fs = checkFileSystem(options.fs ?? nodeFs)
     this.#rules = resolveRules(config)
     this.#expiry = config.expiry ?? 300
     this.signingMethod = config.signingMethod ?? 'HS256'
@@ -113,6 +112,9 @@ export class JwtService implements JwtServiceLike {
 
   /** See {@link JwtServiceLike.generateTokenWithClaims}. */
   generateTokenWithClaims(claims: Claims, signingMethod = this.signingMethod): string {
+    if (!(claims instanceof Object) || Array.isArray(claims)) {
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
+    }
     const { issuer, audience } = this.#rules
     const now = Math.floor(Date.now() / 1000)
     const payload: Record<string, unknown> = {
@@ -123,9 +125,7 @@ export class JwtService implements JwtServiceLike {
     // Not by the order of the spread: an undefined of the caller must not leave a token without exp.
     if (payload.nbf === undefined) payload.nbf = now
     if (payload.exp === undefined) payload.exp = now + this.#expiry
-    checkSignable(claims, payload)
-    // The engine adds `iat` unless told otherwise, and drops one of the caller's when it is.
-    return this.#signer(signingMethod, payload.iat === undefined)(payload)
+    return this.#sign(toSignable(payload), signingMethod)
   }
 
   /** See {@link JwtServiceLike.verify}. */
@@ -147,74 +147,32 @@ export class JwtService implements JwtServiceLike {
   }
 
   #judge(token: string, method: SigningMethod, rules: ResolvedRules): JwtClaims {
-    const verifier = this.#verifier(method)
-    if (!hasCanonicalSignature(token)) throw invalidToken({ code: 'signature not canonical' })
-    let claims: JwtClaims
-    try {
-      claims = verifier(token)
-    } catch (error) {
-      throw invalidToken(error)
+    const { ring, verifiers } = this.#current
+    let verify = verifiers.get(method)
+    if (verify === undefined) {
+      verify = createVerifySignature(keyFor(ring, method, 'verify', 'verify()'), method)
+      verifiers.set(method, verify)
     }
+    const claims = verify(token)
     checkClaims(claims, rules)
     return claims
   }
 
-  #verifier(method: SigningMethod): (token: string) => JwtClaims {
-    const { ring, verifiers } = this.#current
-    let verifier = verifiers.get(method)
-    if (verifier === undefined) {
-      const key = keyFor(ring, method, 'verify', 'verify()')
-      // Time claims are judged by us, on every request: the engine takes Infinity, and throws a bare
-      // RangeError for a huge nbf.
-      verifier = createVerifier({
-        key,
-        algorithms: [method],
-        cache: false,
-        ignoreExpiration: true,
-        ignoreNotBefore: true,
-      }) as (token: string) => JwtClaims
-      verifiers.set(method, verifier)
-    }
-    return verifier
-  }
-
-  #signer(method: SigningMethod, noTimestamp: boolean): (claims: Claims) => string {
+  #sign(payload: Claims, method: SigningMethod): string {
     const { ring, signers } = this.#current
-    const id = `${method} ${noTimestamp}`
-    let signer = signers.get(id)
-    if (signer === undefined) {
-      const key = keyFor(ring, method, 'sign', 'generateTokenWithClaims()')
-      signer = createSigner({ key, algorithm: method, noTimestamp })
-      signers.set(id, signer)
+    let sign = signers.get(method)
+    if (sign === undefined) {
+      sign = createSign(keyFor(ring, method, 'sign', 'generateTokenWithClaims()'), method)
+      signers.set(method, sign)
     }
-    return signer
+    return sign(payload)
   }
 }
 
-/** Unused bits after the last byte must be zero, or one token would have several texts. */
-function hasCanonicalSignature(token: string): boolean {
-  const signature = token.slice(token.lastIndexOf('.') + 1)
-  const rest = signature.length % 4
-  if (rest === 0) return true
-  const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.indexOf(
-    signature.charAt(signature.length - 1),
+function checkFileSystem(fs: KeyFileSystem): KeyFileSystem {
+  if (typeof (fs as Partial<KeyFileSystem> | null)?.readFile === 'function') return fs
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    'JwtService: option "fs": expected an object with a function readFile, such as node:fs.',
   )
-  return rest !== 1 && (last & (rest === 2 ? 0b1111 : 0b11)) === 0
-}
-
-function checkSignable(claims: Claims, payload: Record<string, unknown>): void {
-  if (!(claims instanceof Object) || Array.isArray(claims)) {
-    throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
-  }
-  for (const claim of ['nbf', 'exp', 'iat']) {
-    const value = payload[claim]
-    if (value === undefined) continue
-    if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_CLAIMS',
-        `claim "${claim}": found ${typeof value === 'number' ? value : typeof value}, expected seconds since 1970, 1 or more.`,
-      )
-    }
-    payload[claim] = Math.floor(value)
-  }
 }

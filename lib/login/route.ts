@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { ABANDONED } from '../client.js'
 import { reportRefusal, reportSuccess, startClock } from '../diagnostics.js'
 import { AuthenticationFault, AuthnUsageError, isAuthenticationError } from '../errors.js'
@@ -45,20 +45,28 @@ export function wantsLogin({ options, jwtService }: Registration): boolean {
 export function declareLogin(app: FastifyInstance, registration: Registration): void {
   const { options, jwtService } = registration
   const login: LoginOptions = options.login === false ? {} : (options.login ?? {})
-  const { config, schema, ...routeOptions } = login.routeOptions ?? {}
+  const { config, schema, onRequest, ...routeOptions } = login.routeOptions ?? {}
   if (config !== undefined && 'auth' in config) {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',
       'option "login.routeOptions.config.auth": the login route is always open. Leave it out.',
     )
   }
-  const body = loginBody(login.usernameField ?? 'username', login.passwordField ?? 'password')
+  const { usernameField = 'username', passwordField = 'password' } = login
+  if (usernameField === passwordField) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
+    )
+  }
+  const body = loginBody(usernameField, passwordField)
   const handler = loginHandler(registration, body, tokenMaker(login, jwtService))
   app.route({
     ...routeOptions,
     method: 'POST',
     url: login.path ?? '/login',
     config: { ...config, auth: false },
+    onRequest: [noStore, ...[onRequest ?? []].flat()],
     schema: { ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
@@ -66,6 +74,12 @@ export function declareLogin(app: FastifyInstance, registration: Registration): 
     },
     handler,
   })
+}
+
+/** Nothing that a login answers may be stored, errors included. */
+const noStore: onRequestHookHandler = (_, reply, done) => {
+  void reply.header('cache-control', 'no-store')
+  done()
 }
 
 /** The function of the app, or tokens whose `sub` is the submitted username. */
@@ -107,7 +121,6 @@ function loginHandler(
     const token = await issue(makeToken, username, request, user)
     reportSuccess(request, viewOf(user, registration.hiddenFields), 'login', started)
     return reply
-      .header('cache-control', 'no-store')
       .header('content-type', 'application/json; charset=utf-8')
       .send(JSON.stringify({ token }))
   }

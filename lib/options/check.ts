@@ -34,8 +34,8 @@ function explain(schema: TSchema, error: ValueError, where: string): string {
     const known = knownProperties(schema, steps)
     return `unknown option "${name}". Known here: ${known.join(', ')}.`
   }
-  const { description, shown } = error.schema as Partial<Expectation>
-  const found = describe(error.value, shown === true)
+  const { description, ...quoting } = error.schema as Partial<Expectation>
+  const found = describe(error.value, quoting)
   return `option "${name}": found ${found}, expected ${description ?? error.message}.`
 }
 
@@ -49,14 +49,15 @@ function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
 }
 
 /** What was found, without quoting what could be a secret. */
-function describe(value: unknown, shown: boolean): string {
+function describe(value: unknown, { shown, secret }: Partial<Expectation>): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return `an array of ${value.length}`
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'boolean' || (typeof value === 'number' && secret !== true))
+    return String(value)
   if (typeof value === 'string') {
     if (value === '') return 'an empty string'
-    return shown ? JSON.stringify(value) : 'a string that does not fit'
+    return shown === true ? JSON.stringify(value) : 'a string that does not fit'
   }
   return typeof value === 'object' ? 'an object that does not fit' : `a ${typeof value}`
 }

@@ -2,12 +2,13 @@ import { Type } from '@sinclair/typebox'
 import { signingMethods } from '../jwt/algorithms.js'
 
 /**
- * `description` says what is expected, for the error; `shown` allows the error to quote what was
- * found: only where it cannot be a secret.
+ * `description` says what is expected, for the error. A text that was found is quoted only where it is
+ * `shown`, since it could be a secret; where a secret belongs (`secret`), a number is not quoted either.
  */
 export interface Expectation {
   description: string
   shown?: boolean
+  secret?: boolean
 }
 
 const strict = { additionalProperties: false }
@@ -44,13 +45,13 @@ const tokenRules = {
   ),
 }
 
-const keyValue = text({ description: 'PEM text, or the path of a PEM file' })
+const keyValue = text({ description: 'PEM text, or the path of a PEM file', secret: true })
 const keyPair = optional(
   Type.Object(
     {
       private: optional(keyValue),
       public: optional(keyValue),
-      passphrase: optional(text({ description: 'a non-empty string' })),
+      passphrase: optional(text({ description: 'a non-empty string', secret: true })),
     },
     { ...strict, description: 'an object with private, public, passphrase' },
   ),
@@ -59,7 +60,10 @@ const keyPair = optional(
 export const jwtSchema = Type.Object(
   {
     secret: optional(
-      Type.Union([Type.String(), Type.Uint8Array()], { description: 'a string or a Buffer' }),
+      Type.Union([Type.String(), Type.Uint8Array()], {
+        description: 'a string or a Buffer',
+        secret: true,
+      }),
     ),
     expiry: optional(
       Type.Integer({
@@ -84,6 +88,7 @@ export const basicSchema = Type.Object(
       pattern: '^[^:\\u0000-\\u001f\\u007f]+$',
     }),
     password: text({
+      secret: true,
       description: 'a non-empty string without control characters (RFC 7617 §2)',
       pattern: '^[^\\u0000-\\u001f\\u007f]+$',
     }),

@@ -65,7 +65,8 @@ async function readKeyFile(config: JwtConfig, fs: KeyFileSystem, path: string): 
   const { promises } = fs as { promises?: KeyFileSystem }
   const reader = typeof promises?.readFile === 'function' ? promises : fs
   try {
-    return String(await reader.readFile(path))
+    const content: string | Uint8Array = await reader.readFile(path)
+    return typeof content === 'string' ? content : Buffer.from(content).toString()
   } catch (error) {
     const option = optionOfPath(config, path)
     const reason = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
@@ -78,10 +79,10 @@ async function readKeyFile(config: JwtConfig, fs: KeyFileSystem, path: string): 
   }
 }
 
-/** A key that was given as JSON, or as the base64 of its DER. */
+/** A key that was given as JSON, or as base64 of its DER (a sequence, so an M) or of its PEM. */
 function isBareKey(value: string): boolean {
-  const der = Buffer.from(value, 'base64')
-  return value.trimStart().startsWith('{') || isPublicDer(der) || isPrivateDer(der)
+  const text = value.replace(/\\n|\s/g, '')
+  return /^[[{]/.test(text) || /^(?:M|LS0tLS1CRUdJTi)[A-Za-z0-9+/_-]{48,}=*$/.test(text)
 }
 
 function optionOfPath(config: JwtConfig, path: string): string {
@@ -135,14 +136,6 @@ function isPublicDer(bytes: Buffer): boolean {
       return false
     }
   })
-}
-
-function isPrivateDer(key: Buffer): boolean {
-  try {
-    return createPrivateKey({ key, format: 'der', type: 'pkcs8' }) !== undefined
-  } catch {
-    return false
-  }
 }
 
 function isJwk(text: string): boolean {

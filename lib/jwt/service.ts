@@ -4,7 +4,9 @@ import { checkJwtConfig } from '../options.js'
 import { algorithms } from './algorithms.js'
 import { checkClaims, resolveRules, toSignable, type ResolvedRules } from './claims.js'
 import { createSign, createVerifySignature, type Sign, type VerifySignature } from './engine.js'
-import { keyFilePaths, keyFor, parseKeys, readKeyFiles, type KeyRing } from './keys.js'
+import { keyFilePaths, readKeyFiles } from './key-files.js'
+import { parseKeys } from './key-parsing.js'
+import { keyFor, type KeyRing } from './keys.js'
 import type {
   JwtConfig,
   JwtServiceLike,

@@ -115,7 +115,9 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
 
 /** Tells a refusal from a fault: by code, since the error may come from another copy of the package. */
 export function isAuthenticationError(error: unknown): error is AuthenticationErrorLike {
-  return error instanceof Object && 'code' in error && refusalOf(error.code) !== undefined
+  // Not instanceof: neither of our class nor of Object, which another realm has its own of.
+  if (typeof error !== 'object' || error === null) return false
+  return refusalOf((error as { code?: unknown }).code) !== undefined
 }
 
 /** The row of a code, or undefined for what is no refusal. */

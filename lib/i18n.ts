@@ -31,7 +31,7 @@ interface Language {
 
 type AppCatalogues = Readonly<Record<string, Partial<Catalogue>>>
 
-/** Longer headers are not worth the work: the first ranges say what the client wants. */
+/** Longer headers are not worth the work: no client that is meant for people sends one. Characters. */
 const longestHeader = 512
 
 /**

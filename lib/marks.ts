@@ -1,5 +1,4 @@
 import { AuthnUsageError } from './errors.js'
-import type { AuthMark } from '../types/marks.js'
 
 /** What happens to a request: see {@link AuthMark}. */
 export type Mode = boolean | 'optional' | 'try'
@@ -24,7 +23,7 @@ export function parseMark(mark: unknown, place: string): ParsedMark {
   if (typeof mark !== 'object' || mark === null || Array.isArray(mark)) {
     return markError(place, describe(mark), "true, false, 'optional', 'try' or { mode, use }")
   }
-  const { mode = true, use = null, ...rest } = mark as { mode?: unknown; use?: unknown }
+  const { mode = true, use, ...rest } = mark as { mode?: unknown; use?: unknown }
   const unknown = Object.keys(rest)
   if (unknown.length > 0) {
     markError(place, `the unknown key ${JSON.stringify(unknown[0])}`, '{ mode, use }')
@@ -33,7 +32,7 @@ export function parseMark(mark: unknown, place: string): ParsedMark {
   if (!modes.has(mode)) {
     markError(place, `mode ${describe(mode)}`, "mode true, false, 'optional' or 'try'")
   }
-  const names: unknown[] | null = use === null ? null : [use].flat()
+  const names: unknown[] | null = use === undefined ? null : [use].flat()
   if (names?.length === 0 || names?.some((name) => typeof name !== 'string' || name === '')) {
     markError(place, `use ${describe(use)}`, 'use to be a name or a non-empty array of names')
   }
@@ -52,9 +51,4 @@ function describe(value: unknown): string {
 
 function markError(place: string, found: string, expected: string): never {
   throw new AuthnUsageError('ERR_AUTH_MARK', `${place}: found ${found}, expected ${expected}.`)
-}
-
-/** Whether anybody has to be authenticated under a mark. */
-export function isOpen(mark: AuthMark | undefined): boolean {
-  return mark === undefined || mark === false
 }

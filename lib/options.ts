@@ -8,8 +8,9 @@ import {
   jwtAuthenticatorSchema,
   jwtSchema,
   pluginSchema,
+  tokenRulesSchema,
 } from './options/schemas.js'
-import type { JwtConfig } from '../types/jwt.js'
+import type { JwtConfig, TokenRules } from '../types/jwt.js'
 import type {
   AuthnOptions,
   BasicAuthenticatorOptions,
@@ -28,6 +29,11 @@ export function checkJwtConfig(config: unknown): JwtConfig {
     )
   }
   return checked
+}
+
+/** @throws ERR_AUTH_OPTION */
+export function checkTokenRules(rules: unknown): TokenRules {
+  return check(tokenRulesSchema, rules, 'rules')
 }
 
 /** @throws ERR_AUTH_OPTION */

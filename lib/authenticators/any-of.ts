@@ -31,7 +31,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
   }
   members.forEach((member, index) => checkAuthenticator(member, `anyOf()[${index}]`))
   const schemes = members.map(({ scheme }) => scheme?.toLowerCase())
-  const judges = new WeakMap<object, Authenticator>()
+  const judges = new WeakMap<FastifyRequest, Authenticator>()
 
   /** Those that a request has to be shown to. */
   function candidates(request: FastifyRequest): Authenticator[] {
@@ -58,15 +58,16 @@ export function anyOf<Members extends readonly Authenticator[]>(
           if (user !== null) return user as never
         } catch (error) {
           if (!isAuthenticationError(error)) throw error
-          if (refusal === null || isMissing(refusal)) refusal = error
-          judges.set(error, candidate)
+          if (refusal !== null && (!isMissing(refusal) || isMissing(error))) continue
+          refusal = error
+          judges.set(request, candidate)
         }
       }
       if (refusal !== null) throw refusal
       return null as never
     },
     onUnauthorized(error, request, reply) {
-      const judge = judges.get(error) ?? members[0]
+      const judge = judges.get(request) ?? members[0]
       return judge?.onUnauthorized?.(error, request, reply)
     },
   }

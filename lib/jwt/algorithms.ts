@@ -1,3 +1,4 @@
+import { AuthnUsageError } from '../errors.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** Where the key of an algorithm stands in the configuration. */
@@ -33,3 +34,18 @@ export const algorithms: Readonly<Record<SigningMethod, AlgorithmRow>> = Object.
 )
 
 export const signingMethods = Object.keys(algorithms) as readonly SigningMethod[]
+
+/**
+ * The row of a signing method.
+ *
+ * @throws ERR_AUTH_OPTION for what is none
+ */
+export function algorithmOf(method: SigningMethod): AlgorithmRow {
+  const row: AlgorithmRow | undefined = algorithms[method]
+  if (row !== undefined) return row
+  const found = typeof method === 'string' ? JSON.stringify(method) : typeof method
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `signing method: found ${found}, expected one of ${signingMethods.join(', ')}.`,
+  )
+}

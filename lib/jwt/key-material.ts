@@ -44,10 +44,16 @@ export function isJwk(text: string): boolean {
 }
 
 /**
- * Whether a text that is meant as the path of a key file is a key itself: JSON, or base64 of its DER (a
- * sequence, so an M) or of its PEM.
+ * Whether a text that is meant as the path of a key file is a key itself: JSON, or base64 of its PEM or of
+ * its DER, which is a sequence (0x30) as long as it says.
  */
 export function isBareKey(value: string): boolean {
   const text = value.replace(/\\n|\s/g, '')
-  return isJwk(value) || /^(?:M|LS0tLS1CRUdJTi)[A-Za-z0-9+/_-]{48,}=*$/.test(text)
+  if (isJwk(value) || text.startsWith('LS0tLS1CRUdJTi')) return true
+  const der = Buffer.from(text, 'base64')
+  const [tag, length = 0] = der
+  const octets = length < 0x80 ? 0 : length & 0x7f
+  if (tag !== 0x30 || octets > 4 || der.length < 2 + octets) return false
+  const size = octets === 0 ? length : der.readUIntBE(2, octets)
+  return der.length > 32 && der.length === 2 + octets + size
 }

@@ -1,4 +1,9 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  type AsymmetricKeyDetails,
+  type KeyObject,
+} from 'node:crypto'
 import { algorithms, type KeyFamily } from './algorithms.js'
 import { isAsymmetricKey, isJwk } from './key-material.js'
 import { keyError, pairNames, type KeyRing, type LoadedKey, type PairFamily } from './keys.js'
@@ -67,7 +72,7 @@ function parsePair(family: PairFamily, pair: KeyPairConfig, files: KeyFiles): Lo
       'Give the two halves of one pair, or leave the public one out.',
     )
   }
-  const { modulusLength, namedCurve } = verifying.asymmetricKeyDetails ?? {}
+  const { modulusLength, namedCurve } = detailsOf(verifying)
   return {
     ...(privateKey && { sign: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
     verify: verifying.export({ type: 'spki', format: 'pem' }),
@@ -131,11 +136,11 @@ function parsePublic(option: string, source: string, pem: string): KeyObject {
 
 function checkFamily(option: string, source: string, family: PairFamily, key: KeyObject): void {
   const { types, label } = pairFamilies[family]
-  const type = key.asymmetricKeyType ?? 'unknown'
+  const type = String(key.asymmetricKeyType)
   if (!types.includes(type)) {
     keyError(option, `holds a key of type ${type}${source}, expected ${label}.`)
   }
-  const { modulusLength, namedCurve } = key.asymmetricKeyDetails ?? {}
+  const { modulusLength, namedCurve } = detailsOf(key)
   if (modulusLength !== undefined && modulusLength < 2048) {
     keyError(
       option,
@@ -146,4 +151,9 @@ function checkFamily(option: string, source: string, family: PairFamily, key: Ke
   if (namedCurve !== undefined && !Object.values(algorithms).some((a) => a.curve === namedCurve)) {
     keyError(option, `is on the curve ${namedCurve}${source}, expected ${label}.`)
   }
+}
+
+/** Every asymmetric key has details; only secret ones, which never come here, have none. */
+function detailsOf(key: KeyObject): AsymmetricKeyDetails {
+  return key.asymmetricKeyDetails as AsymmetricKeyDetails
 }

@@ -1,5 +1,5 @@
 import { AuthnUsageError } from '../errors.js'
-import { algorithms, type KeyFamily } from './algorithms.js'
+import { algorithmOf, type KeyFamily } from './algorithms.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 export type PairFamily = Exclude<KeyFamily, 'secret'>
@@ -38,7 +38,7 @@ export function keyFor(
   use: 'sign' | 'verify',
   wanted: string,
 ): Buffer | string {
-  const row = algorithms[method]
+  const row = algorithmOf(method)
   const key = ring[row.family]
   const option = row.family === 'secret' ? 'jwt.secret' : `jwt.${row.family}`
   if (key === undefined) {

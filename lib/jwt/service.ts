@@ -1,7 +1,8 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
-import { checkJwtConfig } from '../options.js'
-import { algorithms } from './algorithms.js'
+import { checkJwtConfig, checkTokenRules } from '../options.js'
+import { isThenable } from '../users.js'
+import { algorithmOf } from './algorithms.js'
 import { checkClaims, resolveRules, toSignable, type ResolvedRules } from './claims.js'
 import { createSign, createVerifySignature, type Sign, type VerifySignature } from './engine.js'
 import { keyFilePaths, readKeyFiles } from './key-files.js'
@@ -38,7 +39,9 @@ export class JwtService implements JwtServiceLike {
   readonly #fs: KeyFileSystem
   readonly #rules: ResolvedRules
   readonly #expiry: number
-  readonly #wanted: { method: SigningMethod; use: Use; wanted: string }[] = []
+  readonly #wanted = new Map<string, { method: SigningMethod; use: Use; wanted: string }>()
+  #turn = 0
+  #currentTurn = 0
   #engines: Engines | undefined
   #loading: Promise<this> | undefined
 
@@ -51,7 +54,8 @@ export class JwtService implements JwtServiceLike {
    * @throws ERR_AUTH_OPTION, and ERR_AUTH_KEY for keys that stand in the configuration itself
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem } = {}) {
-    this.#config = checkJwtConfig(config)
+    // A copy: what becomes of the object later must not be read by a reload.
+    this.#config = structuredClone(checkJwtConfig(config))
     this.#fs = checkFileSystem(options.fs ?? nodeFs)
     this.#rules = resolveRules(config)
     this.#expiry = config.expiry ?? 300
@@ -62,14 +66,26 @@ export class JwtService implements JwtServiceLike {
   /** See {@link JwtServiceLike.load}. */
   load(): Promise<this> {
     this.#loading ??= this.#engines ? Promise.resolve(this) : this.reload()
+    // A failure is not for ever: the next call tries again.
+    this.#loading.catch(() => {
+      this.#loading = undefined
+    })
     return this.#loading
   }
 
   /** See {@link JwtServiceLike.reload}. */
   async reload(): Promise<this> {
+    this.#turn += 1
+    const turn = this.#turn
     const engines = this.#prepare(await readKeyFiles(this.#config, this.#fs))
-    for (const { method, use, wanted } of this.#wanted) keyFor(engines.ring, method, use, wanted)
-    this.#engines = engines
+    for (const { method, use, wanted } of this.#wanted.values()) {
+      keyFor(engines.ring, method, use, wanted)
+    }
+    // Of two at once the later one counts, also when it is the faster one.
+    if (turn > this.#currentTurn) {
+      this.#currentTurn = turn
+      this.#engines = engines
+    }
     return this
   }
 
@@ -88,17 +104,17 @@ export class JwtService implements JwtServiceLike {
   /** See {@link JwtServiceLike.require}. */
   require(method: SigningMethod, use: Use, wanted: string): void {
     keyFor(this.#current.ring, method, use, wanted)
-    this.#wanted.push({ method, use, wanted })
+    this.#wanted.set(`${method} ${use} ${wanted}`, { method, use, wanted })
   }
 
   /** See {@link JwtServiceLike.canSign}. */
   canSign(signingMethod: SigningMethod = this.signingMethod): boolean {
-    return this.#current.ring[algorithms[signingMethod].family]?.sign !== undefined
+    return this.#current.ring[algorithmOf(signingMethod).family]?.sign !== undefined
   }
 
   /** See {@link JwtServiceLike.canVerify}. */
   canVerify(signingMethod: SigningMethod = this.signingMethod): boolean {
-    return this.#current.ring[algorithms[signingMethod].family] !== undefined
+    return this.#current.ring[algorithmOf(signingMethod).family] !== undefined
   }
 
   /** See {@link JwtServiceLike.generateToken}. */
@@ -106,7 +122,7 @@ export class JwtService implements JwtServiceLike {
     if (!(typeof id === 'string' ? id !== '' : Number.isFinite(id))) {
       throw new AuthnUsageError(
         'ERR_AUTH_CLAIMS',
-        `generateToken: found ${id === '' ? 'an empty string' : typeof id} as the id, expected a non-empty string or a finite number.`,
+        `generateToken: found ${id === '' ? 'an empty string' : typeof id === 'number' ? id : typeof id} as the id, expected a non-empty string or a finite number.`,
       )
     }
     return this.generateTokenWithClaims({ sub: id })
@@ -114,8 +130,13 @@ export class JwtService implements JwtServiceLike {
 
   /** See {@link JwtServiceLike.generateTokenWithClaims}. */
   generateTokenWithClaims(claims: Claims, signingMethod = this.signingMethod): string {
-    if (!(claims instanceof Object) || Array.isArray(claims)) {
-      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
+    if (
+      typeof claims !== 'object' ||
+      claims === null ||
+      Array.isArray(claims) ||
+      isThenable(claims)
+    ) {
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object (and no promise).')
     }
     const { issuer, audience } = this.#rules
     const now = Math.floor(Date.now() / 1000)
@@ -132,7 +153,8 @@ export class JwtService implements JwtServiceLike {
 
   /** See {@link JwtServiceLike.verify}. */
   verify(token: string, signingMethod = this.signingMethod, rules?: TokenRules): JwtClaims {
-    const own = rules === undefined ? this.#rules : resolveRules(rules, this.#rules)
+    const own =
+      rules === undefined ? this.#rules : resolveRules(checkTokenRules(rules), this.#rules)
     return this.#judge(String(token), signingMethod, own)
   }
 
@@ -143,7 +165,7 @@ export class JwtService implements JwtServiceLike {
     wanted: string,
   ): (token: string) => JwtClaims {
     const method = signingMethod ?? this.signingMethod
-    const resolved = resolveRules(rules, this.#rules)
+    const resolved = resolveRules(checkTokenRules(rules), this.#rules)
     this.require(method, 'verify', wanted)
     return (token) => this.#judge(token, method, resolved)
   }
@@ -167,7 +189,11 @@ export class JwtService implements JwtServiceLike {
       sign = createSign(keyFor(ring, method, 'sign', 'generateTokenWithClaims()'), method)
       signers.set(method, sign)
     }
-    return sign(payload)
+    try {
+      return sign(payload)
+    } catch (error) {
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: JSON cannot express them.', error)
+    }
   }
 }
 

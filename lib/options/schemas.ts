@@ -57,6 +57,11 @@ const keyPair = optional(
   ),
 )
 
+export const tokenRulesSchema = Type.Object(tokenRules, {
+  ...strict,
+  description: 'an object with clockTolerance, requireExp, issuer, audience',
+})
+
 export const jwtSchema = Type.Object(
   {
     secret: optional(

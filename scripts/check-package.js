@@ -1,0 +1,328 @@
+// Looks at the package from outside: packs it, unpacks it into a node_modules of its own, and lets
+// consumers of every kind use it. Needs no network.
+//
+//   node scripts/check-package.js             all checks
+//   node scripts/check-package.js run types   some of them: contents, lint, run, types
+//
+// PACKAGE_BUILT=1 in the environment takes dist/ as it is, instead of building it first.
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
+const run = promisify(execFile)
+const bin = (name) => path.join(root, 'node_modules', name)
+const compilers = { 6: bin('typescript/bin/tsc'), 7: bin('typescript7/bin/tsc') }
+
+/** What the consumers import besides the package and what it declares to need itself. */
+const consumersNeed = [
+  '@fastify/jwt',
+  '@types/node',
+  'fastify-type-provider-zod',
+  'undici-types',
+  'zod',
+]
+
+/**
+ * Programs that are compiled against the packed declarations, with the folders of test/types that are in
+ * each. Two of them check all declaration files too, ours and those of others.
+ */
+const esm = { type: 'module', module: 'nodenext', verbatimModuleSyntax: true }
+const cjs = { type: 'commonjs', module: 'commonjs' }
+const app = ['exactly.ts', 'app']
+const programs = {
+  'ESM, NodeNext, all declarations': {
+    ...esm,
+    skipLibCheck: false,
+    exactOptionalPropertyTypes: true,
+    files: app,
+  },
+  'ESM, bundler': { ...esm, module: 'esnext', moduleResolution: 'bundler', files: app },
+  'CommonJS, NodeNext': { ...cjs, module: 'nodenext', files: [...app, 'commonjs'] },
+  'CommonJS, bundler': { ...cjs, moduleResolution: 'bundler', files: [...app, 'commonjs'] },
+  'CommonJS, node10': {
+    ...cjs,
+    moduleResolution: 'node10',
+    ignoreDeprecations: '6.0',
+    files: [...app, 'commonjs'],
+    // TypeScript 7 has it no longer.
+    only: '6',
+  },
+  'CommonJS, users without a declared type, all declarations': {
+    ...cjs,
+    module: 'nodenext',
+    skipLibCheck: false,
+    files: ['exactly.ts', 'unmerged'],
+  },
+  'beside @fastify/jwt, imported first': {
+    ...esm,
+    files: ['fastify-jwt/ours-first.ts', 'exactly.ts'],
+  },
+  'beside @fastify/jwt, imported second': {
+    ...esm,
+    files: ['fastify-jwt/theirs-first.ts', 'exactly.ts'],
+  },
+}
+
+const checks = { contents, lint, run: runConsumers, types }
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !Object.hasOwn(checks, name))
+if (unknown.length > 0) {
+  console.error(`Unknown: ${unknown.join(', ')}. Known checks: ${Object.keys(checks).join(', ')}`)
+  process.exit(2)
+}
+
+const temporary = await mkdtemp(path.join(tmpdir(), 'fastify-authn-package-'))
+const count = { passed: 0, failed: 0 }
+try {
+  if (process.env.PACKAGE_BUILT !== '1') {
+    await report('build', () => run(process.execPath, [path.join(root, 'scripts/build.js')]))
+  }
+  const packed = count.failed === 0 && (await pack())
+  if (packed) {
+    for (const [name, check] of Object.entries(checks)) {
+      if (wanted.length === 0 || wanted.includes(name)) await check(packed)
+    }
+  }
+} finally {
+  await rm(temporary, { recursive: true, force: true })
+}
+console.log(`${count.passed} checks passed, ${count.failed} failed`)
+process.exitCode = count.failed > 0 ? 1 : 0
+
+/** Runs one check and prints how it ended; what a command wrote is shown only when it failed. */
+async function report(name, check) {
+  const start = performance.now()
+  try {
+    const result = await check()
+    count.passed++
+    console.log(`ok      ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`)
+    return result
+  } catch (error) {
+    count.failed++
+    const output = `${error.stdout ?? ''}${error.stderr ?? ''}`.trim()
+    console.log(`not ok  ${name}\n${indent(output || error.stack || String(error))}`)
+    return undefined
+  }
+}
+
+function indent(text) {
+  const lines = text.replaceAll(temporary, '…').split('\n')
+  const cut = lines.length > 40 ? [`… ${lines.length - 40} lines more`] : []
+  return [...lines.slice(0, 40), ...cut].map((line) => `        ${line}`).join('\n')
+}
+
+/** Two at a time: the compilers are what takes the time. */
+async function reportAll(tasks) {
+  const queue = [...tasks]
+  const worker = async () => {
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) await report(...task)
+  }
+  await Promise.all([worker(), worker()])
+}
+
+async function pack() {
+  return report('npm pack', async () => {
+    const { stdout } = await run(
+      'npm',
+      ['pack', '--json', '--ignore-scripts', '--pack-destination', temporary],
+      { cwd: root },
+    )
+    const [{ filename, files }] = [JSON.parse(stdout)].flat()
+    const tarball = path.join(temporary, filename)
+    await run('tar', ['-xzf', tarball, '-C', temporary])
+    return { tarball, files: files.map(({ path: file }) => file), folder: `${temporary}/package` }
+  })
+}
+
+/** The tarball holds what was built, and nothing else; its declarations need no package but Fastify. */
+async function contents({ files, folder }) {
+  const read = (file) => readFile(path.join(folder, file), 'utf8')
+  const declarations = files.filter((file) => file.endsWith('.d.ts'))
+  const scripts = files.filter((file) => file.endsWith('.js'))
+
+  await report('only built files are packed', () => {
+    const allowed =
+      /^(?:README\.md|CHANGELOG\.md|LICENSE|package\.json|dist\/cjs\/package\.json|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+    none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
+  })
+  await report('everything is packed', async () => {
+    const built = ['lib/index', 'types/index', 'types/fastify', 'locales/en', 'locales/index']
+    const expected = [
+      'README.md',
+      'CHANGELOG.md',
+      'LICENSE',
+      'package.json',
+      'dist/cjs/package.json',
+      'dist/cjs/index.js',
+      'dist/cjs/index.d.ts',
+      ...built.flatMap((file) =>
+        ['esm', 'cjs'].flatMap((format) =>
+          ['js', 'd.ts'].map((extension) => `dist/${format}/${file}.${extension}`),
+        ),
+      ),
+      ...(await readdir(path.join(root, 'locales'))).map(
+        (file) => `dist/esm/locales/${file.replace(/\.ts$/, '.js')}`,
+      ),
+    ]
+    none(expected.filter((file) => !files.includes(file)))
+  })
+  await report('the licence is MIT', () => {
+    none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
+  })
+  await report('every script has its declarations', () => {
+    none(scripts.filter((file) => !files.includes(file.replace(/\.js$/, '.d.ts'))))
+  })
+  await report('no file refers to a source map or to this machine', async () => {
+    const found = []
+    for (const file of files) {
+      const text = await read(file)
+      if (/[#@] sourceMappingURL=/.test(text)) found.push(`${file}: source map`)
+      if (text.includes(root) || text.includes(temporary)) found.push(`${file}: path`)
+    }
+    none(found)
+  })
+  await report('declarations need no package but Fastify and Node', async () => {
+    const reached = new Set(['dist/esm/lib/index.d.ts', 'dist/cjs/index.d.ts'])
+    const found = []
+    for (const file of reached) {
+      for (const specifier of specifiersOf(await read(file))) {
+        if (/^\.{1,2}\//.test(specifier)) {
+          reached.add(path.posix.join(path.dirname(file), specifier.replace(/\.js$/, '.d.ts')))
+        } else if (!/^(?:node:|fastify$|fastify\/)/.test(specifier)) {
+          found.push(`${file}: ${specifier}`)
+        }
+      }
+    }
+    none(reached.size > 20 ? found : [`only ${reached.size} declaration files were reached`])
+  })
+  await report('no declaration names @fastify/jwt, fast-jwt or negotiator', async () => {
+    const named = []
+    for (const file of declarations) {
+      if (/@fastify\/jwt|fast-jwt|negotiator/.test(code(await read(file)))) named.push(file)
+    }
+    none(named)
+  })
+  await report('scripts load nothing but what package.json declares', async () => {
+    const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+    const found = []
+    for (const file of scripts) {
+      for (const name of specifiersOf(await read(file))) {
+        const packageName = /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]
+        const known = /^(?:\.{1,2}\/|node:)/.test(name) || declared.includes(packageName)
+        if (!known) found.push(`${file}: ${name}`)
+      }
+    }
+    none(found)
+  })
+}
+
+/** A file without its comments. */
+function code(text) {
+  return text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*/gm, '')
+}
+
+/** What a script or a declaration file imports. */
+function specifiersOf(text) {
+  const pattern = /\b(?:from|import|require)\s*\(?\s*(['"])([^'"]+)\1/g
+  return new Set([...code(text).matchAll(pattern)].map(([, , specifier]) => specifier))
+}
+
+function none(found) {
+  if (found.length > 0) throw Object.assign(new Error(), { stdout: found.join('\n') })
+}
+
+async function lint({ tarball }) {
+  await reportAll([
+    [
+      'publint --strict',
+      () => run(process.execPath, [bin('publint/src/cli.js'), 'run', tarball, '--strict']),
+    ],
+    [
+      'attw',
+      () =>
+        run(process.execPath, [
+          bin('@arethetypeswrong/cli/dist/index.js'),
+          tarball,
+          '--no-definitely-typed',
+          '--no-emoji',
+          '--no-color',
+        ]),
+    ],
+  ])
+}
+
+/** A node_modules with the unpacked package, and links to what it needs in the one of the checkout. */
+async function consumer(name, { folder }, more = []) {
+  const home = path.join(temporary, name)
+  const modules = path.join(home, 'node_modules')
+  await mkdir(modules, { recursive: true })
+  await cp(folder, path.join(modules, manifest.name), { recursive: true })
+  const needed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+  for (const dependency of [...needed, ...more]) {
+    const link = path.join(modules, dependency)
+    await mkdir(path.dirname(link), { recursive: true })
+    await symlink(bin(dependency), link, 'junction')
+  }
+  return home
+}
+
+/** Programs of test/package: they exit with 0, or the check fails. */
+async function runConsumers(packed) {
+  const home = await consumer('run', packed)
+  await cp(path.join(root, 'test/package'), home, { recursive: true })
+  for (const file of await readdir(path.join(root, 'test/package'))) {
+    await report(`${file} runs on Node ${process.versions.node}`, () =>
+      run(process.execPath, ['--no-warnings', file], { cwd: home, timeout: 60_000 }),
+    )
+  }
+}
+
+async function types(packed) {
+  const home = await consumer('types', packed, consumersNeed)
+  const tasks = []
+  for (const [index, [name, program]] of Object.entries(programs).entries()) {
+    const { type, files, only, ...options } = program
+    const folder = path.join(home, `program-${index}`)
+    await mkdir(folder)
+    for (const file of files) {
+      await cp(path.join(root, 'test/types', file), path.join(folder, file), { recursive: true })
+    }
+    await writeJson(path.join(folder, 'package.json'), { private: true, type })
+    await writeJson(path.join(folder, 'tsconfig.json'), {
+      compilerOptions: {
+        target: 'es2022',
+        lib: ['es2022'],
+        strict: true,
+        noUncheckedIndexedAccess: true,
+        noPropertyAccessFromIndexSignature: true,
+        skipLibCheck: true,
+        esModuleInterop: true,
+        noEmit: true,
+        types: ['node'],
+        ...options,
+      },
+      [files[0].startsWith('fastify-jwt') ? 'files' : 'include']: files.map((file) =>
+        file.endsWith('.ts') ? file : `${file}/**/*`,
+      ),
+    })
+    for (const [version, compiler] of Object.entries(compilers)) {
+      if (only !== undefined && only !== version) continue
+      const { version: exact } = createRequire(compiler)('../package.json')
+      tasks.push([
+        `types: ${name}, TypeScript ${exact}`,
+        () => run(process.execPath, [compiler, '-p', '.', '--pretty', 'false'], { cwd: folder }),
+      ])
+    }
+  }
+  await reportAll(tasks)
+}
+
+async function writeJson(file, value) {
+  await writeFile(file, JSON.stringify(value, null, 2))
+}

@@ -1,14 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from './client.js'
 import { AuthenticationError, AuthenticationFault } from './errors.js'
-import {
-  compare,
-  costOf,
-  dummyHash,
-  hash,
-  isBcryptHash,
-  longestPassword,
-} from './hashing/bcrypt.js'
+import { compare, dummyHash, hash, longestPassword } from './hashing/bcrypt.js'
+import { costOf, isBcryptHash } from './hashing/shape.js'
 import { StoredCosts } from './hashing/costs.js'
 import type { Gate } from './hashing/gate.js'
 import type { CredentialMemory } from './hashing/memory.js'
@@ -62,18 +56,17 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
     const against = stored ?? dummyHash(costs.usual, username)
 
     const run = (): Promise<boolean> => runCompare(tools, username, password, against, request)
-    const answer = memory === null ? run() : memory.matches(password, against, request, run)
-    const matches = answer === true || (await answer)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
+    // What is refused whatever bcrypt says must not be remembered: it would be refused faster then.
+    const answer = memory && fits ? memory.matches(password, against, request, run) : run()
+    const matches = answer === true || (await answer)
     if (!(matches && fits && user !== null && stored !== null)) {
       await throttle?.failed(username, request)
       throw new AuthenticationError('auth.invalid-credentials')
     }
-    // What was remembered has been through this before.
-    if (answer !== true) {
-      if (throttle?.mayForget(request)) await throttle.succeeded(username, request)
-      await rehash(username, password, user, stored, request)
-    }
+    const remembered = answer === true
+    if (throttle?.mayForget(request, remembered)) await throttle.succeeded(username, request)
+    if (!remembered) await rehash(username, password, user, stored, request)
     return user
   }
 }

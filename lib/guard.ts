@@ -17,7 +17,8 @@ import {
 import { registrationOf, type Plan, type Registration } from './registration.js'
 import { kScopeMark, kStoredUser } from './symbols.js'
 import { schemesOf, sendRefusal } from './unauthorized.js'
-import { isThenable } from './users.js'
+import { hasSeveral } from './http/authorization.js'
+import { isError, isThenable } from './objects.js'
 import { viewOf } from './user-view.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { AuthUser } from '../types/user-service.js'
@@ -54,11 +55,11 @@ export function guard(
   done: HookHandlerDoneFunction,
 ): void {
   // A new object at every reading, so it is read once.
-  const { config, url } = request.routeOptions
+  const { config, method, url } = request.routeOptions
   const own: unknown = config.auth
   const mark = own === undefined ? scopeMarkOf(request.server) : own
   if (mark === undefined || mark === false || request.is404) return runWithoutUser(done)
-  if (own === undefined && isPreflight(request, url)) return runWithoutUser(done)
+  if (own === undefined && isPreflight(request, method, url)) return runWithoutUser(done)
 
   const registration = registrationOf(request.server)
   let plan: Plan
@@ -81,20 +82,29 @@ export function unguarded(method: unknown, url: unknown): AuthnUsageError {
 }
 
 /**
- * A CORS preflight (Fetch standard, "CORS-preflight request") that no route of the app matched but
- * the catch-all of a CORS plugin, which inherits the mark of its scope.
+ * A CORS preflight (Fetch standard, "CORS-preflight request") that no route of the app matched but the
+ * catch-all of @fastify/cors, which inherits the mark of its scope and answers nothing else.
  */
-function isPreflight(request: FastifyRequest, url: string | undefined): boolean {
+function isPreflight(request: FastifyRequest, method: unknown, url: string | undefined): boolean {
   return (
-    request.method === 'OPTIONS' &&
-    url !== undefined &&
-    url.endsWith('*') &&
+    method === 'OPTIONS' &&
+    url === `${request.server.prefix}*` &&
+    'corsPreflightEnabled' in request &&
+    request.headers.origin !== undefined &&
     request.headers['access-control-request-method'] !== undefined
   )
 }
 
+/** Two `Authorization` headers are refused: a proxy may have looked at the other one (RFC 9110 §5.3). */
+function malformed(): AuthenticationError {
+  return new AuthenticationError('auth.no-credentials-provided', {
+    code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
+  })
+}
+
 function authenticate(passage: Passage): void {
   const { plan, request } = passage
+  if (hasSeveral(request.raw.rawHeaders, 'authorization')) return fail(passage, malformed())
   let outcome: unknown
   try {
     outcome = plan.authenticator.authenticate(request)
@@ -112,6 +122,8 @@ function authenticate(passage: Passage): void {
 
 /** Success is an object; null is nobody; whatever else there may be is a refusal. */
 function judge(passage: Passage, outcome: unknown): void {
+  // Returned in place of thrown, as one does in Go.
+  if (isError(outcome)) return fail(passage, outcome)
   if (typeof outcome === 'object' && outcome !== null && !Array.isArray(outcome)) {
     return pass(passage, outcome)
   }

@@ -52,3 +52,13 @@ function describe(value: unknown): string {
 function markError(place: string, found: string, expected: string): never {
   throw new AuthnUsageError('ERR_AUTH_MARK', `${place}: found ${found}, expected ${expected}.`)
 }
+
+/** Whether a value is a mark. */
+export function isMark(value: unknown): boolean {
+  try {
+    parseMark(value, '')
+    return true
+  } catch {
+    return false
+  }
+}

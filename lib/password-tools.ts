@@ -19,9 +19,10 @@ export interface HashingSettings {
   readonly maxWait: number
 }
 
-/** What keeps the settings of hashing of a tree of Fastify instances. */
-export interface HashingHolder {
+/** What the registrations in a tree of Fastify instances share. */
+export interface SharedTools {
   hashing: { readonly gate: Gate; readonly settings: HashingSettings } | null
+  readonly throttles: { readonly throttle: Throttle; readonly key: readonly unknown[] }[]
 }
 
 /** What a registration does with passwords. */
@@ -33,11 +34,11 @@ export interface PasswordTools {
 /** Makes the gate, the throttle and the memory of a registration. */
 export function createPasswordTools(
   options: ResolvedOptions,
-  tree: HashingHolder,
+  tree: SharedTools,
   log: FastifyBaseLogger,
 ): PasswordTools {
   const { gate, settings } = hashingOf(tree, options.hashing)
-  const throttle = createThrottle(options, log)
+  const throttle = throttleOf(options, tree, log)
   const memory = createMemory(options)
   return {
     credentialCheck: (userService, passwordField, use) =>
@@ -65,9 +66,9 @@ export function createPasswordTools(
  * @throws ERR_AUTH_OPTION when two registrations want different ones
  */
 function hashingOf(
-  tree: HashingHolder,
+  tree: SharedTools,
   own: HashingOptions | undefined,
-): NonNullable<HashingHolder['hashing']> {
+): NonNullable<SharedTools['hashing']> {
   const given = defined(own ?? {})
   if (tree.hashing === null) {
     const settings = { cost: defaultCost, concurrency: undefined, ...gateDefaults, ...given }
@@ -88,7 +89,15 @@ function hashingOf(
   return tree.hashing
 }
 
-function createThrottle({ throttle }: ResolvedOptions, log: FastifyBaseLogger): Throttle | null {
+/**
+ * The throttle of a registration. Those over the same users with the same settings share one, or two login
+ * routes would allow twice the guesses.
+ */
+function throttleOf(
+  { throttle, userService }: ResolvedOptions,
+  tree: SharedTools,
+  log: FastifyBaseLogger,
+): Throttle | null {
   if (throttle === false) return null
   const { perUsername, perAddress, window, redis, keyPrefix } = throttle ?? {}
   const settings = {
@@ -98,7 +107,12 @@ function createThrottle({ throttle }: ResolvedOptions, log: FastifyBaseLogger): 
     redis,
     keyPrefix: keyPrefix ?? 'fastify-authn',
   }
-  return new Throttle(settings, log)
+  const key = [userService, ...Object.values(settings)]
+  const present = tree.throttles.find((other) => key.every((part, at) => part === other.key[at]))
+  if (present !== undefined) return present.throttle
+  const created = new Throttle(settings, log)
+  tree.throttles.push({ throttle: created, key })
+  return created
 }
 
 function createMemory({ rememberCredentials }: ResolvedOptions): CredentialMemory | null {

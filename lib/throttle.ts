@@ -123,9 +123,13 @@ export class Throttle {
     if (shared !== null) await this.#ask(() => shared.username.delete(who.username))
   }
 
-  /** Whether a success has anything to forget that this process knows of, or that others may know. */
-  mayForget(request: FastifyRequest): boolean {
-    return this.#shared !== null || this.#failed.has(addressOf(request.ip))
+  /**
+   * Whether a success may have anything to forget: in this process, or in others.
+   *
+   * @param cheaply - only what this process knows of, for requests that the shared store was not asked for
+   */
+  mayForget(request: FastifyRequest, cheaply: boolean): boolean {
+    return (this.#shared !== null && !cheaply) || this.#failed.has(addressOf(request.ip))
   }
 
   async #check(counters: Counters, who: Suspect): Promise<void> {
@@ -190,7 +194,11 @@ async function within(milliseconds: number, work: Promise<unknown>): Promise<voi
 
 /** Names that most databases take for one count as one; the store is not told who they are. */
 function suspect(username: string, address: string): Suspect {
-  const name = username.normalize('NFKC').trim().toLowerCase()
+  const name = username
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .trim()
+    .toLowerCase()
   const digest = createHash('sha256').update(name).digest('base64url')
   return { username: `${digest}@${address}`, address }
 }
@@ -200,7 +208,9 @@ function suspect(username: string, address: string): Suspect {
  * one host has all of the rest.
  */
 export function addressOf(ip: string | undefined): string {
-  if (ip === undefined || !ip.includes(':') || !ipaddr.isValid(ip)) return ip ?? 'unknown'
+  // What a proxy or a client makes up must not become a name of its own, of any length.
+  if (ip === undefined || !ipaddr.isValid(ip)) return 'unknown'
+  if (!ip.includes(':')) return ip
   const address = ipaddr.process(ip)
   return address instanceof ipaddr.IPv6
     ? `${address.parts

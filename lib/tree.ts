@@ -1,10 +1,11 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { guard, routeName, scopeMarkOf, unguarded } from './guard.js'
-import { parseMark } from './marks.js'
+import { AuthnUsageError } from './errors.js'
+import { isMark, parseMark } from './marks.js'
 import { registrationOf } from './registration.js'
 import { kScopeMark, kTree } from './symbols.js'
-import type { HashingHolder } from './password-tools.js'
+import type { SharedTools } from './password-tools.js'
 
 interface DeclaredRoute {
   readonly options: RouteOptions
@@ -14,16 +15,20 @@ interface DeclaredRoute {
 interface MarkedScope {
   readonly mark: unknown
   readonly prefix: unknown
+  /** Whether Fastify never makes this scope, so that its mark has no effect. */
+  readonly isVoid: boolean
 }
 
 /** A tree of Fastify instances: what was declared in it, and what the registrations in it share. */
-export interface Tree extends HashingHolder {
+export interface Tree extends SharedTools {
   readonly routes: DeclaredRoute[]
   readonly scopes: MarkedScope[]
   /** URLs of our login routes. */
   readonly logins: Set<string>
   /** Whether the plugin is registered anywhere in the tree. */
   isProtected: boolean
+  /** Whether everything that was declared was heard of. */
+  readonly isComplete: boolean
 }
 
 type Root = FastifyInstance & { [kTree]?: Tree }
@@ -37,14 +42,16 @@ subscribe('fastify.initialization', (message) => {
 })
 
 /** The tree of an instance; it remembers what is declared from now on. */
-function treeOf(root: Root): Tree {
+function treeOf(root: Root, isComplete = true): Tree {
   if (root[kTree] !== undefined) return root[kTree]
   const tree: Tree = {
     routes: [],
     scopes: [],
     logins: new Set(),
     isProtected: false,
+    isComplete,
     hashing: null,
+    throttles: [],
   }
   root[kTree] = tree
   root.addHook('onRoute', function remember(this: FastifyInstance, options) {
@@ -55,11 +62,57 @@ function treeOf(root: Root): Tree {
   root.addHook('onRegister', (instance, options: { auth?: unknown; prefix?: unknown }) => {
     const { auth: mark, prefix } = options
     if (mark === undefined) return
-    if (tree.isProtected) checkScope({ mark, prefix })
-    tree.scopes.push({ mark, prefix })
+    addScope(tree, { mark, prefix, isVoid: false })
     Object.defineProperty(instance, kScopeMark, { value: mark, configurable: true, writable: true })
   })
+  watchRegister(root, tree)
   return tree
+}
+
+function addScope(tree: Tree, scope: MarkedScope): void {
+  if (tree.isProtected) checkScope(scope)
+  tree.scopes.push(scope)
+}
+
+/**
+ * A plugin that is wrapped by fastify-plugin has no scope of its own, and `onRegister` does not tell of it;
+ * nor does it tell of options that are a function. A mark there would be ignored, so it is looked for.
+ */
+function watchRegister(root: Root, tree: Tree): void {
+  const { register } = root as { register: (plugin: unknown, options?: unknown) => unknown }
+  function watched(this: FastifyInstance, plugin: unknown, options?: unknown): unknown {
+    if (typeof options !== 'function') {
+      if (isShared(plugin)) look(options)
+      return register.call(this, plugin, options)
+    }
+    return register.call(this, plugin, (instance: FastifyInstance): unknown => {
+      const resolved: unknown = (options as (instance: FastifyInstance) => unknown)(instance)
+      if (!isOurs(plugin)) look(resolved)
+      return resolved
+    })
+  }
+  const look = (options: unknown): void => {
+    const { auth: mark, prefix } = (options ?? {}) as { auth?: unknown; prefix?: unknown }
+    // Other plugins have an option `auth` of their own, which is none of our business.
+    if (mark !== undefined && isMark(mark)) addScope(tree, { mark, prefix, isVoid: true })
+  }
+  root.register = watched as never
+}
+
+/** Whether a plugin shares the scope around it, and is not this one. */
+function isShared(plugin: unknown): boolean {
+  return propertyOf(plugin, Symbol.for('skip-override')) === true && !isOurs(plugin)
+}
+
+function isOurs(plugin: unknown): boolean {
+  const meta = propertyOf(plugin, Symbol.for('plugin-meta')) as { name?: unknown } | undefined
+  return meta?.name === 'fastify-authn'
+}
+
+/** A property of a plugin, or of the default export of a module that is one. */
+function propertyOf(plugin: unknown, key: symbol): unknown {
+  const { default: inner } = (plugin ?? {}) as { default?: unknown }
+  return ((inner ?? plugin ?? {}) as Record<symbol, unknown>)[key]
 }
 
 /**
@@ -71,8 +124,9 @@ function treeOf(root: Root): Tree {
  */
 export function protectTree(app: FastifyInstance): Tree {
   const root = rootOf(app)
-  const tree = treeOf(root)
+  const tree = treeOf(root, !hasScopes(root))
   if (tree.isProtected) return tree
+  if (!tree.isComplete) throw lateError()
   tree.isProtected = true
   tree.routes.forEach(checkRoute)
   tree.scopes.forEach(checkScope)
@@ -86,6 +140,22 @@ export function protectTree(app: FastifyInstance): Tree {
     }
   })
   return tree
+}
+
+/** Whether there are inner scopes already: their marks, if any, were not heard of. */
+function hasScopes(root: Root): boolean {
+  const children = Object.getOwnPropertySymbols(root).find(
+    ({ description }) => description === 'fastify.children',
+  )
+  const scopes = children && (root as unknown as Record<symbol, unknown>)[children]
+  return Array.isArray(scopes) && scopes.length > 0
+}
+
+function lateError(): AuthnUsageError {
+  return new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    'the package was loaded after the app was made, and there are scopes that it did not hear of: their marks would have no effect. Load fastify-authn before you call Fastify(), or register it before everything else.',
+  )
 }
 
 /** Scopes inherit from the scope around them. */
@@ -102,12 +172,21 @@ function rootOf(app: FastifyInstance): Root {
 }
 
 function checkRoute({ options }: DeclaredRoute): void {
-  const mark: unknown = options.config?.auth
-  if (mark !== undefined) parseMark(mark, routeName(options.method, options.url))
+  const { config } = options
+  // Also undefined, as a misspelled constant is: who writes `auth` means something.
+  if (config !== undefined && 'auth' in config) {
+    parseMark(config.auth, routeName(options.method, options.url))
+  }
 }
 
-function checkScope({ mark, prefix }: MarkedScope): void {
-  parseMark(mark, `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`)
+function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
+  const place = `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`
+  parseMark(mark, place)
+  if (!isVoid) return
+  throw new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${place}: the mark has no effect, since the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside of a plain plugin that is marked, or with @fastify/autoload write { dir, options: { auth } }.`,
+  )
 }
 
 /** Every marked route must have an authenticator that judges its requests. */

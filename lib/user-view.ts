@@ -1,12 +1,13 @@
-import { isThenable } from './users.js'
+import { isBcryptHash } from './hashing/shape.js'
+import { isThenable } from './objects.js'
 
 /**
- * What `request.user` shows of a stored user: everything but the fields that hold password hashes.
- * `return request.user` is the first handler that everybody writes, so this must hold for JSON, for
- * response schemas, for spreading, and for logs.
+ * What `request.user` shows of a stored user: everything but password hashes, which are the fields named as
+ * such and every text that is a bcrypt hash. `return request.user` is the first handler that everybody
+ * writes, so this must hold for JSON, for response schemas, for spreading, and for logs.
  *
- * - A user without such a field is passed on as it is.
- * - A plain object is copied without the field.
+ * - A user without a hash is passed on as it is.
+ * - A plain object is copied without its hash.
  * - An instance of a class (an ORM entity, say) is shown through a view: the same prototype, fields,
  *   getters, setters and methods, which run on the instance itself; only the hash is not there, and
  *   what its `toJSON` returns has it taken out.
@@ -14,8 +15,12 @@ import { isThenable } from './users.js'
  * @param hidden - names of the fields that hold password hashes
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
-  if (!hasAny(user, hidden)) return user
-  return isPlain(user) ? withoutFields(user, hidden) : instanceView(user, hidden)
+  if (!holdsHash(user, hidden)) return user
+  return isPlain(user) ? withoutHashes(user, hidden) : instanceView(user, hidden)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** What can be copied; an own `toJSON` would still speak for the original. */
@@ -25,10 +30,49 @@ function isPlain(user: object): boolean {
   return isBare && !('toJSON' in user)
 }
 
-function withoutFields(user: object, hidden: ReadonlySet<string>): object {
-  const copy: Record<PropertyKey, unknown> = { ...user }
-  for (const field of hidden) delete copy[field]
+/** Whether there is a hash in an object, or in a plain object in it (`raw`, `dataValues`). */
+function holdsHash(user: object, hidden: ReadonlySet<string>, depth = 1): boolean {
+  for (const field of hidden) if (field in user) return true
+  for (const key of Object.keys(user)) {
+    const value = dataOf(user, key)
+    if (isBcryptHash(value)) return true
+    if (depth > 0 && isObject(value) && isPlain(value) && holdsHash(value, hidden, depth - 1)) {
+      return true
+    }
+  }
+  return false
+}
+
+/** The value of an own field; of a getter nothing, which is not called for this. */
+function dataOf(user: object, key: string): unknown {
+  return Reflect.getOwnPropertyDescriptor(user, key)?.value as unknown
+}
+
+/** A copy without hashes, at any depth of what JSON is made of. */
+function withoutHashes(value: object, hidden: ReadonlySet<string>): object {
+  if (Array.isArray(value)) return value.map((item: unknown) => shorn(item, hidden))
+  if (!isPlain(value)) return viewOf(value, hidden)
+  const copy: Record<PropertyKey, unknown> = { ...value }
+  for (const key of Object.keys(copy)) {
+    const field = copy[key]
+    if (hidden.has(key) || isBcryptHash(field)) delete copy[key]
+    else if (isObject(field)) copy[key] = shorn(field, hidden)
+  }
   return copy
+}
+
+/** What is no part of a plain structure, such as a Date, stays as it is. */
+function shorn(value: unknown, hidden: ReadonlySet<string>): unknown {
+  if (isBcryptHash(value)) return undefined
+  if (!isObject(value)) return value
+  if (Array.isArray(value)) return holdsHashes(value, hidden) ? withoutHashes(value, hidden) : value
+  return holdsHash(value, hidden) ? withoutHashes(value, hidden) : value
+}
+
+function holdsHashes(values: readonly unknown[], hidden: ReadonlySet<string>): boolean {
+  return values.some(
+    (value) => isBcryptHash(value) || (isObject(value) && holdsHash(value, hidden)),
+  )
 }
 
 /**
@@ -36,16 +80,25 @@ function withoutFields(user: object, hidden: ReadonlySet<string>): object {
  * report what its target has that cannot be configured, as every field of a frozen user.
  */
 function instanceView(user: object, hidden: ReadonlySet<string>): object {
-  const isHidden = (key: PropertyKey): boolean => typeof key === 'string' && hidden.has(key)
+  const isHidden = (key: PropertyKey): boolean =>
+    typeof key === 'string' && (hidden.has(key) || isBcryptHash(dataOf(user, key)))
   // A method that returns its own instance, as save() of many ORMs, returns the view.
   const shown = (result: unknown): unknown => (result === user ? view : result)
   // ORMs keep the fields of a record in an object of its own, such as dataValues.
   const shownField = (value: unknown): unknown =>
-    isObject(value) && isPlain(value) && hasAny(value, hidden) ? instanceView(value, hidden) : value
+    isObject(value) && isPlain(value) && holdsHash(value, hidden)
+      ? instanceView(value, hidden)
+      : value
+  const texts = (): unknown[] =>
+    [...hidden].map((field) => Reflect.get(user, field, user) as unknown)
+  const spoken = (result: unknown): unknown => {
+    if (typeof result === 'string') return texts().reduce<string>(withoutText, result)
+    return isObject(result) && result !== user ? withoutHashes(result, hidden) : shown(result)
+  }
   const method = (key: PropertyKey, run: (...args: unknown[]) => unknown) => {
     return (...args: unknown[]): unknown => {
       const result: unknown = Reflect.apply(run, user, args)
-      if (key === 'toJSON' && isObject(result) && result !== user) return viewOf(result, hidden)
+      if (key === 'toJSON' || key === 'toString') return spoken(result)
       return isThenable(result) ? Promise.resolve(result).then(shown) : shown(result)
     }
   }
@@ -53,7 +106,8 @@ function instanceView(user: object, hidden: ReadonlySet<string>): object {
     get(_, key) {
       if (isHidden(key)) return undefined
       const value: unknown = Reflect.get(user, key, user)
-      if (typeof value !== 'function') return shownField(shown(value))
+      if (typeof value !== 'function')
+        return isBcryptHash(value) ? undefined : shownField(shown(value))
       const isMethod = key === 'toJSON' || (key !== 'constructor' && !Object.hasOwn(user, key))
       return isMethod ? method(key, value as () => unknown) : value
     },
@@ -75,11 +129,6 @@ function instanceView(user: object, hidden: ReadonlySet<string>): object {
   return view
 }
 
-function hasAny(value: object, fields: ReadonlySet<string>): boolean {
-  for (const field of fields) if (field in value) return true
-  return false
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+function withoutText(text: string, secret: unknown): string {
+  return typeof secret === 'string' && secret !== '' ? text.replaceAll(secret, '') : text
 }

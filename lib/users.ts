@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthenticationError, AuthenticationFault } from './errors.js'
+import { isError, isThenable } from './objects.js'
 import type { UserService } from '../types/user-service.js'
 
 /** Longer names are nobody's: no look-up is worth them. Characters. */
@@ -50,11 +51,6 @@ export function findUser(
   return awaitUser(timeout === undefined ? answer : withTimeout(answer, timeout))
 }
 
-/** Whether a value has to be awaited. */
-export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
-}
-
 async function awaitUser(answer: PromiseLike<unknown>): Promise<Found> {
   let user: unknown
   try {
@@ -91,6 +87,7 @@ async function withTimeout<T>(answer: PromiseLike<T>, seconds: number): Promise<
 /** An array is no user: an empty list of rows would let everybody in. */
 function checkUser(user: unknown): Found {
   if (user === null || user === undefined) return null
+  if (isError(user)) throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
   throw new AuthenticationFault(

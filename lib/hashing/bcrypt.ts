@@ -2,21 +2,8 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 
-/** `$2b$`, two digits of cost, 22 characters of salt, 31 of digest. */
-const hashShape = /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/
-
 /** bcrypt takes no more than this of a password, in bytes; the rest is ignored. */
 export const longestPassword = 72
-
-/** Whether a value is a bcrypt hash, of PHP (`$2y$`) too. */
-export function isBcryptHash(value: unknown): value is string {
-  return typeof value === 'string' && hashShape.test(value)
-}
-
-/** The cost of a hash that {@link isBcryptHash}: the binary logarithm of its rounds. */
-export function costOf(hash: string): number {
-  return Number(hash.slice(4, 6))
-}
 
 /**
  * A hash that no password has: bcrypt runs in full before it compares, so that an unknown user costs what

@@ -1,5 +1,6 @@
 import { AuthnUsageError } from '../errors.js'
-import { costOf, hash, isBcryptHash, longestPassword } from './bcrypt.js'
+import { hash, longestPassword } from './bcrypt.js'
+import { costOf, isBcryptHash } from './shape.js'
 import { Gate } from './gate.js'
 
 /** Rounds are 2 to the power of this. About 50 ms on a core of 2024. */

@@ -8,6 +8,9 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const controlCharacter = /[\u0000-\u001f\u007f]/
 
+/** Node itself takes 16 KiB of headers; an app that lets it take more needs no longer names. Characters. */
+const longest = 16_384
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The scheme is ours, but what follows it is not what its RFC says. */
@@ -61,7 +64,9 @@ export function parseBearer(header: string | undefined): string | typeof MALFORM
 export function parseBasic(header: string | undefined): BasicPair | typeof MALFORMED | null {
   const credentials = credentialsOf(header, 'basic')
   if (credentials === null) return null
-  if (credentials === MALFORMED || credentials === '' || !base64.test(credentials)) return MALFORMED
+  if (credentials === MALFORMED || credentials === '' || credentials.length > longest)
+    return MALFORMED
+  if (!base64.test(credentials)) return MALFORMED
   const bytes = Buffer.from(credentials, 'base64')
   // Non-zero unused bits would give one pair several spellings (RFC 4648 §3.5).
   if (bytes.toString('base64') !== credentials) return MALFORMED
@@ -78,4 +83,19 @@ function decodeUtf8(bytes: Buffer): string | null {
   } catch {
     return null
   }
+}
+
+/**
+ * Whether a request has a header more than once; Node keeps the first one and drops the others.
+ *
+ * @param rawHeaders - names and values in turn
+ * @param name - in lower case
+ */
+export function hasSeveral(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const header = rawHeaders[at] as string
+    if (header.length === name.length && header.toLowerCase() === name) count += 1
+  }
+  return count > 1
 }

@@ -1,7 +1,7 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { checkJwtConfig, checkTokenRules } from '../options.js'
-import { isThenable } from '../users.js'
+import { isThenable } from '../objects.js'
 import { algorithmOf } from './algorithms.js'
 import { checkClaims, resolveRules, toSignable, type ResolvedRules } from './claims.js'
 import { createSign, createVerifySignature, type Sign, type VerifySignature } from './engine.js'

@@ -82,21 +82,25 @@ function watchRegister(root: Root, tree: Tree): void {
   const { register } = root as { register: (plugin: unknown, options?: unknown) => unknown }
   function watched(this: FastifyInstance, plugin: unknown, options?: unknown): unknown {
     if (typeof options !== 'function') {
-      if (isShared(plugin)) look(options)
+      const scope = isShared(plugin) ? voidScope(options) : null
+      if (scope !== null) addScope(tree, scope)
       return register.call(this, plugin, options)
     }
     return register.call(this, plugin, (instance: FastifyInstance): unknown => {
       const resolved: unknown = (options as (instance: FastifyInstance) => unknown)(instance)
-      if (!isOurs(plugin)) look(resolved)
+      const scope = isOurs(plugin) ? null : voidScope(resolved)
+      // What is thrown here would not be caught: the audit finds it.
+      if (scope !== null) tree.scopes.push(scope)
       return resolved
     })
   }
-  const look = (options: unknown): void => {
-    const { auth: mark, prefix } = (options ?? {}) as { auth?: unknown; prefix?: unknown }
-    // Other plugins have an option `auth` of their own, which is none of our business.
-    if (mark !== undefined && isMark(mark)) addScope(tree, { mark, prefix, isVoid: true })
-  }
   root.register = watched as never
+}
+
+/** Other plugins have an option `auth` of their own, which is none of our business. */
+function voidScope(options: unknown): MarkedScope | null {
+  const { auth: mark, prefix } = (options ?? {}) as { auth?: unknown; prefix?: unknown }
+  return mark !== undefined && isMark(mark) ? { mark, prefix, isVoid: true } : null
 }
 
 /** Whether a plugin shares the scope around it, and is not this one. */
@@ -133,6 +137,7 @@ export function protectTree(app: FastifyInstance): Tree {
   root.addHook('onRequest', guard)
   root.addHook('onReady', function audit(done) {
     try {
+      tree.scopes.forEach(checkScope)
       tree.routes.splice(0).forEach(auditRoute)
       done()
     } catch (error) {

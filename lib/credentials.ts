@@ -55,17 +55,27 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
     // Of each name its own, as stored hashes are: what shares a run must not tell who exists.
     const against = stored ?? dummyHash(costs.usual, username)
 
-    const run = (): Promise<boolean> => runCompare(tools, username, password, against, request)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
+    let isCounted = false
+    const run = (): Promise<boolean> =>
+      runCompare(tools, username, password, against, request, async (matches) => {
+        if (matches && fits && stored !== null) return
+        // Before the next one may run, or those that end together pass the limit together.
+        isCounted = true
+        await throttle?.failedHere(username, request)
+      })
     // What is refused whatever bcrypt says must not be remembered: it would be refused faster then.
     const answer = memory && fits ? memory.matches(password, against, request, run) : run()
     const matches = answer === true || (await answer)
     if (!(matches && fits && user !== null && stored !== null)) {
-      await throttle?.failed(username, request)
+      if (isCounted) await throttle?.failedShared(username, request)
+      else await throttle?.failed(username, request)
       throw new AuthenticationError('auth.invalid-credentials')
     }
     const remembered = answer === true
-    if (throttle?.mayForget(request, remembered)) await throttle.succeeded(username, request)
+    if (throttle?.mayForget(request, remembered)) {
+      await throttle.succeeded(username, request, remembered)
+    }
     if (!remembered) await rehash(username, password, user, stored, request)
     return user
   }
@@ -78,17 +88,21 @@ async function runCompare(
   password: string,
   against: string,
   request: FastifyRequest,
+  ended: (matches: boolean) => Promise<void>,
 ): Promise<boolean> {
   await throttle?.checkShared(username, request)
   return gate.run(async (waited) => {
     // Those that waited may have failed too often meanwhile, in other requests.
     if (waited) await throttle?.check(username, request)
     if (isGone(request)) throw ABANDONED
+    let matches: boolean
     try {
-      return await compare(password, against)
+      matches = await compare(password, against)
     } catch (error) {
       throw new AuthenticationFault('ERR_AUTH_HASHING', error)
     }
+    await ended(matches)
+    return matches
   }, request)
 }
 

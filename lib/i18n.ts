@@ -26,7 +26,7 @@ export interface Translator {
 
 interface Language {
   readonly tag: string
-  readonly catalogue: Catalogue
+  readonly catalogue: Partial<Catalogue>
 }
 
 type AppCatalogues = Readonly<Record<string, Partial<Catalogue>>>
@@ -47,7 +47,7 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
   for (const [tag, messages] of Object.entries(own)) {
     checkCatalogue(tag, messages)
     const base = languages.get(tag.toLowerCase())
-    const catalogue = { ...(base?.catalogue ?? en), ...messages }
+    const catalogue = { ...base?.catalogue, ...messages }
     languages.set(tag.toLowerCase(), { tag: base?.tag ?? tag, catalogue })
   }
   const fallback = lookup(languages, defaultLanguage)
@@ -67,7 +67,8 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
     },
     translate(key, language) {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
-      return { text: catalogue[key], language: tag }
+      const text = catalogue[key]
+      return text === undefined ? { text: en[key], language: 'en' } : { text, language: tag }
     },
   }
 }

@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import ipaddr from 'ipaddr.js'
-import { LRUCache } from 'lru-cache'
 import {
   RateLimiterMemory,
   RateLimiterRedis,
   type RateLimiterAbstract,
+  type RateLimiterRes,
 } from 'rate-limiter-flexible'
 import { AuthenticationError } from './errors.js'
+import { addressOf, suspect, type Suspect } from './suspect.js'
 
 /** How often one may guess. */
 export interface ThrottleSettings {
@@ -29,16 +28,18 @@ interface Counters {
   readonly address: RateLimiterAbstract
 }
 
-/** Who guesses, as the counters know it. */
-interface Suspect {
-  readonly username: string
-  readonly address: string
+/** What is used of a client of ioredis. */
+interface RedisClient {
+  readonly status?: string
+  connect?(): Promise<unknown>
 }
 
 /** A store that takes longer than this counts as down, in milliseconds. */
 const patience = 500
 /** A store that is down is reported once in this time, in milliseconds. */
 const reportEvery = 60_000
+/** So many addresses with failures are kept in mind; the oldest is forgotten first. */
+const mostAddresses = 100_000
 
 /**
  * Counts failed logins and failed Basic attempts, and refuses to check more passwords when there were
@@ -52,8 +53,9 @@ export class Throttle {
   readonly #log: FastifyBaseLogger
   readonly #local: Counters
   readonly #shared: Counters | null
-  /** Addresses with failures in this process: for all others nothing has to be looked up. */
-  readonly #failed: LRUCache<string, true>
+  readonly #redis: RedisClient
+  /** Addresses with failures in this process, and until when: for all others nothing has to be looked up. */
+  readonly #failed = new Map<string, number>()
   #reported = -Infinity
   #throttled = 0
 
@@ -64,6 +66,7 @@ export class Throttle {
     const store = { storeClient: redis, rejectIfRedisNotReady: true }
     this.#settings = settings
     this.#log = log
+    this.#redis = redis ?? {}
     this.#local = {
       username: new RateLimiterMemory(username),
       address: new RateLimiterMemory(address),
@@ -75,7 +78,10 @@ export class Throttle {
             username: new RateLimiterRedis({ ...username, ...store }),
             address: new RateLimiterRedis({ ...address, ...store }),
           }
-    this.#failed = new LRUCache({ max: 100_000, ttl: duration * 1000 })
+    // With lazyConnect it waits for a first command, which is not sent before it is ready.
+    if (this.#redis.status === 'wait') {
+      this.#redis.connect?.().catch((error: unknown) => this.#report(error))
+    }
   }
 
   /** Count of refusals, for `app.authn.stats()`. */
@@ -84,43 +90,61 @@ export class Throttle {
   }
 
   /**
-   * Refuses those with too many failures, as far as this process knows.
+   * Refuses those with too many failures in this process; what it finds, the shared store has to confirm,
+   * since a success elsewhere may have reset it.
    *
    * @returns a promise only when there is something to look up
    * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS
    */
   check(username: string, request: FastifyRequest): Promise<void> | undefined {
     const address = addressOf(request.ip)
-    if (!this.#failed.has(address)) return undefined
-    return this.#check(this.#local, suspect(username, address))
+    return this.#hasFailed(address) ? this.#check(suspect(username, address)) : undefined
   }
 
   /** The same as far as all processes know: before work that is worth asking the shared store. */
   async checkShared(username: string, request: FastifyRequest): Promise<void> {
     const shared = this.#shared
-    if (shared === null) return this.check(username, request)
+    if (shared === null) return
     const who = suspect(username, addressOf(request.ip))
-    await this.#ask(
-      () => this.#check(shared, who),
-      () => this.check(username, request),
-    )
+    const wait = await this.#ask(() => this.#waitOf(shared, who))
+    this.#refuseFor(wait ?? (await this.#waitOf(this.#local, who)))
   }
 
-  /** Counts a failure. */
-  async failed(username: string, request: FastifyRequest): Promise<void> {
+  /** Counts a failure in this process: at once, while the place at the gate is still held. */
+  async failedHere(username: string, request: FastifyRequest): Promise<void> {
     const who = suspect(username, addressOf(request.ip))
-    this.#failed.set(who.address, true)
+    this.#failed.delete(who.address)
+    this.#failed.set(who.address, performance.now() + this.#settings.window * 1000)
+    const [oldest] = this.#failed.keys()
+    if (this.#failed.size > mostAddresses) this.#failed.delete(oldest as string)
     await count(this.#local, who)
-    const shared = this.#shared
-    if (shared !== null) await this.#ask(() => count(shared, who))
   }
 
-  /** Forgets the failures of a username; those of the address stay. */
-  async succeeded(username: string, request: FastifyRequest): Promise<void> {
-    const who = suspect(username, addressOf(request.ip))
-    await this.#local.username.delete(who.username)
+  /** Counts a failure, in this process and for all. */
+  async failed(username: string, request: FastifyRequest): Promise<void> {
+    await this.failedHere(username, request)
+    await this.failedShared(username, request)
+  }
+
+  /** Counts for all processes a failure that is counted in this one. */
+  async failedShared(username: string, request: FastifyRequest): Promise<void> {
     const shared = this.#shared
-    if (shared !== null) await this.#ask(() => shared.username.delete(who.username))
+    if (shared === null) return
+    const who = suspect(username, addressOf(request.ip))
+    await this.#ask(() => count(shared, who))
+  }
+
+  /**
+   * Forgets the failures of a username; those of the address stay.
+   *
+   * @param cheaply - only where this process knows of some
+   */
+  async succeeded(username: string, request: FastifyRequest, cheaply = false): Promise<void> {
+    const who = suspect(username, addressOf(request.ip))
+    const known = await this.#local.username.delete(who.username)
+    const shared = this.#shared
+    if (shared === null || (cheaply && !known)) return
+    await this.#ask(() => shared.username.delete(who.username))
   }
 
   /**
@@ -128,37 +152,49 @@ export class Throttle {
    *
    * @param cheaply - only what this process knows of, for requests that the shared store was not asked for
    */
-  mayForget(request: FastifyRequest, cheaply: boolean): boolean {
-    return (this.#shared !== null && !cheaply) || this.#failed.has(addressOf(request.ip))
+  mayForget(request: FastifyRequest, cheaply = false): boolean {
+    return (this.#shared !== null && !cheaply) || this.#hasFailed(addressOf(request.ip))
   }
 
-  async #check(counters: Counters, who: Suspect): Promise<void> {
+  #hasFailed(address: string): boolean {
+    const until = this.#failed.get(address)
+    if (until === undefined || performance.now() < until) return until !== undefined
+    this.#failed.delete(address)
+    return false
+  }
+
+  async #check(who: Suspect): Promise<void> {
+    const wait = await this.#waitOf(this.#local, who)
+    const shared = this.#shared
+    if (wait === 0 || shared === null) return this.#refuseFor(wait)
+    this.#refuseFor((await this.#ask(() => this.#waitOf(shared, who))) ?? wait)
+  }
+
+  /** Milliseconds that somebody has to wait; 0 for nobody with too many failures. */
+  async #waitOf(counters: Counters, who: Suspect): Promise<number> {
     const { perUsername, perAddress } = this.#settings
     const [username, address] = await Promise.all([
       counters.username.get(who.username),
       counters.address.get(who.address),
     ])
-    const waits = [
-      username !== null && username.consumedPoints >= perUsername ? username.msBeforeNext : 0,
-      address !== null && address.consumedPoints >= perAddress ? address.msBeforeNext : 0,
-    ]
-    const wait = Math.max(...waits)
+    return Math.max(waitFor(username, perUsername), waitFor(address, perAddress))
+  }
+
+  #refuseFor(wait: number): void {
     if (wait <= 0) return
     this.#throttled += 1
     throw new AuthenticationError('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
   }
 
-  /** Asks the shared store; one that fails or is slow is reported, and the others' word counts. */
-  async #ask(
-    question: () => Promise<unknown>,
-    instead?: () => Promise<void> | undefined,
-  ): Promise<void> {
+  /** Asks the shared store. @returns null from one that fails or is slow, which is reported */
+  async #ask<T>(question: () => Promise<T>): Promise<T | null> {
     try {
-      await within(patience, question())
+      const { status = 'ready' } = this.#redis
+      if (status !== 'ready') throw new Error(`the client of the store is not ready, but ${status}`)
+      return await within(patience, question())
     } catch (error) {
-      if (error instanceof AuthenticationError) throw error
       this.#report(error)
-      await instead?.()
+      return null
     }
   }
 
@@ -173,6 +209,12 @@ export class Throttle {
   }
 }
 
+function waitFor(counted: RateLimiterRes | null, limit: number): number {
+  if (counted === null) return 0
+  if (!Number.isFinite(counted.consumedPoints)) throw new TypeError('a counter holds no number')
+  return counted.consumedPoints >= limit ? Math.max(1, counted.msBeforeNext) : 0
+}
+
 async function count(counters: Counters, who: Suspect): Promise<void> {
   await Promise.all([
     counters.username.penalty(who.username),
@@ -180,42 +222,14 @@ async function count(counters: Counters, who: Suspect): Promise<void> {
   ])
 }
 
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds)
   })
   try {
-    await Promise.race([work, late])
+    return await Promise.race([work, late])
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** Names that most databases take for one count as one; the store is not told who they are. */
-function suspect(username: string, address: string): Suspect {
-  const name = username
-    .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}]/gu, '')
-    .trim()
-    .toLowerCase()
-  const digest = createHash('sha256').update(name).digest('base64url')
-  return { username: `${digest}@${address}`, address }
-}
-
-/**
- * What stands for the client of a request: an IPv4 address, or the first 64 bits of an IPv6 address, since
- * one host has all of the rest.
- */
-export function addressOf(ip: string | undefined): string {
-  // What a proxy or a client makes up must not become a name of its own, of any length.
-  if (ip === undefined || !ipaddr.isValid(ip)) return 'unknown'
-  if (!ip.includes(':')) return ip
-  const address = ipaddr.process(ip)
-  return address instanceof ipaddr.IPv6
-    ? `${address.parts
-        .slice(0, 4)
-        .map((part) => part.toString(16))
-        .join(':')}::/64`
-    : address.toString()
 }

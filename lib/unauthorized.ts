@@ -11,6 +11,7 @@ import type { AuthenticationErrorLike } from '../types/errors.js'
  * Answers a refusal: status, challenges, and `{"error": …}` in the language of the request.
  *
  * @param schemes - those of the authenticators that would have been accepted
+ * @param judgedHeader - whether the error is about the `Authorization` header
  */
 export function sendRefusal(
   error: AuthenticationErrorLike,
@@ -18,13 +19,14 @@ export function sendRefusal(
   reply: FastifyReply,
   registration: Registration,
   schemes: readonly string[],
+  judgedHeader = true,
 ): void {
   const { realm } = registration.options
   const row = refusalOf(error.code)
   const status = row?.status ?? 401
   if (status === 401 && schemes.length > 0) {
     const challenges = schemes.map((scheme) =>
-      challenge(scheme, realm, bearerProblem(scheme, error, request)),
+      challenge(scheme, realm, judgedHeader ? bearerProblem(scheme, error, request) : undefined),
     )
     // One line a challenge: browsers do not split a line that holds several.
     void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)

@@ -15,7 +15,8 @@ import { isThenable } from './objects.js'
  * @param hidden - names of the fields that hold password hashes
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
-  if (!holdsHash(user, hidden)) return user
+  // What toJSON will tell is not known before.
+  if (!holdsHash(user, hidden) && !('toJSON' in user)) return user
   return isPlain(user) ? withoutHashes(user, hidden) : instanceView(user, hidden)
 }
 

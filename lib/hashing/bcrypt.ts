@@ -21,7 +21,9 @@ export function dummyHash(cost: number, seed: string): string {
  * the pool has, so that file and DNS work of the app is never behind them (`UV_THREADPOOL_SIZE`, default 4).
  */
 export function defaultConcurrency(): number {
-  const poolSize = Number(process.env.UV_THREADPOOL_SIZE) || 4
+  const { UV_THREADPOOL_SIZE: size } = process.env
+  // What is no number is one thread to libuv, which reads it with atoi.
+  const poolSize = size === undefined ? 4 : Math.trunc(Number.parseFloat(size)) || 1
   return Math.max(1, Math.min(availableParallelism(), poolSize - 1))
 }
 

@@ -7,7 +7,7 @@ const learned = new WeakMap<object, StoredCosts>()
  * It is the commonest of those seen lately, so that one login of one's own does not shift it.
  */
 export class StoredCosts {
-  readonly #counts = new Uint16Array(32)
+  readonly #counts = new Map<number, number>()
   #usual: number
 
   /** @param configured - the cost to start from */
@@ -31,12 +31,11 @@ export class StoredCosts {
 
   /** Takes note of the cost of a stored hash. */
   see(cost: number): void {
-    const counts = this.#counts
-    const count = (counts[cost] ?? 0) + 1
-    counts[cost] = count
-    if (count >= (counts[this.#usual] ?? 0)) this.#usual = cost
+    const count = (this.#counts.get(cost) ?? 0) + 1
+    this.#counts.set(cost, count)
+    if (count >= (this.#counts.get(this.#usual) ?? 0)) this.#usual = cost
+    if (count < 1000) return
     // Old ones fade, so that a raised cost is learned again.
-    if (count >= 1000)
-      for (let at = 0; at < counts.length; at += 1) counts[at] = (counts[at] ?? 0) >> 1
+    for (const [each, seen] of this.#counts) this.#counts.set(each, seen >> 1)
   }
 }

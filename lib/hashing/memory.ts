@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone } from '../client.js'
+import { isAuthenticationError } from '../errors.js'
 
 export interface MemoryOptions {
   /** How many credentials are remembered. */
@@ -62,8 +63,9 @@ export class CredentialMemory {
     try {
       return await running
     } catch (error) {
-      // The one that it was run for has gone away; those that share it have not.
-      if (error === ABANDONED && !isGone(request)) return this.#compare(key, request, compare)
+      // The one that it was run for has gone away, or was refused: that says nothing of the others.
+      const isTheirs = error === ABANDONED || isAuthenticationError(error)
+      if (isTheirs && !isGone(request)) return this.#compare(key, request, compare)
       throw error
     }
   }

@@ -115,7 +115,7 @@ function loginHandler(
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, 'login', started)
-      sendRefusal(error, request, reply, registration, ['Bearer'])
+      sendRefusal(error, request, reply, registration, ['Bearer'], false)
       return reply
     }
     const token = await issue(makeToken, username, request, user)

@@ -104,7 +104,7 @@ export class Throttle {
   /** The same as far as all processes know: before work that is worth asking the shared store. */
   async checkShared(username: string, request: FastifyRequest): Promise<void> {
     const shared = this.#shared
-    if (shared === null) return
+    if (shared === null) return this.check(username, request)
     const who = suspect(username, addressOf(request.ip))
     const wait = await this.#ask(() => this.#waitOf(shared, who))
     this.#refuseFor(wait ?? (await this.#waitOf(this.#local, who)))
@@ -212,7 +212,7 @@ export class Throttle {
 function waitFor(counted: RateLimiterRes | null, limit: number): number {
   if (counted === null) return 0
   if (!Number.isFinite(counted.consumedPoints)) throw new TypeError('a counter holds no number')
-  return counted.consumedPoints >= limit ? Math.max(1, counted.msBeforeNext) : 0
+  return counted.consumedPoints >= limit ? counted.msBeforeNext : 0
 }
 
 async function count(counters: Counters, who: Suspect): Promise<void> {

@@ -177,11 +177,8 @@ function rootOf(app: FastifyInstance): Root {
 }
 
 function checkRoute({ options }: DeclaredRoute): void {
-  const { config } = options
-  // Also undefined, as a misspelled constant is: who writes `auth` means something.
-  if (config !== undefined && 'auth' in config) {
-    parseMark(config.auth, routeName(options.method, options.url))
-  }
+  const mark: unknown = options.config?.auth
+  if (mark !== undefined) parseMark(mark, routeName(options.method, options.url))
 }
 
 function checkScope({ mark, prefix, isVoid }: MarkedScope): void {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { isBcryptHash } from './hashing/shape.js'
 import { isThenable } from './objects.js'
 
@@ -103,7 +104,10 @@ function instanceView(user: object, hidden: ReadonlySet<string>): object {
       return isThenable(result) ? Promise.resolve(result).then(shown) : shown(result)
     }
   }
-  const view: object = new Proxy(Object.create(Object.getPrototypeOf(user)) as object, {
+  const target = Object.create(Object.getPrototypeOf(user)) as object
+  // console.log looks at the target, which has nothing in it.
+  Object.defineProperty(target, inspect.custom, { value: () => ({ ...view }), configurable: true })
+  const view: object = new Proxy(target, {
     get(_, key) {
       if (isHidden(key)) return undefined
       const value: unknown = Reflect.get(user, key, user)

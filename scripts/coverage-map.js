@@ -3,6 +3,6 @@
 import { readdirSync } from 'node:fs'
 
 const files = readdirSync(new URL('../lib/', import.meta.url), { recursive: true })
-const covered = files.filter((file) => file.endsWith('.ts')).map((file) => `lib/${file}`)
+const covered = files.filter((file) => file.endsWith('.ts')).map((file) => `lib/${String(file)}`)
 
 export default () => covered

@@ -130,13 +130,11 @@ export class JwtService implements JwtServiceLike {
 
   /** See {@link JwtServiceLike.generateTokenWithClaims}. */
   generateTokenWithClaims(claims: Claims, signingMethod = this.signingMethod): string {
-    if (
-      typeof claims !== 'object' ||
-      claims === null ||
-      Array.isArray(claims) ||
-      isThenable(claims)
-    ) {
-      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object (and no promise).')
+    if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
+    }
+    if (isThenable(claims)) {
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: found a promise. Await it.')
     }
     const { issuer, audience } = this.#rules
     const now = Math.floor(Date.now() / 1000)
@@ -164,7 +162,7 @@ export class JwtService implements JwtServiceLike {
     rules: TokenRules,
     wanted: string,
   ): (token: string) => JwtClaims {
-    const method = signingMethod ?? this.signingMethod
+    const method = signingMethod === undefined ? this.signingMethod : signingMethod
     const resolved = resolveRules(checkTokenRules(rules), this.#rules)
     this.require(method, 'verify', wanted)
     return (token) => this.#judge(token, method, resolved)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import t from 'tap'
-import { AuthenticationError, authn, type AuthMark } from '../../lib/index.js'
+import { AuthenticationError, authn } from '../../lib/index.js'
 import { appWith, bearer, secret, standardOptions } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 
@@ -92,17 +92,6 @@ t.test(
     t.match(error.message, /loaded after the app was made.*Load fastify-authn before/)
   },
 )
-
-t.test('`auth: undefined` is no mark', async (t) => {
-  const marks: Record<string, AuthMark> = { admins: true }
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, options)
-  t.throws(() => app.get('/x', { config: { auth: marks.admin as AuthMark } }, () => 'open'), {
-    code: 'ERR_AUTH_MARK',
-    message: /GET \/x.*found undefined/,
-  })
-})
 
 t.test('a preflight reaches no handler of the app', async (t) => {
   for (const withCors of [false, true]) {
@@ -230,7 +219,7 @@ t.test('a hash is shown in no shape of a user', async (t) => {
   for (const [name, user] of Object.entries(users)) {
     const app = await appWith(t, { authenticator: { authenticate: () => user } }, (app) => {
       app.get('/', { config: { auth: true } }, (request) => ({
-        text: String(request.user),
+        text: (request.user as { toString(): string }).toString(),
         user: name === 'circle' ? Object.keys(request.user) : request.user,
       }))
     })

@@ -1,0 +1,74 @@
+import { fork, type ChildProcess } from 'node:child_process'
+
+interface Question {
+  readonly id: number
+  readonly question: string
+}
+
+interface Answer {
+  readonly id: number
+  readonly answer: unknown
+}
+
+/** A child process that answers questions over IPC. It ends with its parent, whatever happens to that. */
+export class Child {
+  readonly #process: ChildProcess
+  readonly #open = new Map<number, (answer: unknown) => void>()
+  readonly #exit: Promise<void>
+  #asked = 0
+
+  /** Starts a module of `bench/children` and waits until it answers. */
+  static async start(name: string, settings: unknown, execArgv: string[] = []): Promise<Child> {
+    const child = new Child(name, settings, execArgv)
+    await child.ask('ready')
+    return child
+  }
+
+  private constructor(name: string, settings: unknown, execArgv: string[]) {
+    const file = new URL(`../children/${name}.js`, import.meta.url)
+    this.#process = fork(file, [JSON.stringify(settings)], { execArgv, serialization: 'advanced' })
+    this.#process.on('message', ({ id, answer }: Answer) => {
+      this.#open.get(id)?.(answer)
+      this.#open.delete(id)
+    })
+    this.#exit = new Promise((resolve) => {
+      this.#process.on('exit', (code) => {
+        if (this.#open.size === 0) return resolve()
+        throw new Error(`${name} ended with ${code} before it had answered`)
+      })
+    })
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
+  ask<T>(question: string): Promise<T> {
+    this.#asked += 1
+    const id = this.#asked
+    return new Promise((resolve) => {
+      this.#open.set(id, (answer) => resolve(answer as T))
+      this.#process.send({ id, question } satisfies Question)
+    })
+  }
+
+  /** At once: what it still hashes is of no interest. */
+  async end(): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.#exit
+  }
+}
+
+/** The settings that the parent gave to this child. */
+export function settingsOf<T>(): T {
+  return JSON.parse(process.argv[2] ?? '{}') as T
+}
+
+/** Answers the questions of the parent, from now on. */
+export function answer(answers: Readonly<Record<string, () => unknown>>): void {
+  process.on('disconnect', () => process.exit())
+  const send = async ({ id, question }: Question): Promise<void> => {
+    process.send?.({ id, answer: await answers[question]?.() } satisfies Answer)
+  }
+  process.on('message', (question: Question) => void send(question))
+}

@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util'
+
+/**
+ * Reads flags such as `--seconds 6`: numbers, with their defaults.
+ *
+ * @throws on a flag that is not there, and on what is no positive number
+ */
+export function numberFlags<Name extends string>(
+  defaults: Readonly<Record<Name, number>>,
+): Record<Name, number> {
+  const names = Object.keys(defaults) as Name[]
+  const { values } = parseArgs({
+    options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+  })
+  const flags: Record<Name, number> = { ...defaults }
+  for (const name of names) {
+    const given = values[name]
+    if (given === undefined) continue
+    const value = Number(given)
+    if (!(value > 0)) throw new TypeError(`--${name}: found ${given}, expected a positive number`)
+    flags[name] = value
+  }
+  return flags
+}

@@ -1,0 +1,587 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert'
+import formbody from '@fastify/formbody'
+import bcrypt from 'bcrypt'
+import * as fc from 'fast-check'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import t, { type Test } from 'tap'
+import { authn } from '../../lib/index.js'
+import { logLines, passwords, secret, users } from '../helpers/app.js'
+import {
+  bounded,
+  credulousService,
+  isQuiet,
+  unusable,
+  type CredulousService,
+} from '../helpers/attacks.js'
+import { bearerChallenge, isRefusal, texts, type AnyResponse } from '../helpers/flows.js'
+
+const { alice: password } = passwords
+const hash = users[0]?.password ?? ''
+const secrets = [password, hash, secret]
+
+interface Subject {
+  readonly app: FastifyInstance
+  readonly service: CredulousService
+  readonly lines: Record<string, unknown>[]
+  post(body: string | Buffer, contentType?: string | null): Promise<AnyResponse>
+}
+
+/** For its user service every name is somebody with the password of alice: nothing but types stands between. */
+async function subjectOf(
+  t: Test,
+  {
+    form = false,
+    stored = hash,
+    ...server
+  }: FastifyServerOptions & { form?: boolean; stored?: string } = {},
+): Promise<Subject> {
+  const { lines, stream } = logLines()
+  const service = credulousService(stored)
+  const app = Fastify({ logger: { level: 'debug', stream }, ...server })
+  t.teardown(() => app.close())
+  if (form) await app.register(formbody)
+  await app.register(authn, {
+    userService: service,
+    jwt: { secret },
+    throttle: false,
+    hashing: { cost: 4 },
+  })
+  await app.ready()
+  return {
+    app,
+    service,
+    lines,
+    post: (payload, contentType = 'application/json') =>
+      app.inject({
+        method: 'POST',
+        url: '/login',
+        payload,
+        headers: contentType === null ? {} : { 'content-type': contentType },
+      }),
+  }
+}
+
+const json = (value: unknown): string => JSON.stringify(value)
+const good = json({ username: 'alice', password })
+
+/** Refused before anybody was asked: by its code, with a body of Fastify that repeats nothing. */
+function isBad(
+  t: Test,
+  { service }: Subject,
+  response: AnyResponse,
+  [status, code]: readonly [status: number, code: string],
+  title: string,
+): void {
+  const { message, ...body } = JSON.parse(response.body) as { message: string }
+  t.strictSame(
+    {
+      status: response.statusCode,
+      body,
+      message: typeof message,
+      type: response.headers['content-type'],
+      challenge: response.headers['www-authenticate'],
+      revealed: secrets.filter((secret) => response.body.includes(secret)),
+      asked: service.asked,
+    },
+    {
+      status,
+      body: { statusCode: status, code, error: reasons[status] },
+      message: 'string',
+      type: 'application/json; charset=utf-8',
+      challenge: undefined,
+      revealed: [],
+      asked: [],
+    },
+    title.length > 80 ? `${title.slice(0, 80)}… (${title.length})` : title,
+  )
+}
+
+const reasons: Record<number, string> = {
+  400: 'Bad Request',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+}
+const validation = [400, 'FST_ERR_VALIDATION'] as const
+const noJson = [400, 'FST_ERR_CTP_INVALID_JSON_BODY'] as const
+const empty = [400, 'FST_ERR_CTP_EMPTY_JSON_BODY'] as const
+const tooLarge = [413, 'FST_ERR_CTP_BODY_TOO_LARGE'] as const
+const unknownType = [415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE'] as const
+
+/** The right credentials get a token: what is refused beside them is refused for its own fault. */
+async function isIn(t: Test, { service }: Subject, response: AnyResponse, name = 'alice') {
+  t.equal(response.statusCode, 200, `${name} is in`)
+  t.equal(response.headers['cache-control'], 'no-store')
+  t.match(JSON.parse(response.body), { token: /^[\w-]+\.[\w-]+\.[\w-]+$/ })
+  t.same(service.asked.splice(0), [name])
+}
+
+const noStrings: unknown[] = [
+  1,
+  0,
+  -1,
+  1.5,
+  true,
+  false,
+  null,
+  [],
+  ['alice'],
+  [password],
+  [['alice']],
+  ['alice', password],
+  [null],
+  {},
+  { $ne: 1 },
+  { $gt: '' },
+  { $regex: '.*' },
+  { $where: 'sleep(1000)' },
+  { length: 1 },
+  { length: 1, 0: 'a' },
+  { toString: 'alice' },
+  { valueOf: 'alice' },
+  { 0: 'alice' },
+  { '': 'alice' },
+  { username: 'alice' },
+  { type: 'Buffer', data: [97] },
+]
+
+t.test('wrong types in one field, the other one being right', async (t) => {
+  const subject = await subjectOf(t)
+  for (const value of [...noStrings, '']) {
+    const title = json(value)
+    const asName = await subject.post(json({ username: value, password }))
+    isBad(t, subject, asName, validation, `username ${title}`)
+    const asPassword = await subject.post(json({ username: 'alice', password: value }))
+    isBad(t, subject, asPassword, validation, `password ${title}`)
+    const both = await subject.post(json({ username: value, password: value }))
+    isBad(t, subject, both, validation, `both ${title}`)
+  }
+  const missing: object[] = [
+    { username: 'alice' },
+    { password },
+    { Username: 'alice', Password: password },
+    { 'username ': 'alice', password },
+    { user: 'alice', pass: password },
+    { 'username[]': 'alice', password },
+    { body: { username: 'alice', password } },
+    { constructor: { username: 'alice', password } },
+  ]
+  for (const body of missing) {
+    isBad(t, subject, await subject.post(json(body)), validation, json(body))
+  }
+  await isIn(t, subject, await subject.post(good))
+  isQuiet(t, subject, secrets)
+})
+
+t.test('bodies that are no object, or no JSON', async (t) => {
+  const subject = await subjectOf(t)
+  const noObjects = [
+    '[]',
+    '{}',
+    `[${good}]`,
+    json(['alice', password]),
+    '"alice"',
+    json(good),
+    'null',
+    'true',
+    'false',
+    '0',
+    '1e400',
+    '-0',
+    json(`alice:${password}`),
+  ]
+  for (const body of noObjects) isBad(t, subject, await subject.post(body), validation, body)
+  const broken = [
+    '{',
+    '}',
+    ' ',
+    '{"username":"alice","password":"wonderland"',
+    '{"username":"alice","password":"wonderland',
+    '{"username":"alice" "password":"wonderland"}',
+    "{'username':'alice','password':'wonderland'}",
+    '{username:"alice",password:"wonderland"}',
+    `${good}x`,
+    `${good}${good}`,
+    `x${good}`,
+    `${good},`,
+    `\u0000${good}`,
+    `${good}\u0000`,
+    'wonderland',
+    'undefined',
+    'NaN',
+    `username=alice&password=${password}`,
+    '{"username":"alice","password":"wonder\nland"}',
+    '{"username":"alice","password":"wonder\u0000land"}',
+    '{"username":"alice","password":"\\x77onderland"}',
+    '{"username":"alice","password":"wonderland",}',
+    `/**/${good}`,
+    `<xml><password>${password}</password></xml>`,
+    // What would end up in a prototype.
+    `{"__proto__":{"username":"alice","password":"${password}"}}`,
+    `{"username":"alice","password":"${password}","__proto__":{"admin":true}}`,
+    `{"username":"alice","password":"${password}","\\u005f_proto__":{"admin":true}}`,
+    `{"username":"alice","password":"${password}","constructor":{"prototype":{"admin":true}}}`,
+    `{"username":{"__proto__":{"x":1}},"password":"${password}"}`,
+  ]
+  for (const body of broken) isBad(t, subject, await subject.post(body), noJson, body)
+  isBad(t, subject, await subject.post(''), empty, 'nothing')
+  isBad(t, subject, await subject.post(Buffer.from(good, 'utf16le')), noJson, 'UTF-16')
+  isBad(t, subject, await subject.post(Buffer.from([0x1f, 0x8b, 8, 0])), noJson, 'gzip')
+  const deep = `{"username":${'['.repeat(100_000)}${']'.repeat(100_000)},"password":"x"}`
+  isBad(t, subject, await subject.post(deep), validation, 'deep')
+  t.notOk('admin' in {}, 'Object.prototype is as it was')
+  await isIn(t, subject, await subject.post(good))
+  isQuiet(t, subject, secrets)
+})
+
+t.test('prototypes, where the app does not let Fastify refuse them', async (t) => {
+  for (const poisoning of ['ignore', 'remove'] as const) {
+    const subject = await subjectOf(t, {
+      onProtoPoisoning: poisoning,
+      onConstructorPoisoning: poisoning,
+    })
+    const inherited = [
+      `{"__proto__":{"username":"alice","password":"${password}"}}`,
+      `{"__proto__":{"username":"alice"},"password":"${password}"}`,
+      `{"constructor":{"prototype":{"username":"alice","password":"${password}"}}}`,
+      `{"username":{"__proto__":"alice"},"password":"${password}"}`,
+    ]
+    for (const body of inherited) {
+      isBad(t, subject, await subject.post(body), validation, `${poisoning}: ${body}`)
+    }
+    const beside = `{"username":"alice","password":"${password}","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}`
+    await isIn(t, subject, await subject.post(beside))
+    t.notOk('polluted' in {}, 'Object.prototype is as it was')
+    isQuiet(t, subject, secrets)
+  }
+})
+
+t.test('names that are none', async (t) => {
+  const subject = await subjectOf(t)
+  const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
+  const names = [
+    ...[...controls, '\u007f'].flatMap((control) => [
+      control,
+      `alice${control}`,
+      `${control}alice`,
+    ]),
+    '\ud800',
+    '\udc00',
+    'alice\ud800',
+    '\udc00\ud800',
+    'a'.repeat(1025),
+    'a'.repeat(500_000),
+    '\u{1f600}'.repeat(513),
+  ]
+  for (const username of names) {
+    const response = await subject.post(json({ username, password }))
+    isBad(t, subject, response, validation, json(username))
+  }
+  for (const username of [
+    'a'.repeat(1024),
+    '\u{1f600}',
+    ' alice ',
+    '__proto__',
+    'constructor',
+    '0',
+  ]) {
+    await isIn(t, subject, await subject.post(json({ username, password })), username)
+  }
+  isQuiet(t, subject, secrets)
+})
+
+t.test('passwords that are almost right', async (t) => {
+  const subject = await subjectOf(t)
+  const guesses = [
+    `${password}\u0000`,
+    `${password}\u0000x`,
+    `\u0000${password}`,
+    '\u0000',
+    `${password}\ud800`,
+    '\ud800',
+    '\udc00\ud800',
+    `${password} `,
+    ` ${password}`,
+    password.toUpperCase(),
+    password.slice(0, -1),
+    `${password}${password}`,
+    hash,
+    'x'.repeat(72),
+    'x'.repeat(73),
+    password.padEnd(73, '\u0000'),
+    'x'.repeat(255),
+    'x'.repeat(256),
+    'x'.repeat(1_000_000),
+    '\u{1f511}'.repeat(100_000),
+    '__proto__',
+    'null',
+    'undefined',
+    'true',
+  ]
+  for (const guess of guesses) {
+    const response = await subject.post(json({ username: 'alice', password: guess }))
+    const title = json(guess).slice(0, 60)
+    isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, title)
+    t.same(subject.service.asked.splice(0), ['alice'])
+  }
+  await isIn(t, subject, await subject.post(good))
+  isQuiet(t, subject, secrets)
+})
+
+t.test('what bcrypt would cut off counts', async (t) => {
+  const longest = 'p'.repeat(72)
+  const subject = await subjectOf(t, { stored: bcrypt.hashSync(longest, 4) })
+  const login = (guess: string) => subject.post(json({ username: 'alice', password: guess }))
+  for (const guess of ['p'.repeat(73), `${longest}\u0000`, 'p'.repeat(255), 'p'.repeat(100_000)]) {
+    const title = `${guess.length} characters`
+    const response = await login(guess)
+    isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, title)
+    t.same(subject.service.asked.splice(0), ['alice'])
+  }
+  await isIn(t, subject, await login(longest))
+})
+
+t.test('huge bodies', async (t) => {
+  const subject = await subjectOf(t)
+  const filler = 'x'.repeat(1_100_000)
+  const huge = [
+    json({ username: 'alice', password, filler }),
+    json({ username: filler, password }),
+    json({ username: 'alice', password: filler }),
+    `${' '.repeat(1_100_000)}${good}`,
+    '['.repeat(1_100_000),
+  ]
+  for (const body of huge) {
+    isBad(t, subject, await subject.post(body), tooLarge, body.trim().slice(0, 40))
+  }
+  const fields = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`f${at}`, at]))
+  await isIn(t, subject, await subject.post(json({ ...fields, username: 'alice', password })))
+  isQuiet(t, subject, secrets)
+})
+
+t.test('duplicate keys: the last one counts, for the check as for the look-up', async (t) => {
+  const subject = await subjectOf(t)
+  const twice = `{"username":"bob","username":"alice","password":1,"password":"${password}"}`
+  await isIn(t, subject, await subject.post(twice))
+  const badLast = [
+    `{"username":"alice","username":1,"password":"${password}"}`,
+    `{"username":"alice","username":["alice"],"password":"${password}"}`,
+    `{"username":"alice","username":"","password":"${password}"}`,
+    `{"username":"alice","username":"alice\\u0000","password":"${password}"}`,
+    `{"username":"alice","password":"${password}","password":["${password}"]}`,
+  ]
+  for (const body of badLast) isBad(t, subject, await subject.post(body), validation, body)
+  isQuiet(t, subject, secrets)
+})
+
+t.test('content types: what is parsed as JSON is checked, whatever it is called', async (t) => {
+  const subject = await subjectOf(t)
+  const types = [
+    'application/json',
+    'APPLICATION/JSON',
+    ' application/json',
+    'application/json;',
+    'application/json ; charset=utf-8',
+    'application/json\t',
+    'application/json\t; charset=utf-8',
+    'application/json\ta',
+    'application/json;\tcharset=utf-8',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application/json; charset="',
+    'application/json; charset',
+    'application/json; a=b; a=c',
+    'application/json;;;',
+    'application/json; ;=',
+    'application/json, text/plain',
+    'application/json,application/json',
+    'application/json garbage',
+    'application/json\u0000',
+    'application/jsonp',
+    'application/json5',
+    'application/problem+json',
+    'application/vnd.api+json',
+    'application//json',
+    'application/',
+    'application',
+    '/json',
+    '/',
+    '*/*',
+    'json',
+    'text/json',
+    'text/plain',
+    'TEXT/PLAIN; charset=utf-8',
+    'text/plain\ta',
+    'text/html',
+    'text/plain;application/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/octet-stream',
+    'application/xml',
+    '__proto__',
+    'constructor',
+    'toString',
+    '__proto__/json',
+    'application/__proto__',
+    '\u00e9',
+    '"application/json"',
+    'application/json\r\nx: y',
+    ' ',
+    'x'.repeat(10_000),
+    null,
+  ]
+  let accepted = 0
+  for (const type of types) {
+    const title = json(type).slice(0, 60)
+    const right = await subject.post(good, type)
+    t.match(String(right.statusCode), /^(?:200|400|415)$/, `the right body as ${title}`)
+    const asked = right.statusCode === 200 ? ['alice'] : []
+    t.same(subject.service.asked.splice(0), asked, 'who was looked up')
+    accepted += asked.length
+    for (const value of [['alice'], { $ne: 1 }, 1, null]) {
+      const { statusCode, body } = await subject.post(json({ username: value, password }), type)
+      t.match(String(statusCode), /^(?:400|415)$/, `${json(value)} as ${title}`)
+      t.notMatch(body, /token|wonderland/, 'no token, and nothing repeated')
+      t.same(subject.service.asked, [], 'nobody was looked up')
+    }
+  }
+  t.ok(accepted > 0, `${accepted} of ${types.length} were taken for JSON`)
+  isBad(t, subject, await subject.post(good, 'text/plain'), validation, 'text')
+  isBad(t, subject, await subject.post(good, 'application/xml'), unknownType, 'XML')
+  const form = `username=alice&password=${password}`
+  const asForm = await subject.post(form, 'application/x-www-form-urlencoded')
+  isBad(t, subject, asForm, unknownType, 'a form, without a parser of forms')
+  isQuiet(t, subject, secrets)
+})
+
+t.test('forms: repeated and nested fields', async (t) => {
+  const subject = await subjectOf(t, { form: true })
+  const form = 'application/x-www-form-urlencoded'
+  const bad = [
+    `username=alice&username=bob&password=${password}`,
+    `username=alice&username=alice&password=${password}`,
+    `username=alice&password=${password}&password=${password}`,
+    `username[]=alice&password=${password}`,
+    `username[0]=alice&password=${password}`,
+    `username[$ne]=1&password=${password}`,
+    `username=alice&password[$ne]=1`,
+    `username[__proto__]=alice&password=${password}`,
+    `__proto__[username]=alice&__proto__[password]=${password}`,
+    `__proto__=alice&password=${password}`,
+    `constructor[prototype][username]=alice&password=${password}`,
+    `username=&password=${password}`,
+    `username&password=${password}`,
+    'username=alice&password=',
+    'username=alice',
+    `password=${password}`,
+    `username=alice%00&password=${password}`,
+    `username=alice%0a&password=${password}`,
+    `username=%7f&password=${password}`,
+    `user%00name=alice&password=${password}`,
+    `username=${'a'.repeat(2000)}&password=${password}`,
+    `USERNAME=alice&password=${password}`,
+    good,
+    '&&&',
+    '===',
+    '%',
+    '',
+    ' ',
+    'a=1&'.repeat(10_000),
+  ]
+  for (const body of bad) isBad(t, subject, await subject.post(body, form), validation, body)
+  t.notOk('username' in {}, 'Object.prototype is as it was')
+  await isIn(t, subject, await subject.post(`username=alice&password=${password}`, form))
+  const polluting = `username=alice&password=${password}&__proto__[polluted]=1&__proto__=2`
+  await isIn(t, subject, await subject.post(polluting, form))
+  t.notOk('polluted' in {}, 'Object.prototype is as it was')
+  // A name with a broken percent-encoding is a name as it stands.
+  await isIn(t, subject, await subject.post(`username=%ff&password=${password}`, form), '%ff')
+  isQuiet(t, subject, secrets)
+})
+
+t.test('credentials elsewhere than in the body', async (t) => {
+  const subject = await subjectOf(t)
+  const { app, service } = subject
+  const query = `/login?username=alice&password=${password}`
+  const headers = {
+    authorization: `Basic ${Buffer.from(`alice:${password}`).toString('base64')}`,
+    username: 'alice',
+    password,
+  }
+  const emptyBody = await app.inject({ method: 'POST', url: '/login', headers })
+  isBad(t, subject, emptyBody, validation, 'headers')
+  const inQuery = await app.inject({ method: 'POST', url: '/login?username=alice', payload: {} })
+  isBad(t, subject, inQuery, validation, 'query')
+  for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    const { statusCode, body } = await app.inject({ method, url: query, headers })
+    t.equal(statusCode, 404, method)
+    t.notMatch(body, /token/)
+    t.same(service.asked, [])
+  }
+  await isIn(t, subject, await subject.post(good))
+})
+
+t.test('generated: any JSON in the fields', async (t) => {
+  const subject = await subjectOf(t)
+  const field = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom(...noStrings, '', 'alice'),
+    fc.string({ unit: 'binary' }),
+    fc.string(),
+  )
+  const more = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 })
+  let judged = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ username: field, password: field }),
+      more,
+      async (fields, more) => {
+        fc.pre(fields.password !== password)
+        const response = await subject.post(json({ ...more, ...fields }))
+        const usable =
+          typeof fields.username === 'string' &&
+          unusable([fields.username]).length === 0 &&
+          typeof fields.password === 'string' &&
+          fields.password !== ''
+        const asked = subject.service.asked.splice(0)
+        const refusedByParser = response.body.includes('FST_ERR_CTP_INVALID_JSON_BODY')
+        strictEqual(response.statusCode, usable && !refusedByParser ? 401 : 400)
+        deepStrictEqual(asked, usable && !refusedByParser ? [fields.username] : [])
+        ok(!refusedByParser || /__proto__|constructor/.test(json({ ...more, ...fields })))
+        judged += asked.length
+      },
+    ),
+    { ...bounded(400), examples: [[{ username: 'alice', password: 'x' }, {}]] },
+  )
+  t.ok(judged > 0, `${judged} were usable`)
+  isQuiet(t, subject, secrets)
+})
+
+t.test('generated: any bytes under any content type', async (t) => {
+  const subject = await subjectOf(t, { form: true })
+  const type = fc.oneof(
+    fc.constantFrom('application/json', 'text/plain', 'application/x-www-form-urlencoded'),
+    fc.string({ maxLength: 30 }),
+    fc
+      .tuple(fc.constantFrom('application/json', 'text/plain'), fc.string())
+      .map((parts) => parts.join('')),
+  )
+  const body = fc.oneof(
+    fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc.webQueryParameters().map((text) => Buffer.from(`username=alice&password=${text}`)),
+    fc.tuple(fc.nat(good.length), fc.string({ unit: 'binary', maxLength: 2 })).map(([at, text]) =>
+      // Not at the password: a change before it could leave the credentials as they are.
+      Buffer.from(`${good.slice(0, at)}${text}${good.slice(at + 1)}`.replace(password, 'guess')),
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(type, body, async (type, body) => {
+      const { statusCode, body: text } = await subject.post(body, type)
+      ok([400, 401, 415].includes(statusCode), `${statusCode} ${text}`)
+      ok(!text.includes('token'), text)
+      deepStrictEqual(unusable(subject.service.asked), [])
+    }),
+    bounded(400),
+  )
+  isQuiet(t, subject, secrets)
+})

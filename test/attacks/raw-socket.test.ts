@@ -1,0 +1,584 @@
+import { deepStrictEqual, ok } from 'node:assert'
+import type { Socket } from 'node:net'
+import * as fc from 'fast-check'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { userFromContext, type UserService } from '../../lib/index.js'
+import { appWith, basic, logLines, passwords, secret, userService, users } from '../helpers/app.js'
+import { bounded, isQuiet, type CredulousService } from '../helpers/attacks.js'
+import { listen, nameOf, texts } from '../helpers/flows.js'
+import { exchange, rawRequest, vanish, type Answer } from '../helpers/raw-socket.js'
+
+interface Subject {
+  readonly app: FastifyInstance
+  readonly port: number
+  readonly service: CredulousService
+  readonly lines: Record<string, unknown>[]
+  /** Who the handlers ran for since the last call: path and name. */
+  take(): string[]
+  /** A line with the Authorization of somebody. */
+  readonly token: (name: keyof typeof passwords) => string
+}
+
+const line = (value: string): string => `Authorization: ${value}`
+const pairOf = (name: keyof typeof passwords): string => basic(name, passwords[name]).authorization
+const wrongPair = basic('alice', 'wrong').authorization
+
+async function subjectOf(t: Test, hold?: UserService['findByUsername']): Promise<Subject> {
+  const { lines, stream } = logLines()
+  const service = userService()
+  const find = service.findByUsername
+  // Before a user is found, a test may have something happen.
+  if (hold !== undefined) {
+    service.findByUsername = async (name, request) => {
+      await hold(name, request)
+      return find(name, request)
+    }
+  }
+  const runs: string[] = []
+  const app = await appWith(
+    t,
+    { userService: service, jwt: { secret }, throttle: false, hashing: { cost: 4 } },
+    (app) => {
+      app.get('/open', (request) => answer(request.url, request))
+      app.get('/alive', { config: { auth: true } }, (request) => answer('/alive', request))
+      for (const [path, use] of [
+        ['jwt', 'jwt'],
+        ['basic', 'basic'],
+        ['both', ['jwt', 'basic']],
+      ] as const) {
+        for (const mode of [true, 'optional', 'try'] as const) {
+          const url = `/${path}/${mode === true ? 'required' : mode}`
+          const config = { auth: { mode, use } }
+          app.get(url, { config }, (request) => answer(url, request))
+          app.post(url, { config }, (request) => answer(url, request))
+        }
+      }
+    },
+    { logger: { level: 'debug', stream }, forceCloseConnections: true },
+  )
+  function answer(path: string, request: { user: { name?: unknown } | null }): object {
+    const seen = { user: nameOf(request), context: nameOf({ user: userFromContext() }) }
+    runs.push(`${path} ${String(seen.user)}`)
+    return seen
+  }
+  return {
+    app,
+    port: await listen(app),
+    service,
+    lines,
+    take: () => runs.splice(0),
+    token: (name) => line(`Bearer ${app.jwtService.generateToken(name)}`),
+  }
+}
+
+/** The server still does what it did, and its next client is let in. */
+async function isAlive(t: Test, subject: Subject): Promise<void> {
+  const { port, take, token, service } = subject
+  take()
+  const good = rawRequest('/alive', [token('alice'), 'Connection: close'])
+  const { statuses, hung } = await exchange(port, [good])
+  // Of requests whose clients have vanished, handlers may still run.
+  const ran = take().filter((run) => run.startsWith('/alive'))
+  t.same({ statuses, hung, ran }, { statuses: [200], hung: false, ran: ['/alive alice'] }, 'alive')
+  service.asked.splice(0)
+  isQuiet(t, subject, [
+    passwords.alice,
+    passwords.bob,
+    secret,
+    pairOf('alice').slice(6),
+    wrongPair.slice(6),
+    // The header that every token begins with.
+    token('alice').slice(22).split('.', 1)[0] ?? '',
+    ...users.map(({ password }) => password),
+  ])
+}
+
+/** Nobody was let in, nothing failed, nothing hung. */
+function isShut(t: Test, { take }: Subject, { statuses, hung }: Answer, title: string): void {
+  t.notOk(hung, `${title}: did not hang`)
+  t.same(
+    statuses.filter((status) => status < 400 || status >= 500),
+    [],
+    `${title}: ${statuses.join(', ') || 'closed'}`,
+  )
+  t.same(take(), [], `${title}: no handler ran`)
+}
+
+const close = 'Connection: close'
+
+t.test('malformed HTTP around the Authorization header', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, token } = subject
+  const bearer = token('alice').slice('Authorization: '.length)
+  // Each value is one that would be let in. Around it HTTP is broken so that it does not count.
+  for (const [path, value] of [
+    ['/jwt/required', bearer],
+    ['/basic/required', pairOf('alice')],
+    ['/both/required', bearer],
+  ] as const) {
+    const [scheme = '', credentials = ''] = value.split(' ')
+    const heads: [string, string[]][] = [
+      ['a space before the colon', [`Authorization : ${value}`]],
+      ['a tab before the colon', [`Authorization\t: ${value}`]],
+      ['a space before the name', [` Authorization: ${value}`]],
+      ['no colon', [`Authorization ${value}`]],
+      ['no name', [`: ${value}`]],
+      ['a folded line', [`Authorization: ${scheme}`, ` ${credentials}`]],
+      ['a folded line, tab', [`Authorization: ${scheme}`, `\t${credentials}`]],
+      ['folded before the value', ['Authorization:', ` ${value}`]],
+      ['NUL in the value', [line(`${value}\0`)]],
+      ['NUL in the middle', [line(`${scheme}\0 ${credentials}`)]],
+      ['NUL in the name', [`Author\0ization: ${value}`]],
+      ['a bare CR', [line(`${value}\rX: y`)]],
+      ['a bare CR before', [`X: y\r${line(value)}`]],
+      ['a bare LF before', [`X: y\n ${line(value)}`]],
+      ['DEL in the value', [line(`${scheme} \x7f${credentials}`)]],
+      ['BEL in the value', [line(`${scheme} \x07${credentials}`)]],
+      ['bytes above 127 in the name', [`Authoriz\xe4tion: ${value}`]],
+      ['bytes above 127 in the value', [line(`${scheme} \xff${credentials}`)]],
+      ['NBSP after the scheme', [line(`${scheme}\xa0${credentials}`)]],
+      ['UTF-8 BOM before the value', [line(`\xef\xbb\xbf${value}`)]],
+      ['a fullwidth colon', [`Authorization\xef\xbc\x9a ${value}`]],
+      ['another name', [`X-Authorization: ${value}`]],
+      ['an underscore', [`Authorization_: ${value}`]],
+      ['Proxy-Authorization', [`Proxy-Authorization: ${value}`]],
+      ['Authentication', [`Authentication: ${value}`]],
+      ['a cookie', [`Cookie: authorization=${value}`]],
+      ['in the host', [`X: y`, `Forwarded: authorization="${value}"`]],
+      ['a tab after the scheme', [line(`${scheme}\t${credentials}`)]],
+      ['no space after the scheme', [line(`${scheme}${credentials}`)]],
+      ['a comma', [line(`${value},`)]],
+      ['two in one', [line(`${value}, ${value}`)]],
+      ['quoted', [line(`"${value}"`)]],
+      ['empty', ['Authorization:']],
+      ['only the scheme', [line(scheme)]],
+      ['in the trailer', ['TE: trailers', 'Trailer: Authorization']],
+      ['named in Connection', ['Connection: Authorization', `Authorizatio: ${value}`]],
+    ]
+    for (const [title, head] of heads) {
+      const answer = await exchange(port, [rawRequest(path, [...head, close])])
+      isShut(t, subject, answer, `${path}, ${title}`)
+    }
+    const inTrailer = rawRequest(
+      path,
+      ['Transfer-Encoding: chunked', 'Trailer: Authorization', close],
+      'POST',
+    )
+    const trailer = await exchange(port, [`${inTrailer}0\r\n${line(value)}\r\n\r\n`])
+    isShut(t, subject, trailer, `${path}, a real trailer`)
+    const starts: [string, string][] = [
+      ['no version', `GET ${path}`],
+      ['HTTP/0.9', `GET ${path} HTTP/0.9`],
+      ['HTTP/2 preface', 'PRI * HTTP/2.0'],
+      ['a made-up method', `LOGIN ${path} HTTP/1.1`],
+      ['CONNECT', `CONNECT test:80 HTTP/1.1`],
+      ['a space in the path', `GET ${path} x HTTP/1.1`],
+      ['asterisk', 'GET * HTTP/1.1'],
+      ['dots', `GET /open/..${path} HTTP/1.1`],
+      ['encoded', `GET ${path.replace('e', '%65')} HTTP/1.1`],
+      ['encoded twice', `GET ${path.replace('e', '%2565')} HTTP/1.1`],
+      ['double slash', `GET /${path} HTTP/1.1`],
+      ['backslash', `GET ${path.replaceAll('/', '\\')} HTTP/1.1`],
+      ['upper case', `GET ${path.toUpperCase()} HTTP/1.1`],
+      ['slash at the end', `GET ${path}/ HTTP/1.1`],
+      ['NUL', `GET ${path}\0 HTTP/1.1`],
+      ['%00', `GET ${path}%00 HTTP/1.1`],
+      ['a broken escape', `GET ${path}%zz HTTP/1.1`],
+    ]
+    for (const [title, start] of starts) {
+      const answer = await exchange(port, [`${start}\r\nHost: test\r\n${close}\r\n\r\n`])
+      isShut(t, subject, answer, `${path}, ${title}`)
+    }
+  }
+  t.same(subject.service.asked, [], 'nobody was looked up')
+  await isAlive(t, subject)
+})
+
+t.test('credentials in the URL count nowhere', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, token, service } = subject
+  for (const value of [token('alice').slice('Authorization: '.length), pairOf('alice')]) {
+    const credentials = value.replace(/^\w+ /, '')
+    const targets = [
+      `http://alice:${passwords.alice}@test/both/required`,
+      `//alice:${passwords.alice}@test/both/required`,
+      `/both/required?authorization=${encodeURIComponent(value)}`,
+      `/both/required?access_token=${credentials}`,
+      `/both/required?token=${credentials}`,
+      `/both/required?username=alice&password=${passwords.alice}`,
+      `/both/required#${credentials}`,
+      `/both/required;authorization=${credentials}`,
+    ]
+    for (const target of targets) {
+      const answer = await exchange(port, [rawRequest(target, [close])])
+      isShut(t, subject, answer, target.slice(0, 40))
+    }
+  }
+  // The log is not looked at: Fastify writes the URL of every request into it.
+  t.same(service.asked, [], 'nobody was looked up')
+})
+
+t.test('what HTTP allows around the header is let in', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, take, service } = subject
+  const value = pairOf('alice')
+  const heads = [
+    line(value),
+    `authorization:${value}`,
+    `AUTHORIZATION:   \t ${value} \t `,
+    line(value.replace('Basic ', 'bASIC    ')),
+  ]
+  for (const head of heads) {
+    const { statuses, hung } = await exchange(port, [rawRequest('/basic/required', [head, close])])
+    t.same({ statuses, hung }, { statuses: [200], hung: false }, head.slice(0, 16))
+    t.same(take(), ['/basic/required alice'])
+  }
+  t.same(service.asked, ['alice', 'alice', 'alice', 'alice'])
+})
+
+t.test('several Authorization headers are refused, whichever is right', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, take, token, service } = subject
+  const right = line(pairOf('alice'))
+  const shut: [string, string[]][] = [
+    ['wrong, right', [line(wrongPair), right]],
+    ['empty, right', ['Authorization:', right]],
+    ['another scheme, right', [line('Digest x'), right]],
+    ['a bad token, right', [line('Bearer x'), right]],
+    ['malformed, right', [line('Basic !'), right]],
+    ['wrong, right, other case', [line(wrongPair), right.replace('A', 'a')]],
+    ['wrong, twice right', [line(wrongPair), right, right]],
+    ['wrong, a good token', [line(wrongPair), token('alice')]],
+    ['the scheme, then the rest', [line('Basic'), line(pairOf('alice').slice(6))]],
+    ['wrong, 500 times right', [line(wrongPair), ...Array.from({ length: 100 }, () => right)]],
+  ]
+  for (const [title, head] of shut) {
+    const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
+    isShut(t, subject, answer, title)
+    t.equal(answer.responses.length, 1, 'one answer')
+  }
+  service.asked.splice(0)
+  for (const second of [line(wrongPair), line(pairOf('bob')), token('bob'), right]) {
+    const { statuses } = await exchange(port, [
+      rawRequest('/both/required', [right, second, close]),
+    ])
+    t.same(statuses, [401])
+    t.same(take(), [], 'the handler did not run')
+    t.same(service.asked.splice(0), [], 'nobody was looked up')
+  }
+  await isAlive(t, subject)
+})
+
+t.test('large heads', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, token, take, service } = subject
+  const size = 15 * 1024
+  const right = line(pairOf('alice'))
+  const encoded = Buffer.from(`alice:${'x'.repeat(11_000)}`).toString('base64')
+  const large: [string, string[], readonly number[]][] = [
+    ['15 KiB of Basic', [line(`Basic ${'A'.repeat(size)}`)], [401]],
+    ['a password of 11 kB', [line(`Basic ${encoded}`)], [401]],
+    ['15 KiB of Bearer', [line(`Bearer ${'a'.repeat(size)}`)], [401]],
+    ['15 KiB of dots', [line(`Bearer ${'.'.repeat(size)}`)], [401]],
+    ['15 KiB of spaces', [line(`Basic ${' '.repeat(size)}x`)], [401]],
+    ['15 KiB of a scheme', [line('A'.repeat(size))], [401]],
+    ['15 KiB of commas', [line(`Basic ${','.repeat(size)}`)], [401]],
+    ['a wrong one beside 15 KiB', [line(wrongPair), `X: ${'x'.repeat(size)}`], [401]],
+    ['15 KiB of languages', [line(wrongPair), `Accept-Language: ${'de-'.repeat(size / 3)}`], [401]],
+    ['more than Node takes', [right, `X: ${'x'.repeat(20_000)}`], [431]],
+    ['more than Node takes, in the header', [line(`Basic ${'A'.repeat(20_000)}`)], [431]],
+  ]
+  for (const [title, head, expected] of large) {
+    const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
+    isShut(t, subject, answer, title)
+    t.same(answer.statuses, expected, title)
+  }
+  t.same(service.asked.splice(0), ['alice', 'alice', 'alice'], 'only for the three passwords')
+  // The head is large and right: nothing is cut off.
+  for (const good of [right, token('alice')]) {
+    const head = [`X: ${'x'.repeat(size)}`, good, close]
+    t.same((await exchange(port, [rawRequest('/both/required', head)])).statuses, [200])
+    t.same(take(), ['/both/required alice'])
+  }
+  await isAlive(t, subject)
+})
+
+/** What a request of each kind is answered at each route: status, error or user. */
+interface Step {
+  readonly path: string
+  readonly head: readonly string[]
+  readonly expected: readonly [status: number, body: object]
+}
+
+function stepsOf({ token }: Subject): Step[] {
+  const user = (name: string | null) => [200, { user: name, context: name }] as const
+  const refused = (error: string) => [401, { error }] as const
+  const alice = line(pairOf('alice'))
+  const bob = line(pairOf('bob'))
+  return [
+    { path: '/both/required', head: [alice], expected: user('alice') },
+    { path: '/both/required', head: [], expected: refused(texts.none) },
+    { path: '/both/try', head: [line(wrongPair)], expected: user(null) },
+    { path: '/both/required', head: [bob], expected: user('bob') },
+    { path: '/both/required', head: [line(wrongPair)], expected: refused(texts.invalid) },
+    { path: '/open', head: [alice], expected: user(null) },
+    { path: '/jwt/required', head: [token('alice')], expected: user('alice') },
+    { path: '/jwt/required', head: [line('Bearer x.y.z')], expected: refused(texts.jwtInvalid) },
+    { path: '/open', head: [], expected: user(null) },
+    { path: '/jwt/optional', head: [], expected: user(null) },
+    { path: '/basic/required', head: [token('alice')], expected: refused(texts.none) },
+    { path: '/jwt/required', head: [token('bob')], expected: user('bob') },
+    { path: '/both/optional', head: [line('Basic !')], expected: refused(texts.none) },
+    { path: '/both/try', head: [bob], expected: user('bob') },
+    { path: '/jwt/try', head: [line('Bearer x')], expected: user(null) },
+  ]
+}
+
+/** Every request got its own answer, in the order of the requests. */
+function areAnswered(steps: readonly Step[], { responses, hung }: Answer): void {
+  deepStrictEqual(
+    { hung, responses: responses.map(({ status, body }) => [status, JSON.parse(body)]) },
+    { hung: false, responses: steps.map(({ expected }) => [...expected]) },
+  )
+}
+
+const bytesOf = (steps: readonly Step[]): string =>
+  steps
+    .map(({ path, head }, at) =>
+      rawRequest(path, [...head, ...(at === steps.length - 1 ? [close] : [])]),
+    )
+    .join('')
+
+t.test('one connection, good and bad requests in turn', async (t) => {
+  const subject = await subjectOf(t)
+  const steps = stepsOf(subject)
+  const ran = (): string[] =>
+    steps
+      .filter(({ expected }) => expected[0] === 200)
+      .map(({ path, expected }) => `${path} ${String((expected[1] as { user: unknown }).user)}`)
+      .toSorted()
+
+  await t.test('pipelined in one packet', async (t) => {
+    areAnswered(steps, await exchange(subject.port, [bytesOf(steps)]))
+    t.same(subject.take().toSorted(), ran(), 'the handlers ran for whom they answered')
+  })
+  await t.test('pipelined, several rounds', async (t) => {
+    const rounds = [...steps, ...steps.toReversed(), ...steps]
+    areAnswered(rounds, await exchange(subject.port, [bytesOf(rounds)]))
+    t.equal(subject.take().length, 3 * ran().length)
+  })
+  await t.test('one packet a request', async (t) => {
+    const parts = steps.map((step, at) =>
+      at === steps.length - 1 ? bytesOf([step]) : rawRequest(step.path, step.head),
+    )
+    areAnswered(steps, await exchange(subject.port, parts))
+    t.same(subject.take().toSorted(), ran())
+  })
+  await t.test('ten connections at once', async (t) => {
+    const all = Array.from({ length: 10 }, (_, at) => [...steps.slice(at), ...steps.slice(0, at)])
+    const answers = await Promise.all(all.map((each) => exchange(subject.port, [bytesOf(each)])))
+    answers.forEach((answer, at) => areAnswered(all[at] ?? [], answer))
+    t.equal(subject.take().length, 10 * ran().length)
+  })
+  await isAlive(t, subject)
+})
+
+t.test('generated: any order of requests, cut into packets anywhere', async (t) => {
+  const subject = await subjectOf(t)
+  const pool = stepsOf(subject)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(...pool), { minLength: 1, maxLength: 12 }),
+      fc.array(fc.nat(), { maxLength: 6 }),
+      async (steps, cuts) => {
+        const bytes = bytesOf(steps)
+        const places = [...new Set(cuts.map((cut) => cut % bytes.length))].toSorted((a, b) => a - b)
+        const parts = [0, ...places].map((from, at) => bytes.slice(from, places[at]))
+        areAnswered(
+          steps,
+          await exchange(
+            subject.port,
+            parts.filter((part) => part !== ''),
+          ),
+        )
+      },
+    ),
+    bounded(60),
+  )
+  subject.take()
+  await isAlive(t, subject)
+})
+
+t.test('a request inside of the body of another one', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, token, take } = subject
+  const inner = rawRequest('/both/required', [token('alice')])
+  const post = (lines: string[], body: string): string =>
+    `${rawRequest('/both/required', [...lines, 'Content-Type: text/plain'], 'POST')}${body}`
+  const length = `Content-Length: ${inner.length}`
+  const chunked = 'Transfer-Encoding: chunked'
+  const hexed = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`
+  // The credentials are good, but they are no header of a request.
+  const hidden: [string, string][] = [
+    ['in a body', post([length, close], inner)],
+    ['in a chunk', post([chunked, close], hexed)],
+    ['in a chunk extension', post([chunked, close], `0;${token('alice')}\r\n\r\n`)],
+    ['length and chunked', post([length, chunked, close], `0\r\n\r\n${inner}`)],
+    ['chunked and length', post([chunked, length, close], `0\r\n\r\n${inner}`)],
+    ['two lengths', post([length, 'Content-Length: 0', close], inner)],
+    ['two lengths in one', post([`${length}, 0`, close], inner)],
+    ['a length with a sign', post([`Content-Length: +${inner.length}`, close], inner)],
+    ['a negative length', post(['Content-Length: -1', close], inner)],
+    ['a length in hex', post(['Content-Length: 0x10', close], inner)],
+    ['an obscured chunked', post(['Transfer-Encoding: xchunked', close], inner)],
+    ['chunked twice', post([chunked, 'Transfer-Encoding: identity', close], hexed)],
+    ['chunked, a space before', post(['Transfer-Encoding : chunked', close], hexed)],
+    ['a bad chunk size', post([chunked, close], `zz\r\n${inner}\r\n0\r\n\r\n`)],
+    ['a huge chunk size', post([chunked, close], `fffffffffffffffff\r\n${inner}`)],
+    ['LF only', post([chunked, close], `0\n\n${inner}`)],
+    ['after close', rawRequest('/both/required', [close]) + inner],
+    [
+      'after an upgrade',
+      rawRequest('/both/required', ['Connection: Upgrade, close', 'Upgrade: h2c']) + inner,
+    ],
+    ['after Expect', post(['Expect: 100-continue', length, close], inner)],
+    ['after a strange Expect', post(['Expect: 200-ok', length, close], inner)],
+  ]
+  for (const [title, bytes] of hidden) {
+    const { statuses, hung } = await exchange(port, [bytes])
+    t.notOk(hung, `${title}: did not hang`)
+    const strange = statuses.filter((status) => status !== 100 && (status < 400 || status >= 500))
+    t.same(strange, [], `${title}: ${statuses.join(', ') || 'closed'}`)
+    t.same(take(), [], `${title}: no handler ran`)
+  }
+  await isAlive(t, subject)
+})
+
+t.test('requests that end early', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, token, take } = subject
+  for (const good of [token('alice'), line(pairOf('alice'))]) {
+    const whole = rawRequest('/both/required', [good])
+    for (let end = 1; end < whole.length; end += end < whole.length - 8 ? 9 : 1) {
+      const answer = await exchange(port, [whole.slice(0, end)], true)
+      isShut(t, subject, answer, `${end} of ${whole.length} bytes`)
+    }
+  }
+  const length = rawRequest('/both/required', [line(wrongPair), 'Content-Length: 1000'], 'POST')
+  isShut(t, subject, await exchange(port, [`${length}{"a"`], true), 'a body that is cut')
+  const login = rawRequest(
+    '/login',
+    ['Content-Type: application/json', 'Content-Length: 1000'],
+    'POST',
+  )
+  isShut(
+    t,
+    subject,
+    await exchange(port, [`${login}{"username":"alice"`], true),
+    'a login that is cut',
+  )
+  take()
+  await isAlive(t, subject)
+})
+
+const closings = new WeakMap<Socket, Promise<void>>()
+
+/** The end of a connection: one listener, however many requests wait for it. */
+async function closed(socket: Socket): Promise<void> {
+  if (socket.destroyed) return
+  const closing =
+    closings.get(socket) ?? new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  closings.set(socket, closing)
+  await closing
+}
+
+t.test('clients that vanish', async (t) => {
+  const lookUp = { vanishes: false, started: (): void => undefined }
+  const subject = await subjectOf(t, async (_, { raw }) => {
+    if (!lookUp.vanishes) return null
+    lookUp.started()
+    await closed(raw.socket)
+    return null
+  })
+  const { port, token } = subject
+  const body = JSON.stringify({ username: 'alice', password: passwords.alice })
+  const json = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+  const login = `${rawRequest('/login', json, 'POST')}${body}`
+  const basic = rawRequest('/both/required', [line(pairOf('alice'))])
+  const lookUps = [
+    rawRequest('/both/required', [token('alice')]),
+    basic,
+    rawRequest('/both/try', [line(wrongPair)]),
+    login,
+    basic.repeat(20),
+    login.repeat(20),
+  ]
+  const others = [rawRequest('/both/required', []), basic.slice(0, -3), login.slice(0, -5)]
+  const unhandled: unknown[] = []
+  const remember = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', remember)
+  t.teardown(() => process.off('unhandledRejection', remember))
+
+  lookUp.vanishes = true
+  for (const bytes of lookUps) {
+    const started = new Promise<void>((resolve) => {
+      lookUp.started = resolve
+    })
+    await vanish(port, bytes, started)
+  }
+  lookUp.vanishes = false
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all([...lookUps, ...others].map((bytes) => vanish(port, bytes)))
+  }
+  await isAlive(t, subject)
+  t.same(unhandled, [], 'no rejection went unhandled')
+})
+
+t.test('generated: any bytes around the header', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, take, service } = subject
+  const strange = fc.oneof(
+    fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+    fc.constantFrom(' ', '\t', '\r\n ', '\r', '\n', '\0', ':', ',', '\x7f', '\xa0', ''),
+  )
+  const value = fc.constantFrom('Basic ', 'Bearer ', wrongPair, 'Bearer x.y.z', 'Digest x', '')
+  const name = fc.constantFrom('Authorization', 'authorization', 'AUTHORIZATION')
+  const path = fc.constantFrom('/both/required', '/basic/required', '/jwt/required')
+  await fc.assert(
+    fc.asyncProperty(
+      path,
+      name,
+      value,
+      fc.tuple(strange, strange, strange, strange),
+      async (path, name, value, at) => {
+        const head = `${at[0]}${name}${at[1]}:${at[2]}${value}${at[3]}`
+        const { statuses, hung } = await exchange(port, [rawRequest(path, [head, close])])
+        ok(!hung)
+        ok(
+          statuses.every((status) => status >= 400 && status < 500),
+          statuses.join(),
+        )
+        deepStrictEqual(take(), [])
+      },
+    ),
+    bounded(250),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 400 }), async (bytes) => {
+      const { statuses, hung } = await exchange(port, [Buffer.from(bytes)], true)
+      ok(!hung)
+      ok(
+        statuses.every((status) => status >= 400 && status < 500),
+        statuses.join(),
+      )
+      deepStrictEqual(take(), [])
+    }),
+    bounded(100),
+  )
+  deepStrictEqual(
+    service.asked.filter((asked) => asked !== 'alice'),
+    [],
+  )
+  await isAlive(t, subject)
+})

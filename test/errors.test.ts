@@ -1,0 +1,151 @@
+import t from 'tap'
+import vm from 'node:vm'
+import {
+  AuthenticationError,
+  AuthenticationFault,
+  AuthnUsageError,
+  isAuthenticationError,
+  refusalOf,
+} from '../lib/errors.js'
+import { en } from '../locales/en.js'
+import type { RefusalCode } from '../types/errors.js'
+import type { MessageKey } from '../types/messages.js'
+
+const refusals: [MessageKey, RefusalCode, number, string][] = [
+  ['auth.no-credentials-provided', 'ERR_AUTH_NO_CREDENTIALS', 401, 'The token is missing'],
+  ['auth.invalid-credentials', 'ERR_AUTH_INVALID_CREDENTIALS', 401, 'The token is not accepted'],
+  ['auth.jwt-invalid', 'ERR_AUTH_JWT_INVALID', 401, 'The token is invalid'],
+  ['auth.jwt-not-valid-yet', 'ERR_AUTH_JWT_NOT_VALID_YET', 401, 'The token is not valid yet'],
+  ['auth.jwt-expired', 'ERR_AUTH_JWT_EXPIRED', 401, 'The token expired'],
+  ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
+  ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
+]
+
+t.test('a key of the catalogue makes its refusal, with the English text', async (t) => {
+  for (const [key, code, statusCode, description] of refusals) {
+    const error = new AuthenticationError(key)
+    t.same(
+      [error.name, error.key, error.code, error.statusCode, error.message],
+      ['AuthenticationError', key, code, statusCode, en[key]],
+      key,
+    )
+    t.same(refusalOf(code), { status: statusCode, key, description }, code)
+    t.notOk('cause' in error, `${key}: no cause where none was given`)
+    t.equal(error.retryAfter, undefined, key)
+  }
+  t.same(new Set(refusals.map(([key]) => key)), new Set(Object.keys(en)), 'every key has a row')
+})
+
+t.test('other text is sent as it is', async (t) => {
+  for (const text of [
+    'This API key was revoked.',
+    '',
+    'constructor',
+    '__proto__',
+    'auth.unknown',
+  ]) {
+    const error = new AuthenticationError(text)
+    t.same(
+      [error.key, error.code, error.statusCode, error.message],
+      [null, 'ERR_AUTH_REFUSED', 401, text],
+      JSON.stringify(text),
+    )
+  }
+})
+
+t.test('a code where several refusals share one message', async (t) => {
+  const sharing: [MessageKey, RefusalCode, number, string][] = [
+    [
+      'auth.no-credentials-provided',
+      'ERR_AUTH_MALFORMED_CREDENTIALS',
+      401,
+      'The token is malformed',
+    ],
+    ['auth.overloaded', 'ERR_AUTH_USER_SERVICE_TIMEOUT', 503, 'The server is busy'],
+  ]
+  for (const [key, code, statusCode, description] of sharing) {
+    const error = new AuthenticationError(key, { code })
+    t.same(
+      [error.key, error.code, error.statusCode, error.message],
+      [key, code, statusCode, en[key]],
+      code,
+    )
+    t.same(refusalOf(code), { status: statusCode, key, description }, code)
+  }
+})
+
+t.test('cause and retryAfter', async (t) => {
+  const cause = new Error('why')
+  const error = new AuthenticationError('auth.overloaded', { cause, retryAfter: 3 })
+  t.equal(error.cause, cause)
+  t.equal(error.retryAfter, 3)
+  t.ok('cause' in new AuthenticationError('x', { cause: undefined }), 'also one that is undefined')
+  t.equal(new AuthenticationError('auth.overloaded', { retryAfter: 0 }).retryAfter, 0)
+})
+
+t.test('descriptions are ASCII without what would need escapes (RFC 6750 §3)', async (t) => {
+  for (const code of [...refusals.map(([, code]) => code), 'ERR_AUTH_REFUSED'] as const) {
+    t.match(refusalOf(code)?.description, /^[ !#-[\]-~]+$/, code)
+  }
+})
+
+t.test('a refusal is recognised by its code, never by its class', async (t) => {
+  const alike = Object.assign(new Error('from another copy'), { code: 'ERR_AUTH_JWT_EXPIRED' })
+  t.ok(isAuthenticationError(alike))
+  t.ok(isAuthenticationError({ code: 'ERR_AUTH_REFUSED' }))
+  t.ok(isAuthenticationError(new AuthenticationError('x')))
+  const others = [
+    new AuthenticationFault('ERR_AUTH_USER_SERVICE', null),
+    new AuthnUsageError('ERR_AUTH_OPTION', 'x'),
+    Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
+    ...['constructor', '__proto__', 'toString', ''].map((code) => ({ code })),
+    { code: ['ERR_AUTH_REFUSED'] },
+    { code: { toString: () => 'ERR_AUTH_REFUSED' } },
+    { statusCode: 401 },
+    new Error('x'),
+    'ERR_AUTH_REFUSED',
+    null,
+    undefined,
+    401,
+    Symbol('ERR_AUTH_REFUSED'),
+  ]
+  for (const other of others) t.notOk(isAuthenticationError(other), String(Object(other).code))
+})
+
+t.test('also a refusal of another realm, as test runners and vm make them', async (t) => {
+  const error: unknown = vm.runInNewContext(
+    'Object.assign(new Error("refused"), { code: "ERR_AUTH_REFUSED", statusCode: 401 })',
+  )
+  t.ok(isAuthenticationError(error))
+})
+
+t.test('a fault: neutral message, what happened in its cause', async (t) => {
+  const cause = new Error('password of the database')
+  const fault = new AuthenticationFault('ERR_AUTH_USER_SERVICE', cause)
+  t.same([fault.name, fault.code, fault.statusCode], ['AuthenticationFault', fault.code, 500])
+  t.equal(fault.code, 'ERR_AUTH_USER_SERVICE')
+  t.equal(fault.cause, cause)
+  t.equal(
+    fault.message,
+    'The request could not be authenticated because of an internal fault.',
+    'nothing of the cause',
+  )
+  t.equal(new AuthenticationFault('ERR_AUTH_HASHING', null, 503).statusCode, 503)
+  t.equal(refusalOf(fault.code), undefined)
+})
+
+t.test('a misuse: says who speaks', async (t) => {
+  const cause = new Error('why')
+  const misuse = new AuthnUsageError('ERR_AUTH_KEY', 'option "jwt.rsa" is bad.', cause)
+  t.same(
+    [misuse.name, misuse.code, misuse.message, misuse.cause],
+    ['AuthnUsageError', 'ERR_AUTH_KEY', 'fastify-authn: option "jwt.rsa" is bad.', cause],
+  )
+  t.notOk('cause' in new AuthnUsageError('ERR_AUTH_OPTION', 'x'))
+})
+
+t.test('names show in stacks and in strings', async (t) => {
+  const error = new AuthenticationError('auth.jwt-expired')
+  t.equal(String(error), 'AuthenticationError: Your authentication token is expired.')
+  t.equal(String(new AuthnUsageError('ERR_AUTH_MARK', 'x.')), 'AuthnUsageError: fastify-authn: x.')
+})

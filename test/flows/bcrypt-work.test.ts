@@ -1,0 +1,121 @@
+import bcrypt from 'bcrypt'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import type { AuthnOptions } from '../../lib/index.js'
+import { appWith, basic, cost, passwords, users } from '../helpers/app.js'
+import { basicChallenge, bearerChallenge, isRefusal, serviceOf, texts } from '../helpers/flows.js'
+
+/** The costs of the hashes that passwords were compared with. */
+const costs: number[] = []
+const { compare, compareSync, hash, hashSync } = bcrypt
+
+/** Counts every run of bcrypt, whichever function is called. */
+t.before(() => {
+  bcrypt.compare = ((password: string, stored: string, ...rest: []) => {
+    costs.push(bcrypt.getRounds(stored))
+    return compare(password, stored, ...rest)
+  }) as typeof compare
+  bcrypt.compareSync = (password, stored) => {
+    costs.push(bcrypt.getRounds(stored))
+    return compareSync(password, stored)
+  }
+  bcrypt.hash = (() => t.fail('nothing is hashed')) as never
+  bcrypt.hashSync = () => t.fail('nothing is hashed') as never
+})
+t.teardown(() => Object.assign(bcrypt, { compare, compareSync, hash, hashSync }))
+
+const list = new Map<unknown, object>(
+  Object.entries({
+    alice: { ...users[0] },
+    invited: { name: 'invited', password: null },
+    empty: { name: 'empty', password: '' },
+    broken: { name: 'broken', password: users[0]?.password.slice(0, 40) },
+  }),
+)
+
+const options = (more: AuthnOptions = {}): AuthnOptions => ({
+  userService: serviceOf((name) => list.get(name)),
+  jwt: { secret: 's'.repeat(32) },
+  hashing: { cost },
+  ...more,
+})
+
+const ways = {
+  login: (app: FastifyInstance, username: string, password: string) =>
+    app.inject({ method: 'POST', url: '/login', payload: { username, password } }),
+  basic: (app: FastifyInstance, username: string, password: string) =>
+    app.inject({ url: '/', headers: basic(username, password) }),
+}
+
+const appFor = (t: Test, more?: AuthnOptions): Promise<FastifyInstance> =>
+  appWith(t, options(more), (app) => {
+    app.get('/', { config: { auth: { use: 'basic' } } }, () => 'ran')
+  })
+
+/** Credentials that are wrong for different reasons. */
+const wrong: Record<string, [string, string]> = {
+  'unknown user': ['nobody', passwords.alice],
+  'wrong password': ['alice', 'wrong'],
+  'a password of 100 bytes': ['alice', 'x'.repeat(100)],
+  'the right password and more than 72 bytes': ['alice', passwords.alice.padEnd(100)],
+  'a password of 100 bytes of an unknown user': ['nobody', 'x'.repeat(100)],
+  'a password of 3000 bytes': ['alice', 'é'.repeat(1500)],
+  'a password of one byte': ['alice', 'x'],
+  'an account without password': ['invited', passwords.alice],
+  'an account with an empty hash': ['empty', passwords.alice],
+  'an account with a broken hash': ['broken', passwords.alice],
+  'a name that is a property of objects': ['constructor', passwords.alice],
+}
+
+for (const way of ['login', 'basic'] as const) {
+  t.test(`${way}: whatever is wrong, bcrypt runs once, with the same cost`, async (t) => {
+    const refusal = {
+      error: texts.invalid,
+      challenge: way === 'login' ? bearerChallenge : basicChallenge,
+    }
+    for (const [name, [username, password]] of Object.entries(wrong)) {
+      const app = await appFor(t)
+      costs.length = 0
+      isRefusal(t, await ways[way](app, username, password), refusal, name)
+      t.strictSame(costs, [cost], name)
+    }
+    const app = await appFor(t)
+    costs.length = 0
+    t.equal((await ways[way](app, 'alice', passwords.alice)).statusCode, 200)
+    t.strictSame(costs, [cost], 'and so does a success')
+  })
+
+  t.test(`${way}: passwords without limit do the same work`, async (t) => {
+    const app = await appFor(t, { maxPasswordBytes: false })
+    for (const [username, password] of [
+      ['alice', 'x'.repeat(100)],
+      ['nobody', 'x'.repeat(100)],
+    ] as const) {
+      costs.length = 0
+      t.equal((await ways[way](app, username, password)).statusCode, 401)
+      t.strictSame(costs, [cost])
+    }
+  })
+
+  t.test(`${way}: the cost of the stored hashes is learned`, async (t) => {
+    const user = { name: 'alice', password: hashSync(passwords.alice, cost + 2) }
+    const userService = serviceOf((name) => (name === 'alice' ? user : null))
+    const app = await appFor(t, { userService })
+    t.equal((await ways[way](app, 'alice', 'wrong')).statusCode, 401)
+    costs.length = 0
+    t.equal((await ways[way](app, 'nobody', 'wrong')).statusCode, 401)
+    t.strictSame(costs, [cost + 2])
+  })
+
+  t.test(`${way}: what is no credentials costs nothing`, async (t) => {
+    const app = await appFor(t)
+    costs.length = 0
+    const response =
+      way === 'login'
+        ? await ways.login(app, '', 'x')
+        : await app.inject({ url: '/', headers: { authorization: 'Basic ?' } })
+    t.ok([400, 401].includes(response.statusCode))
+    await app.inject('/')
+    t.strictSame(costs, [])
+  })
+}

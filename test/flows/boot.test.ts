@@ -1,0 +1,964 @@
+import { generateKeyPairSync } from 'node:crypto'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import {
+  anyOf,
+  authn,
+  basicAuthenticator,
+  configBasicAuthenticator,
+  configFromEnv,
+  jwtAuthenticator,
+  JwtService,
+  type AuthnOptions,
+} from '../../lib/index.js'
+import { secret, standardOptions, userService } from '../helpers/app.js'
+import { anyService, bootError } from '../helpers/flows.js'
+import { keys, privatePem, publicPem } from '../helpers/tokens.js'
+
+/** What must not be in any message: everything that the rows below use as a secret. */
+const hidden = {
+  password: 'Tr0ub4dor-and-3',
+  text: 'correct horse battery',
+  number: 482_915_773,
+  passphrase: 'open sesame please',
+}
+
+const rsa = { private: privatePem(keys.rsa.privateKey), public: publicPem(keys.rsa.publicKey) }
+const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
+const koblitz = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
+const encrypted = keys.rsa.privateKey.export({
+  type: 'pkcs8',
+  format: 'pem',
+  cipher: 'aes-256-cbc',
+  passphrase: hidden.passphrase,
+}) as string
+const withoutLines = keys.p256.privateKey
+  .export({ type: 'pkcs8', format: 'der' })
+  .toString('base64')
+const jwk = JSON.stringify(keys.p256.privateKey.export({ format: 'jwk' }))
+const secretTexts = [
+  ...Object.values(hidden).map(String),
+  secret,
+  withoutLines,
+  jwk,
+  (JSON.parse(jwk) as { d: string }).d,
+  ...[rsa.private, encrypted, privatePem(weak.privateKey)].map((pem) => pem.split('\n')[3] ?? pem),
+]
+
+/** A way to boot that has to fail, and what the message has to say. */
+interface Row {
+  readonly boot: (app: FastifyInstance) => unknown
+  readonly code: string
+  /** The option or place, what was wrong, what to do. */
+  readonly says: readonly (string | RegExp)[]
+}
+
+const users = anyService(userService())
+
+/** Options that are wrong by themselves. */
+function option(
+  options: Record<string, unknown>,
+  says: Row['says'],
+  code = 'ERR_AUTH_OPTION',
+): Row {
+  return { boot: (app) => app.register(authn, options as AuthnOptions), code, says }
+}
+
+const wrongKey = (jwt: object, ...says: Row['says']): Row => option({ jwt }, says, 'ERR_AUTH_KEY')
+
+/** A mark that is wrong wherever it stands. */
+function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Record<string, Row> {
+  const name = JSON.stringify(mark)
+  const auth = mark as never
+  const code = 'ERR_AUTH_MARK'
+  return {
+    [`route, mark ${name}`]: {
+      async boot(app) {
+        await app.register(authn, standardOptions())
+        app.get('/x', { config: { auth } }, () => 'open')
+      },
+      code,
+      says: ['GET /x', 'config.auth', found, ...more],
+    },
+    [`route before the plugin, mark ${name}`]: {
+      async boot(app) {
+        app.get('/x', { config: { auth } }, () => 'open')
+        await app.register(authn, standardOptions())
+      },
+      code,
+      says: ['/x', 'config.auth', found, ...more],
+    },
+    [`group, mark ${name}`]: {
+      async boot(app) {
+        await app.register(authn, standardOptions())
+        await app.register(async (app) => void app.get('/x', () => 'open'), {
+          prefix: '/group',
+          auth,
+        })
+      },
+      code,
+      says: [/\/group|\/x/, 'auth', found, ...more],
+    },
+    [`plugin, mark ${name}`]: {
+      async boot(app) {
+        await app.register(authn, { ...standardOptions(), auth })
+        app.get('/x', () => 'open')
+      },
+      code,
+      says: ['auth', found, ...more],
+    },
+  }
+}
+
+function call(run: () => unknown, says: Row['says'], code = 'ERR_AUTH_OPTION'): Row {
+  return { boot: run, code, says }
+}
+
+const expectedMark = "expected true, false, 'optional', 'try' or { mode, use }"
+
+const rows: Record<string, Row> = {
+  // Options of the plugin.
+  'unknown option': option({ userSevice: users }, [
+    'unknown option "userSevice"',
+    'Known here: userService',
+  ]),
+  'option of another place': option({ secret }, ['unknown option "secret"', 'jwt']),
+  'a prefix for the plugin itself': option({ prefix: '/x' }, ['unknown option "prefix"']),
+  'userService: null': option({ userService: null }, [
+    '"userService"',
+    'found null',
+    'expected an object with findByUsername',
+  ]),
+  'userService: function': option({ userService: () => null }, [
+    '"userService"',
+    'found a function',
+    'expected an object',
+  ]),
+  'userService without method': option({ userService: {} }, [
+    '"userService.findByUsername"',
+    'found nothing',
+    'expected a function',
+  ]),
+  'userService with a value': option({ userService: { findByUsername: users } }, [
+    '"userService.findByUsername"',
+    'found an object',
+    'expected a function',
+  ]),
+  'passwordField: empty': option({ passwordField: '' }, [
+    '"passwordField"',
+    'found an empty string',
+    'expected a non-empty field name',
+  ]),
+  'passwordField: array': option({ passwordField: ['a'] }, [
+    '"passwordField"',
+    'found an array of 1',
+    'expected',
+  ]),
+  'maxPasswordBytes: 0': option({ maxPasswordBytes: 0 }, [
+    '"maxPasswordBytes"',
+    'found 0',
+    'expected false, or bytes from 1 to 72',
+  ]),
+  'maxPasswordBytes: 73': option({ maxPasswordBytes: 73 }, [
+    '"maxPasswordBytes"',
+    'found 73',
+    'expected false, or',
+  ]),
+  'maxPasswordBytes: true': option({ maxPasswordBytes: true }, [
+    '"maxPasswordBytes"',
+    'found true',
+    'expected false, or',
+  ]),
+  'maxPasswordBytes: 8.5': option({ maxPasswordBytes: 8.5 }, [
+    '"maxPasswordBytes"',
+    'found 8.5',
+    'expected false, or',
+  ]),
+  'maxPasswordBytes: NaN': option({ maxPasswordBytes: Number.NaN }, [
+    '"maxPasswordBytes"',
+    'found NaN',
+    'expected false, or',
+  ]),
+  'realm: empty': option({ realm: '' }, ['"realm"', 'found an empty string', 'expected']),
+  'realm: line break': option({ realm: 'a\r\nX-Evil: 1' }, [
+    '"realm"',
+    'found characters',
+    'expected Latin-1',
+  ]),
+  'realm: Cyrillic': option({ realm: 'Вход' }, ['"realm"', 'found characters', 'expected Latin-1']),
+  'realm: number': option({ realm: 5 }, ['"realm"', 'found 5', 'expected']),
+  'languages: array': option({ languages: [] }, [
+    '"languages"',
+    'found an array',
+    'expected an object of catalogues',
+  ]),
+  'languages: no tag': option({ languages: { 'no tag': {} } }, [
+    '"languages"',
+    '"no tag"',
+    'expected a language tag',
+  ]),
+  'languages: unknown key': option({ languages: { de: { 'auth.nope': 'x' } } }, [
+    '"languages.de"',
+    '"auth.nope"',
+    'expected one of auth.invalid-credentials',
+  ]),
+  'languages: a number': option({ languages: { de: { 'auth.jwt-invalid': 5 } } }, [
+    'languages.de.auth.jwt-invalid',
+    'found 5',
+    'expected',
+  ]),
+  'languages: an empty text': option({ languages: { de: { 'auth.jwt-invalid': '' } } }, [
+    'languages.de.auth.jwt-invalid',
+    'found an empty string',
+    'expected',
+  ]),
+  'defaultLanguage: unknown': option({ defaultLanguage: 'tlh' }, [
+    '"defaultLanguage"',
+    'found "tlh"',
+    'Add one to "languages"',
+  ]),
+  'defaultLanguage: empty': option({ defaultLanguage: '' }, [
+    '"defaultLanguage"',
+    'found an empty string',
+    'expected a language tag',
+  ]),
+
+  // jwt
+  'jwt: a text': option({ jwt: hidden.text }, [
+    '"jwt"',
+    'found a string',
+    'expected an object with secret',
+  ]),
+  'jwt: {}': option({ jwt: {} }, ['"jwt"', 'no key is set', 'Set jwt.secret']),
+  'jwt: undefined secret': option({ jwt: { secret: undefined } }, [
+    '"jwt"',
+    'no key is set',
+    'environment variable',
+  ]),
+  'jwt: unknown option': option({ jwt: { secret, expire: 5 } }, [
+    'unknown option "jwt.expire"',
+    'Known here: secret, expiry',
+  ]),
+  'jwt.secret: number': option({ jwt: { secret: hidden.number } }, [
+    '"jwt.secret"',
+    'found',
+    'expected a string or a Buffer',
+  ]),
+  'jwt.secret: null': option({ jwt: { secret: null } }, [
+    '"jwt.secret"',
+    'found null',
+    'expected a string or a Buffer',
+  ]),
+  'jwt.expiry: 0': option({ jwt: { secret, expiry: 0 } }, [
+    '"jwt.expiry"',
+    'found 0',
+    'expected whole seconds',
+  ]),
+  'jwt.expiry: a text': option({ jwt: { secret, expiry: '5m' } }, [
+    '"jwt.expiry"',
+    'found a string',
+    'expected whole seconds',
+  ]),
+  'jwt.expiry: 1.5': option({ jwt: { secret, expiry: 1.5 } }, [
+    '"jwt.expiry"',
+    'found 1.5',
+    'expected whole seconds',
+  ]),
+  'jwt.expiry: Infinity': option({ jwt: { secret, expiry: Infinity } }, [
+    '"jwt.expiry"',
+    'found Infinity',
+    'expected whole seconds',
+  ]),
+  'jwt.signingMethod: none': option({ jwt: { secret, signingMethod: 'none' } }, [
+    '"jwt.signingMethod"',
+    'found "none"',
+    'expected one of HS256',
+  ]),
+  'jwt.signingMethod: lower case': option({ jwt: { secret, signingMethod: 'hs256' } }, [
+    '"jwt.signingMethod"',
+    'found "hs256"',
+    'expected one of HS256',
+  ]),
+  'jwt.clockTolerance: 301': option({ jwt: { secret, clockTolerance: 301 } }, [
+    '"jwt.clockTolerance"',
+    'found 301',
+    'expected seconds, 0 to 300',
+  ]),
+  'jwt.clockTolerance: -1': option({ jwt: { secret, clockTolerance: -1 } }, [
+    '"jwt.clockTolerance"',
+    'found -1',
+    'expected seconds, 0 to 300',
+  ]),
+  'jwt.requireExp: a text': option({ jwt: { secret, requireExp: 'false' } }, [
+    '"jwt.requireExp"',
+    'found a string',
+    'expected true or false',
+  ]),
+  'jwt.issuer: empty': option({ jwt: { secret, issuer: '' } }, [
+    '"jwt.issuer"',
+    'found an empty string',
+    'expected',
+  ]),
+  'jwt.audience: []': option({ jwt: { secret, audience: [] } }, [
+    '"jwt.audience"',
+    'found an array of 0',
+    'expected',
+  ]),
+  'jwt.rsa: a text': option({ jwt: { rsa: rsa.private } }, [
+    '"jwt.rsa"',
+    'found a string',
+    'expected an object with private, public',
+  ]),
+  'jwt.rsa: unknown option': option({ jwt: { rsa: { privateKey: rsa.private } } }, [
+    'unknown option "jwt.rsa.privateKey"',
+    'Known here: private, public, passphrase',
+  ]),
+  'jwt.rsa.private: number': option({ jwt: { rsa: { private: hidden.number } } }, [
+    '"jwt.rsa.private"',
+    'found',
+    'expected PEM text',
+  ]),
+  'jwt.rsa.passphrase: number': option({ jwt: { rsa: { ...rsa, passphrase: hidden.number } } }, [
+    '"jwt.rsa.passphrase"',
+    'found',
+    'expected',
+  ]),
+  'jwt and jwtService': option({ jwt: { secret }, jwtService: new JwtService({ secret }) }, [
+    '"jwt" and "jwtService"',
+    'both set',
+    'leave "jwt" out',
+  ]),
+  'jwtService: {}': option({ jwtService: {} }, ['jwtService', 'found nothing', 'expected']),
+  'jwtService: a text': option({ jwtService: hidden.text }, [
+    '"jwtService"',
+    'found a string',
+    'expected a JwtService',
+  ]),
+
+  // Keys.
+  'secret of 31 bytes': wrongKey(
+    { secret: hidden.text.padEnd(31) },
+    '"jwt.secret"',
+    '248 bits',
+    'at least 256',
+    'randomBytes',
+  ),
+  'secret: empty': wrongKey({ secret: '' }, '"jwt.secret"', '0 bits', 'randomBytes'),
+  'secret too short for the method': option(
+    { userService: users, jwt: { secret, signingMethod: 'HS512' } },
+    ['"jwt.secret"', '256 bits', 'at least 512 for HS512', 'randomBytes'],
+    'ERR_AUTH_KEY',
+  ),
+  'secret: a public key': wrongKey({ secret: rsa.public }, '"jwt.secret"', 'PEM', 'jwt.rsa'),
+  'secret: a private key': wrongKey({ secret: rsa.private }, '"jwt.secret"', 'PEM', 'jwt.rsa'),
+  'secret: a public key in DER': wrongKey(
+    { secret: keys.rsa.publicKey.export({ type: 'spki', format: 'der' }) },
+    '"jwt.secret"',
+    /PEM|key/,
+    'jwt.rsa',
+  ),
+  'secret: a JWK': wrongKey({ secret: jwk }, '"jwt.secret"', 'JSON Web Key', 'randomBytes'),
+  'RSA of 1024 bits': wrongKey(
+    { rsa: { private: privatePem(weak.privateKey) } },
+    '"jwt.rsa.private"',
+    '1024 bits',
+    'at least 2048',
+    'openssl',
+  ),
+  'EC key as RSA': wrongKey(
+    { rsa: { private: privatePem(keys.p256.privateKey) } },
+    '"jwt.rsa.private"',
+    'type ec',
+    'expected an RSA key',
+  ),
+  'RSA key as EC': wrongKey(
+    { ecdsa: { private: rsa.private } },
+    '"jwt.ecdsa.private"',
+    'type rsa',
+    'expected an elliptic curve key',
+  ),
+  'Ed25519 key as EC': wrongKey(
+    { ecdsa: { public: publicPem(keys.ed25519.publicKey) } },
+    '"jwt.ecdsa.public"',
+    'type ed25519',
+    'expected',
+  ),
+  'EC key as EdDSA': wrongKey(
+    { eddsa: { public: publicPem(keys.p256.publicKey) } },
+    '"jwt.eddsa.public"',
+    'type ec',
+    'expected an Ed25519',
+  ),
+  'EC key on secp256k1': wrongKey(
+    { ecdsa: { private: privatePem(koblitz.privateKey) } },
+    '"jwt.ecdsa.private"',
+    'secp256k1',
+    'P-256',
+  ),
+  'public key as private': wrongKey(
+    { rsa: { private: rsa.public } },
+    '"jwt.rsa.private"',
+    'public key',
+    'Give the private key',
+  ),
+  'private key as public': wrongKey(
+    { rsa: { public: rsa.private } },
+    '"jwt.rsa.public"',
+    'private key',
+    'Give the public key',
+  ),
+  'halves of two pairs': wrongKey(
+    {
+      ecdsa: { private: privatePem(keys.p256.privateKey), public: publicPem(keys.p384.publicKey) },
+    },
+    '"jwt.ecdsa.public"',
+    'not the public half',
+    'Give the two halves of one pair',
+  ),
+  'no PEM': wrongKey(
+    { rsa: { private: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----' } },
+    '"jwt.rsa.private"',
+    'no private key in PEM',
+    'Give PKCS#8',
+  ),
+  'a pair without keys': wrongKey({ rsa: {} }, '"jwt.rsa"', 'names no key', 'Set jwt.rsa.private'),
+  'no passphrase': wrongKey(
+    { rsa: { private: encrypted } },
+    '"jwt.rsa.private"',
+    'encrypted',
+    'Set jwt.rsa.passphrase',
+  ),
+  'wrong passphrase': wrongKey(
+    { rsa: { private: encrypted, passphrase: hidden.password } },
+    '"jwt.rsa.private"',
+    'wrong',
+    'Set jwt.rsa.passphrase',
+  ),
+  'no such file': wrongKey(
+    { rsa: { private: './no/such/file.pem' } },
+    '"jwt.rsa.private"',
+    '"./no/such/file.pem"',
+    'ENOENT',
+    'Give PEM text, or the path',
+  ),
+  'a folder': wrongKey(
+    { rsa: { public: '.' } },
+    '"jwt.rsa.public"',
+    'EISDIR',
+    'Give PEM text, or the path',
+  ),
+  'a file that is no key': wrongKey(
+    { ecdsa: { public: 'package.json' } },
+    '"jwt.ecdsa.public"',
+    'no public key in PEM',
+    'file',
+    'Give SPKI',
+  ),
+  'a key without its PEM lines': wrongKey(
+    { ecdsa: { private: withoutLines } },
+    '"jwt.ecdsa.private"',
+    'PEM',
+  ),
+  'a JWK as a key': wrongKey({ ecdsa: { private: jwk } }, '"jwt.ecdsa.private"', 'PEM'),
+  'no key of the signing method': option(
+    { userService: users, jwt: { rsa, signingMethod: 'HS256' } },
+    ['"jwt.secret"', 'missing', 'HS256', 'choose another signing method'],
+    'ERR_AUTH_KEY',
+  ),
+  'a curve that does not fit the method': option(
+    {
+      userService: users,
+      jwt: { ecdsa: { private: privatePem(keys.p256.privateKey) }, signingMethod: 'ES384' },
+    },
+    ['"jwt.ecdsa"', 'prime256v1', 'ES384', 'needs secp384r1'],
+    'ERR_AUTH_KEY',
+  ),
+  'an authenticator without its key': option(
+    {
+      userService: users,
+      jwt: { secret },
+      authenticator: jwtAuthenticator({ signingMethod: 'ES256' }),
+    },
+    ['"jwt.ecdsa"', 'missing', 'ES256', 'Set it'],
+    'ERR_AUTH_KEY',
+  ),
+  'login with a method without its private key': option(
+    {
+      userService: users,
+      jwt: { secret, rsa: { public: rsa.public } },
+      login: { signingMethod: 'RS256' },
+    },
+    [/jwt\.rsa|login/, 'missing', /sign/],
+  ),
+
+  // basic
+  'basic: {}': option({ basic: {} }, [
+    '"basic.username"',
+    'found nothing',
+    'expected a non-empty string',
+  ]),
+  'basic: no password': option({ basic: { username: 'a' } }, [
+    '"basic.password"',
+    'found nothing',
+    'expected',
+  ]),
+  'basic: empty password': option({ basic: { username: 'a', password: '' } }, [
+    '"basic.password"',
+    'found an empty string',
+    'expected',
+  ]),
+  'basic: number': option({ basic: { username: 'a', password: hidden.number } }, [
+    '"basic.password"',
+    'found',
+    'expected',
+  ]),
+  'basic: colon': option({ basic: { username: 'a:b', password: hidden.password } }, [
+    '"basic.username"',
+    'found a string that does not fit',
+    'without colons',
+  ]),
+  'basic: line break': option({ basic: { username: 'a', password: `${hidden.password}\n` } }, [
+    '"basic.password"',
+    'found a string that does not fit',
+    'control characters',
+  ]),
+  'basic: unknown option': option(
+    { basic: { username: 'a', password: hidden.password, pass: 1 } },
+    ['unknown option "basic.pass"', 'Known here: username, password'],
+  ),
+
+  // hashing, rememberCredentials, throttle, userServiceTimeout
+  'hashing: unknown option': option({ hashing: { rounds: 10 } }, [
+    'unknown option "hashing.rounds"',
+    'Known here: cost',
+  ]),
+  'hashing.cost: 3': option({ hashing: { cost: 3 } }, [
+    '"hashing.cost"',
+    'found 3',
+    'expected a whole number from 4 to 31',
+  ]),
+  'hashing.cost: a text': option({ hashing: { cost: '10' } }, [
+    '"hashing.cost"',
+    'found a string',
+    'expected a whole number',
+  ]),
+  'hashing.concurrency: 0': option({ hashing: { concurrency: 0 } }, [
+    '"hashing.concurrency"',
+    'found 0',
+    'expected',
+  ]),
+  'hashing.maxQueue: -1': option({ hashing: { maxQueue: -1 } }, [
+    '"hashing.maxQueue"',
+    'found -1',
+    'expected',
+  ]),
+  'hashing.maxWait: milliseconds': option({ hashing: { maxWait: 5000 } }, [
+    '"hashing.maxWait"',
+    'found 5000',
+    'expected seconds',
+  ]),
+  'two registrations with different hashing': {
+    async boot(app) {
+      await app.register(authn, { ...standardOptions(), hashing: { cost: 11 } })
+      await app.register(async (app) => {
+        await app.register(authn, { ...standardOptions(), login: false, hashing: { cost: 12 } })
+      })
+    },
+    code: 'ERR_AUTH_OPTION',
+    says: ['"hashing.cost"', 'found 12', 'earlier registration', 'in the first one'],
+  },
+  'rememberCredentials: true': option({ rememberCredentials: true }, [
+    '"rememberCredentials"',
+    'found true',
+    'expected false, or an object',
+  ]),
+  'rememberCredentials: unknown option': option({ rememberCredentials: { size: 5 } }, [
+    'unknown option "rememberCredentials.size"',
+    'Known here: max, ttl',
+  ]),
+  'rememberCredentials.ttl: 0': option({ rememberCredentials: { ttl: 0 } }, [
+    '"rememberCredentials.ttl"',
+    'found 0',
+    'expected seconds',
+  ]),
+  'throttle: true': option({ throttle: true }, [
+    '"throttle"',
+    'found true',
+    'expected false, or an object',
+  ]),
+  'throttle: unknown option': option({ throttle: { perIp: 5 } }, [
+    'unknown option "throttle.perIp"',
+    'Known here: perUsername',
+  ]),
+  'throttle.perUsername: 0': option({ throttle: { perUsername: 0 } }, [
+    '"throttle.perUsername"',
+    'found 0',
+    'expected a whole number',
+  ]),
+  'throttle.window: milliseconds': option({ throttle: { window: 900_000 } }, [
+    '"throttle.window"',
+    'found 900000',
+    'expected',
+  ]),
+  'throttle.redis: an address': option(
+    { throttle: { redis: `redis://:${hidden.password}@127.0.0.1` } },
+    ['"throttle.redis"', 'found a string', 'expected a client of ioredis'],
+  ),
+  'throttle.redis: {}': option({ throttle: { redis: {} } }, [
+    /throttle\.redis/,
+    'found nothing',
+    'expected',
+  ]),
+  'userServiceTimeout: 0': option({ userServiceTimeout: 0 }, [
+    '"userServiceTimeout"',
+    'found 0',
+    'expected seconds',
+  ]),
+  'userServiceTimeout: milliseconds': option({ userServiceTimeout: 5000 }, [
+    '"userServiceTimeout"',
+    'found 5000',
+    'expected seconds',
+  ]),
+
+  // login
+  'login: true': option({ ...standardOptions(), login: true }, [
+    '"login"',
+    'found true',
+    'expected false, or an object',
+  ]),
+  'login: unknown option': option({ ...standardOptions(), login: { url: '/x' } }, [
+    'unknown option "login.url"',
+    'Known here: path',
+  ]),
+  'login.path: relative': option({ ...standardOptions(), login: { path: 'login' } }, [
+    '"login.path"',
+    'found "login"',
+    'expected a path that begins with /',
+  ]),
+  'login.usernameField: empty': option({ ...standardOptions(), login: { usernameField: '' } }, [
+    '"login.usernameField"',
+    'found an empty string',
+    'expected',
+  ]),
+  'login: one field for both': option(
+    { ...standardOptions(), login: { usernameField: 'x', passwordField: 'x' } },
+    [/login\.(username|password)Field/, '"x"', 'expected'],
+  ),
+  'login.signingMethod': option({ ...standardOptions(), login: { signingMethod: 'none' } }, [
+    '"login.signingMethod"',
+    'found "none"',
+    'expected one of HS256',
+  ]),
+  'login.tokenFunc': option({ ...standardOptions(), login: { tokenFunc: 'x' } }, [
+    '"login.tokenFunc"',
+    'found a string',
+    'expected a function',
+  ]),
+  'login.routeOptions': option({ ...standardOptions(), login: { routeOptions: true } }, [
+    '"login.routeOptions"',
+    'found true',
+    'expected an object',
+  ]),
+  'login.routeOptions.config.auth': option(
+    { ...standardOptions(), login: { routeOptions: { config: { auth: true } } } },
+    ['"login.routeOptions.config.auth"', 'always open', 'Leave it out'],
+  ),
+  'login without users': option({ jwt: { secret }, login: {} }, [
+    '"login"',
+    '"userService" is missing',
+    'Set it, or login: false',
+  ]),
+  'login without keys': option({ userService: users, login: {} }, [
+    '"login"',
+    '"jwt"',
+    'missing',
+    'Set it, or login: false',
+  ]),
+  'login where there is a route': {
+    async boot(app) {
+      app.post('/login', () => 'mine')
+      await app.register(authn, standardOptions())
+    },
+    code: 'ERR_AUTH_OPTION',
+    says: ['"login.path"', 'POST /login is already declared', 'login: false'],
+  },
+
+  // Authenticators.
+  'authenticator: null': option({ authenticator: null }, [
+    '"authenticator"',
+    'found null',
+    'expected an authenticator',
+  ]),
+  'authenticator: {}': option({ authenticator: {} }, [
+    '"authenticator.authenticate"',
+    'found nothing',
+    'expected a function',
+  ]),
+  'authenticator: a function': option({ authenticator: () => null }, [
+    '"authenticator"',
+    'found a function',
+    'expected an authenticator',
+  ]),
+  'authenticator: the factory': option({ authenticator: jwtAuthenticator }, [
+    '"authenticator"',
+    'found a function',
+    'expected an authenticator',
+  ]),
+  'authenticator: []': option({ authenticator: [] }, [
+    '"authenticator"',
+    'found an array of 0',
+    'expected',
+  ]),
+  'authenticator: unknown name': option(
+    { ...standardOptions(), authenticator: 'jwtt' },
+    ['"authenticator"', '"jwtt"', 'Known: jwt, basic'],
+    'ERR_AUTH_MARK',
+  ),
+  'authenticator.scheme': option({ authenticator: { scheme: 'a b', authenticate: () => null } }, [
+    '"authenticator.scheme"',
+    'found "a b"',
+    'expected a token',
+  ]),
+  'authenticator.optional': option({ authenticator: { optional: 1, authenticate: () => null } }, [
+    '"authenticator.optional"',
+    'found 1',
+    'expected true or false',
+  ]),
+  'authenticator.init': option({ authenticator: { init: true, authenticate: () => null } }, [
+    '"authenticator.init"',
+    'found true',
+    'expected a function',
+  ]),
+  'authenticator.onUnauthorized': option(
+    { authenticator: { onUnauthorized: {}, authenticate: () => null } },
+    ['"authenticator.onUnauthorized"', 'found an object', 'expected a function'],
+  ),
+  'authenticators: array': option({ authenticators: [basicAuthenticator()] }, [
+    '"authenticators"',
+    'found an array of 1',
+    'expected an object of authenticators',
+  ]),
+  'authenticators.x: null': option({ authenticators: { x: null } }, [
+    '"authenticators.x"',
+    'found null',
+    'expected an authenticator',
+  ]),
+  'authenticators.x: {}': option({ authenticators: { x: {} } }, [
+    '"authenticators.x.authenticate"',
+    'found nothing',
+    'expected a function',
+  ]),
+  'basicAuthenticator without users': option({ authenticator: basicAuthenticator() }, [
+    '"userService" is missing',
+    'basicAuthenticator needs one',
+  ]),
+  'jwtAuthenticator without users': option({ jwt: { secret }, authenticator: jwtAuthenticator() }, [
+    '"userService" is missing',
+    'jwtAuthenticator needs one',
+  ]),
+  'jwtAuthenticator without keys': option(
+    { userService: users, authenticator: jwtAuthenticator() },
+    ['"jwt" is missing', 'jwtAuthenticator needs one'],
+  ),
+  'configBasicAuthenticator without basic': option({ authenticator: configBasicAuthenticator() }, [
+    '"basic" is missing',
+    'AUTH_BASIC_USERNAME',
+  ]),
+  'jwtAuthenticator: unknown option': call(
+    () => jwtAuthenticator({ claim: 'x' } as object),
+    ['unknown option "jwtAuthenticator.claim"', 'claimName'],
+  ),
+  'jwtAuthenticator.claimName: empty': call(
+    () => jwtAuthenticator({ claimName: '' }),
+    ['"jwtAuthenticator.claimName"', 'found an empty string', 'expected'],
+  ),
+  'jwtAuthenticator.optional: text': call(
+    () => jwtAuthenticator({ optional: 'yes' } as never),
+    ['"jwtAuthenticator.optional"', 'found a string', 'expected true or false'],
+  ),
+  'jwtAuthenticator.clockTolerance': call(
+    () => jwtAuthenticator({ clockTolerance: 1000 }),
+    ['"jwtAuthenticator.clockTolerance"', 'found 1000', 'expected seconds'],
+  ),
+  'basicAuthenticator: unknown option': call(
+    () => basicAuthenticator({ field: 'x' } as object),
+    ['unknown option "basicAuthenticator.field"', 'passwordField'],
+  ),
+  'basicAuthenticator: null': call(
+    () => basicAuthenticator(null as never),
+    ['"basicAuthenticator"', 'found null', 'expected'],
+  ),
+  'configBasicAuthenticator: {}': call(
+    () => configBasicAuthenticator({}),
+    ['"basic.username"', 'found nothing', 'expected'],
+  ),
+  'anyOf()': call(() => anyOf(), ['anyOf()', 'expected one authenticator or more']),
+  'anyOf(null)': call(
+    () => anyOf(null as never),
+    ['anyOf()[0]', 'found null', 'expected an authenticator'],
+  ),
+  'JwtService: {}': call(() => new JwtService({}), ['"jwt"', 'no key is set', 'Set jwt.secret']),
+  'JwtService: null': call(
+    () => new JwtService(null as never),
+    ['"jwt"', 'found null', 'expected an object'],
+  ),
+  'JwtService: unknown option': call(
+    () => new JwtService({ secret, foo: 1 } as never),
+    ['unknown option "jwt.foo"', 'Known here'],
+  ),
+  'JwtService: short secret': call(
+    () => new JwtService({ secret: hidden.text }),
+    ['"jwt.secret"', 'at least 256', 'randomBytes'],
+    'ERR_AUTH_KEY',
+  ),
+  'JwtService: fs': call(
+    () => new JwtService({ rsa: { private: 'a.pem' } }, { fs: {} as never }).load(),
+    [/fs/, /readFile/],
+  ),
+  AUTH_JWT_EXPIRY: call(
+    () => configFromEnv({ AUTH_JWT_EXPIRY: '5m' }),
+    ['AUTH_JWT_EXPIRY', '"5m"', 'expected whole seconds'],
+  ),
+
+  // Names that are taken.
+  ...Object.fromEntries(
+    ['user', 'extra', 'bearerToken'].map((name) => [
+      `request decorator ${name}`,
+      {
+        async boot(app: FastifyInstance) {
+          app.decorateRequest(name, null)
+          await app.register(authn, standardOptions())
+        },
+        code: 'ERR_AUTH_DECORATOR',
+        says: [`"${name}"`, 'already', 'Rename that one'],
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['authn', 'jwtService'].map((name) => [
+      `decorator ${name}`,
+      {
+        async boot(app: FastifyInstance) {
+          app.decorate(name, {})
+          await app.register(authn, standardOptions())
+        },
+        code: 'ERR_AUTH_DECORATOR',
+        says: [`"${name}"`, 'already', 'Rename that one'],
+      },
+    ]),
+  ),
+
+  // Marks.
+  ...marks('true', 'found "true"', expectedMark),
+  ...marks('required', 'found "required"', expectedMark),
+  ...marks('Optional', 'found "Optional"', expectedMark),
+  ...marks('', 'found ""', expectedMark),
+  ...marks(1, 'found number', expectedMark),
+  ...marks(0, 'found number', expectedMark),
+  ...marks(null, 'found null', expectedMark),
+  ...marks([], /found an (array|object)/, expectedMark),
+  ...marks(['jwt'], /found an (array|object)/, expectedMark),
+  ...marks({}, 'found an empty object', '{ mode, use }'),
+  ...marks(
+    { mode: 'required' },
+    'found mode "required"',
+    "expected mode true, false, 'optional' or 'try'",
+  ),
+  ...marks({ mode: null }, 'found mode null', 'expected mode'),
+  ...marks(
+    { use: 'jwt', optional: true },
+    'found the unknown key "optional"',
+    'expected { mode, use }',
+  ),
+  ...marks({ use: [] }, 'found use', 'expected use to be a name or a non-empty array'),
+  ...marks({ use: '' }, 'found use ""', 'expected use to be a name'),
+  ...marks({ use: [1] }, 'found use', 'expected use to be a name'),
+  ...marks({ use: 'jwtt' }, 'use names "jwtt"', 'no authenticator here', 'Known: jwt, basic'),
+  ...marks({ use: ['jwt', 'nope'] }, 'use names "nope"', 'Known: jwt, basic'),
+  ...marks(
+    { use: 'configBasic' },
+    'use names "configBasic"',
+    '"configBasic" when there is "basic"',
+  ),
+  ...marks({ use: 'constructor' }, 'use names "constructor"', 'Known: jwt, basic'),
+  'a mark without any authenticator': {
+    async boot(app) {
+      await app.register(authn, {})
+      app.get('/x', { config: { auth: true } }, () => 'open')
+    },
+    code: 'ERR_AUTH_MARK',
+    says: ['GET /x', 'no authenticator', 'Give the plugin a "userService"'],
+  },
+  'a mark with keys, without users': {
+    async boot(app) {
+      await app.register(authn, { jwt: { secret }, auth: 'optional' })
+      app.get('/x', () => 'open')
+    },
+    code: 'ERR_AUTH_MARK',
+    says: ['GET /x', 'no authenticator', 'userService'],
+  },
+  'keys of another method than the signing method': {
+    async boot(app) {
+      // Without this, marks would quietly mean Basic, and there would be no login.
+      await app.register(authn, { userService: users, jwt: { rsa } })
+      app.get('/x', { config: { auth: true } }, () => 'open')
+    },
+    code: 'ERR_AUTH_KEY',
+    says: [/jwt/, /HS256/, /signingMethod|signing method/],
+  },
+  'a mark that only an inner registration could judge': {
+    async boot(app) {
+      await app.register(async (app) => {
+        await app.register(authn, standardOptions())
+      })
+      app.get('/x', { config: { auth: { use: 'basic' } } }, () => 'open')
+    },
+    code: 'ERR_AUTH_MARK',
+    says: ['GET /x', 'not registered in its scope', 'Register the plugin'],
+  },
+}
+
+t.test('every bad option, key, mark and combination stops the boot', async (t) => {
+  for (const [name, { boot, code, says }] of Object.entries(rows)) {
+    await t.test(name, async (t) => {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      const error = await bootError(async () => {
+        await boot(app)
+        await app.ready()
+      })
+      if (error === undefined) return t.fail('it boots')
+      t.equal(error.code, code, error.message)
+      t.ok(error.message.startsWith('fastify-authn: '), 'says whose error it is')
+      const missing = says.filter((part) =>
+        typeof part === 'string' ? !error.message.includes(part) : !part.test(error.message),
+      )
+      t.strictSame(missing, [], error.message)
+      t.notMatch(error.message, /\[object|: undefined|"undefined"/, 'is readable')
+      const everything = `${error.message}\n${error.stack}\n${String(error.cause)}`
+      const leaked = secretTexts.filter((text) => everything.includes(text))
+      t.strictSame(leaked, [], 'no secret is in it')
+      return undefined
+    })
+  }
+})
+
+t.test('what is right boots: the rows above fail for what they say', async (t) => {
+  const right: AuthnOptions[] = [
+    {},
+    { ...standardOptions() },
+    { ...standardOptions(), auth: { mode: 'try', use: ['jwt', 'basic'] }, maxPasswordBytes: false },
+    { jwt: { secret, rsa, signingMethod: 'RS256', expiry: 60, clockTolerance: 300 } },
+    { jwt: { secret: Buffer.alloc(32, 7) } },
+    { jwt: { rsa: { private: encrypted, passphrase: hidden.passphrase } } },
+    { basic: { username: 'a', password: 'b:c é' }, realm: 'Café "x"' },
+    { languages: { klingon: { 'auth.jwt-invalid': 'x' } }, defaultLanguage: 'klingon' },
+    { ...standardOptions(), userService: undefined, jwt: undefined, login: undefined },
+  ]
+  for (const options of right) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(authn, options)
+    t.equal(await bootError(() => app.ready()), undefined, JSON.stringify(Object.keys(options)))
+  }
+})

@@ -1,0 +1,328 @@
+import cors from '@fastify/cors'
+import formbody from '@fastify/formbody'
+import websocket from '@fastify/websocket'
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import {
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { authn, userFromContext } from '../../lib/index.js'
+import { appWith, basic, bearer, passwords, secret, standardOptions } from '../helpers/app.js'
+import {
+  basicChallenge,
+  bearerChallenge,
+  bootError,
+  isRefusal,
+  isWelcome,
+  listen,
+  nameOf,
+  probe,
+  texts,
+  tokenChallenge,
+} from '../helpers/flows.js'
+import { upgrade } from '../helpers/websocket.js'
+
+// Not by its types: those of @fastify/jwt declare request.user too, for the whole program.
+const jwtPackage: string = '@fastify/jwt'
+const { default: fastifyJwt } = (await import(jwtPackage)) as {
+  default: FastifyPluginAsync<{ secret: string; decoratorName?: string; namespace?: string }>
+}
+interface WithJwt {
+  jwt: { sign(payload: object): string }
+  jwtVerify(): Promise<object>
+  jwtUser: { role?: string } | null
+}
+
+const theirs = 'the secret of the app, and not that of the plugin'
+const login = { username: 'alice', password: passwords.alice }
+const noToken = { error: texts.none, challenge: bearerChallenge }
+
+function fastify(t: Test): FastifyInstance {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  return app
+}
+
+for (const order of ['before', 'after'] as const) {
+  t.test(`@fastify/jwt of the app, ${order} the plugin`, async (t) => {
+    const { handler, take } = probe()
+    const app = fastify(t)
+    const options = { secret: theirs, decoratorName: 'jwtUser' }
+    if (order === 'before') await app.register(fastifyJwt, options)
+    await app.register(authn, standardOptions())
+    if (order === 'after') await app.register(fastifyJwt, options)
+    app.get('/ours', { config: { auth: true } }, handler)
+    app.get('/theirs', async (request) => {
+      const own = request as unknown as WithJwt
+      await own.jwtVerify()
+      return { role: own.jwtUser?.role, user: request.user }
+    })
+    await app.ready()
+    const ours = bearer(app.jwtService.generateToken('alice'))
+    const other = bearer((app as unknown as WithJwt).jwt.sign({ sub: 'alice', role: 'admin' }))
+
+    isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
+    t.equal(take(), 1)
+    isRefusal(t, await app.inject({ url: '/ours', headers: other }), {
+      error: texts.jwtInvalid,
+      challenge: tokenChallenge('The token is invalid'),
+    })
+    t.equal(take(), 0)
+    const verified = await app.inject({ url: '/theirs', headers: other })
+    t.equal(verified.statusCode, 200)
+    t.strictSame(verified.json(), { role: 'admin', user: null })
+    t.equal((await app.inject({ url: '/theirs', headers: ours })).statusCode, 401)
+  })
+}
+
+t.test('@fastify/jwt with its own decorator "user" is a clear error', async (t) => {
+  const before = fastify(t)
+  await before.register(fastifyJwt, { secret: theirs })
+  const error = await bootError(() => before.register(authn, standardOptions()))
+  t.equal(error?.code, 'ERR_AUTH_DECORATOR')
+  t.match(error?.message, /"user".*@fastify\/jwt.*decoratorName/)
+})
+
+t.test('@fastify/jwt with its own decorator "user" in a scope beside us', async (t) => {
+  const { handler } = probe()
+  const app = fastify(t)
+  await app.register(
+    async (app) => {
+      await app.register(fastifyJwt, { secret: theirs })
+      app.get('/token', () => (app as unknown as WithJwt).jwt.sign({ name: 'carol' }))
+      app.get('/me', async (request) => {
+        await (request as unknown as WithJwt).jwtVerify()
+        return { name: nameOf(request) }
+      })
+    },
+    { prefix: '/theirs' },
+  )
+  await app.register(
+    async (app) => {
+      await app.register(authn, { ...standardOptions(), auth: true })
+      app.get('/me', handler)
+    },
+    { prefix: '/ours' },
+  )
+  const { body: token } = await app.inject('/theirs/token')
+  const me = await app.inject({ url: '/theirs/me', headers: bearer(token) })
+  t.strictSame(me.json(), { name: 'carol' })
+  t.equal((await app.inject({ url: '/ours/me', headers: bearer(token) })).statusCode, 401)
+})
+
+for (const order of ['before', 'after'] as const) {
+  t.test(`compilers of Zod, installed ${order} the plugin`, async (t) => {
+    const { handler, take } = probe()
+    const plain = fastify(t)
+    const install = (): void => {
+      plain.setValidatorCompiler(validatorCompiler)
+      plain.setSerializerCompiler(serializerCompiler)
+    }
+    if (order === 'before') install()
+    await plain.register(authn, standardOptions())
+    if (order === 'after') install()
+    await plain.register(formbody)
+    const app = plain.withTypeProvider<ZodTypeProvider>()
+    const config = { auth: true } as const
+    app.get('/me', { config }, handler)
+    app.post(
+      '/notes/:id',
+      {
+        config,
+        schema: {
+          params: z.object({ id: z.coerce.number().int() }),
+          body: z.object({ text: z.string().min(1) }),
+          response: {
+            200: z.object({ id: z.number(), text: z.string(), name: z.string() }),
+            // No refusal of ours looks like this.
+            401: z.object({ reason: z.string(), code: z.number() }),
+          },
+        },
+      },
+      (request) => ({ ...request.params, ...request.body, name: String(nameOf(request)) }),
+    )
+    await app.ready()
+
+    const signed = await app.inject({ method: 'POST', url: '/login', payload: login })
+    t.equal(signed.statusCode, 200)
+    const headers = bearer(signed.json<{ token: string }>().token)
+    isRefusal(
+      t,
+      await app.inject({ method: 'POST', url: '/login', payload: { ...login, password: 'x' } }),
+      { error: texts.invalid, challenge: bearerChallenge },
+    )
+    const wrongTypes = { username: ['alice'], password: 1 }
+    const bad = await app.inject({ method: 'POST', url: '/login', payload: wrongTypes })
+    t.equal(bad.statusCode, 400)
+    t.match(bad.json(), { code: 'FST_ERR_VALIDATION', message: 'body/username must be string' })
+
+    isWelcome(t, await app.inject({ url: '/me', headers }), 'alice')
+    t.equal(take(), 1)
+    isRefusal(t, await app.inject('/me'), noToken)
+    t.equal(take(), 0)
+
+    const note = { method: 'POST', url: '/notes/7', payload: { text: 'x' } } as const
+    const noted = await app.inject({ ...note, headers })
+    t.equal(noted.statusCode, 200)
+    t.strictSame(noted.json(), { id: 7, text: 'x', name: 'alice' })
+    isRefusal(t, await app.inject(note), noToken, 'a response schema for 401 does not matter')
+    isRefusal(t, await app.inject({ ...note, payload: {} }), noToken, 'before the validation')
+    const invalid = await app.inject({ ...note, payload: { text: '' }, headers })
+    t.equal(invalid.statusCode, 400, 'the compiler of the app works')
+  })
+}
+
+t.test('a response schema for 401, and a serializer of the route', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    const response = {
+      401: {
+        type: 'object',
+        required: ['reason'],
+        properties: { reason: { type: 'string' }, error: { type: 'number' } },
+      },
+      '4xx': { type: 'string' },
+    }
+    app.get('/schema', { config: { auth: true }, schema: { response } }, () => 'ran')
+    app.get(
+      '/serializer',
+      { config: { auth: true }, serializerCompiler: () => () => '"serialized"' },
+      () => 'ran',
+    )
+    app.setReplySerializer(() => '"replied"')
+  })
+  for (const url of ['/schema', '/serializer']) isRefusal(t, await app.inject(url), noToken, url)
+})
+
+t.test('hooks of the app see the refusal', async (t) => {
+  const seen: string[] = []
+  const app = await appWith(t, standardOptions(), (app) => {
+    for (const name of ['preParsing', 'preValidation', 'preHandler'] as const) {
+      app.addHook(name, async () => void seen.push(name))
+    }
+    app.addHook('onSend', async (_, reply, payload) => {
+      seen.push(`onSend ${String(reply.statusCode)} ${typeof payload}`)
+      return payload
+    })
+    app.addHook('onResponse', async (_, reply) => void seen.push(`onResponse ${reply.statusCode}`))
+    app.addHook('onError', async () => void seen.push('onError'))
+    app.post('/', { config: { auth: true } }, () => 'ran')
+  })
+  isRefusal(t, await app.inject({ method: 'POST', url: '/', payload: {} }), noToken)
+  t.strictSame(seen, ['onSend 401 string', 'onResponse 401'])
+})
+
+t.test('@fastify/cors: a refusal can be read by the page', async (t) => {
+  const page = 'https://app.example'
+  const guarded = fastify(t)
+  await guarded.register(cors, {
+    origin: [page],
+    credentials: true,
+    exposedHeaders: ['WWW-Authenticate'],
+  })
+  await guarded.register(authn, { ...standardOptions(), auth: true })
+  guarded.get('/me', () => 'me')
+  const refused = await guarded.inject({ url: '/me', headers: { origin: page } })
+  isRefusal(t, refused, { ...noToken, vary: 'Origin, Accept-Language' })
+  t.equal(refused.headers['access-control-allow-origin'], page)
+  t.equal(refused.headers['access-control-allow-credentials'], 'true')
+  t.equal(refused.headers['access-control-expose-headers'], 'WWW-Authenticate')
+  const preflight = { origin: page, 'access-control-request-method': 'POST' }
+  const asked = await guarded.inject({ method: 'OPTIONS', url: '/login', headers: preflight })
+  t.equal(asked.statusCode, 204)
+  const signed = await guarded.inject({
+    method: 'POST',
+    url: '/login',
+    payload: login,
+    headers: { origin: page },
+  })
+  t.equal(signed.statusCode, 200)
+  t.equal(signed.headers['access-control-allow-origin'], page)
+})
+
+t.test('@fastify/cors in a later hook: preflights pass, what follows does not', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(authn, { ...standardOptions(), auth: true })
+  await app.register(cors, { origin: ['https://app.example'], hook: 'preHandler' })
+  app.get('/me', handler)
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' }
+  const preflight = await app.inject({ method: 'OPTIONS', url: '/me', headers })
+  t.equal(preflight.statusCode, 204)
+  t.equal(preflight.headers['access-control-allow-origin'], 'https://app.example')
+  isRefusal(t, await app.inject({ url: '/me', headers }), noToken)
+  t.equal(take(), 0)
+})
+
+t.test('@fastify/websocket: an upgrade is a request like any other', async (t) => {
+  const app = fastify(t)
+  await app.register(websocket)
+  await app.register(authn, standardOptions())
+  await app.register(async (app) => {
+    const config = { auth: true } as const
+    app.get('/closed', { websocket: true, config }, (socket, request) => {
+      socket.send(`open ${String(nameOf(request))} ${String(nameOf({ user: userFromContext() }))}`)
+      socket.on('message', (message: Buffer) =>
+        socket.send(`${String(message)} ${String(nameOf(request))}`),
+      )
+    })
+    app.get(
+      '/basic',
+      { websocket: true, config: { auth: { use: 'basic' } } },
+      (socket, request) => {
+        socket.send(`open ${String(nameOf(request))}`)
+      },
+    )
+    app.get('/try', { websocket: true, config: { auth: 'try' } }, (socket, request) => {
+      socket.send(`open ${String(nameOf(request))}`)
+    })
+    app.get('/open', { websocket: true }, (socket, request) => {
+      socket.send(`open ${String(nameOf(request))}`)
+    })
+  })
+  await app.register(
+    async (app) => {
+      app.get('/group', { websocket: true }, (socket) => socket.send('open'))
+    },
+    { auth: true },
+  )
+  const port = await listen(app)
+  const token = bearer(app.jwtService.generateToken('alice'))
+
+  t.strictSame(await upgrade(port, '/closed', token, 2), {
+    messages: ['open alice alice', 'hello alice'],
+  })
+  t.strictSame(await upgrade(port, '/basic', basic('bob', passwords.bob), 1), {
+    messages: ['open bob'],
+  })
+  t.strictSame(await upgrade(port, '/try', token, 1), { messages: ['open alice'] })
+  t.strictSame(await upgrade(port, '/try', bearer('a.b.c'), 1), { messages: ['open null'] })
+  t.strictSame(await upgrade(port, '/open', token, 1), { messages: ['open null'] })
+  t.strictSame(await upgrade(port, '/group', token, 1), { messages: ['open'] })
+
+  const refusals: [string, Record<string, string>, Parameters<typeof isRefusal>[2]][] = [
+    ['/closed', {}, noToken],
+    ['/group', {}, noToken],
+    [
+      '/closed',
+      bearer('a.b.c'),
+      { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') },
+    ],
+    ['/basic', basic('bob', 'wrong'), { error: texts.invalid, challenge: basicChallenge }],
+  ]
+  for (const [path, headers, expected] of refusals) {
+    const answer = await upgrade(port, path, headers, 1)
+    if ('messages' in answer) t.fail(`${path} was opened`)
+    else isRefusal(t, answer.refused, expected, path)
+  }
+})
+
+t.test('decorators of the app that are ours in other places', async (t) => {
+  const app = fastify(t)
+  app.decorate('user', 'of the app')
+  app.decorateReply('user', null)
+  await app.register(authn, { jwt: { secret } })
+  t.equal(await bootError(() => app.ready()), undefined)
+})

@@ -1,0 +1,456 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import t, { type Test } from 'tap'
+import { hashPassword, JwtService } from 'fastify-authn'
+import { buildApp } from '../../examples/demo/app.js'
+import { banner } from '../../examples/demo/banner.js'
+import { readSettings } from '../../examples/demo/config.js'
+import { explain, StartError } from '../../examples/demo/errors.js'
+import { prepareKeys } from '../../examples/demo/keys.js'
+import { openDatabase } from '../../examples/demo/database.js'
+import { createUserService, demoUsers, seedUsers } from '../../examples/demo/users.js'
+import { admin, basic, bearer, environment, secret } from '../helpers/demo.js'
+import { expectAnswer, headerOf, login } from '../helpers/demo.js'
+import { keys, privatePem } from '../helpers/tokens.js'
+
+// A database is started three times, which takes its time on a busy machine.
+t.setTimeout(300_000)
+
+const [alice, bob] = demoUsers
+const profiles = {
+  alice: { id: 1, name: 'alice', email: 'alice@example.org' },
+  bob: { id: 2, name: 'bob', email: 'bob@example.org' },
+}
+const hello = { title: 'Hello', text: 'A note that everybody may read.', published: true }
+const published = [
+  { id: 2, owner: 'alice', ...hello },
+  { id: 4, owner: 'bob', ...hello },
+]
+const noCredentials = { error: 'Invalid or missing authentication header.' }
+const wrongCredentials = { error: 'Invalid credentials.' }
+const wrongToken = { error: 'Your authentication token is invalid.' }
+const noNote = { error: 'You have no such note.' }
+const bearerChallenge = 'Bearer realm="Authorization required"'
+const basicChallenge = 'Basic realm="Authorization required", charset="UTF-8"'
+const invalidToken = `${bearerChallenge}, error="invalid_token", error_description="The token is invalid"`
+
+/** Headers of a 401. */
+const refusal = (challenge: string | string[] = bearerChallenge) => ({
+  'www-authenticate': challenge,
+  'cache-control': 'no-store',
+  'content-language': 'en',
+  vary: 'Accept-Language',
+})
+
+async function start(t: Test, env: Record<string, string>): Promise<FastifyInstance> {
+  const settings = readSettings(env)
+  const app = await buildApp(settings, await openDatabase(settings))
+  t.teardown(() => app.close())
+  return app
+}
+
+t.test('every route of the demo', async (t) => {
+  const settings = readSettings(environment(t.testdir()))
+  const database = await openDatabase(settings)
+  const app = await buildApp(settings, database)
+  t.teardown(() => app.close())
+  const token = await login(t, app, '/login', alice)
+  const expired = bearer(
+    new JwtService({ secret }).generateTokenWithClaims({ sub: 'alice', exp: 1 }),
+  )
+  const counts = async (): Promise<{ users: number; notes: number }> => {
+    const response = await app.inject({ url: '/admin/stats', headers: basic(admin) })
+    return response.json()
+  }
+
+  await t.test('open', async (t) => {
+    const answer = expectAnswer(t, app)
+    const welcome = { name: 'fastify-authn demo', login: 'POST /login' }
+    await answer({ url: '/' }, 200, welcome)
+    await answer({ url: '/', headers: bearer('broken') }, 200, welcome)
+    await answer({ url: '/nowhere' }, 404, {
+      message: 'Route GET:/nowhere not found',
+      error: 'Not Found',
+      statusCode: 404,
+    })
+  })
+
+  await t.test('login', async (t) => {
+    const answer = expectAnswer(t, app)
+    t.match(headerOf(token), { alg: 'HS256' })
+
+    const form = await app.inject({
+      method: 'POST',
+      url: '/login',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: `username=${bob.name}&password=${bob.password}`,
+    })
+    t.equal(form.statusCode, 200)
+    const headers = bearer(form.json<{ token: string }>().token)
+    await answer({ url: '/me', headers }, 200, profiles.bob)
+
+    for (const payload of [
+      { username: alice.name, password: bob.password },
+      { username: 'nobody', password: alice.password },
+      { username: "' or 1 = 1 --", password: alice.password },
+    ]) {
+      const request = { method: 'POST', url: '/login', payload } as const
+      await answer(request, 401, wrongCredentials, refusal())
+    }
+    await answer({ method: 'POST', url: '/login', payload: { username: alice.name } }, 400, {
+      statusCode: 400,
+      code: 'FST_ERR_VALIDATION',
+      error: 'Bad Request',
+      message: 'body/password must be string',
+    })
+  })
+
+  await t.test('a token is required', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/me'
+    await answer({ url, headers: token }, 200, profiles.alice)
+    await answer({ url }, 401, noCredentials, refusal())
+    await answer({ url, headers: basic(alice) }, 401, noCredentials, refusal())
+    await answer({ url, headers: expired }, 401, { error: 'Your authentication token is expired.' })
+    await answer(
+      { url, headers: { 'accept-language': 'fr' } },
+      401,
+      { error: 'L’en-tête d’authentification est absent ou non valide.' },
+      { ...refusal(), 'content-language': 'fr' },
+    )
+  })
+
+  await t.test('optional', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/greeting'
+    await answer({ url }, 200, { greeting: 'Hello, stranger!' })
+    await answer({ url, headers: token }, 200, { greeting: 'Hello, alice!' })
+    await answer({ url, headers: bearer('broken') }, 401, wrongToken, refusal(invalidToken))
+  })
+
+  await t.test('try', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/feed'
+    const nobody = { reader: null, notes: published }
+    await answer({ url }, 200, nobody)
+    await answer({ url, headers: bearer('broken') }, 200, nobody)
+    await answer({ url, headers: expired }, 200, nobody)
+    await answer({ url, headers: token }, 200, { reader: 'alice', notes: published })
+  })
+
+  await t.test('Basic against the database', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/account'
+    const mixed = basic({ name: bob.name, password: alice.password })
+    await answer({ url, headers: basic(bob) }, 200, profiles.bob)
+    await answer({ url, headers: mixed }, 401, wrongCredentials, refusal(basicChallenge))
+    await answer({ url, headers: basic(admin) }, 401, wrongCredentials, refusal(basicChallenge))
+    await answer({ url, headers: token }, 401, noCredentials, refusal(basicChallenge))
+  })
+
+  await t.test('a token, or Basic', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/export'
+    const text = `# Shopping\n\nTea, and no cake that says "eat me".\n\n# Hello\n\n${hello.text}\n`
+    const type = { 'content-type': 'text/plain; charset=utf-8' }
+    await answer({ url, headers: token }, 200, text, type)
+    await answer({ url, headers: basic(bob) }, 200, text, type)
+    await answer({ url }, 401, noCredentials, refusal([bearerChallenge, basicChallenge]))
+  })
+
+  await t.test('Basic against the configuration: a group with an open route', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/admin/stats'
+    const response = await app.inject({ url, headers: basic(admin) })
+    t.match(
+      { status: response.statusCode, body: response.json<object>() },
+      {
+        status: 200,
+        body: { admin: 'root', users: 2, notes: 4, authn: { hashing: { running: 0 } } },
+      },
+    )
+    await answer({ url }, 401, noCredentials, refusal(basicChallenge))
+    await answer({ url, headers: token }, 401, noCredentials, refusal(basicChallenge))
+    await answer({ url, headers: basic(alice) }, 401, wrongCredentials, refusal(basicChallenge))
+    await answer({ url: '/admin/health' }, 200, { status: 'ok' })
+  })
+
+  await t.test('RS256', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/rs256/me'
+    const signed = await login(t, app, '/rs256/login', alice)
+    t.match(headerOf(signed), { alg: 'RS256' })
+    await answer({ url, headers: signed }, 200, profiles.alice)
+    await answer({ url, headers: token }, 401, wrongToken, refusal(invalidToken))
+    await answer({ url: '/me', headers: signed }, 401, wrongToken, refusal(invalidToken))
+    await answer({ url }, 401, noCredentials, refusal())
+  })
+
+  await t.test('ES256', async (t) => {
+    const answer = expectAnswer(t, app)
+    const url = '/es256/me'
+    const signed = await login(t, app, '/es256/login', bob)
+    t.match(headerOf(signed), { alg: 'ES256' })
+    await answer({ url, headers: signed }, 200, { user: profiles.bob, scope: 'read' })
+    await answer({ url, headers: token }, 401, wrongToken, refusal(invalidToken))
+    await answer({ url: '/rs256/me', headers: signed }, 401, wrongToken, refusal(invalidToken))
+    await answer({ url }, 401, noCredentials, refusal())
+  })
+
+  await t.test('a protected group with an open route', async (t) => {
+    const answer = expectAnswer(t, app)
+    const before = await counts()
+    const payload = { title: 'Tea', text: 'At five.' }
+
+    await answer({ url: '/notes/published' }, 200, published)
+    for (const request of [
+      { url: '/notes' },
+      { url: '/notes/1' },
+      { method: 'POST', url: '/notes', payload },
+      { method: 'PUT', url: '/notes/1', payload },
+      { method: 'DELETE', url: '/notes/1' },
+    ] as const) {
+      await answer(request, 401, noCredentials, refusal())
+    }
+    t.match(await counts(), { users: before.users, notes: before.notes }, 'no handler ran')
+
+    const created = { id: 5, owner: 'alice', ...payload, published: false }
+    const location = { location: '/notes/5' }
+    await answer({ method: 'POST', url: '/notes', headers: token, payload }, 201, created, location)
+    await answer({ url: '/notes/5', headers: token }, 200, created)
+
+    const content = { title: 'Milk', text: '', published: true }
+    const replaced = { id: 5, owner: 'alice', ...content }
+    const request = { url: '/notes/5', headers: token }
+    await answer({ ...request, method: 'PUT', payload: content }, 200, replaced)
+    await answer({ url: '/notes/published' }, 200, [...published, replaced])
+    const own = await app.inject({ url: '/notes', headers: token })
+    t.match(own.json(), [{ id: 1, title: 'Shopping' }, { id: 2 }, replaced])
+    t.equal(own.json<unknown[]>().length, 3)
+
+    await answer({ ...request, method: 'DELETE' }, 204, '')
+    await answer(request, 404, noNote)
+    t.match(await counts(), before)
+  })
+
+  await t.test('notes of somebody else are not there', async (t) => {
+    const answer = expectAnswer(t, app)
+    const request = { url: '/notes/4', headers: token }
+    await answer(request, 404, noNote)
+    await answer({ ...request, method: 'PUT', payload: { title: 'Mine', text: '' } }, 404, noNote)
+    await answer({ ...request, method: 'DELETE' }, 404, noNote)
+    await answer({ url: '/notes/published' }, 200, published)
+  })
+
+  await t.test('what the database would refuse is refused before', async (t) => {
+    const invalid = { status: 400, body: { code: 'FST_ERR_VALIDATION' } }
+    for (const payload of [
+      {},
+      { title: '', text: '' },
+      { title: 'x'.repeat(201), text: '' },
+      { title: 'a\u0000b', text: '' },
+      { title: 'a', text: 'a\u0000b' },
+    ]) {
+      const response = await app.inject({ method: 'POST', url: '/notes', headers: token, payload })
+      t.match({ status: response.statusCode, body: response.json<object>() }, invalid)
+    }
+    for (const id of ['0', '-1', 'a', '2147483648', '1e99', '1.5', '%00']) {
+      const response = await app.inject({ url: `/notes/${id}`, headers: token })
+      t.match({ status: response.statusCode, body: response.json<object>() }, invalid, id)
+    }
+    t.match(await counts(), { notes: 4 })
+  })
+
+  await t.test('users are seeded once, and weak hashes are replaced', async (t) => {
+    const users = createUserService(database)
+    const hashOf = async (name: string): Promise<string | undefined> =>
+      (await users.findByUsername(name, {} as FastifyRequest))?.password
+    const [strong, other] = [await hashOf('alice'), await hashOf('bob')]
+    t.match(strong, /^\$2b\$10\$/)
+
+    const weak = await hashPassword(alice.password, { cost: 4 })
+    await users.updatePasswordHash?.({ ...profiles.alice, password: '' }, weak)
+    await seedUsers(database)
+    t.equal(await hashOf('alice'), weak, 'the second seed leaves it as it is')
+    t.match(await counts(), { users: 2, notes: 4 })
+
+    await login(t, app, '/login', alice)
+    let replaced = await hashOf('alice')
+    for (let tries = 0; replaced === weak && tries < 200; tries++) {
+      await sleep(50)
+      replaced = await hashOf('alice')
+    }
+    t.match(replaced, /^\$2b\$10\$/)
+    t.not(replaced, strong)
+    t.equal(await hashOf('bob'), other)
+    await login(t, app, '/login', alice)
+  })
+})
+
+t.test('keys and database stay from one start to the next', async (t) => {
+  const directory = t.testdir()
+  const keysDir = join(directory, 'keys')
+  const env = environment(keysDir, { DEMO_DATA_DIR: join(directory, 'new', 'data') })
+  const files = ['rsa.pem', 'ecdsa.pem'].map((name) => join(keysDir, name))
+  const read = (): string[] => files.map((file) => readFileSync(file, 'utf8'))
+
+  const first = await start(t, env)
+  const pem = read()
+  t.match(pem, [/^-----BEGIN PRIVATE KEY-----/, /^-----BEGIN PRIVATE KEY-----/])
+  if (process.platform !== 'win32') {
+    const modes = [...files, keysDir].map((path) => statSync(path).mode & 0o777)
+    t.strictSame(modes, [0o600, 0o600, 0o700])
+  }
+  const token = await login(t, first, '/rs256/login', alice)
+  const payload = { title: 'Kept', text: '', published: true }
+  const headers = await login(t, first, '/login', alice)
+  const created = await first.inject({ method: 'POST', url: '/notes', headers, payload })
+  t.equal(created.statusCode, 201)
+  await first.close()
+
+  const second = await start(t, env)
+  const answer = expectAnswer(t, second)
+  t.strictSame(read(), pem, 'the keys are not replaced')
+  await answer({ url: '/rs256/me', headers: token }, 200, profiles.alice)
+  await answer({ url: '/notes/published' }, 200, [
+    ...published,
+    { id: 5, owner: 'alice', ...payload },
+  ])
+})
+
+t.test('keys of the environment win, and none is generated', async (t) => {
+  const keysDir = join(t.testdir(), 'keys')
+  const AUTH_JWT_RSA_PRIVATE = privatePem(keys.rsa.privateKey)
+  const AUTH_JWT_ECDSA_PRIVATE = privatePem(keys.p256.privateKey)
+  const settings = readSettings(
+    environment(keysDir, { AUTH_JWT_RSA_PRIVATE, AUTH_JWT_ECDSA_PRIVATE }),
+  )
+  t.strictSame(await prepareKeys(settings), {
+    secret,
+    rsa: { private: AUTH_JWT_RSA_PRIVATE },
+    ecdsa: { private: AUTH_JWT_ECDSA_PRIVATE },
+  })
+  t.notOk(existsSync(keysDir))
+})
+
+t.test('a database that fails is a fault, and never a refusal', async (t) => {
+  let works = true
+  let closed = 0
+  const app = await buildApp(readSettings(environment(t.testdir())), {
+    query: async () => {
+      if (!works) throw new Error('connection to 10.0.0.7 lost')
+      return []
+    },
+    close: async () => void (closed += 1),
+  })
+  const answer = expectAnswer(t, app)
+  const fault = { error: 'Something went wrong here.' }
+  await answer({ url: '/admin/health' }, 200, { status: 'ok' })
+  works = false
+  await answer({ url: '/admin/health' }, 500, fault)
+  await answer({ url: '/account', headers: basic(alice) }, 500, fault)
+  const payload = { username: alice.name, password: alice.password }
+  await answer({ method: 'POST', url: '/login', payload }, 500, fault)
+  works = true
+  await answer({ url: '/account', headers: basic(alice) }, 401, wrongCredentials)
+  await app.close()
+  t.equal(closed, 1)
+})
+
+t.test('a start that fails says why', async (t) => {
+  let closed = 0
+  const database = { query: async () => [], close: async () => void (closed += 1) }
+  const settings = readSettings(environment(t.testdir(), { AUTH_JWT_SECRET: 'short' }))
+  await t.rejects(buildApp(settings, database), { code: 'ERR_AUTH_KEY', message: /jwt\.secret/ })
+  t.equal(closed, 1, 'the database is closed')
+
+  // Nothing listens on port 1.
+  const DATABASE_URL = 'postgres://me:my-password@127.0.0.1:1/demo'
+  const error: unknown = await openDatabase(readSettings({ DATABASE_URL })).catch(
+    (reason: unknown) => reason,
+  )
+  t.match(error, { name: 'StartError', message: /^DATABASE_URL is set, but .*ECONNREFUSED/ })
+  t.notMatch(explain(error), 'my-password')
+})
+
+t.test('settings', async (t) => {
+  const settings = readSettings({})
+  t.match(settings, {
+    host: '127.0.0.1',
+    port: 3000,
+    logLevel: 'warn',
+    databaseUrl: undefined,
+    dataDir: undefined,
+    keysDir: /keys$/,
+    jwt: { secret: /^[\w-]{43}$/ },
+    basic: { username: 'admin', password: /^[\w-]{16}$/ },
+    madeUp: { secret: true, basic: true },
+  })
+  t.not(readSettings({}).jwt.secret, settings.jwt.secret, 'another one for each run')
+
+  const given = {
+    HOST: '::1',
+    PORT: '0',
+    DATABASE_URL: 'postgres://db',
+    DEMO_DATA_DIR: '/data',
+    AUTH_JWT_EXPIRY: '60',
+  }
+  t.match(readSettings(environment('/keys', given)), {
+    host: '::1',
+    port: 0,
+    logLevel: 'silent',
+    databaseUrl: 'postgres://db',
+    dataDir: '/data',
+    keysDir: '/keys',
+    jwt: { secret, expiry: 60 },
+    basic: { username: admin.name, password: admin.password },
+    madeUp: { secret: false, basic: false },
+  })
+
+  for (const PORT of ['-1', '65536', '3000x', '1e3', ' 3000']) {
+    t.throws(() => readSettings({ PORT }), { name: 'StartError', message: /^PORT is / })
+  }
+  t.throws(() => readSettings({ LOG_LEVEL: 'loud' }), { message: /^LOG_LEVEL is "loud"/ })
+  t.throws(() => readSettings({ AUTH_JWT_EXPIRY: 'long' }), { code: 'ERR_AUTH_OPTION' })
+})
+
+t.test('what is printed', async (t) => {
+  const address = 'http://127.0.0.1:3000'
+  const madeUp = readSettings({})
+  const text = banner(address, madeUp)
+  t.match(text, `listens on ${address}`)
+  t.match(text, 'alice / wonderland-1865, bob / builder-1999')
+  t.match(text, `-u admin:${madeUp.basic.password} ${address}/admin/stats`)
+  t.match(text, 'made up for this run: set AUTH_JWT_SECRET')
+  t.match(text, 'in memory')
+  t.notMatch(text, String(madeUp.jwt.secret))
+  t.notMatch(text, 'Warning')
+  t.notMatch(text, '\u001b', 'no colours where nobody looks')
+  t.match(banner(address, readSettings({ DEMO_DATA_DIR: '/data' })), 'PostgreSQL, in /data')
+
+  const given = { HOST: '::', DATABASE_URL: 'postgres://me:hidden@db/demo' }
+  const guarded = banner('http://[::]:3000', readSettings(environment('/keys', given)))
+  t.match(guarded, "-u root 'http://[::]:3000/admin/stats'")
+  t.match(guarded, 'PostgreSQL, at DATABASE_URL')
+  t.match(guarded, 'HS256, from AUTH_JWT_SECRET')
+  t.match(guarded, /Warning +everybody who reaches ::/)
+  for (const hidden of [secret, admin.password, 'hidden']) t.notMatch(guarded, hidden)
+})
+
+t.test('errors that stop the start', async (t) => {
+  const listening = (code: string): Error =>
+    Object.assign(new Error('no'), { code, syscall: 'listen', address: '127.0.0.1', port: 80 })
+  t.equal(
+    explain(listening('EADDRINUSE')),
+    'Something else listens on 127.0.0.1, port 80. Stop it, or choose another port: PORT=3001 npm start',
+  )
+  t.match(explain(listening('EACCES')), /above 1023/)
+  t.match(explain(listening('EADDRNOTAVAIL')), /^HOST is no address/)
+  t.equal(explain(new StartError('PORT is wrong.')), 'PORT is wrong.')
+  t.equal(explain(Object.assign(new Error('option'), { code: 'ERR_AUTH_OPTION' })), 'option')
+  t.equal(explain(Object.assign(new Error('file'), { code: 'EACCES', path: '/x' })), 'file')
+  t.match(explain(new TypeError('a bug')), /^TypeError: a bug\n\s+at /)
+  t.equal(explain('text'), 'text')
+})

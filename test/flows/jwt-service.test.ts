@@ -1,0 +1,174 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import t from 'tap'
+import {
+  authn,
+  jwtAuthenticator,
+  JwtService,
+  type AuthnOptions,
+  type JwtConfig,
+  type SigningMethod,
+} from '../../lib/index.js'
+import { appWith, bearer, passwords, secret512, userService } from '../helpers/app.js'
+import { anyService, isWelcome, probe } from '../helpers/flows.js'
+import { keys, privatePem, publicPem } from '../helpers/tokens.js'
+
+const login = {
+  method: 'POST',
+  url: '/login',
+  payload: { username: 'alice', password: passwords.alice },
+} as const
+const passphrase = 'open sesame please'
+const encrypted = keys.rsa.privateKey.export({
+  type: 'pkcs8',
+  format: 'pem',
+  cipher: 'aes-256-cbc',
+  passphrase,
+}) as string
+
+const users = (): AuthnOptions => ({ userService: anyService(userService()) })
+
+/** Where keys may come from, each with the method that they sign with. */
+function sources(folder: string): Record<string, [JwtConfig, SigningMethod]> {
+  mkdirSync(folder, { recursive: true })
+  const file = (name: string, text: string): string => {
+    const path = join(folder, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const rsa = file('rsa.pem', privatePem(keys.rsa.privateKey))
+  const rsaPublic = file('rsa.pub.pem', publicPem(keys.rsa.publicKey))
+  const ec = file('ec.pem', privatePem(keys.p256.privateKey))
+  return {
+    'HS512, a secret': [{ secret: secret512 }, 'HS512'],
+    'HS256, bytes': [{ secret: Buffer.alloc(32, 1) }, 'HS256'],
+    'RS256, absolute paths': [{ rsa: { private: rsa, public: rsaPublic } }, 'RS256'],
+    'PS512, a relative path': [{ rsa: { private: relative(process.cwd(), rsa) } }, 'PS512'],
+    'ES256, a path': [{ ecdsa: { private: ec } }, 'ES256'],
+    'ES384, PEM text': [{ ecdsa: { private: privatePem(keys.p384.privateKey) } }, 'ES384'],
+    'ES512, PEM text with \\n': [
+      { ecdsa: { private: privatePem(keys.p521.privateKey).replaceAll('\n', '\\n') } },
+      'ES512',
+    ],
+    'EdDSA, PEM text': [{ eddsa: { private: privatePem(keys.ed25519.privateKey) } }, 'EdDSA'],
+    'RS384, an encrypted key': [{ rsa: { private: encrypted, passphrase } }, 'RS384'],
+    'RS512, an encrypted file': [
+      { rsa: { private: file('encrypted.pem', encrypted), passphrase } },
+      'RS512',
+    ],
+  }
+}
+
+t.test('from the keys to login and a marked route', async (t) => {
+  for (const [name, [config, signingMethod]] of Object.entries(sources(t.testdir()))) {
+    await t.test(name, async (t) => {
+      const { handler } = probe()
+      const app = await appWith(
+        t,
+        { ...users(), jwt: { ...config, signingMethod } },
+        (app) => void app.get('/me', { config: { auth: true } }, handler),
+      )
+      const response = await app.inject(login)
+      t.equal(response.statusCode, 200)
+      const { token } = response.json<{ token: string }>()
+      isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice')
+      const own = app.jwtService.generateToken('bob')
+      isWelcome(t, await app.inject({ url: '/me', headers: bearer(own) }), 'bob')
+    })
+  }
+})
+
+t.test(
+  'the files are read once, however many requests, scopes and authenticators there are',
+  async (t) => {
+    const reads: string[] = []
+    const files: Record<string, string> = {
+      'keys/private.pem': privatePem(keys.rsa.privateKey),
+      'keys/public.pem': publicPem(keys.rsa.publicKey),
+    }
+    const jwtService = new JwtService(
+      { rsa: { private: 'keys/private.pem', public: 'keys/public.pem' }, signingMethod: 'RS256' },
+      {
+        fs: {
+          readFile: async (path: string) => {
+            reads.push(path)
+            return files[path]
+          },
+        },
+      },
+    )
+    const app = await appWith(
+      t,
+      { ...users(), jwtService, authenticators: { again: jwtAuthenticator() } },
+      async (app) => {
+        app.get('/me', { config: { auth: { use: ['jwt', 'again'] } } }, probe().handler)
+        await app.register(
+          async (app) => {
+            await app.register(authn, { ...users(), jwtService })
+            app.get('/me', { config: { auth: true } }, probe().handler)
+          },
+          { prefix: '/inner' },
+        )
+      },
+    )
+    for (let round = 0; round < 3; round += 1) {
+      const { token } = (await app.inject(login)).json<{ token: string }>()
+      for (const url of ['/me', '/inner/me']) {
+        isWelcome(t, await app.inject({ url, headers: bearer(token) }), 'alice')
+      }
+    }
+    t.strictSame(reads.sort(), ['keys/private.pem', 'keys/public.pem'])
+  },
+)
+
+t.test('a service with a public key only verifies what another app signs', async (t) => {
+  const issuer = await appWith(t, {
+    ...users(),
+    jwt: { ecdsa: { private: privatePem(keys.p256.privateKey) }, signingMethod: 'ES256' },
+  })
+  const { handler, take } = probe()
+  const app = await appWith(
+    t,
+    {
+      ...users(),
+      jwt: { ecdsa: { public: publicPem(keys.p256.publicKey) }, signingMethod: 'ES256' },
+    },
+    (app) => void app.get('/me', { config: { auth: true } }, handler),
+  )
+  const { token } = (await issuer.inject(login)).json<{ token: string }>()
+  isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice')
+  t.equal(take(), 1)
+  t.throws(() => app.jwtService.generateToken('alice'), { code: 'ERR_AUTH_KEY' })
+  t.equal((await app.inject(login)).statusCode, 404)
+})
+
+t.test('keys that are swapped while the app runs', async (t) => {
+  let pair = keys.p256
+  const jwtService = new JwtService(
+    { ecdsa: { private: 'key.pem' }, signingMethod: 'ES256' },
+    { fs: { readFile: async () => privatePem(pair.privateKey) } },
+  )
+  const { handler, take } = probe()
+  const app = await appWith(
+    t,
+    { ...users(), jwtService },
+    (app) => void app.get('/me', { config: { auth: true } }, handler),
+  )
+  const me = async (token: string): Promise<number> =>
+    (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+  const old = jwtService.generateToken('alice')
+  t.equal(await me(old), 200)
+
+  pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  await jwtService.reload()
+  t.equal(await me(old), 401, 'tokens of the old key are dead')
+  const fresh = jwtService.generateToken('alice')
+  t.equal(await me(fresh), 200)
+
+  pair = keys.p384
+  await t.rejects(jwtService.reload(), { code: 'ERR_AUTH_KEY' })
+  t.equal(await me(fresh), 200, 'a bad key leaves the old one in force')
+  t.equal((await app.inject(login)).statusCode, 200)
+  t.equal(take(), 3)
+})

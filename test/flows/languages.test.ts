@@ -1,0 +1,351 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { AuthenticationError, authn, type AuthnOptions } from '../../lib/index.js'
+import { locales } from '../../locales/index.js'
+import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import {
+  bearerChallenge,
+  isRefusal,
+  texts,
+  tokenChallenge,
+  type AnyResponse,
+} from '../helpers/flows.js'
+
+const key = 'auth.no-credentials-provided'
+
+async function closed(t: Test, options: AuthnOptions = {}): Promise<FastifyInstance> {
+  return appWith(t, { ...standardOptions(), ...options }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'ran')
+    app.get('/lang', (request) => request.lang)
+  })
+}
+
+const ask = (app: FastifyInstance, language?: string): Promise<AnyResponse> =>
+  app
+    .inject({
+      url: '/',
+      headers: language === undefined ? {} : { 'accept-language': language },
+    })
+    .then((response) => response)
+
+/** What clients send, and the language that they get. */
+const table: [string | undefined, string][] = [
+  [undefined, 'en'],
+  ['', 'en'],
+  ['en', 'en'],
+  ['de', 'de'],
+  ['DE', 'de'],
+  ['de-AT', 'de'],
+  ['de-CH-1996', 'de'],
+  ['de-AT, en', 'de'],
+  ['fr;q=0.5, de;q=0.9', 'de'],
+  ['fr;q=0.9, de;q=0.5', 'fr'],
+  ['fr;q=0.9,de', 'de'],
+  ['de;q=0, fr;q=0.1', 'fr'],
+  ['de;q=0', 'en'],
+  ['de;q=0.0, en;q=0', 'en'],
+  ['tlh, fr;q=0.3', 'fr'],
+  ['tlh', 'en'],
+  ['*', 'en'],
+  ['*, de;q=0.5', 'de'],
+  ['tlh, *;q=0.5', 'en'],
+  ['de, *', 'de'],
+  ['zh', 'zh'],
+  ['zh-CN', 'zh'],
+  ['zh-Hans-CN', 'zh'],
+  ['zh-SG', 'zh'],
+  ['zh-TW', 'zh-TW'],
+  ['zh-tw', 'zh-TW'],
+  ['zh-Hant', 'zh-Hant'],
+  ['zh-Hant-TW', 'zh-Hant'],
+  ['zh-Hant-HK', 'zh-Hant'],
+  ['zh-HK', 'zh-HK'],
+  ['pt', 'pt'],
+  ['pt-BR', 'pt-BR'],
+  ['pt-PT', 'pt'],
+  ['es-419', 'es'],
+  ['es-MX, en;q=0.5', 'es'],
+  ['nb', 'nb'],
+  ['nb-NO', 'nb'],
+  ['no', 'no'],
+  ['sr-Latn-RS', 'sr'],
+  ['iw', 'iw'],
+  ['he-IL', 'he'],
+  ['en-US,en;q=0.9,de;q=0.8', 'en'],
+  ['constructor', 'en'],
+  ['__proto__, de;q=0.5', 'de'],
+  ['d', 'en'],
+  ['-', 'en'],
+  [',,,', 'en'],
+  [';q=1', 'en'],
+  ['de;q=abc', 'en'],
+  ['de;q', 'de'],
+  ['%00', 'en'],
+  ['de; q = 1', 'de'],
+  [`${'x,'.repeat(300)}de`, 'en'],
+]
+
+t.test('Accept-Language picks the language of a refusal', async (t) => {
+  const app = await closed(t)
+  for (const [header, language] of table) {
+    isRefusal(
+      t,
+      await ask(app, header),
+      { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
+      `${String(header).slice(0, 40)} is ${language}`,
+    )
+  }
+})
+
+t.test('every message, in every language, and the challenge stays ASCII', async (t) => {
+  const app = await closed(t)
+  for (const [language, catalogue] of Object.entries(locales)) {
+    isRefusal(t, await ask(app, language), {
+      error: catalogue[key],
+      challenge: bearerChallenge,
+      language,
+    })
+    const headers = { ...bearer('a.b.c'), 'accept-language': language }
+    isRefusal(t, await app.inject({ url: '/', headers }), {
+      error: catalogue['auth.jwt-invalid'],
+      challenge: tokenChallenge('The token is invalid'),
+      language,
+    })
+  }
+  t.ok(Object.keys(locales).length > 20)
+})
+
+t.test('login speaks the language of the client', async (t) => {
+  const app = await closed(t)
+  const response = await app.inject({
+    method: 'POST',
+    url: '/login',
+    payload: { username: 'alice', password: 'x' },
+    headers: { 'accept-language': 'fr-CA' },
+  })
+  isRefusal(t, response, {
+    error: locales.fr?.['auth.invalid-credentials'] ?? '',
+    challenge: bearerChallenge,
+    language: 'fr',
+  })
+})
+
+t.test('catalogues of the app add languages and override messages', async (t) => {
+  const app = await closed(t, {
+    languages: {
+      tlh: { [key]: 'Dabotlh!' },
+      de: { [key]: 'Bitte melden Sie sich an.' },
+      'de-AT': { [key]: 'Grüß Gott, bitte anmelden.' },
+      EN: { [key]: 'Please sign in.' },
+    },
+  })
+  const cases: [string, string, string][] = [
+    ['tlh', 'tlh', 'Dabotlh!'],
+    ['tlh-Latn', 'tlh', 'Dabotlh!'],
+    ['de', 'de', 'Bitte melden Sie sich an.'],
+    ['de-CH', 'de', 'Bitte melden Sie sich an.'],
+    ['de-AT', 'de-AT', 'Grüß Gott, bitte anmelden.'],
+    ['xx', 'en', 'Please sign in.'],
+    ['fr', 'fr', locales.fr?.[key] ?? ''],
+  ]
+  for (const [header, language, error] of cases) {
+    isRefusal(t, await ask(app, header), { error, challenge: bearerChallenge, language }, header)
+  }
+  const invalid = async (language: string): Promise<unknown> => {
+    const headers = { ...bearer('x'), 'accept-language': language }
+    return (await app.inject({ url: '/', headers })).json<{ error: string }>().error
+  }
+  t.equal(await invalid('de'), locales.de?.['auth.jwt-invalid'], 'other messages stay')
+  t.equal(await invalid('tlh'), texts.jwtInvalid, 'what is missing is English')
+})
+
+t.test('what is missing in a catalogue of the app says that it is English', async (t) => {
+  const app = await closed(t, { languages: { tlh: { [key]: 'Dabotlh!' } } })
+  const headers = { ...bearer('x'), 'accept-language': 'tlh' }
+  isRefusal(t, await app.inject({ url: '/', headers }), {
+    error: texts.jwtInvalid,
+    challenge: tokenChallenge('The token is invalid'),
+    language: 'en',
+  })
+})
+
+t.test('another default language', async (t) => {
+  const app = await closed(t, { defaultLanguage: 'fr' })
+  for (const header of [undefined, '', '*', 'tlh', 'fr;q=0']) {
+    isRefusal(t, await ask(app, header), {
+      error: locales.fr?.[key] ?? '',
+      challenge: bearerChallenge,
+      language: 'fr',
+    })
+  }
+  isRefusal(t, await ask(app, 'en'), {
+    error: texts.none,
+    challenge: bearerChallenge,
+    language: 'en',
+  })
+  const own = await closed(t, { defaultLanguage: 'tlh', languages: { tlh: { [key]: 'nuqneH' } } })
+  t.strictSame(JSON.parse((await ask(own)).body), { error: 'nuqneH' })
+})
+
+t.test('nested registrations have their own languages', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), defaultLanguage: 'de' }, async (app) => {
+    app.get('/', { config: { auth: true } }, () => 'ran')
+    await app.register(
+      async (app) => {
+        await app.register(authn, {
+          ...standardOptions(),
+          login: false,
+          defaultLanguage: 'tlh',
+          languages: { tlh: { [key]: 'nuqneH' } },
+        })
+        app.get('/', { config: { auth: true } }, () => 'ran')
+        app.get('/lang', (request) => request.lang)
+      },
+      { prefix: '/inner' },
+    )
+  })
+  t.strictSame((await app.inject('/')).json(), { error: locales.de?.[key] })
+  t.strictSame((await app.inject('/inner')).json(), { error: 'nuqneH' })
+  t.equal((await app.inject('/inner/lang')).body, 'tlh')
+})
+
+for (const order of ['before', 'after'] as const) {
+  t.test(`request.lang of an onRequest hook, ${order} the plugin`, async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const setLanguage = (): void => {
+      app.addHook('onRequest', async (request) => {
+        const { locale } = request.query as { locale?: string }
+        if (locale !== undefined) request.lang = locale
+      })
+    }
+    if (order === 'before') setLanguage()
+    await app.register(authn, standardOptions())
+    if (order === 'after') setLanguage()
+    app.get('/', { config: { auth: true } }, () => 'ran')
+    app.get('/lang', (request) => request.lang)
+    const headers = { 'accept-language': 'fr' }
+
+    t.equal((await app.inject({ url: '/lang', headers })).body, 'fr')
+    t.equal((await app.inject({ url: '/lang?locale=de', headers })).body, 'de')
+    t.equal((await app.inject({ url: '/lang?locale=tlh', headers })).body, 'tlh')
+    // The hook of the plugin answers before those that come after it.
+    const heard = order === 'before'
+    const expected: [string, string][] = [
+      ['', 'fr'],
+      ['?locale=de', heard ? 'de' : 'fr'],
+      ['?locale=de-AT', heard ? 'de' : 'fr'],
+      ['?locale=tlh', heard ? 'en' : 'fr'],
+      ['?locale=constructor', heard ? 'en' : 'fr'],
+      ['?locale=', heard ? 'en' : 'fr'],
+    ]
+    for (const [query, language] of expected) {
+      const response = await app.inject({ url: `/${query}`, headers })
+      isRefusal(
+        t,
+        response,
+        { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
+        query,
+      )
+    }
+  })
+}
+
+t.test('request.lang of the app wins at login, wherever it is set', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.addHook('preHandler', async (request) => {
+      request.lang = 'es'
+    })
+  })
+  const response = await app.inject({
+    method: 'POST',
+    url: '/login',
+    payload: { username: 'alice', password: `${passwords.alice}!` },
+    headers: { 'accept-language': 'fr' },
+  })
+  // Declared before the hook, which is of the scope all the same.
+  isRefusal(t, response, {
+    error: locales.es?.['auth.invalid-credentials'] ?? '',
+    challenge: bearerChallenge,
+    language: 'es',
+  })
+})
+
+t.test('an i18n plugin that has decorated requests with lang before us', async (t) => {
+  for (const kind of ['value', 'getter', 'odd'] as const) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    if (kind === 'value') {
+      app.decorateRequest('lang', '')
+      app.addHook('onRequest', async (request) => {
+        request.lang = 'it'
+      })
+    } else {
+      app.decorateRequest('lang', {
+        getter: () => (kind === 'getter' ? 'it' : (undefined as never)),
+      })
+    }
+    await app.register(authn, standardOptions())
+    app.get('/', { config: { auth: true } }, () => 'ran')
+    const response = await app.inject({ url: '/', headers: { 'accept-language': 'fr' } })
+    const language = kind === 'odd' ? 'en' : 'it'
+    isRefusal(
+      t,
+      response,
+      { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
+      kind,
+    )
+  }
+})
+
+t.test('odd values of request.lang never break a refusal', async (t) => {
+  for (const value of [null, undefined, 5, {}, [], 'a\r\nb', Symbol('x')]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    app.addHook('onRequest', async (request) => {
+      ;(request as { lang: unknown }).lang = value
+    })
+    await app.register(authn, standardOptions())
+    app.get('/', { config: { auth: true } }, () => 'ran')
+    const response = await app.inject('/')
+    isRefusal(t, response, { error: texts.none, challenge: bearerChallenge }, typeof value)
+  }
+})
+
+t.test('a text of the app is sent as it is, in every language', async (t) => {
+  const app = await appWith(
+    t,
+    {
+      authenticator: {
+        authenticate: () => {
+          throw new AuthenticationError('Nur für Mitglieder.')
+        },
+      },
+    },
+    (app) => void app.get('/', { config: { auth: true } }, () => 'ran'),
+  )
+  for (const language of ['de', 'fr', 'en']) {
+    const headers = { ...basic('a', 'b'), 'accept-language': language }
+    const response = await app.inject({ url: '/', headers })
+    isRefusal(t, response, { error: 'Nur für Mitglieder.', challenge: null, language: null })
+  }
+})
+
+t.test('Vary is merged with what others have put there', async (t) => {
+  const cases: [string | string[], string][] = [
+    ['Origin', 'Origin, Accept-Language'],
+    [['Origin', 'Accept-Encoding'], 'Origin, Accept-Encoding, Accept-Language'],
+    ['Accept-Language', 'Accept-Language'],
+    ['accept-language, Origin', 'accept-language, Origin'],
+    ['*', '*'],
+    ['X-Accept-Language', 'X-Accept-Language, Accept-Language'],
+  ]
+  for (const [given, vary] of cases) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    app.addHook('onRequest', async (_, reply) => void reply.header('vary', given))
+    await app.register(authn, standardOptions())
+    app.get('/', { config: { auth: true } }, () => 'ran')
+    isRefusal(t, await app.inject('/'), { error: texts.none, challenge: bearerChallenge, vary })
+  }
+})

@@ -1,0 +1,606 @@
+import formbody from '@fastify/formbody'
+import bcrypt from 'bcrypt'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import {
+  authn,
+  JwtService,
+  type AuthnOptions,
+  type JwtConfig,
+  type SigningMethod,
+  type TokenFunc,
+} from '../../lib/index.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  cost,
+  logLines,
+  passwords,
+  secret,
+  standardOptions,
+  userService,
+  users,
+} from '../helpers/app.js'
+import {
+  anyService,
+  bearerChallenge,
+  isFault,
+  isRefusal,
+  isWelcome,
+  probe,
+  serviceOf,
+  texts,
+  type AnyResponse,
+} from '../helpers/flows.js'
+import { keys, now, privatePem, publicPem } from '../helpers/tokens.js'
+
+const alice = { username: 'alice', password: passwords.alice }
+const refusal = { error: texts.invalid, challenge: bearerChallenge }
+
+async function post(app: FastifyInstance, payload: object, url = '/login'): Promise<AnyResponse> {
+  return app.inject({ method: 'POST', url, payload })
+}
+
+function tokenOf(t: Test, response: AnyResponse): string {
+  t.strictSame(
+    {
+      status: response.statusCode,
+      keys: Object.keys(JSON.parse(response.body) as object),
+      type: response.headers['content-type'],
+      cache: response.headers['cache-control'],
+      challenge: response.headers['www-authenticate'],
+    },
+    {
+      status: 200,
+      keys: ['token'],
+      type: 'application/json; charset=utf-8',
+      cache: 'no-store',
+      challenge: undefined,
+    },
+  )
+  return (JSON.parse(response.body) as { token: string }).token
+}
+
+function isBadRequest(t: Test, response: AnyResponse, message: string, name = message): void {
+  t.equal(response.statusCode, 400, name)
+  t.strictSame(
+    JSON.parse(response.body),
+    { statusCode: 400, code: 'FST_ERR_VALIDATION', error: 'Bad Request', message },
+    name,
+  )
+  t.equal(response.headers['www-authenticate'], undefined)
+}
+
+t.test('a right password gets a token that opens marked routes', async (t) => {
+  const { handler } = probe()
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/me', { config: { auth: true } }, handler)
+  })
+  const before = now()
+  const token = tokenOf(t, await post(app, alice))
+  const claims = app.jwtService.verify(token)
+  t.strictSame(Object.keys(claims).sort(), ['exp', 'nbf', 'sub'])
+  t.equal(claims.sub, 'alice')
+  t.ok(Number(claims.nbf) >= before && Number(claims.nbf) <= now())
+  t.equal(Number(claims.exp) - Number(claims.nbf), 300)
+  isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice')
+})
+
+t.test('sub is the submitted username, whatever the user is called', async (t) => {
+  const app = await appWith(t, {
+    ...standardOptions(),
+    userService: serviceOf((name) => ({ ...users[0], id: 1, name: `user of ${name}` })),
+  })
+  const token = tokenOf(t, await post(app, { ...alice, username: 'alice@example.org' }))
+  t.equal(app.jwtService.verify(token).sub, 'alice@example.org')
+})
+
+t.test('wrong credentials are refused', async (t) => {
+  const wrong: Record<string, object> = {
+    'wrong password': { username: 'alice', password: 'wrong' },
+    'password of another': { username: 'alice', password: passwords.bob },
+    'password and more': { username: 'alice', password: `${passwords.alice} ` },
+    'password, NUL and more': { username: 'alice', password: `${passwords.alice}\0x` },
+    'hash as the password': { username: 'alice', password: users[0]?.password },
+    'unknown user': { username: 'nobody', password: passwords.alice },
+    'name in other case': { username: 'ALICE', password: passwords.alice },
+    'name of a property': { username: '__proto__', password: passwords.alice },
+  }
+  for (const [name, body] of Object.entries(wrong)) {
+    const app = await appWith(t, standardOptions())
+    isRefusal(t, await post(app, body), refusal, name)
+  }
+})
+
+t.test('an Authorization header does not matter to login', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), auth: true })
+  const login = (headers: Record<string, string>): Promise<AnyResponse> =>
+    app.inject({ method: 'POST', url: '/login', payload: alice, headers }).then((r) => r)
+  for (const headers of [bearer('a.b.c'), basic('alice', 'wrong'), { authorization: 'Bearer' }]) {
+    tokenOf(t, await login(headers))
+  }
+})
+
+t.test('bodies that are none are a 400, and the user service is not asked', async (t) => {
+  const service = userService()
+  const app = await appWith(t, { userService: anyService(service), jwt: { secret } })
+  const password = passwords.alice
+  const cases: [unknown, string][] = [
+    [{}, 'body/username must be string'],
+    [{ username: 'alice' }, 'body/password must be string'],
+    [{ password }, 'body/username must be string'],
+    [{ username: '', password }, 'body/username must NOT have fewer than 1 characters'],
+    [{ username: 'alice', password: '' }, 'body/password must NOT have fewer than 1 characters'],
+    [{ username: 'a\0lice', password }, 'body/username must be a usable name'],
+    [{ username: 'x'.repeat(1025), password }, 'body/username must be a usable name'],
+    ...[1, true, null, ['alice'], { a: 1 }].flatMap((value): [unknown, string][] => [
+      [{ username: value, password }, 'body/username must be string'],
+      [{ username: 'alice', password: value }, 'body/password must be string'],
+    ]),
+    [[], 'body must be object'],
+    [[alice], 'body must be object'],
+    ['alice', 'body must be object'],
+    [1, 'body must be object'],
+    [null, 'body must be object'],
+  ]
+  for (const [body, message] of cases) {
+    const response = await app.inject({
+      method: 'POST',
+      url: '/login',
+      headers: { 'content-type': 'application/json' },
+      payload: JSON.stringify(body),
+    })
+    isBadRequest(t, response, message, JSON.stringify(body).slice(0, 60))
+  }
+  isBadRequest(t, await app.inject({ method: 'POST', url: '/login' }), 'body must be object')
+  t.strictSame(service.asked, [])
+  tokenOf(t, await post(app, { ...alice, more: 'is left alone', remember: true }))
+})
+
+t.test('content types', async (t) => {
+  const app = await appWith(t, standardOptions())
+  const send = (type: string, payload: string | Buffer): Promise<AnyResponse> =>
+    app
+      .inject({ method: 'POST', url: '/login', headers: { 'content-type': type }, payload })
+      .then((response) => response)
+  const json = JSON.stringify(alice)
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'Application/JSON',
+  ]) {
+    t.equal((await send(type, json)).statusCode, 200, type)
+  }
+  t.equal((await send('application/json', '')).statusCode, 400, 'an empty body')
+  t.equal((await send('application/json', '{"username":')).statusCode, 400, 'malformed JSON')
+  t.equal((await send('application/json', json.slice(0, -1))).statusCode, 400, 'cut short')
+  t.equal((await send('application/json', `{"__proto__":{"username":"a"}}`)).statusCode, 400)
+  t.equal((await send('text/plain', json)).statusCode, 400, 'a text is no object')
+  t.equal((await send('application/xml', '<a/>')).statusCode, 415)
+  const form = 'username=alice&password=wonderland'
+  t.equal((await send('application/x-www-form-urlencoded', form)).statusCode, 415)
+  t.equal((await send('application/json', ' '.repeat(2 ** 20 + 1))).statusCode, 413)
+})
+
+t.test('a form, where the app has @fastify/formbody', async (t) => {
+  const service = userService()
+  const app = await appWith(t, { userService: anyService(service), jwt: { secret } }, (app) =>
+    app.register(formbody),
+  )
+  const send = (payload: string): Promise<AnyResponse> =>
+    app
+      .inject({
+        method: 'POST',
+        url: '/login',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload,
+      })
+      .then((response) => response)
+  tokenOf(t, await send('username=alice&password=wonderland'))
+  tokenOf(t, await send('username=bob&password=le+bricoleur&x=y'))
+  isRefusal(t, await send('username=alice&password=wrong'), refusal)
+  service.asked.length = 0
+  isBadRequest(t, await send('username=alice'), 'body/password must be string')
+  isBadRequest(t, await send(''), 'body/username must be string')
+  isBadRequest(
+    t,
+    await send('username=alice&username=bob&password=x'),
+    'body/username must be string',
+  )
+  isBadRequest(t, await send('username[]=alice&password=x'), 'body/username must be string')
+  isBadRequest(
+    t,
+    await send('username=&password=x'),
+    'body/username must NOT have fewer than 1 characters',
+  )
+  t.strictSame(service.asked, [])
+})
+
+t.test('renamed fields and path', async (t) => {
+  const login = { path: '/account/sign-in', usernameField: 'e-mail', passwordField: 'pass word' }
+  const app = await appWith(t, { ...standardOptions(), login })
+  const right = { 'e-mail': 'alice', 'pass word': passwords.alice }
+  tokenOf(t, await post(app, right, '/account/sign-in'))
+  isRefusal(t, await post(app, { ...right, 'pass word': 'x' }, '/account/sign-in'), refusal)
+  isBadRequest(t, await post(app, alice, '/account/sign-in'), 'body/e-mail must be string')
+  isBadRequest(
+    t,
+    await post(app, { 'e-mail': 'alice', password: 'x' }, '/account/sign-in'),
+    'body/pass word must be string',
+  )
+  t.equal((await post(app, alice)).statusCode, 404, 'nothing at /login')
+})
+
+t.test('fields that are called like properties of objects', async (t) => {
+  const login = { usernameField: 'constructor', passwordField: 'toString' }
+  const service = userService()
+  const app = await appWith(t, { userService: anyService(service), jwt: { secret }, login })
+  isBadRequest(t, await post(app, {}), 'body/constructor must be string')
+  t.strictSame(service.asked, [])
+  tokenOf(t, await post(app, { constructor: 'alice', toString: passwords.alice }))
+})
+
+t.test('below the prefix of its scope, open inside of a protected one', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), auth: true, login: false }, async (app) => {
+    await app.register(
+      async (app) => {
+        await app.register(authn, { ...standardOptions(), jwt: { secret: 'v'.repeat(32) } })
+        app.get('/me', () => 'me')
+      },
+      { prefix: '/v1' },
+    )
+    await app.register(
+      async (app) => {
+        await app.register(authn, { ...standardOptions(), auth: true, login: { path: '/in' } })
+      },
+      { prefix: '/v2/', auth: true },
+    )
+  })
+  t.equal((await app.inject('/v1/me')).statusCode, 401, 'the scope is protected')
+  tokenOf(t, await post(app, alice, '/v1/login'))
+  tokenOf(t, await post(app, alice, '/v2/in'))
+  isRefusal(t, await post(app, { ...alice, password: 'x' }, '/v1/login'), refusal)
+  for (const url of ['/login', '/v1/in', '/v2/login']) {
+    t.equal((await post(app, alice, url)).statusCode, 404, url)
+  }
+  for (const method of ['GET', 'PUT', 'DELETE'] as const) {
+    t.equal((await app.inject({ method, url: '/v1/login' })).statusCode, 404, method)
+  }
+})
+
+const both = (pair: { privateKey: Parameters<typeof privatePem>[0] }): { private: string } => ({
+  private: privatePem(pair.privateKey),
+})
+
+t.test('other signing methods', async (t) => {
+  const config: JwtConfig = {
+    secret: secret + secret,
+    rsa: both(keys.rsa),
+    ecdsa: both(keys.p256),
+    eddsa: both(keys.ed25519),
+  }
+  const methods: SigningMethod[] = ['HS512', 'RS256', 'PS384', 'ES256', 'EdDSA']
+  for (const signingMethod of methods) {
+    for (const options of [
+      { jwt: config, login: { signingMethod } },
+      { jwt: { ...config, signingMethod } },
+    ]) {
+      const app = await appWith(t, { userService: anyService(userService()), ...options })
+      const token = tokenOf(t, await post(app, alice))
+      const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as {
+        alg: string
+      }
+      t.equal(header.alg, signingMethod)
+      t.equal(app.jwtService.verify(token, signingMethod).sub, 'alice')
+    }
+  }
+})
+
+t.test('no login route where there is none to be', async (t) => {
+  const userService_ = anyService(userService())
+  const cases: Record<string, AuthnOptions> = {
+    'login: false': { ...standardOptions(), login: false },
+    'without a key': { userService: userService_ },
+    'with a public key only': {
+      userService: userService_,
+      jwt: { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' },
+    },
+    'without users': { jwt: { secret } },
+    'with a service that cannot sign': {
+      userService: userService_,
+      jwtService: new JwtService({
+        ecdsa: { public: publicPem(keys.p256.publicKey) },
+        signingMethod: 'ES256',
+      }),
+    },
+  }
+  for (const [name, options] of Object.entries(cases)) {
+    const app = await appWith(t, options)
+    t.equal((await post(app, alice)).statusCode, 404, name)
+    t.notOk(app.hasRoute({ method: 'POST', url: '/login' }), name)
+  }
+})
+
+t.test('a service that the app made itself signs', async (t) => {
+  const jwtService = new JwtService({ secret, expiry: 7 })
+  const app = await appWith(t, { userService: anyService(userService()), jwtService })
+  t.equal(app.jwtService, jwtService)
+  const claims = jwtService.verify(tokenOf(t, await post(app, alice)))
+  t.equal(Number(claims.exp) - Number(claims.nbf), 7)
+})
+
+t.test('tokenFunc makes the token, from the stored user', async (t) => {
+  const seen: unknown[] = []
+  const functions: Record<string, TokenFunc<object>> = {
+    'at once': (request, user) => {
+      seen.push([request.url, user])
+      return 'made at once'
+    },
+    'as a promise': async (request, user) => {
+      await new Promise((resolve) => {
+        setImmediate(resolve)
+      })
+      seen.push([request.url, user])
+      return 'made later'
+    },
+  }
+  for (const [name, tokenFunc] of Object.entries(functions)) {
+    // Without a key: the app makes tokens of its own kind.
+    const app = await appWith(t, { userService: anyService(userService()), login: { tokenFunc } })
+    t.equal(tokenOf(t, await post(app, alice)), name === 'at once' ? 'made at once' : 'made later')
+    t.strictSame(seen.splice(0), [['/login', users[0]]], 'with the hash in it')
+    isRefusal(t, await post(app, { ...alice, password: 'x' }), refusal)
+    t.strictSame(seen, [], 'not called after a wrong password')
+  }
+})
+
+t.test('a tokenFunc that gives no token is a fault, and nothing leaks', async (t) => {
+  const results: [string, () => unknown, RegExp][] = [
+    [
+      'throws',
+      () => {
+        throw new Error('secret detail')
+      },
+      /secret detail/,
+    ],
+    ['rejects', () => Promise.reject(new Error('secret detail')), /secret detail/],
+    ['rejects with undefined', () => Promise.reject(), /internal fault/],
+    [
+      'throws a refusal of Fastify',
+      () => {
+        throw Object.assign(new Error('secret detail'), { statusCode: 418 })
+      },
+      /secret detail/,
+    ],
+    ['undefined', () => undefined, /tokenFunc returned undefined/],
+    ['null', () => null, /tokenFunc returned/],
+    ['an empty string', () => '', /tokenFunc returned an empty string/],
+    ['a promise of an empty string', async () => '', /tokenFunc returned an empty string/],
+    ['a number', () => 42, /tokenFunc returned number/],
+    ['an object', () => ({ token: 'secret detail' }), /tokenFunc returned object/],
+    ['an array', () => ['secret detail'], /tokenFunc returned/],
+    ['a buffer', async () => Buffer.from('secret detail'), /tokenFunc returned object/],
+    ['true', () => true, /tokenFunc returned boolean/],
+  ]
+  for (const [name, tokenFunc, logged] of results) {
+    await t.test(name, async (t) => {
+      const { lines, stream } = logLines()
+      const app = await appWith(
+        t,
+        { ...standardOptions(), login: { tokenFunc: tokenFunc as () => string } },
+        undefined,
+        { logger: { level: 'info', stream } },
+      )
+      const response = await post(app, alice)
+      isFault(t, response, 'ERR_AUTH_TOKEN_FUNC')
+      t.notMatch(response.body, 'secret detail')
+      const errors = lines.filter(({ level }) => level === 50)
+      t.equal(errors.length, 1)
+      t.match(JSON.stringify(errors[0]), logged)
+      t.notMatch(JSON.stringify(lines), passwords.alice)
+    })
+  }
+})
+
+t.test('routeOptions are those of the route', async (t) => {
+  const seen: unknown[] = []
+  const app = await appWith(t, {
+    ...standardOptions(),
+    login: {
+      routeOptions: {
+        bodyLimit: 200,
+        config: { rateLimit: { max: 3 } } as object,
+        schema: {
+          tags: ['account'],
+          summary: 'Sign in',
+          response: { 200: { type: 'object', properties: { other: { type: 'string' } } } },
+        },
+        onRequest: async (request, reply) => {
+          seen.push((request.routeOptions.config as { rateLimit?: unknown }).rateLimit)
+          reply.header('x-hook', 'ran')
+        },
+      },
+    },
+  })
+  const response = await post(app, alice)
+  t.equal(tokenOf(t, response).split('.').length, 3, 'a response schema does not drop the token')
+  t.equal(response.headers['x-hook'], 'ran')
+  t.strictSame(seen, [{ max: 3 }])
+  t.equal((await post(app, { ...alice, more: 'x'.repeat(200) })).statusCode, 413)
+})
+
+t.test('routeOptions with a hook that answers first', async (t) => {
+  const service = userService()
+  const app = await appWith(t, {
+    userService: anyService(service),
+    jwt: { secret },
+    login: {
+      routeOptions: { onRequest: (_, reply) => void reply.code(429).send({ slow: 'down' }) },
+    },
+  })
+  const response = await post(app, alice)
+  t.equal(response.statusCode, 429)
+  t.strictSame(service.asked, [])
+})
+
+t.test('the schema of the route documents the body', async (t) => {
+  const schemas: unknown[] = []
+  const app = await appWith(t, { jwt: { secret } }, async (app) => {
+    app.addHook('onRoute', (route) => {
+      if (route.url === '/login') schemas.push(route.schema)
+    })
+    await app.register(authn, {
+      ...standardOptions(),
+      login: { usernameField: 'email', routeOptions: { schema: { tags: ['account'] } } },
+    })
+  })
+  t.ok(app.hasRoute({ method: 'POST', url: '/login' }))
+  t.match(schemas, [
+    {
+      tags: ['account'],
+      body: {
+        type: 'object',
+        required: ['email', 'password'],
+        properties: { email: { type: 'string', minLength: 1 }, password: { type: 'string' } },
+      },
+    },
+  ])
+})
+
+t.test('validation cannot be switched off', async (t) => {
+  for (const routeOptions of [
+    { attachValidation: true },
+    { validatorCompiler: () => () => true },
+    { schema: { body: {} } },
+  ]) {
+    const service = userService()
+    const app = await appWith(t, {
+      userService: anyService(service),
+      jwt: { secret },
+      login: { routeOptions },
+    })
+    const response = await post(app, { username: ['alice'], password: passwords.alice })
+    isBadRequest(t, response, 'body/username must be string', JSON.stringify(routeOptions))
+    t.strictSame(service.asked, [])
+  }
+})
+
+t.test('every reply says no-store', async (t) => {
+  let fails = false
+  const service = userService()
+  const app = await appWith(t, {
+    userService: serviceOf((name, request) => {
+      if (fails) throw new Error('away')
+      return service.findByUsername(name, request)
+    }),
+    jwt: { secret },
+  })
+  const expected: [number, object][] = [
+    [200, alice],
+    [401, { ...alice, password: 'x' }],
+    [400, { username: 1 }],
+  ]
+  for (const [status, body] of expected) {
+    const response = await post(app, body)
+    t.equal(response.statusCode, status)
+    t.equal(response.headers['cache-control'], 'no-store', String(status))
+  }
+  fails = true
+  const response = await post(app, alice)
+  t.equal(response.statusCode, 500)
+  t.equal(response.headers['cache-control'], 'no-store', '500')
+})
+
+t.test('a user service that fails is a fault, and the next login works', async (t) => {
+  const answers: [string, () => unknown][] = [
+    ['rejects', () => Promise.reject(new Error('secret detail'))],
+    [
+      'throws',
+      () => {
+        throw new Error('secret detail')
+      },
+    ],
+    ['returns a string', () => 'alice'],
+    ['returns an array', () => [users[0]]],
+    ['returns true', async () => true],
+    ['returns a function', () => () => users[0]],
+  ]
+  for (const [name, answer] of answers) {
+    await t.test(name, async (t) => {
+      let fails = true
+      const { lines, stream } = logLines()
+      const app = await appWith(
+        t,
+        { userService: serviceOf(() => (fails ? answer() : { ...users[0] })), jwt: { secret } },
+        undefined,
+        { logger: { level: 'info', stream } },
+      )
+      const response = await post(app, alice)
+      isFault(t, response)
+      t.notMatch(response.body, 'secret detail')
+      t.equal(lines.filter(({ level }) => level === 50).length, 1)
+      fails = false
+      tokenOf(t, await post(app, alice))
+    })
+  }
+})
+
+t.test('stored hashes', async (t) => {
+  const hash = bcrypt.hashSync(passwords.alice, cost)
+  const app = async (
+    user: object,
+    more: AuthnOptions = {},
+  ): Promise<{ app: FastifyInstance; lines: Record<string, unknown>[] }> => {
+    const { lines, stream } = logLines()
+    const options = { userService: serviceOf(() => user), jwt: { secret }, ...more }
+    const server = { logger: { level: 'info', stream } }
+    return { app: await appWith(t, options, undefined, server), lines }
+  }
+  for (const prefix of ['$2a$', '$2b$', '$2y$']) {
+    const works = await app({ password: hash.replace('$2b$', prefix) })
+    tokenOf(t, await post(works.app, alice))
+  }
+  for (const password of [
+    '',
+    null,
+    undefined,
+    5,
+    passwords.alice,
+    hash.slice(1),
+    `${hash}x`,
+    'x'.repeat(60),
+    {},
+  ]) {
+    const { app: refuses, lines } = await app({ password })
+    isRefusal(t, await post(refuses, alice), refusal, `stored: ${JSON.stringify(password)}`)
+    const warnings = lines.filter(({ level }) => level === 40)
+    t.equal(warnings.length, 1, 'one warning')
+    t.match(warnings, [{ msg: /no bcrypt hash/ }])
+    t.notMatch(JSON.stringify(lines), passwords.alice)
+  }
+  const { app: faulty, lines } = await app(
+    { name: 'alice', hash },
+    { passwordField: 'passwordHash' },
+  )
+  const response = await post(faulty, alice)
+  isFault(t, response, 'ERR_AUTH_PASSWORD_FIELD')
+  t.notMatch(response.body, 'passwordHash')
+  t.match(JSON.stringify(lines.filter(({ level }) => level === 50)), /no field .{2,4}passwordHash/)
+  const renamed = await app({ name: 'alice', hash }, { passwordField: 'hash' })
+  tokenOf(t, await post(renamed.app, alice))
+})
+
+t.test('passwords over 72 bytes', async (t) => {
+  const full = 'é'.repeat(36)
+  const user = { password: bcrypt.hashSync(full, cost) }
+  const options = { userService: serviceOf(() => user), jwt: { secret } }
+  t.ok(bcrypt.compareSync(`${full}!`, user.password), 'bcrypt ignores the rest')
+  const strict = await appWith(t, options)
+  tokenOf(t, await post(strict, { username: 'alice', password: full }))
+  isRefusal(t, await post(strict, { username: 'alice', password: `${full}!` }), refusal)
+  isRefusal(t, await post(strict, { username: 'alice', password: full.repeat(3) }), refusal)
+  const loose = await appWith(t, { ...options, maxPasswordBytes: false })
+  tokenOf(t, await post(loose, { username: 'alice', password: `${full}!` }))
+})

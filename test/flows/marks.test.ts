@@ -1,0 +1,305 @@
+import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, type AuthMark } from '../../lib/index.js'
+import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import {
+  basicChallenge,
+  bearerChallenge,
+  bootError,
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+} from '../helpers/flows.js'
+
+const noToken = { error: texts.none, challenge: bearerChallenge }
+
+function fastify(t: Test, options = {}): FastifyInstance {
+  const app = Fastify(options)
+  t.teardown(() => app.close())
+  return app
+}
+
+/** `auth` in the options of app.register. */
+const scope = (auth: AuthMark | undefined, prefix?: string): object =>
+  prefix === undefined ? { auth } : { auth, prefix }
+
+t.test('a mark on the route', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/unmarked', handler)
+    app.get('/false', { config: { auth: false } }, handler)
+    app.get('/undefined', { config: { auth: undefined } as object }, handler)
+    app.get('/true', { config: { auth: true } }, handler)
+    app.get('/mode-true', { config: { auth: { mode: true } } }, handler)
+    app.get('/mode-false', { config: { auth: { mode: false } } }, handler)
+    app.get('/use', { config: { auth: { use: 'basic' } } }, handler)
+    app.get('/use-two', { config: { auth: { use: ['jwt', 'basic'] } } }, handler)
+    app.route({ method: ['GET', 'PUT'], url: '/route', config: { auth: true }, handler })
+    app.all('/all', { config: { auth: true } }, handler)
+    app.get('/by-id/:id', { config: { auth: true } }, handler)
+  })
+  const token = bearer(app.jwtService.generateToken('alice'))
+
+  for (const url of ['/unmarked', '/false', '/undefined', '/mode-false']) {
+    isWelcome(t, await app.inject(url), null, `${url} is open`)
+    isWelcome(t, await app.inject({ url, headers: token }), null, `${url} looks at no token`)
+    t.equal(take(), 2)
+  }
+  for (const url of ['/true', '/mode-true', '/route', '/all', '/by-id/1?a=b', '/by-id/%31']) {
+    isRefusal(t, await app.inject(url), noToken, `${url} refuses`)
+    t.equal(take(), 0, 'the handler did not run')
+    isWelcome(t, await app.inject({ url, headers: token }), 'alice', `${url} passes`)
+    t.equal(take(), 1)
+  }
+  isRefusal(t, await app.inject({ method: 'PUT', url: '/route' }), noToken)
+  isRefusal(t, await app.inject({ method: 'DELETE', url: '/all' }), noToken)
+  t.equal(take(), 0)
+
+  const pair = basic('alice', passwords.alice)
+  isRefusal(t, await app.inject({ url: '/use', headers: token }), {
+    error: texts.none,
+    challenge: basicChallenge,
+  })
+  isRefusal(t, await app.inject('/use-two'), {
+    error: texts.none,
+    challenge: [bearerChallenge, basicChallenge],
+  })
+  t.equal(take(), 0)
+  isWelcome(t, await app.inject({ url: '/use', headers: pair }), 'alice')
+  isWelcome(t, await app.inject({ url: '/use-two', headers: pair }), 'alice')
+  isWelcome(t, await app.inject({ url: '/use-two', headers: token }), 'alice')
+  t.equal(take(), 3)
+})
+
+t.test('HEAD follows its GET', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, standardOptions(), async (app) => {
+    app.get('/closed', { config: { auth: true } }, handler)
+    app.get('/open', handler)
+    await app.register(async (app) => void app.get('/group', handler), scope(true))
+  })
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  for (const url of ['/closed', '/group']) {
+    const refused = await app.inject({ method: 'HEAD', url })
+    t.equal(refused.statusCode, 401)
+    t.equal(refused.headers['www-authenticate'], bearerChallenge)
+    t.equal(refused.headers['cache-control'], 'no-store')
+    t.equal(refused.body, '')
+    t.equal(take(), 0)
+    t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
+    t.equal(take(), 1)
+  }
+  t.equal((await app.inject({ method: 'HEAD', url: '/open' })).statusCode, 200)
+  t.equal(take(), 1)
+})
+
+t.test('a mark on a group, overridden both ways at every depth', async (t) => {
+  const { handler, take } = probe()
+  const routes: FastifyPluginAsync = async (app) => {
+    app.get('/inherits', handler)
+    app.get('/opened', { config: { auth: false } }, handler)
+    app.get('/closed', { config: { auth: true } }, handler)
+    app.get('/softened', { config: { auth: 'try' } }, handler)
+    app.get('/undefined', { config: { auth: undefined } as object }, handler)
+  }
+  const app = await appWith(t, standardOptions(), async (app) => {
+    await app.register(routes, scope(true, '/closed'))
+    await app.register(routes, scope(false, '/open'))
+    await app.register(routes, { prefix: '/none' })
+    await app.register(
+      async (app) => {
+        await app.register(routes, { prefix: '/inside' })
+        await app.register(routes, scope(false, '/public'))
+        await app.register(async (app) => {
+          await app.register(routes, scope(true, '/closed-again'))
+        }, scope(false))
+      },
+      scope(true, '/deep'),
+    )
+  })
+  const expected: Record<string, boolean> = {
+    '/closed': true,
+    '/open': false,
+    '/none': false,
+    '/deep/inside': true,
+    '/deep/public': false,
+    '/deep/closed-again': true,
+  }
+  const headers = bearer(app.jwtService.generateToken('bob'))
+  for (const [prefix, closed] of Object.entries(expected)) {
+    for (const path of ['/inherits', '/undefined']) {
+      const url = prefix + path
+      if (closed) isRefusal(t, await app.inject(url), noToken, url)
+      else isWelcome(t, await app.inject(url), null, url)
+      t.equal(take(), closed ? 0 : 1)
+      isWelcome(t, await app.inject({ url, headers }), closed ? 'bob' : null, url)
+      t.equal(take(), 1)
+    }
+    isWelcome(t, await app.inject(`${prefix}/opened`), null)
+    t.equal(take(), 1)
+    isRefusal(t, await app.inject(`${prefix}/closed`), noToken)
+    t.equal(take(), 0)
+    const forged = bearer('a.b.c')
+    isWelcome(t, await app.inject({ url: `${prefix}/softened`, headers: forged }), null)
+    isWelcome(t, await app.inject({ url: `${prefix}/softened`, headers }), 'bob')
+    t.equal(take(), 2)
+  }
+})
+
+t.test('the plugin option auth marks the scope of the registration', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, { ...standardOptions(), auth: true }, async (app) => {
+    app.get('/closed', handler)
+    app.get('/opened', { config: { auth: false } }, handler)
+    await app.register(async (app) => void app.get('/inner', handler))
+    await app.register(async (app) => void app.get('/public', handler), scope(false))
+  })
+  for (const url of ['/closed', '/inner']) isRefusal(t, await app.inject(url), noToken, url)
+  t.equal(take(), 0)
+  for (const url of ['/opened', '/public']) isWelcome(t, await app.inject(url), null, url)
+  t.equal(take(), 2)
+  const login = { username: 'alice', password: passwords.alice }
+  const reply = await app.inject({ method: 'POST', url: '/login', payload: login })
+  t.equal(reply.statusCode, 200, 'the login route stays open')
+  const { token } = reply.json<{ token: string }>()
+  isWelcome(t, await app.inject({ url: '/closed', headers: bearer(token) }), 'alice')
+})
+
+t.test('the plugin option auth in an inner scope leaves the outside open', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(
+    async (app) => {
+      await app.register(authn, { ...standardOptions(), auth: true })
+      app.get('/closed', handler)
+    },
+    { prefix: '/api' },
+  )
+  app.get('/outside', handler)
+  await app.register(async (app) => void app.get('/beside', handler))
+  await app.ready()
+  isRefusal(t, await app.inject('/api/closed'), noToken)
+  t.equal(take(), 0)
+  isWelcome(t, await app.inject('/outside'), null)
+  isWelcome(t, await app.inject('/beside'), null)
+  t.equal(take(), 2)
+})
+
+t.test('the options { prefix, auth } where the plugin itself is registered', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(
+    async (app) => {
+      await app.register(authn, { ...standardOptions(), auth: 'optional' })
+      app.get('/who', handler)
+    },
+    { prefix: '/api' },
+  )
+  const forged = await app.inject({ url: '/api/who', headers: bearer('a.b.c') })
+  t.equal(forged.statusCode, 401)
+  t.equal(take(), 0)
+  isWelcome(t, await app.inject('/api/who'), null)
+  t.equal(take(), 1)
+})
+
+for (const awaited of [true, false]) {
+  t.test(`routes declared before the plugin, ${awaited ? 'awaited' : 'not awaited'}`, async (t) => {
+    const { handler, take } = probe()
+    const app = fastify(t)
+    app.get('/early', { config: { auth: true } }, handler)
+    app.get('/early-open', handler)
+    const child = app.register(
+      async (app) => {
+        app.get('/marked', { config: { auth: true } }, handler)
+        app.get('/open', handler)
+        await app.register(async (app) => {
+          app.get('/deep', { config: { auth: true } }, handler)
+        })
+      },
+      { prefix: '/child' },
+    )
+    if (awaited) await child
+    const plugin = app.register(authn, standardOptions())
+    if (awaited) await plugin
+    app.get('/late', { config: { auth: true } }, handler)
+    await app.ready()
+
+    const headers = bearer(app.jwtService.generateToken('alice'))
+    for (const url of ['/early', '/late', '/child/marked', '/child/deep']) {
+      isRefusal(t, await app.inject(url), noToken, `${url} refuses`)
+      t.equal(take(), 0, 'the handler did not run')
+      isWelcome(t, await app.inject({ url, headers }), 'alice', `${url} passes`)
+      t.equal(take(), 1)
+      t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 401)
+      t.equal(take(), 0)
+    }
+    for (const url of ['/early-open', '/child/open']) {
+      isWelcome(t, await app.inject({ url, headers }), null)
+    }
+    t.equal(take(), 2)
+  })
+}
+
+t.test('a scope that is registered before the plugin has what the others have', async (t) => {
+  const app = fastify(t)
+  await app.register(async (app) => {
+    app.get('/early', (request) => ({
+      user: request.user === null ? 'null' : typeof request.user,
+      extra: typeof request.extra,
+      lang: request.lang,
+      token: request.bearerToken(),
+    }))
+  })
+  await app.register(authn, standardOptions())
+  const response = await app.inject('/early')
+  t.equal(response.statusCode, 200)
+  t.strictSame(response.json(), { user: 'null', extra: 'object', lang: 'en', token: null })
+})
+
+t.test('a group that is registered before the plugin is not open', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  app.register(async (app) => void app.get('/group', handler), scope(true))
+  app.register(authn, standardOptions())
+  const error = await bootError(() => app.ready())
+  if (error === undefined) isRefusal(t, await app.inject('/group'), noToken)
+  else t.match(error, { code: 'ERR_AUTH_MARK' })
+  t.equal(take(), 0, 'the handler did not run')
+})
+
+t.test('a mark that a later onRoute hook sets', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, standardOptions(), async (app) => {
+    app.addHook('onRoute', (route) => {
+      if (route.url.startsWith('/admin')) route.config = { ...route.config, auth: true }
+      if (route.url.startsWith('/public')) route.config = { ...route.config, auth: false }
+    })
+    app.get('/admin/users', handler)
+    app.get('/public/news', { config: { auth: true } }, handler)
+    app.get('/other', handler)
+  })
+  isRefusal(t, await app.inject('/admin/users'), noToken)
+  t.equal(take(), 0)
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  isWelcome(t, await app.inject({ url: '/admin/users', headers }), 'alice')
+  isWelcome(t, await app.inject('/public/news'), null)
+  isWelcome(t, await app.inject('/other'), null)
+  t.equal(take(), 3)
+})
+
+t.test('a bad mark that a later onRoute hook sets never opens a route', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(authn, standardOptions())
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, auth: 'required' as never }
+  })
+  app.get('/typo', handler)
+  const error = await bootError(() => app.ready())
+  t.match(error, {
+    code: 'ERR_AUTH_MARK',
+    message: /GET \/typo, config\.auth: found "required", expected true, false/,
+  })
+  t.equal(take(), 0)
+})

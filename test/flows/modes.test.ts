@@ -1,0 +1,145 @@
+import t from 'tap'
+import {
+  basicAuthenticator,
+  jwtAuthenticator,
+  type AuthMark,
+  type Authenticator,
+} from '../../lib/index.js'
+import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import {
+  basicChallenge,
+  bearerChallenge,
+  isFault,
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+  tokenChallenge,
+} from '../helpers/flows.js'
+
+type Seen = string | null | 401
+
+/** What each mark does with: no credentials, a right token, a wrong one, a right and a wrong password. */
+const table: [AuthMark, Seen, Seen, Seen, Seen, Seen][] = [
+  [true, 401, 'alice', 401, 401, 401],
+  [false, null, null, null, null, null],
+  ['optional', null, 'alice', 401, null, null],
+  ['try', null, 'alice', null, null, null],
+  [{ mode: true }, 401, 'alice', 401, 401, 401],
+  [{ mode: false }, null, null, null, null, null],
+  [{ mode: 'optional' }, null, 'alice', 401, null, null],
+  [{ mode: 'try' }, null, 'alice', null, null, null],
+  [{ use: 'jwt' }, 401, 'alice', 401, 401, 401],
+  [{ use: ['jwt'] }, 401, 'alice', 401, 401, 401],
+  [{ use: 'basic' }, 401, 401, 401, 'bob', 401],
+  [{ mode: 'optional', use: 'basic' }, null, null, null, 'bob', 401],
+  [{ mode: 'try', use: 'basic' }, null, null, null, 'bob', null],
+  [{ mode: false, use: 'basic' }, null, null, null, null, null],
+  [{ use: ['jwt', 'basic'] }, 401, 'alice', 401, 'bob', 401],
+  [{ mode: 'optional', use: ['jwt', 'basic'] }, null, 'alice', 401, 'bob', 401],
+  [{ mode: 'try', use: ['jwt', 'basic'] }, null, 'alice', null, 'bob', null],
+  [{ use: 'lenient' }, null, 'alice', 401, null, null],
+  [{ mode: 'optional', use: 'lenient' }, null, 'alice', 401, null, null],
+  [{ mode: 'try', use: 'lenient' }, null, 'alice', null, null, null],
+  [{ mode: false, use: 'lenient' }, null, null, null, null, null],
+  [{ use: ['lenient', 'basic'] }, 401, 'alice', 401, 'bob', 401],
+]
+
+for (const place of ['route', 'group', 'plugin'] as const) {
+  t.test(`every mark on a ${place}, against every kind of credentials`, async (t) => {
+    for (const [auth, ...expected] of table) {
+      const { handler, take } = probe()
+      const options = {
+        ...standardOptions(),
+        authenticators: { lenient: jwtAuthenticator({ optional: true }) },
+        ...(place === 'plugin' && { auth }),
+      }
+      const app = await appWith(t, options, async (app) => {
+        if (place === 'route') app.get('/', { config: { auth } }, handler)
+        else if (place === 'plugin') app.get('/', handler)
+        else await app.register(async (app) => void app.get('/', handler), { auth })
+      })
+      const credentials = [
+        {},
+        bearer(app.jwtService.generateToken('alice')),
+        bearer('a.b.c'),
+        basic('bob', passwords.bob),
+        basic('bob', 'wrong'),
+      ]
+      for (const [index, headers] of credentials.entries()) {
+        const response = await app.inject({ url: '/', headers })
+        const seen = expected[index]
+        const name = `${JSON.stringify(auth)}, ${Object.values(headers).join().slice(0, 12)}`
+        if (seen === 401) t.equal(response.statusCode, 401, name)
+        else isWelcome(t, response, seen, name)
+        t.equal(take(), seen === 401 ? 0 : 1, name)
+      }
+    }
+  })
+}
+
+t.test('optional: the refusal of wrong credentials is that of a required route', async (t) => {
+  const { handler } = probe()
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/token', { config: { auth: 'optional' } }, handler)
+    app.get('/password', { config: { auth: { mode: 'optional', use: 'basic' } } }, handler)
+    app.get('/both', { config: { auth: { mode: 'optional', use: ['basic', 'jwt'] } } }, handler)
+  })
+  const wrong = basic('alice', 'wrong')
+  isRefusal(t, await app.inject({ url: '/token', headers: bearer('x') }), {
+    error: texts.jwtInvalid,
+    challenge: tokenChallenge('The token is invalid'),
+  })
+  isRefusal(t, await app.inject({ url: '/password', headers: wrong }), {
+    error: texts.invalid,
+    challenge: basicChallenge,
+  })
+  isRefusal(t, await app.inject({ url: '/both', headers: wrong }), {
+    error: texts.invalid,
+    challenge: [basicChallenge, bearerChallenge],
+  })
+})
+
+t.test('what passes as nobody leaves nothing behind', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/', { config: { auth: 'try' } }, (request) => ({
+      user: request.user,
+      extra: Object.keys(request.extra),
+      token: request.bearerToken(),
+    }))
+  })
+  const response = await app.inject({ url: '/', headers: bearer('a.b.c') })
+  t.equal(response.statusCode, 200)
+  t.strictSame(response.json(), { user: null, extra: [], token: 'a.b.c' })
+})
+
+t.test('no mode forgives a fault', async (t) => {
+  const broken: Authenticator = {
+    optional: true,
+    authenticate: () => Promise.reject(new Error('away')),
+  }
+  const { handler, take } = probe()
+  const app = await appWith(t, { authenticator: broken }, (app) => {
+    for (const mode of [true, 'optional', 'try'] as const) {
+      app.get(`/${String(mode)}`, { config: { auth: mode } }, handler)
+    }
+  })
+  for (const url of ['/true', '/optional', '/try']) {
+    isFault(t, await app.inject(url), 'ERR_AUTH_AUTHENTICATOR', url)
+  }
+  t.equal(take(), 0)
+})
+
+t.test('an optional authenticator is optional in its own registration only', async (t) => {
+  const { handler } = probe()
+  const app = await appWith(
+    t,
+    { ...standardOptions(), authenticator: basicAuthenticator({ optional: true }) },
+    (app) => {
+      app.get('/default', { config: { auth: true } }, handler)
+      app.get('/basic', { config: { auth: { use: 'basic' } } }, handler)
+    },
+  )
+  isWelcome(t, await app.inject('/default'), null, 'the authenticator of marks without use')
+  isRefusal(t, await app.inject('/basic'), { error: texts.none, challenge: basicChallenge })
+})

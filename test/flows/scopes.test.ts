@@ -1,0 +1,271 @@
+import { fileURLToPath } from 'node:url'
+import Fastify, { type FastifyInstance } from 'fastify'
+import autoload from '@fastify/autoload'
+import fp from 'fastify-plugin'
+import t, { type Test } from 'tap'
+import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
+import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
+import {
+  bearerChallenge,
+  bootError,
+  isFault,
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+  type AnyResponse,
+} from '../helpers/flows.js'
+
+function fastify(t: Test, options = {}): FastifyInstance {
+  const app = Fastify(options)
+  t.teardown(() => app.close())
+  return app
+}
+
+/** `auth` in the options of app.register. */
+const scope = (auth: AuthMark | undefined, prefix?: string): object =>
+  prefix === undefined ? { auth } : { auth, prefix }
+
+const withPlugin = async (app: FastifyInstance): Promise<void> => {
+  await app.register(authn, standardOptions())
+}
+
+t.test('a marked route outside of every registration stops the boot', async (t) => {
+  const marked: Record<string, (app: FastifyInstance) => unknown> = {
+    'in a sibling after it': async (app) => {
+      await app.register(withPlugin)
+      await app.register(async (app) => {
+        app.get('/beside', { config: { auth: true } }, () => 'open')
+      })
+    },
+    'at the root': async (app) => {
+      await app.register(withPlugin)
+      app.get('/beside', { config: { auth: true } }, () => 'open')
+    },
+    'in a marked group': async (app) => {
+      await app.register(withPlugin)
+      await app.register(async (app) => void app.get('/beside', () => 'open'), scope('optional'))
+    },
+  }
+  for (const [name, declare] of Object.entries(marked)) {
+    const app = fastify(t)
+    const error = await bootError(async () => {
+      await declare(app)
+      await app.ready()
+    })
+    t.match(
+      error,
+      {
+        code: 'ERR_AUTH_MARK',
+        message:
+          /GET \/beside, config\.auth: the route is marked, but the plugin is not registered in its scope or around it\. Register the plugin there/,
+      },
+      name,
+    )
+  }
+})
+
+t.test('a marked route in a scope beside and before the plugin is never open', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(async (app) => void app.get('/x', { config: { auth: true } }, handler))
+  await app.register(withPlugin)
+  const error = await bootError(() => app.ready())
+  if (error === undefined) isFault(t, await app.inject('/x'), 'ERR_AUTH_UNGUARDED')
+  else t.match(error, { code: 'ERR_AUTH_MARK', message: /GET \/x/ })
+  t.equal(take(), 0, 'the handler did not run')
+})
+
+/** An authenticator that knows one key of the header x-key, and says whose it is. */
+function keyed(key: string, name: string): Authenticator<{ name: string }> {
+  return {
+    authenticate(request) {
+      const given = request.headers['x-key']
+      if (given === undefined) return null
+      if (given !== key) throw new AuthenticationError('auth.invalid-credentials')
+      return { name }
+    },
+  }
+}
+
+t.test('the nearest registration counts, siblings are independent', async (t) => {
+  const { handler, take } = probe()
+  const scopes = ['outer', 'left', 'right', 'inner'] as const
+  const secretOf = (name: string): string => `${name}-`.repeat(16)
+  const options = (name: string): object => ({
+    userService: {
+      findByUsername: (id: string) => (id === name ? { name: `${name} of ${name}` } : null),
+    },
+    jwt: { secret: secretOf(name) },
+    realm: name,
+    login: false,
+  })
+  const app = fastify(t)
+  const tokens: Record<string, string> = {}
+  const declare = (app: FastifyInstance, name: string): void => {
+    tokens[name] = app.jwtService.generateToken(name)
+    app.get('/me', { config: { auth: true } }, handler)
+  }
+  await app.register(authn, options('outer'))
+  declare(app, 'outer')
+  await app.register(
+    async (app) => {
+      await app.register(authn, options('left'))
+      declare(app, 'left')
+      await app.register(
+        async (app) => {
+          await app.register(authn, options('inner'))
+          declare(app, 'inner')
+        },
+        { prefix: '/inner' },
+      )
+    },
+    { prefix: '/left' },
+  )
+  await app.register(
+    async (app) => {
+      await app.register(authn, options('right'))
+      declare(app, 'right')
+      await app.register(async (app) => void app.get('/below', { config: { auth: true } }, handler))
+    },
+    { prefix: '/right' },
+  )
+  await app.ready()
+
+  const urls: [string, (typeof scopes)[number]][] = [
+    ['/me', 'outer'],
+    ['/left/me', 'left'],
+    ['/left/inner/me', 'inner'],
+    ['/right/me', 'right'],
+    ['/right/below', 'right'],
+  ]
+  for (const [url, own] of urls) {
+    for (const name of scopes) {
+      const response = await app.inject({ url, headers: bearer(tokens[name] as string) })
+      if (name === own) isWelcome(t, response, `${own} of ${own}`, `${url} takes ${name}`)
+      else {
+        isRefusal(t, response, {
+          error: texts.jwtInvalid,
+          challenge: `Bearer realm="${own}", error="invalid_token", error_description="The token is invalid"`,
+        })
+      }
+      t.equal(take(), name === own ? 1 : 0)
+    }
+  }
+})
+
+t.test('sibling registrations without one around them', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  for (const [prefix, key] of [
+    ['/a', 'key-a'],
+    ['/b', 'key-b'],
+  ] as const) {
+    await app.register(
+      async (app) => {
+        await app.register(authn, { authenticator: keyed(key, prefix), auth: true })
+        app.get('/me', handler)
+      },
+      { prefix },
+    )
+  }
+  app.get('/open', handler)
+  await app.ready()
+  const me = async (prefix: string, key: string): Promise<AnyResponse> =>
+    app.inject({ url: `${prefix}/me`, headers: { 'x-key': key } })
+  isWelcome(t, await me('/a', 'key-a'), '/a')
+  isWelcome(t, await me('/b', 'key-b'), '/b')
+  isWelcome(t, await app.inject('/open'), null)
+  t.equal(take(), 3)
+  isRefusal(t, await me('/a', 'key-b'), { error: texts.invalid, challenge: null })
+  isRefusal(t, await me('/b', 'key-a'), { error: texts.invalid, challenge: null })
+  t.equal(take(), 0)
+})
+
+t.test('registered twice in one scope: the last one counts', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(authn, { authenticator: keyed('first', 'first'), auth: true })
+  await app.register(authn, { authenticator: keyed('second', 'second') })
+  app.get('/me', handler)
+  app.get('/marked', { config: { auth: true } }, handler)
+  await app.ready()
+  for (const url of ['/me', '/marked']) {
+    isWelcome(t, await app.inject({ url, headers: { 'x-key': 'second' } }), 'second', url)
+    t.equal(take(), 1)
+    const refused = await app.inject({ url, headers: { 'x-key': 'first' } })
+    isRefusal(t, refused, { error: texts.invalid, challenge: null }, url)
+    t.equal(take(), 0)
+  }
+})
+
+t.test('registered twice in one scope, with tokens: no decorator is in the way', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, standardOptions())
+  await app.register(authn, { ...standardOptions(), jwt: { secret: 's'.repeat(32) } })
+  await app.ready()
+  const login = await app.inject({
+    method: 'POST',
+    url: '/login',
+    payload: { username: 'alice', password: passwords.alice },
+  })
+  t.equal(login.statusCode, 200)
+  t.strictSame(app.authn.authenticators, ['jwt', 'basic'])
+})
+
+t.test('several apps in one process share nothing', async (t) => {
+  const first = await appWith(t, standardOptions())
+  const second = await appWith(
+    t,
+    { ...standardOptions(), jwt: { secret: 'o'.repeat(40) } },
+    (app) => void app.get('/me', { config: { auth: true } }, () => 'me'),
+  )
+  const token = first.jwtService.generateToken('alice')
+  t.equal((await second.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
+})
+
+t.test('folders of @fastify/autoload with options: { auth: true }', async (t) => {
+  const folder = (name: string): string =>
+    fileURLToPath(new URL(`../fixtures/autoload/${name}`, import.meta.url))
+  const app = await appWith(t, standardOptions(), async (app) => {
+    await app.register(autoload, { dir: folder('public') })
+    await app.register(autoload, { dir: folder('private'), options: { auth: true } })
+  })
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  const closed: Record<string, string> = {
+    '/public/mine': 'public/mine',
+    '/notes': 'private',
+    '/inner/deep': 'private/inner',
+  }
+  for (const [url, at] of Object.entries(closed)) {
+    isRefusal(t, await app.inject(url), { error: texts.none, challenge: bearerChallenge }, url)
+    const passed = await app.inject({ url, headers })
+    t.equal(passed.statusCode, 200, url)
+    t.strictSame(passed.json(), { user: 'alice', at })
+  }
+  const open: Record<string, string> = {
+    '/public': 'public',
+    '/health': 'health',
+    '/inner/door': 'door',
+  }
+  for (const [url, at] of Object.entries(open)) {
+    const passed = await app.inject({ url, headers })
+    t.equal(passed.statusCode, 200, url)
+    t.strictSame(passed.json(), { user: null, at })
+  }
+})
+
+t.test('the plugin itself can be loaded by @fastify/autoload, as fp() lets it out', async (t) => {
+  const { handler, take } = probe()
+  const app = fastify(t)
+  await app.register(
+    fp(async (app: FastifyInstance) => {
+      await app.register(authn, standardOptions())
+    }),
+  )
+  app.get('/me', { config: { auth: true } }, handler)
+  isRefusal(t, await app.inject('/me'), { error: texts.none, challenge: bearerChallenge })
+  t.equal(take(), 0)
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  isWelcome(t, await app.inject({ url: '/me', headers }), 'alice')
+})

@@ -1,0 +1,188 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import cors from '@fastify/cors'
+import t, { type Test } from 'tap'
+import { authn, type AuthMark, type Authenticator } from '../../lib/index.js'
+import { appWith, bearer, standardOptions } from '../helpers/app.js'
+import { bearerChallenge, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
+
+const noToken = { error: texts.none, challenge: bearerChallenge }
+
+function fastify(t: Test, options = {}): FastifyInstance {
+  const app = Fastify(options)
+  t.teardown(() => app.close())
+  return app
+}
+
+/** `auth` in the options of app.register. */
+const scope = (auth: AuthMark | undefined, prefix?: string): object =>
+  prefix === undefined ? { auth } : { auth, prefix }
+
+t.test('what no route matches is never authenticated', async (t) => {
+  const { handler } = probe()
+  const asked: string[] = []
+  const spy: Authenticator = {
+    scheme: 'Bearer',
+    authenticate: (request) => {
+      asked.push(request.url)
+      return null
+    },
+  }
+  for (const custom of [false, true]) {
+    const app = await appWith(t, { authenticator: spy, auth: true }, async (app) => {
+      app.get('/closed', handler)
+      app.get('/files/*', handler)
+      await app.register(async (app) => void app.get('/x', handler), { prefix: '/inner' })
+      if (custom) {
+        app.setNotFoundHandler((request, reply) => {
+          void reply.code(404).send({ custom: true, user: request.user })
+        })
+      }
+    })
+    for (const [method, url] of [
+      ['GET', '/nowhere'],
+      ['POST', '/closed'],
+      ['DELETE', '/files/a'],
+      ['GET', '/inner/nowhere'],
+      ['OPTIONS', '/closed'],
+    ] as const) {
+      const response = await app.inject({ method, url, headers: bearer('x') })
+      t.equal(response.statusCode, 404, `${method} ${url}`)
+      t.equal(response.headers['www-authenticate'], undefined)
+      if (custom) t.strictSame(response.json(), { custom: true, user: null })
+      else t.match(response.json(), { error: 'Not Found' })
+    }
+    t.strictSame(asked, [])
+    t.equal((await app.inject('/files/a')).statusCode, 401, 'a wildcard route is a route')
+    t.equal(asked.splice(0).length, 1)
+  }
+})
+
+t.test('a not-found handler of a protected scope is not authenticated', async (t) => {
+  const app = await appWith(t, standardOptions(), async (app) => {
+    await app.register(
+      async (app) => {
+        app.setNotFoundHandler(async (request, reply) => {
+          reply.code(404)
+          return { mine: true, user: request.user }
+        })
+        app.get('/x', () => 'x')
+      },
+      scope(true, '/group'),
+    )
+  })
+  const response = await app.inject('/group/nowhere')
+  t.equal(response.statusCode, 404)
+  t.strictSame(response.json(), { mine: true, user: null })
+  t.equal((await app.inject('/group/x')).statusCode, 401)
+})
+
+t.test('reply.callNotFound() of a protected route', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), auth: true }, (app) => {
+    app.get('/gone', (_, reply) => reply.callNotFound())
+  })
+  t.equal((await app.inject('/gone')).statusCode, 401)
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  t.equal((await app.inject({ url: '/gone', headers })).statusCode, 404)
+})
+
+const preflight = {
+  origin: 'https://app.example',
+  'access-control-request-method': 'GET',
+  'access-control-request-headers': 'authorization',
+}
+
+for (const order of ['before', 'after'] as const) {
+  for (const placed of ['at the root', 'in a marked group'] as const) {
+    t.test(`CORS preflight: @fastify/cors ${order} the plugin, the mark ${placed}`, async (t) => {
+      const { handler, take } = probe()
+      const app = fastify(t)
+      const options = { ...standardOptions(), ...(placed === 'at the root' && { auth: true }) }
+      const origin = { origin: ['https://app.example'] }
+      if (order === 'before') await app.register(cors, origin)
+      await app.register(authn, options)
+      if (order === 'after') await app.register(cors, origin)
+      await app.register(
+        async (app) => {
+          app.get('/me', handler)
+          app.options('/own', handler)
+          app.options('/own/*', handler)
+          app.options('/marked/*', { config: { auth: true } }, handler)
+        },
+        scope(placed === 'at the root' ? undefined : true, '/group'),
+      )
+      await app.ready()
+
+      for (const url of ['/group/me', '/anything', '/']) {
+        const response = await app.inject({ method: 'OPTIONS', url, headers: preflight })
+        t.equal(response.statusCode, 204, `preflight of ${url}`)
+        t.equal(response.headers['access-control-allow-origin'], 'https://app.example')
+        t.equal(response.headers['www-authenticate'], undefined)
+      }
+
+      for (const url of ['/group/own', '/group/own/a', '/group/marked/a']) {
+        await app.inject({ method: 'OPTIONS', url, headers: preflight })
+        t.equal(take(), 0, `${url}: a real route, whose handler needs a user`)
+      }
+
+      const refused = await app.inject({ url: '/group/me', headers: { origin: preflight.origin } })
+      isRefusal(t, refused, {
+        ...noToken,
+        vary: order === 'before' ? 'Origin, Accept-Language' : 'Accept-Language',
+      })
+      t.equal(take(), 0)
+      const headers = { ...bearer(app.jwtService.generateToken('alice')), origin: preflight.origin }
+      const passed = await app.inject({ url: '/group/me', headers })
+      isWelcome(t, passed, 'alice')
+      t.equal(passed.headers['access-control-allow-origin'], 'https://app.example')
+      t.equal(take(), 1)
+    })
+  }
+}
+
+t.test('a preflight-shaped request to a real OPTIONS route is authenticated', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, standardOptions(), async (app) => {
+    app.options('/marked', { config: { auth: true } }, handler)
+    app.options('/marked/*', { config: { auth: true } }, handler)
+    await app.register(
+      async (app) => {
+        app.options('/exact', handler)
+        app.options('/:id', handler)
+        app.options('/files/*', handler)
+        app.route({ method: ['GET', 'OPTIONS'], url: '/both/*', handler })
+        app.all('/all/*', handler)
+      },
+      scope(true, '/group'),
+    )
+    await app.register(async (app) => void app.options('*', handler), scope(true, '/proxy'))
+  })
+  for (const url of [
+    '/marked',
+    '/marked/a',
+    '/group/exact',
+    '/group/1',
+    '/group/files/a',
+    '/group/both/a',
+    '/group/all/a',
+    '/proxy/a',
+  ]) {
+    const refused = await app.inject({ method: 'OPTIONS', url, headers: preflight })
+    isRefusal(t, refused, noToken, `${url} refuses`)
+    t.equal(take(), 0, 'the handler did not run')
+    const headers = { ...preflight, ...bearer(app.jwtService.generateToken('alice')) }
+    isWelcome(t, await app.inject({ method: 'OPTIONS', url, headers }), 'alice')
+    t.equal(take(), 1)
+  }
+})
+
+t.test('an OPTIONS request that is no preflight is authenticated like any other', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, { ...standardOptions(), auth: true }, (app) => {
+    app.options('/x', handler)
+    app.options('/files/*', handler)
+  })
+  for (const url of ['/x', '/files/a']) {
+    isRefusal(t, await app.inject({ method: 'OPTIONS', url }), noToken, url)
+  }
+  t.equal(take(), 0)
+})

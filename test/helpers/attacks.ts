@@ -1,0 +1,193 @@
+import { deepStrictEqual } from 'node:assert'
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import type { AuthnOptions, UserService } from '../../lib/index.js'
+import { appWith, logLines, type TestUser } from './app.js'
+import { probe, texts, type AnyResponse } from './flows.js'
+
+/** For fast-check: so many runs, but never for longer than this. A failure reports its seed and path. */
+export const bounded = (numRuns: number): { numRuns: number; interruptAfterTimeLimit: number } => ({
+  numRuns,
+  interruptAfterTimeLimit: 20_000,
+})
+
+/** A user service for which every name is somebody: whoever gets to ask it is in. */
+export interface CredulousService extends UserService<TestUser> {
+  readonly asked: (string | number)[]
+}
+
+export function credulousService(password: string): CredulousService {
+  const asked: (string | number)[] = []
+  return {
+    asked,
+    findByUsername: async (name) => {
+      asked.push(name)
+      return { id: 1, name: 'alice', password }
+    },
+  }
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const controls = /[\u0000-\u001f\u007f]/
+
+/** The names that no user service may be asked for. */
+export function unusable(asked: readonly unknown[]): unknown[] {
+  return asked.filter((name) =>
+    typeof name === 'number'
+      ? !Number.isFinite(name)
+      : typeof name !== 'string' ||
+        name === '' ||
+        name.length > 1024 ||
+        controls.test(name) ||
+        !name.isWellFormed(),
+  )
+}
+
+export const marks = ['required', 'optional', 'try'] as const
+
+/** An app with three routes for each authenticator, `/<use>/<mark>`, and all that it lets out. */
+export interface Target {
+  readonly app: FastifyInstance
+  readonly service: CredulousService
+  readonly lines: Record<string, unknown>[]
+  /** Runs of the handlers since the last call. */
+  take(): number
+}
+
+export async function target(
+  t: Test,
+  service: CredulousService,
+  options: AuthnOptions,
+  uses: Readonly<Record<string, string | readonly string[]>>,
+): Promise<Target> {
+  const { lines, stream } = logLines()
+  const { handler, take } = probe()
+  const app = await appWith(
+    t,
+    { userService: service, throttle: false, ...options },
+    (app) => {
+      for (const [path, use] of Object.entries(uses)) {
+        app.get(`/${path}/required`, { config: { auth: { use } } }, handler)
+        app.get(`/${path}/optional`, { config: { auth: { mode: 'optional', use } } }, handler)
+        app.get(`/${path}/try`, { config: { auth: { mode: 'try', use } } }, handler)
+      }
+    },
+    { logger: { level: 'debug', stream } },
+  )
+  return { app, service, lines, take }
+}
+
+/** What a header is taken for: no credentials at all, or wrong ones; and how it is refused. */
+export interface Expected {
+  readonly kind: 'none' | 'wrong'
+  readonly error: string
+  readonly challenge: string | readonly string[]
+}
+
+/** All of a response that a client could learn from. */
+function seen({ statusCode, headers, body }: AnyResponse, runs: number): object {
+  return {
+    status: statusCode,
+    body,
+    challenge: headers['www-authenticate'],
+    type: headers['content-type'],
+    language: headers['content-language'],
+    vary: headers.vary,
+    cache: headers['cache-control'],
+    runs,
+  }
+}
+
+/** The handler ran, for nobody. */
+const nobody = {
+  status: 200,
+  body: JSON.stringify({ user: null, context: null }),
+  challenge: undefined,
+  type: 'application/json; charset=utf-8',
+  language: undefined,
+  vary: undefined,
+  cache: undefined,
+  runs: 1,
+}
+
+function refusal({ error, challenge }: Expected): object {
+  return {
+    status: 401,
+    body: JSON.stringify({ error }),
+    challenge,
+    type: 'application/json; charset=utf-8',
+    language: 'en',
+    vary: 'Accept-Language',
+    cache: 'no-store',
+    runs: 0,
+  }
+}
+
+/**
+ * A header that must not get in: refused in full form where a user is required, and where one is optional
+ * unless it counts as no credentials; nobody at `try`. The handler runs exactly where it says so.
+ */
+export async function isRepelled(
+  t: Test,
+  { app, take }: Target,
+  use: string,
+  authorization: string,
+  expected: Expected,
+  message: string,
+): Promise<void> {
+  const found: Record<string, object> = {}
+  for (const mark of marks) {
+    const response = await app.inject({ url: `/${use}/${mark}`, headers: { authorization } })
+    found[mark] = seen(response, take())
+  }
+  const refused = refusal(expected)
+  t.strictSame(
+    found,
+    { required: refused, optional: expected.kind === 'none' ? nobody : refused, try: nobody },
+    `${use}: ${message}`,
+  )
+}
+
+const refusals: readonly string[] = Object.values(texts)
+
+/** The same for what was generated, which may count as none or as wrong. It throws, for fast-check. */
+export async function assertRepelled(
+  { app, take, service }: Target,
+  use: string,
+  authorization: string,
+): Promise<void> {
+  for (const mark of marks) {
+    const response = await app.inject({ url: `/${use}/${mark}`, headers: { authorization } })
+    const { statusCode, body } = response
+    const { error, user } = JSON.parse(body) as { error?: string; user?: unknown }
+    const runs = take()
+    const refused = statusCode === 401 && runs === 0 && refusals.includes(String(error))
+    const passed = mark !== 'required' && statusCode === 200 && runs === 1 && user === null
+    const fits = mark === 'try' ? passed : refused || passed
+    deepStrictEqual(
+      { fits, mark, statusCode, body, runs },
+      { fits: true, mark, statusCode, body, runs },
+    )
+  }
+  deepStrictEqual(unusable(service.asked), [])
+}
+
+/** Nothing secret is in the log, no line of it is an error, and only usable names were looked up. */
+export function isQuiet(
+  t: Test,
+  { lines, service }: Pick<Target, 'lines' | 'service'>,
+  secrets: readonly string[],
+): void {
+  const log = lines.map((line) => JSON.stringify(line)).join('\n')
+  t.same(
+    secrets.filter((secret) => log.includes(secret)),
+    [],
+    'nothing secret is in the log',
+  )
+  t.same(
+    lines.filter(({ level }) => Number(level) >= 50),
+    [],
+    'nothing failed',
+  )
+  t.same(unusable(service.asked), [], 'only usable names were looked up')
+}

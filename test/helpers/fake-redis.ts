@@ -1,0 +1,86 @@
+interface Counter {
+  points: number
+  readonly expires: number
+}
+
+type Result = [error: null, value: string | number | null]
+
+/**
+ * As much of a client of ioredis as the throttle uses, with a store that can be made to fail in every way
+ * that a real one has. The real one is in load/redis.test.ts.
+ */
+export class FakeRedis {
+  /** As ioredis names it. */
+  status = 'ready'
+  mode: 'answers' | 'rejects' | 'hangs' = 'answers'
+  readonly counters = new Map<string, Counter>()
+  readonly commands: string[] = []
+  /** Ends, with a failure, what hangs. */
+  readonly hanging: ((error: Error) => void)[] = []
+
+  /** In ioredis it adds a method; here that is {@link rlflxIncr}. */
+  defineCommand(_name: string, _options: object): void {
+    this.commands.length = 0
+  }
+
+  async rlflxIncr([key, points, seconds]: readonly string[]): Promise<[number, number]> {
+    await this.#answer('incr', key)
+    const present = this.#read(String(key))
+    const counter = present ?? { points: 0, expires: Date.now() + Number(seconds) * 1000 }
+    counter.points += Number(points)
+    this.counters.set(String(key), counter)
+    return [counter.points, counter.expires - Date.now()]
+  }
+
+  multi(): FakeTransaction {
+    return new FakeTransaction(async (keys) => {
+      const [key] = keys
+      await this.#answer('get', key)
+      const counter = this.#read(String(key))
+      return [
+        [null, counter === undefined ? null : String(counter.points)],
+        [null, counter === undefined ? -2 : counter.expires - Date.now()],
+      ]
+    })
+  }
+
+  async del(key: string): Promise<number> {
+    await this.#answer('del', key)
+    return this.counters.delete(key) ? 1 : 0
+  }
+
+  #read(key: string): Counter | undefined {
+    const counter = this.counters.get(key)
+    return counter !== undefined && counter.expires > Date.now() ? counter : undefined
+  }
+
+  async #answer(command: string, key: string | undefined): Promise<void> {
+    this.commands.push(`${command} ${key}`)
+    if (this.mode === 'rejects') throw new Error('OOM command not allowed')
+    if (this.mode === 'answers') return
+    await new Promise((_, reject) => this.hanging.push(reject))
+  }
+}
+
+class FakeTransaction {
+  readonly #keys: string[] = []
+  readonly #run: (keys: readonly string[]) => Promise<Result[]>
+
+  constructor(run: (keys: readonly string[]) => Promise<Result[]>) {
+    this.#run = run
+  }
+
+  get(key: string): this {
+    this.#keys.push(key)
+    return this
+  }
+
+  pttl(key: string): this {
+    this.#keys.push(key)
+    return this
+  }
+
+  exec(): Promise<Result[]> {
+    return this.#run(this.#keys)
+  }
+}

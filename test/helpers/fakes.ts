@@ -1,0 +1,13 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { kRegistration } from '../../lib/symbols.js'
+import type { Registration } from '../../lib/registration.js'
+
+/** Of a request, what an authenticator may look at. */
+export function requestWith(headers: Record<string, string>, server: object = {}): FastifyRequest {
+  return { headers, server } as FastifyRequest
+}
+
+/** Of a Fastify instance, what says which registration of the plugin is nearest. */
+export function serverWith(registration: Partial<Registration>): FastifyInstance {
+  return { [kRegistration]: registration } as unknown as FastifyInstance
+}

@@ -1,0 +1,230 @@
+import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance, FastifyRequest, LightMyRequestResponse } from 'fastify'
+import type { Test } from 'tap'
+import { userFromContext, type UserService } from '../../lib/index.js'
+
+/** What every refusal and every challenge says where no realm is configured. */
+export const realm = 'Authorization required'
+export const basicChallenge = `Basic realm="${realm}", charset="UTF-8"`
+export const bearerChallenge = `Bearer realm="${realm}"`
+export const tokenChallenge = (description: string): string =>
+  `${bearerChallenge}, error="invalid_token", error_description="${description}"`
+
+export const texts = {
+  invalid: 'Invalid credentials.',
+  none: 'Invalid or missing authentication header.',
+  jwtInvalid: 'Your authentication token is invalid.',
+  jwtEarly: 'Your authentication token is not valid yet.',
+  jwtExpired: 'Your authentication token is expired.',
+}
+
+/** The name of the user of a request. */
+export function nameOf({ user }: { user: { name?: unknown } | null }): unknown {
+  return user?.name ?? null
+}
+
+/** A handler that says who it sees, and remembers its runs. */
+export interface Probe {
+  readonly runs: string[]
+  readonly handler: (request: FastifyRequest) => { user: unknown; context: unknown }
+  /** The runs since the last call. */
+  take(): number
+}
+
+export function probe(): Probe {
+  const runs: string[] = []
+  return {
+    runs,
+    handler: (request) => {
+      runs.push(`${request.method} ${request.url}`)
+      return { user: nameOf(request), context: nameOf({ user: userFromContext() }) }
+    },
+    take: () => runs.splice(0).length,
+  }
+}
+
+/** What a refusal must be: every header of it. */
+export interface ExpectedRefusal {
+  status?: number
+  error: string
+  /** Null: the header must not be there. */
+  challenge: string | readonly string[] | null
+  /** Null: the text is no message of the catalogue, so its language is not known. */
+  language?: string | null
+  vary?: string
+}
+
+/** A response of inject() or of {@link send}. */
+export interface AnyResponse {
+  readonly statusCode: number
+  readonly headers: LightMyRequestResponse['headers'] | IncomingHttpHeaders
+  readonly body: string
+}
+
+export function isRefusal(
+  t: Test,
+  response: AnyResponse,
+  { status = 401, error, challenge, language = 'en', vary = 'Accept-Language' }: ExpectedRefusal,
+  message = 'refused',
+): void {
+  const { headers } = response
+  t.strictSame(
+    {
+      status: response.statusCode,
+      body: response.body,
+      type: headers['content-type'],
+      challenge: headers['www-authenticate'],
+      language: headers['content-language'],
+      vary: headers.vary,
+      cache: headers['cache-control'],
+    },
+    {
+      status,
+      body: JSON.stringify({ error }),
+      type: 'application/json; charset=utf-8',
+      challenge: challenge ?? undefined,
+      language: language ?? undefined,
+      vary,
+      cache: 'no-store',
+    },
+    message,
+  )
+}
+
+/** A success of the handler of {@link probe}: nothing of a refusal is in it. */
+export function isWelcome(t: Test, response: AnyResponse, name: unknown, message = 'passed'): void {
+  const { headers } = response
+  t.strictSame(
+    {
+      status: response.statusCode,
+      body: response.body,
+      challenge: headers['www-authenticate'],
+      language: headers['content-language'],
+      cache: headers['cache-control'],
+    },
+    {
+      status: 200,
+      body: JSON.stringify({ user: name, context: name }),
+      challenge: undefined,
+      language: undefined,
+      cache: undefined,
+    },
+    message,
+  )
+}
+
+/** A fault: a 500 that says nothing of what happened. */
+export function isFault(
+  t: Test,
+  response: AnyResponse,
+  code = 'ERR_AUTH_USER_SERVICE',
+  message = 'fault',
+): void {
+  const { headers } = response
+  t.strictSame(
+    {
+      status: response.statusCode,
+      body: JSON.parse(response.body) as object,
+      type: headers['content-type'],
+      challenge: headers['www-authenticate'],
+    },
+    {
+      status: 500,
+      body: {
+        statusCode: 500,
+        code,
+        error: 'Internal Server Error',
+        message: 'The request could not be authenticated because of an internal fault.',
+      },
+      type: 'application/json; charset=utf-8',
+      challenge: undefined,
+    },
+    message,
+  )
+}
+
+/** Listens on a free port of the loopback interface. */
+export async function listen(app: FastifyInstance): Promise<number> {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return (app.server.address() as AddressInfo).port
+}
+
+interface Sent {
+  method?: string
+  path: string
+  headers?: Record<string, string>
+  body?: string
+  signal?: AbortSignal
+  /** Default: a connection of its own. */
+  agent?: Agent
+}
+
+/** Sends a request over a real socket of its own. */
+export function send(
+  port: number,
+  { method = 'GET', path, headers = {}, body, signal, agent }: Sent,
+): Promise<AnyResponse> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        headers,
+        agent: agent ?? false,
+        ...(signal && { signal }),
+      },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => {
+          text += chunk
+        })
+        response.on('end', () =>
+          resolve({ statusCode: response.statusCode ?? 0, headers: response.headers, body: text }),
+        )
+        response.on('error', reject)
+      },
+    )
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+/** The error with which an app refuses to boot; undefined when it boots. */
+export async function bootError(
+  boot: () => unknown,
+): Promise<(Error & { code?: unknown }) | undefined> {
+  try {
+    await boot()
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** A promise and what settles it: Promise.withResolvers is not in Node 20. */
+export function deferred<T = void>(): {
+  promise: Promise<T>
+  resolve: (value: T) => void
+} {
+  let resolve: (value: T) => void = () => undefined
+  const promise = new Promise<T>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
+/** A user service that does what a test wants, whatever the types say. */
+export function serviceOf(
+  findByUsername: (username: string | number, request: FastifyRequest) => unknown,
+): UserService {
+  return { findByUsername: findByUsername as UserService['findByUsername'] }
+}
+
+/** A user service of whatever users, as one of the users that the app has declared. */
+export function anyService(service: UserService<object>): UserService {
+  return serviceOf((username, request) => service.findByUsername(username, request))
+}

@@ -1,0 +1,243 @@
+import { EventEmitter } from 'node:events'
+import os from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+import { setTimeout as later } from 'node:timers/promises'
+import bcrypt from 'bcrypt'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Test } from 'tap'
+import type { AnyResponse } from './flows.js'
+
+/** The texts of refusals that ask the client to wait. */
+export const busy = 'The server is busy. Please try again later.'
+export const tooMany = 'Too many failed attempts. Please try again later.'
+export const busyInGerman = 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.'
+export const tooManyInGerman =
+  'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.'
+
+const realNow = performance.now.bind(performance)
+
+/** Waits for something that must come; how soon does not matter. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
+  const limit = realNow() + 30_000
+  while (!(await condition())) {
+    if (realNow() > limit) throw new Error(`waited in vain until ${what}`)
+    await later(1)
+  }
+}
+
+/** Lets everything go on that can, without anything from outside. */
+export async function settle(turns = 3): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}
+
+/** One call of bcrypt. */
+export interface BcryptRun {
+  readonly kind: 'compare' | 'hash'
+  readonly password: string
+  /** The hash that it is compared with, or the cost of a new one. */
+  readonly against: string | number
+  /** Ends a held run; default: with what bcrypt finds. */
+  finish(result?: unknown): void
+  /** Ends a held run as a broken bcrypt would. */
+  fail(error: unknown): void
+}
+
+/** What bcrypt does, as seen from outside of the package. */
+export interface BcryptWatch {
+  readonly runs: BcryptRun[]
+  /** Those under way. */
+  readonly running: BcryptRun[]
+  /** Most that were under way at once. */
+  readonly peak: number
+  /** `true` keeps every run under way until it is told to end; `false` also ends those that are. */
+  hold(held: boolean): void
+  /** The passwords of the runs so far. */
+  passwords(): string[]
+}
+
+type Work = (password: string, against: never) => Promise<unknown>
+
+/** Counts the runs of the `bcrypt` package until the test ends, and holds them where it is told to. */
+export function watchBcrypt(t: Test, held = false): BcryptWatch {
+  const runs: BcryptRun[] = []
+  const running = new Set<BcryptRun>()
+  let peak = 0
+  let holding = held
+
+  const watched =
+    (kind: BcryptRun['kind'], work: Work, now: (run: BcryptRun) => unknown): Work =>
+    (password, against) =>
+      new Promise((resolve, reject) => {
+        const run: BcryptRun = {
+          kind,
+          password,
+          against,
+          finish: (...result) => {
+            running.delete(run)
+            resolve(result.length > 0 ? result[0] : now(run))
+          },
+          fail: (error) => {
+            running.delete(run)
+            reject(error)
+          },
+        }
+        runs.push(run)
+        running.add(run)
+        peak = Math.max(peak, running.size)
+        if (holding) return
+        work(password, against).then(run.finish, run.fail)
+      })
+
+  const original = { compare: bcrypt.compare, hash: bcrypt.hash }
+  const replace = (compare: unknown, hash: unknown): void =>
+    void Object.assign(bcrypt, { compare, hash })
+  replace(
+    watched('compare', original.compare as Work, ({ password, against }) =>
+      bcrypt.compareSync(password, against as string),
+    ),
+    watched('hash', original.hash as Work, ({ password, against }) =>
+      bcrypt.hashSync(password, against),
+    ),
+  )
+  const watch: BcryptWatch = {
+    runs,
+    get running() {
+      return [...running]
+    },
+    get peak() {
+      return peak
+    },
+    hold: (next) => {
+      holding = next
+      if (!next) for (const run of running) run.finish()
+    },
+    passwords: () => runs.map(({ password }) => password),
+  }
+  t.teardown(() => {
+    watch.hold(false)
+    replace(original.compare, original.hash)
+  })
+  return watch
+}
+
+/** A machine with so many cores, and so many threads in the pool of libuv, until the test ends. */
+export function pretendMachine(t: Test, cores: number, poolSize: string | undefined): void {
+  const cpus = os.availableParallelism
+  const { UV_THREADPOOL_SIZE: present } = process.env
+  const setPool = (size: string | undefined): void => {
+    if (size === undefined) delete process.env.UV_THREADPOOL_SIZE
+    else process.env.UV_THREADPOOL_SIZE = size
+  }
+  os.availableParallelism = () => cores
+  syncBuiltinESMExports()
+  setPool(poolSize)
+  t.teardown(() => {
+    os.availableParallelism = cpus
+    syncBuiltinESMExports()
+    setPool(present)
+  })
+}
+
+/** A clock that can be set forward: `performance.now`, until the test ends. */
+export function movableClock(t: Test): { advance(milliseconds: number): Promise<void> } {
+  let ahead = 0
+  t.intercept(performance, 'now', { value: () => realNow() + ahead, configurable: true })
+  return {
+    async advance(milliseconds) {
+      ahead += milliseconds
+      // lru-cache reads the clock once a millisecond at most.
+      await later(5)
+    },
+  }
+}
+
+/** A request as the parts below Fastify see it. */
+export interface FakeRequest {
+  readonly request: FastifyRequest
+  readonly socket: EventEmitter & { destroyed: boolean }
+  readonly lines: { level: string; args: unknown[] }[]
+  /** Its client goes away. */
+  leave(): void
+}
+
+export function fakeRequest(ip = '127.0.0.1'): FakeRequest {
+  const socket = Object.assign(new EventEmitter(), { destroyed: false })
+  const { lines, log } = fakeLog()
+  return {
+    request: { ip, log, raw: { socket } } as unknown as FastifyRequest,
+    socket,
+    lines,
+    leave() {
+      socket.destroyed = true
+      socket.emit('close')
+    },
+  }
+}
+
+/** A logger that remembers what it is told. */
+export function fakeLog(): {
+  lines: { level: string; args: unknown[] }[]
+  log: FastifyInstance['log']
+} {
+  const lines: { level: string; args: unknown[] }[] = []
+  const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [
+    level,
+    (...args: unknown[]): void => void lines.push({ level, args }),
+  ])
+  return { lines, log: Object.fromEntries(levels) as FastifyInstance['log'] }
+}
+
+/** What becomes of a promise: it can be asked at any time. */
+export interface Fate {
+  state: 'pending' | 'resolved' | 'rejected'
+  value: unknown
+}
+
+export function fateOf(promise: Promise<unknown>): Fate {
+  const fate: Fate = { state: 'pending', value: undefined }
+  promise.then(
+    (value) => Object.assign(fate, { state: 'resolved', value }),
+    (error: unknown) => Object.assign(fate, { state: 'rejected', value: error }),
+  )
+  return fate
+}
+
+interface Login {
+  readonly url?: string
+  readonly remoteAddress?: string
+  readonly headers?: Record<string, string>
+}
+
+/** A login over inject(). */
+export async function login(
+  app: FastifyInstance,
+  username: string,
+  password: string,
+  { url = '/login', remoteAddress = '127.0.0.1', headers = {} }: Login = {},
+): Promise<AnyResponse> {
+  return app.inject({
+    method: 'POST',
+    url,
+    remoteAddress,
+    headers,
+    payload: { username, password },
+  })
+}
+
+/** How many responses there are of each status. */
+export function tally(responses: readonly AnyResponse[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { statusCode } of responses) counts[statusCode] = (counts[statusCode] ?? 0) + 1
+  return counts
+}
+
+/** The seconds of a `Retry-After` header (RFC 9110 §10.2.3), or NaN. */
+export function retryAfterOf({ headers }: AnyResponse): number {
+  const { 'retry-after': value } = headers
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : Number.NaN
+}

@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+/** A fenced code block of a Markdown text. */
+export interface Block {
+  /** Of the opening fence, from 1. */
+  readonly line: number
+  readonly language: string
+  readonly text: string
+  /** What the HTML comment just before the block says, or null. */
+  readonly marker: string | null
+  /** The text block that directly follows one that is run: what it must print. */
+  readonly output: string | null
+}
+
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** @throws when a block is not closed */
+export function blocksOf(markdown: string): Block[] {
+  const lines = markdown.split('\n')
+  const blocks: (Block & { end: number })[] = []
+  for (let index = 0; index < lines.length; index++) {
+    const opening = /^(\s*)(`{3,}|~{3,})\s*(\S*)/.exec(lines[index] ?? '')
+    if (opening === null) continue
+    const [, indent = '', fence = '', language = ''] = opening
+    const end = lines.findIndex((line, at) => at > index && line.trim() === fence)
+    if (end === -1) throw new Error(`line ${index + 1}: the block is not closed`)
+    const text = lines
+      .slice(index + 1, end)
+      .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
+      .join('\n')
+    blocks.push({
+      line: index + 1,
+      language,
+      text,
+      marker: markerBefore(lines, index),
+      output: null,
+      end: end + 1,
+    })
+    index = end
+  }
+  return blocks.flatMap((block, index) => {
+    const next = blocks[index + 1]
+    const before = blocks[index - 1]
+    if (next !== undefined && isOutput(lines, next, block)) return [{ ...block, output: next.text }]
+    return before !== undefined && isOutput(lines, block, before) ? [] : [block]
+  })
+}
+
+/** Only blank lines may stand between a program and its output. */
+function isOutput(
+  lines: readonly string[],
+  block: Block,
+  before: Block & { end: number },
+): boolean {
+  return (
+    block.language === 'text' &&
+    before.marker === 'run' &&
+    lines.slice(before.end, block.line - 1).every((line) => line.trim() === '')
+  )
+}
+
+function markerBefore(lines: readonly string[], index: number): string | null {
+  const before = lines.slice(0, index).findLast((line) => line.trim() !== '')
+  return /^\s*<!--\s*(.*?)\s*-->\s*$/.exec(before ?? '')?.[1] ?? null
+}
+
+/** File name of a snippet: `require` says that it is CommonJS. */
+export function fileNameOf({ language, line, text }: Block): string {
+  const commonJs = language === 'js' && /\brequire\(/.test(text)
+  return `line-${line}.${commonJs ? 'cjs' : language}`
+}
+
+/**
+ * Writes the snippets into a folder inside of the project, with a `fastify-authn` that is made of the
+ * sources.
+ */
+export function writeSnippets(folder: string, blocks: readonly Block[]): void {
+  for (const block of blocks) writeFileSync(path.join(folder, fileNameOf(block)), block.text)
+}
+
+/** The files of a `node_modules/fastify-authn` over the sources, for `import` and for `require`. */
+export function packageOverSources(): Record<string, string> {
+  const index = JSON.stringify(path.join(root, 'lib/index.ts'))
+  return {
+    'package.json': JSON.stringify({
+      name: 'fastify-authn',
+      exports: { import: './index.mjs', require: './index.cjs' },
+    }),
+    'index.mjs': `export * from ${index}\nexport { default } from ${index}\n`,
+    'index.cjs': `const authn = require(${index})\nmodule.exports = Object.assign(authn.default, authn)\n`,
+  }
+}
+
+const compilerOptions: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  lib: ['lib.es2024.d.ts'],
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  moduleDetection: ts.ModuleDetectionKind.Force,
+  allowJs: true,
+  checkJs: false,
+  strict: true,
+  skipLibCheck: true,
+  noEmit: true,
+  types: ['node'],
+  typeRoots: [path.join(root, 'node_modules/@types')],
+  paths: { 'fastify-authn': [path.join(root, 'lib/index.ts')] },
+}
+
+const host = ts.createCompilerHost(compilerOptions)
+const parse = host.getSourceFile
+/** All but the snippets are the same in every program. */
+const parsed = new Map<string, ts.SourceFile | undefined>()
+host.getSourceFile = (name, ...rest) => {
+  if (/\/line-\d+\.\w+$/.test(name)) return parse(name, ...rest)
+  if (!parsed.has(name)) parsed.set(name, parse(name, ...rest))
+  return parsed.get(name)
+}
+
+/** What TypeScript says of snippets, all in one program, a list for each. */
+export function diagnose(folder: string, blocks: readonly Block[]): Map<Block, string[]> {
+  const files = blocks.map((block) => path.join(folder, fileNameOf(block)))
+  const prelude = path.join(root, 'test/types/readme-prelude.d.ts')
+  const program = ts.createProgram([prelude, ...files], compilerOptions, host)
+  // Not the diagnostics of the whole program: the snippets merge their user type into our sources too.
+  return new Map(
+    blocks.map((block, index) => {
+      const file = program.getSourceFile(files[index] ?? '')
+      const found = [
+        ...program.getSyntacticDiagnostics(file),
+        ...program.getSemanticDiagnostics(file),
+      ]
+      return [block, found.map((diagnostic) => describe(diagnostic, block))]
+    }),
+  )
+}
+
+/** With the line in the README. */
+function describe({ file, start, messageText }: ts.Diagnostic, block: Block): string {
+  const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start ?? 0).line + 1
+  return `README.md:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+}
+
+/** Runs a snippet as a program. */
+export function runSnippet(
+  folder: string,
+  block: Block,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  // Nothing of tap's: what is run here is judged by its output, not by what it covers.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|_?TAP)/.test(name)),
+  )
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--no-warnings', '--import', 'tsx', fileNameOf(block)], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 60_000,
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+/** Whether a program printed what the README says; `…` stands for anything within a line. */
+export function isExpectedOutput(actual: string, expected: string): boolean {
+  const pattern = expected.trim().split('…').map(escapeRegExp).join('.*')
+  return new RegExp(`^${pattern}$`).test(actual.trim().replaceAll('\r', ''))
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+}
+
+const commands = new Set(['npm', 'npx', 'node', 'curl', 'openssl', 'export', 'cd', 'git', 'mkdir'])
+const npmWords = new Set(['ci', 'install', 'i', 'pack', 'start', 'test', 'run', 'exec', 'audit'])
+
+/** What is wrong with a block of shell commands. */
+export function shellProblems(text: string, scripts: Readonly<Record<string, string>>): string[] {
+  const problems: string[] = []
+  const joined = text.replaceAll(/\\\n\s*/g, ' ')
+  for (const line of joined.split('\n').map((each) => each.trim())) {
+    if (line === '' || line.startsWith('#')) continue
+    for (const command of simpleCommands(line)) {
+      const [name = '', first = '', second = ''] = command
+      if (!commands.has(name)) problems.push(`unknown command ${JSON.stringify(name)} in: ${line}`)
+      if (name !== 'npm') continue
+      if (!npmWords.has(first)) problems.push(`unknown npm command ${JSON.stringify(first)}`)
+      const script = first === 'run' ? second : ['start', 'test'].includes(first) ? first : null
+      if (script !== null && !Object.hasOwn(scripts, script)) {
+        problems.push(`package.json has no script ${JSON.stringify(script)}`)
+      }
+    }
+  }
+  return problems
+}
+
+/** The commands of a line, as words, without their assignments: also those within `$(…)`. */
+function simpleCommands(line: string): string[][] {
+  const inner: string[][] = []
+  const outer = line
+    .replaceAll(/'[^']*'/g, 'QUOTED')
+    .replaceAll(/\$\(([^()]*)\)/g, (_, command: string) => {
+      inner.push(...simpleCommands(command))
+      return 'SUBSTITUTED'
+    })
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, 'QUOTED')
+    .replace(/\s#.*$/, '')
+  const commands = outer.split(/\|\||&&|[|;&]/).map((command) =>
+    command
+      .trim()
+      .split(/\s+/)
+      .filter((word) => word !== ''),
+  )
+  for (const words of commands) {
+    while (/^[A-Za-z_]\w*=/.test(words[0] ?? '')) words.shift()
+  }
+  return [...commands.filter(({ length }) => length > 0), ...inner]
+}

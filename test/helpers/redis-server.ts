@@ -1,0 +1,81 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { until } from './load.js'
+
+/** Whether there is a `redis-server` to start: Debian's package of that name has it. */
+export function hasRedisServer(): boolean {
+  return spawnSync('redis-server', ['--version']).status === 0
+}
+
+/** A Redis of the test's own, on a port of the loopback interface that stays the same. */
+export interface RedisServer {
+  readonly port: number
+  start(): Promise<void>
+  /** At once, as when the machine goes down. */
+  kill(): Promise<void>
+  /** Stops it from answering, while its connections stay. */
+  pause(): void
+  resume(): void
+}
+
+/** Starts one, and ends it with the test. */
+export async function redisServer(t: Test): Promise<RedisServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'fastify-authn-redis-'))
+  const port = await freePort()
+  let child: ChildProcess | null = null
+
+  const server: RedisServer = {
+    port,
+    async start() {
+      child = spawn(
+        'redis-server',
+        `--port ${port} --bind 127.0.0.1 --appendonly no --dir ${directory} --save`
+          .split(' ')
+          .concat(''),
+        { stdio: 'ignore' },
+      )
+      await until(() => answers(port), 'Redis answers')
+    },
+    async kill() {
+      const ending = child
+      if (ending === null) return
+      child = null
+      const ended = new Promise((resolve) => ending.once('exit', resolve))
+      ending.kill('SIGKILL')
+      await ended
+    },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+  }
+  t.teardown(async () => {
+    await server.kill()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  await server.start()
+  return server
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
+
+/** Whether Redis answers PING. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    socket.on('data', (data) => {
+      resolve(data.toString().startsWith('+PONG'))
+      socket.destroy()
+    })
+    socket.on('error', () => resolve(false))
+    socket.on('close', () => resolve(false))
+  })
+}

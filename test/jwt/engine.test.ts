@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto'
+import t from 'tap'
+import { createSign, createVerifySignature } from '../../lib/jwt/engine.js'
+import { thrownBy } from '../helpers/errors.js'
+import { hmacSecret } from '../helpers/keys.js'
+import { encode, hmacToken, keys, privatePem, publicPem, signedToken } from '../helpers/tokens.js'
+
+const key = Buffer.from(hmacSecret)
+const header = { alg: 'HS256', typ: 'JWT' }
+const verify = createVerifySignature(key, 'HS256')
+
+/** A token of parts as they are, with its right signature. */
+function sealed(head: string, payload: string): string {
+  const input = `${head}.${payload}`
+  return `${input}.${createHmac('sha256', key).update(input).digest('base64url')}`
+}
+
+t.test('signs the claims as they are', async (t) => {
+  const sign = createSign(key, 'HS256')
+  const cases: Record<string, unknown>[] = [
+    { sub: 'a', exp: 5 },
+    { sub: 'a', exp: 5, iat: 3 },
+    { nbf: 1, exp: 2, iat: 3, role: [1] },
+  ]
+  for (const claims of cases) {
+    const [head, payload, signature] = sign(Object.freeze({ ...claims })).split('.')
+    const [headText, text] = [head, payload].map((part) => Buffer.from(String(part), 'base64url'))
+    t.strictSame(JSON.parse(String(headText)), header)
+    t.same(JSON.parse(String(text)), claims)
+    const expected = createHmac('sha256', key).update(`${head}.${payload}`).digest('base64url')
+    t.equal(signature, expected)
+  }
+})
+
+t.test('returns the claims unjudged', async (t) => {
+  const payloads = [
+    '{"sub":"a","exp":1,"nbf":9999999999}',
+    '{"exp":1e400,"nbf":1e300}',
+    '{"exp":"no","nbf":[],"iat":{}}',
+    '{"sub":"Ünal 😀"}',
+    '{}',
+  ]
+  for (const text of payloads) {
+    t.strictSame(verify(sealed(encode(header), encode(text))), JSON.parse(text), text)
+  }
+})
+
+/** The refusal of a token: its code, and for the log why. */
+function refusalOf(token: string): unknown[] {
+  const { code, error } = thrownBy(() => verify(token))
+  return [code, error.cause]
+}
+
+const invalid = 'ERR_AUTH_JWT_INVALID'
+
+t.test('critical extensions: none is understood (RFC 7515 §4.1.11)', async (t) => {
+  for (const crit of [['x'], [], null, false, 0, '', 'x', {}]) {
+    const [code, cause] = refusalOf(hmacToken({ ...header, crit, x: 1 }, { sub: 'a' }, key))
+    t.equal(code, invalid, JSON.stringify(crit))
+    t.match(cause, /crit/i)
+  }
+  t.strictSame(verify(hmacToken({ ...header, x: 1, kid: 'k' }, { sub: 'a' }, key)), { sub: 'a' })
+})
+
+t.test('a claims set is UTF-8 (RFC 7519 §7.2)', async (t) => {
+  const bad = [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]
+  for (const bytes of bad) {
+    const text = Buffer.concat([Buffer.from('{"sub":"'), Buffer.from(bytes), Buffer.from('"}')])
+    t.strictSame(refusalOf(sealed(encode(header), encode(text))), [invalid, 'payload not UTF-8'])
+  }
+})
+
+t.test('one text a signature (RFC 4648 §3.5)', async (t) => {
+  const token = hmacToken(header, { sub: 'a' }, key)
+  const stem = token.slice(0, -1)
+  const bytesOf = (text: string): Buffer =>
+    Buffer.from(text.slice(text.lastIndexOf('.') + 1), 'base64url')
+  const last = token.at(-1)
+  const others = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    .split('')
+    .filter((other) => other !== last)
+  const sameBytes = others.filter((other) => bytesOf(stem + other).equals(bytesOf(token)))
+  t.equal(sameBytes.length, 3, 'three more texts decode to the same bytes')
+  for (const other of sameBytes) {
+    t.strictSame(refusalOf(stem + other), [invalid, 'signature not canonical'], other)
+  }
+  t.strictSame(refusalOf(token.slice(0, -2)), [invalid, 'signature not canonical'], 'a rest of one')
+  t.equal(refusalOf(`${token}AA`)[0], invalid)
+})
+
+t.test('one algorithm, whatever the header says', async (t) => {
+  const pem = publicPem(keys.rsa.publicKey)
+  const verifyRsa = createVerifySignature(pem, 'RS256')
+  const good = signedToken({ alg: 'RS256' }, { sub: 'a' }, keys.rsa.privateKey)
+  t.strictSame(verifyRsa(good), { sub: 'a' })
+  const forged = [
+    hmacToken({ alg: 'HS256' }, { sub: 'a' }, pem),
+    signedToken({ alg: 'RS512' }, { sub: 'a' }, keys.rsa.privateKey, 'sha512'),
+    signedToken({ alg: 'PS256' }, { sub: 'a' }, keys.rsa.privateKey, 'sha256', true),
+    signedToken({ alg: 'RS256' }, { sub: 'a' }, keys.rsa.privateKey, 'sha256', true),
+    `${encode({ alg: 'none' })}.${encode({ sub: 'a' })}.`,
+  ]
+  for (const token of forged) t.equal(thrownBy(() => verifyRsa(token)).code, invalid, token)
+  t.strictSame(verifyRsa(createSign(privatePem(keys.rsa.privateKey), 'RS256')({ sub: 'b' })), {
+    sub: 'b',
+  })
+})

@@ -1,0 +1,109 @@
+import { readdir } from 'node:fs/promises'
+import t from 'tap'
+import { en } from '../locales/en.js'
+import { locales } from '../locales/index.js'
+
+/** Tags that are another tag for the same text. */
+const aliases: Readonly<Record<string, string>> = {
+  iw: 'he',
+  in: 'id',
+  no: 'nb',
+  'zh-Hant': 'zh-TW',
+  'zh-HK': 'zh-TW',
+  'zh-MO': 'zh-TW',
+}
+/** Old codes that browsers and Java still send; BCP 47 would have them replaced. */
+const legacy: ReadonlySet<string> = new Set(['iw', 'in'])
+const languages = Object.entries(locales).filter(([tag]) => !(tag in aliases))
+
+/** Letters of the languages that are not written with Latin ones. */
+const scripts: Readonly<Record<string, RegExp>> = {
+  ar: /\p{Script=Arabic}/u,
+  fa: /\p{Script=Arabic}/u,
+  bg: /\p{Script=Cyrillic}/u,
+  ru: /\p{Script=Cyrillic}/u,
+  sr: /\p{Script=Cyrillic}/u,
+  uk: /\p{Script=Cyrillic}/u,
+  el: /\p{Script=Greek}/u,
+  he: /\p{Script=Hebrew}/u,
+  hi: /\p{Script=Devanagari}/u,
+  ja: /[\p{Script=Hiragana}\p{Script=Katakana}]/u,
+  ko: /\p{Script=Hangul}/u,
+  th: /\p{Script=Thai}/u,
+  zh: /\p{Script=Han}/u,
+  'zh-TW': /\p{Script=Han}/u,
+}
+
+t.test('English, word for word', async (t) => {
+  t.strictSame(en, {
+    'auth.invalid-credentials': 'Invalid credentials.',
+    'auth.no-credentials-provided': 'Invalid or missing authentication header.',
+    'auth.jwt-invalid': 'Your authentication token is invalid.',
+    'auth.jwt-not-valid-yet': 'Your authentication token is not valid yet.',
+    'auth.jwt-expired': 'Your authentication token is expired.',
+    'auth.overloaded': 'The server is busy. Please try again later.',
+    'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
+  })
+})
+
+t.test('English and at least 20 more', async (t) => {
+  t.ok(languages.length >= 21, `${languages.length} languages`)
+  t.ok(languages.some(([tag]) => tag === 'en'))
+})
+
+t.test('every file of a language is listed', async (t) => {
+  const files = await readdir(new URL('../locales/', import.meta.url))
+  const expected = languages.map(([tag]) => `${tag.toLowerCase()}.ts`)
+  t.strictSame(files.toSorted(), [...expected, 'index.ts'].toSorted())
+})
+
+t.test('the table has no prototype', async (t) => {
+  t.equal(Object.getPrototypeOf(locales), null)
+  t.equal(locales.constructor, undefined)
+})
+
+t.test('tags are canonical BCP 47, but for the old codes', async (t) => {
+  for (const tag of Object.keys(locales)) {
+    const [canonical] = Intl.getCanonicalLocales(tag)
+    t.equal(canonical, legacy.has(tag) ? aliases[tag] : tag, tag)
+  }
+  const lowerCase = Object.keys(locales).map((tag) => tag.toLowerCase())
+  t.equal(new Set(lowerCase).size, lowerCase.length, 'no two differ in case only')
+})
+
+t.test('aliases have the texts of what they stand for', async (t) => {
+  for (const [alias, tag] of Object.entries(aliases)) {
+    t.ok(locales[alias] !== undefined && locales[alias] === locales[tag], `${alias}: ${tag}`)
+  }
+})
+
+t.test('no two languages have the same texts', async (t) => {
+  const texts = languages.map(([, catalogue]) => JSON.stringify(catalogue))
+  t.equal(new Set(texts).size, texts.length)
+})
+
+for (const [tag, catalogue] of languages) {
+  t.test(tag, async (t) => {
+    t.strictSame(Object.keys(catalogue), Object.keys(en), 'complete, and in one order')
+    const texts = Object.entries(catalogue)
+    t.equal(new Set(Object.values(catalogue)).size, texts.length, 'every text says something else')
+    for (const [key, text] of texts) {
+      const title = `${key}: ${text}`
+      if (tag !== 'en') t.not(text, en[key as keyof typeof en], `${title}: translated`)
+      t.equal(text, text.trim().normalize('NFC'), `${title}: trimmed, NFC`)
+      t.ok(text.length >= 5 && text.length <= 100, `${title}: short`)
+      // Controls, bidi controls and other invisible ones; ZWNJ belongs to Persian spelling.
+      t.notMatch(text, tag === 'fa' ? /(?!\u200c)\p{C}/u : /\p{C}/u, `${title}: no controls`)
+      t.notMatch(text, /[\p{Zl}\p{Zp}]|(?! )\p{Zs}| {2}/u, `${title}: plain single spaces`)
+      // The apostrophe of French and Catalan is a letter, not a quotation mark.
+      t.notMatch(text, /["'`´\\«»‹›„“”‚‘「」『』<>&{}[\]$%]/, `${title}: no quotes, no markup`)
+      t.notMatch(text.replace(/(?<=\p{L})’(?=\p{L})/gu, ''), '’', `${title}: apostrophes`)
+      if (tag !== 'th') t.match(text, /[.。।]$/u, `${title}: a sentence`)
+      const script = scripts[tag]
+      const letters = script ?? /\p{Script=Latin}/u
+      t.match(text, letters, `${title}: in its own letters`)
+      if (script === undefined)
+        t.notMatch(text, /(?!\p{Script=Latin})\p{L}/u, `${title}: Latin only`)
+    }
+  })
+}

@@ -1,0 +1,172 @@
+// The mark on a route decides the type of request.user.
+import Fastify, { type FastifyRequest } from 'fastify'
+import type { AuthMark, AuthUser } from 'fastify-authn'
+import { exactly } from '../exactly.js'
+
+const app = Fastify()
+
+// No mark, and every mark under which nobody may be there.
+
+app.get('/', (request) => {
+  exactly<AuthUser | null>()(request.user)
+  // @ts-expect-error -- nobody may be there
+  return request.user.id
+})
+// @ts-expect-error -- an empty config is no mark
+app.get('/', { config: {} }, (request) => request.user.id)
+// @ts-expect-error -- open
+app.get('/', { config: { auth: false } }, (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.get('/', { config: { auth: 'optional' } }, (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.get('/', { config: { auth: 'try' } }, (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.get('/', { config: { auth: { mode: 'optional' } } }, (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.get('/', { config: { auth: { mode: 'try', use: 'jwt' } } }, (request) => request.user.id)
+// @ts-expect-error -- open
+app.get('/', { config: { auth: { mode: false } } }, (request) => request.user.id)
+declare const anyMark: AuthMark
+declare const aBoolean: boolean
+// @ts-expect-error -- which mark it is, is not known here
+app.get('/', { config: { auth: anyMark } }, (request) => request.user.id)
+// @ts-expect-error -- nor here
+app.get('/', { config: { auth: aBoolean } }, (request) => request.user.id)
+app.get('/', { config: { auth: 'optional' } }, (request) => {
+  exactly<AuthUser | null>()(request.user)
+  return request.user?.id
+})
+
+// Every mark under which there is a user.
+
+app.get('/', { config: { auth: true } }, (request) => {
+  exactly<AuthUser>()(request.user)
+  exactly<number>()(request.user.id)
+  // @ts-expect-error -- the app's users have no such field
+  return request.user.nickname
+})
+app.get('/', { config: { auth: { use: 'jwt' } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { use: ['jwt', 'basic'] } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { mode: true } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { mode: true, use: 'jwt' } } }, (request) => request.user.id)
+app.get('/', { config: { auth: true, rateLimit: { max: 5 } } }, (request) => request.user.id)
+const shared = { auth: true } as const
+app.get('/', { config: shared }, (request) => request.user.id)
+
+// Every way to declare a route.
+
+app.route({
+  method: 'GET',
+  url: '/',
+  config: { auth: true },
+  handler: (request) => request.user.id,
+})
+app.route({
+  method: ['GET', 'HEAD'],
+  url: '/',
+  // @ts-expect-error -- nobody may be there
+  handler: (request) => request.user.id,
+})
+app.get('/', { config: { auth: true }, handler: (request) => request.user.id })
+app.put('/', { config: { auth: true } }, async (request, reply) => reply.send(request.user.id))
+app.delete('/', { config: { auth: true } }, (request, reply) => {
+  void reply.code(204).send(request.user.id)
+})
+app.get('/', { config: { auth: true } }, async (request) => {
+  await Promise.resolve()
+  return request.user.id
+})
+app.post(
+  '/',
+  {
+    config: { auth: true },
+    schema: { body: { type: 'object', properties: { text: { type: 'string' } } } },
+    onRequest: (request, _reply, done) => {
+      exactly<number>()(request.user.id)
+      done()
+    },
+    preValidation: async (request) => {
+      exactly<number>()(request.user.id)
+    },
+    preHandler: [
+      async (request) => {
+        exactly<number>()(request.user.id)
+      },
+    ],
+    preSerialization: async (request) => request.user.id,
+    onSend: async (request) => `${request.user.id}`,
+    errorHandler: (_error, request, reply) => {
+      void reply.send(request.user.id)
+    },
+  },
+  (request) => request.user.id,
+)
+app.get('/', {
+  preHandler: async (request) => {
+    // @ts-expect-error -- nobody may be there
+    exactly<number>()(request.user.id)
+  },
+  handler: () => 'open',
+})
+app.addHook('preHandler', async (request) => {
+  exactly<AuthUser | null>()(request.user)
+})
+
+// TypeScript infers all type arguments of a call or none: who states the body, states the mark too.
+
+interface NewNote {
+  Body: { text: string }
+}
+app.post<NewNote>('/', { config: { auth: true } }, (request) => {
+  exactly<AuthUser | null>()(request.user)
+  return request.body.text
+})
+app.post<NewNote, { auth: true }>('/', { config: { auth: true } }, (request) => {
+  exactly<AuthUser>()(request.user)
+  return `${request.user.id}: ${request.body.text}`
+})
+app.route<NewNote, { auth: true }>({
+  method: 'POST',
+  url: '/',
+  config: { auth: true },
+  handler: (request) => `${request.user.id}: ${request.body.text}`,
+})
+app.post<NewNote, { auth: true }>(
+  '/',
+  // @ts-expect-error -- the mark that is stated is not the one of the route
+  { config: { auth: 'optional' } },
+  (request) => request.user.id,
+)
+
+// A function that any request may be handed to.
+
+function greet({ user }: FastifyRequest): string {
+  return user === null ? 'Hello' : `Hello ${user.name}`
+}
+app.get('/', (request) => greet(request))
+app.get('/', { config: { auth: true } }, (request) => greet(request as FastifyRequest))
+
+// A mark that is none does not compile.
+
+// @ts-expect-error -- a typo
+app.get('/', { config: { auth: 'ture' } }, () => 'never')
+// @ts-expect-error -- a string
+app.get('/', { config: { auth: 'true' } }, () => 'never')
+// @ts-expect-error -- a number
+app.get('/', { config: { auth: 1 } }, () => 'never')
+// @ts-expect-error -- null
+app.get('/', { config: { auth: null } }, () => 'never')
+// @ts-expect-error -- an array
+app.get('/', { config: { auth: ['jwt'] } }, () => 'never')
+// @ts-expect-error -- neither a mode nor a name
+app.get('/', { config: { auth: {} } }, () => 'never')
+// @ts-expect-error -- a typo in a key
+app.get('/', { config: { auth: { mod: true } } }, () => 'never')
+// @ts-expect-error -- a typo in a mode
+app.get('/', { config: { auth: { mode: 'ture' } } }, () => 'never')
+// @ts-expect-error -- a name is a string
+app.get('/', { config: { auth: { use: 5 } } }, () => 'never')
+// @ts-expect-error -- also in route()
+app.route({ method: 'GET', url: '/', config: { auth: 'ture' }, handler: () => 'never' })
+// @ts-expect-error -- and where the handler stands in the options
+app.get('/', { config: { auth: 'ture' }, handler: () => 'never' })

@@ -1,0 +1,132 @@
+// Options: what is unknown or wrong does not compile.
+import fs from 'node:fs'
+import Fastify from 'fastify'
+import authn, {
+  basicAuthenticator,
+  configBasicAuthenticator,
+  configFromEnv,
+  jwtAuthenticator,
+  JwtService,
+  type AuthnOptions,
+  type JwtConfig,
+  type LoginOptions,
+  type StoredUser,
+  type TokenFunc,
+  type UserService,
+} from 'fastify-authn'
+import { exactly } from '../exactly.js'
+import { rows, type Row } from './user.js'
+
+const app = Fastify()
+
+const userService: UserService = {
+  findByUsername: (username, request) => {
+    exactly<string | number>()(username)
+    exactly<string>()(request.ip)
+    return rows.find(({ name }) => name === username)
+  },
+}
+
+app.register(authn, { userService, jwt: { secret: process.env['AUTH_JWT_SECRET'] } })
+app.register(authn, { userService, ...configFromEnv() })
+app.register(authn, () => ({ userService, prefix: '/v1' }))
+app.register(authn)
+
+// An environment variable that may not be set can be handed over as it is.
+
+const secret: string | undefined = process.env['AUTH_JWT_SECRET']
+const pair = { private: process.env['A'], public: process.env['B'], passphrase: process.env['C'] }
+app.register(authn, {
+  userService,
+  passwordField: 'password',
+  maxPasswordBytes: false,
+  authenticator: 'jwt',
+  authenticators: { internal: configBasicAuthenticator() },
+  auth: 'optional',
+  jwt: {
+    secret,
+    expiry: 60,
+    signingMethod: 'ES256',
+    rsa: pair,
+    ecdsa: pair,
+    eddsa: pair,
+    clockTolerance: 5,
+    requireExp: false,
+    issuer: process.env['ISSUER'],
+    audience: ['a', 'b'] as const,
+  },
+  basic: { username: process.env['USER'], password: process.env['PASSWORD'] },
+  realm: 'Notes',
+  languages: { en: { 'auth.jwt-expired': 'Sign in again.' } },
+  defaultLanguage: 'de',
+  login: {
+    path: '/session',
+    usernameField: 'email',
+    passwordField: 'secret',
+    signingMethod: 'RS256',
+    tokenFunc: (request, user) => {
+      exactly<string>()(request.method)
+      exactly<StoredUser>()(user)
+      exactly<boolean>()(user.vip)
+      return app.jwtService.generateTokenWithClaims({ sub: user.name, vip: user.vip })
+    },
+    routeOptions: { config: { rateLimit: { max: 5 } }, bodyLimit: 1024 },
+  },
+})
+app.register(authn, { login: false })
+app.register(authn, { authenticator: ['jwt', 'basic'] })
+app.register(authn, { authenticator: jwtAuthenticator({ userService, claimName: 'userid' }) })
+app.register(authn, { authenticator: basicAuthenticator({ passwordField: 'hash' }) })
+app.register(authn, { jwtService: new JwtService({ rsa: pair }, { fs }) })
+app.register(authn, {
+  jwtService: new JwtService({ rsa: pair }, { fs: { readFile: async () => 'PEM' } }),
+})
+
+// Typos and wrong values.
+
+// @ts-expect-error -- unknown option
+app.register(authn, { userServise: userService })
+// @ts-expect-error -- unknown option of jwt
+app.register(authn, { jwt: { secert: 'secret' } })
+// @ts-expect-error -- unknown option of login
+app.register(authn, { login: { url: '/login' } })
+// @ts-expect-error -- false or options
+app.register(authn, { login: true })
+// @ts-expect-error -- no signing method
+app.register(authn, { jwt: { secret: 'secret', signingMethod: 'none' } })
+// @ts-expect-error -- a typo in a mark
+app.register(authn, { auth: 'ture' })
+// @ts-expect-error -- no message key
+app.register(authn, { languages: { en: { 'auth.expired': 'Expired' } } })
+// @ts-expect-error -- a user service finds users
+app.register(authn, { userService: {} })
+// @ts-expect-error -- a user is an object
+app.register(authn, { userService: { findByUsername: () => 'alice' } })
+// @ts-expect-error -- these users lack what the app says that its users have
+app.register(authn, { userService: { findByUsername: () => ({ name: 'alice' }) } })
+// @ts-expect-error -- a token is a string
+app.register(authn, { login: { tokenFunc: () => ({ token: 'token' }) } })
+// @ts-expect-error -- login validates its body itself
+app.register(authn, { login: { routeOptions: { validatorCompiler: () => () => true } } })
+// @ts-expect-error -- unknown option
+jwtAuthenticator({ claim: 'userid' })
+// @ts-expect-error -- unknown option
+basicAuthenticator({ field: 'hash' })
+// @ts-expect-error -- the username is a string
+configBasicAuthenticator({ username: 5, password: 'secret' })
+// @ts-expect-error -- a service has a configuration
+export const unconfigured = new JwtService()
+
+// The types of the parts, for apps that put their options together elsewhere.
+
+const config: JwtConfig = { secret: 'secret' }
+const tokenFunc: TokenFunc = (_request, user) => `${user.id}`
+const login: LoginOptions = { tokenFunc }
+export const options: AuthnOptions = { userService, jwt: config, login }
+app.register(authn, options)
+app.register(authn, { ...options, prefix: '/v2', auth: undefined })
+const own: UserService<Row> = { findByUsername: async () => rows[0] ?? null }
+export const ownOptions: AuthnOptions<Row> = {
+  userService: own,
+  login: { tokenFunc: async (_request, user) => user.password },
+}

@@ -1,0 +1,18 @@
+// What `require` gives is the plugin itself, with everything else on it.
+import fastify = require('fastify')
+import authn = require('fastify-authn')
+
+const app = fastify()
+
+app.register(authn, { jwt: { secret: 'secret' } })
+app.register(authn.default, { auth: true })
+app.register(authn.authn, { jwtService: new authn.JwtService({ secret: 'secret' }) })
+// @ts-expect-error -- unknown option
+app.register(authn, { secret: 'secret' })
+
+const options: authn.AuthnOptions = { authenticator: authn.anyOf(authn.jwtAuthenticator()) }
+app.register(authn, options)
+app.get('/', { config: { auth: true } }, (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.get('/', { config: { auth: 'try' } }, (request) => request.user.id)
+export const user: authn.AuthUser | null = authn.userFromContext()

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AuthnUsageError } from './errors.js'
 import { MALFORMED, parseBearer } from './http/authorization.js'
-import { registrationOf } from './registration.js'
+import { registrationOf, type Registration } from './registration.js'
 import { kExtra, kLang, kStoredUser, kUser } from './symbols.js'
 import type { AuthUser, StoredUser } from '../types/user-service.js'
 
@@ -63,8 +63,9 @@ export function decorateRequests(app: FastifyInstance): void {
 }
 
 function negotiate(request: FastifyRequest): string {
-  const registration = registrationOf(request.server)
-  return registration?.translator.negotiate(request.headers['accept-language']) ?? 'en'
+  // Requests of a scope are only decorated where there is a registration.
+  const { translator } = registrationOf(request.server) as Registration
+  return translator.negotiate(request.headers['accept-language'])
 }
 
 function taken(name: string): never {

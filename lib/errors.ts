@@ -7,7 +7,7 @@ import type {
 import type { MessageKey } from '../types/messages.js'
 import { en } from '../locales/en.js'
 
-interface RefusalRow {
+export interface RefusalRow {
   readonly status: 401 | 429 | 503
   /** Null: the text of the error is sent as it is. */
   readonly key: MessageKey | null

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusalOf } from './errors.js'
+import { refusalOf, type RefusalRow } from './errors.js'
 import { credentialsOf } from './http/authorization.js'
 import { challenge, type BearerProblem } from './http/challenge.js'
 import { kMembers } from './symbols.js'
@@ -22,8 +22,7 @@ export function sendRefusal(
   judgedHeader = true,
 ): void {
   const { realm } = registration.options
-  const row = refusalOf(error.code)
-  const status = row?.status ?? 401
+  const { status } = rowOf(error)
   if (status === 401 && schemes.length > 0) {
     const challenges = schemes.map((scheme) =>
       challenge(scheme, realm, judgedHeader ? bearerProblem(scheme, error, request) : undefined),
@@ -52,6 +51,11 @@ function sameAs(scheme: string): (other: string) => boolean {
   return (other) => other.toLowerCase() === scheme.toLowerCase()
 }
 
+/** Only refusals come here, and each has a row. */
+function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
+  return refusalOf(code) as RefusalRow
+}
+
 /** RFC 6750 §3.1: an error code only when the request carried a token. */
 function bearerProblem(
   scheme: string,
@@ -60,7 +64,7 @@ function bearerProblem(
 ): BearerProblem | undefined {
   const isBearer = scheme.toLowerCase() === 'bearer'
   if (!isBearer || !credentialsOf(request.headers.authorization, 'bearer')) return undefined
-  return { error: 'invalid_token', description: refusalOf(error.code)?.description ?? '' }
+  return { error: 'invalid_token', description: rowOf(error).description }
 }
 
 /** The text of an error; a key of the catalogue also says its language. */
@@ -70,9 +74,9 @@ function localize(
   reply: FastifyReply,
   { translator }: Registration,
 ): string {
-  const key = refusalOf(error.code)?.key
+  const { key } = rowOf(error)
   addVary(reply, 'Accept-Language')
-  if (key === null || key === undefined) return error.message
+  if (key === null) return error.message
   const { text, language } = translator.translate(key, String(request.lang))
   void reply.header('content-language', language)
   return text

@@ -44,7 +44,7 @@ export function wantsLogin({ options, jwtService }: Registration): boolean {
  */
 export function declareLogin(app: FastifyInstance, registration: Registration): void {
   const { options, jwtService } = registration
-  const login: LoginOptions = options.login === false ? {} : (options.login ?? {})
+  const login: LoginOptions = options.login || {}
   const { config, schema, onRequest, ...routeOptions } = login.routeOptions ?? {}
   if (config !== undefined && 'auth' in config) {
     throw new AuthnUsageError(

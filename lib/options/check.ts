@@ -43,9 +43,10 @@ function explain(schema: TSchema, error: ValueError, where: string): string {
 function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
   const branches = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
   const object = branches.find(({ properties }) => properties !== undefined) as TObject
-  const [step, ...rest] = steps
-  const inner = step === undefined ? undefined : object.properties[step]
-  return inner && rest.length > 0 ? knownProperties(inner, rest) : Object.keys(object.properties)
+  const inner = object.properties[String(steps[0])]
+  return inner && steps.length > 1
+    ? knownProperties(inner, steps.slice(1))
+    : Object.keys(object.properties)
 }
 
 /** What was found, without quoting what could be a secret. */

@@ -1,0 +1,132 @@
+// Corners that no test of a subject reaches.
+import Fastify from 'fastify'
+import fp from 'fastify-plugin'
+import t from 'tap'
+import { authn } from '../../lib/index.js'
+import { resolveOptions } from '../../lib/options.js'
+import { Throttle } from '../../lib/throttle.js'
+import { viewOf } from '../../lib/user-view.js'
+import { appWith, basic } from '../helpers/app.js'
+import { rejectionOf, thrownBy } from '../helpers/errors.js'
+
+const options = { basic: { username: 'a', password: 'b' } }
+const hash = `$2b$10$${'a'.repeat(53)}`
+const hidden = new Set(['password'])
+
+t.test('an i18n plugin that fails gives a fault, not a crash', async (t) => {
+  let calls = 0
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.decorateRequest('lang', {
+    getter(): string {
+      throw new Error('no catalogue')
+    },
+  })
+  await app.register(authn, options)
+  app.get('/', { config: { auth: true } }, () => (calls += 1))
+  const response = await app.inject('/')
+  t.equal(response.statusCode, 500)
+  t.notMatch(response.body, /catalogue/)
+  t.equal(calls, 0)
+})
+
+t.test('a name where there is no authenticator at all', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, {})
+  app.get('/', { config: { auth: { use: 'jwt' } } }, () => 'open')
+  const error = await rejectionOf(Promise.resolve(app.ready()))
+  t.match(error.message, /use names "jwt".*Known: none\./)
+})
+
+t.test('an address is forgotten after the window', async (t) => {
+  const settings = { perUsername: 1, perAddress: 1, window: 60, keyPrefix: 'test' }
+  const throttle = new Throttle(settings, {} as never)
+  const request = { ip: '192.0.2.1' } as never
+  await throttle.failed('alice', request)
+  await t.rejects(Promise.resolve(throttle.check('alice', request)))
+  const start = performance.now()
+  t.intercept(performance, 'now', { value: () => start + 61_000 })
+  t.equal(throttle.check('alice', request), undefined)
+  t.equal(throttle.mayForget(request), false)
+})
+
+t.test('registered with a function, or as a module', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, () => ({ ...options, auth: true }))
+  app.get('/', () => 'for users')
+  t.equal((await app.inject('/')).statusCode, 401)
+  t.equal((await app.inject({ url: '/', headers: basic('a', 'b') })).statusCode, 200)
+
+  const routes = { default: fp(async () => undefined) }
+  const other = Fastify()
+  t.teardown(() => other.close())
+  await other.register(authn, options)
+  const error = thrownBy(() => other.register(routes as never, { auth: true } as object))
+  t.equal(error.code, 'ERR_AUTH_MARK')
+
+  const nothing = Fastify()
+  const { code } = await rejectionOf((async () => nothing.register(undefined as never))())
+  t.match(code, /^AVV_/, 'the error of Fastify itself')
+})
+
+t.test('options that are none', async (t) => {
+  const error = thrownBy(() => resolveOptions(5))
+  t.equal(error.code, 'ERR_AUTH_OPTION')
+  t.match(error.message, /option "options": found 5, expected an object/)
+  const inner = thrownBy(() => resolveOptions({ languages: { de: { 'auth.jwt-expired': 5 } } }))
+  t.match(inner.message, /option "languages.de.auth.jwt-expired": found 5, expected/)
+})
+
+t.test('hashes at any depth of what toJSON returns, and nothing else', async (t) => {
+  const date = new Date(0)
+  class User {
+    password: string | null = hash
+    get digest() {
+      return hash
+    }
+    toJSON() {
+      return {
+        date,
+        plain: [1, 'a', { b: 1 }],
+        texts: ['a', hash],
+        deep: [{ password: 'x', c: 1 }, { d: hash }],
+      }
+    }
+    toString() {
+      return `user ${String(this.password)}`
+    }
+    toObject() {
+      return { user: this }
+    }
+  }
+  const user = new User()
+  const view = viewOf(user, hidden) as User
+  t.strictSame(JSON.parse(JSON.stringify(view)), {
+    date: '1970-01-01T00:00:00.000Z',
+    plain: [1, 'a', { b: 1 }],
+    texts: ['a', null],
+    deep: [{ c: 1 }, {}],
+  })
+  t.equal(view.digest, undefined, 'a getter that tells a hash')
+  t.equal((view as unknown as Record<symbol, unknown>)[Symbol('x')], undefined)
+  t.equal(view.toString(), 'user ')
+  user.password = null
+  t.equal(view.toString(), 'user null')
+  const accessor = Object.defineProperty(new User(), 'age', {
+    get: () => 7,
+    enumerable: true,
+    configurable: true,
+  })
+  t.match({ ...viewOf(accessor, hidden) }, { age: 7 })
+  t.type(Object.getOwnPropertyDescriptor(viewOf(accessor, hidden), 'age')?.get, 'function')
+})
+
+t.test('a user whose toJSON is its own', async (t) => {
+  const user = { name: 'a', toJSON: () => ({ name: 'a', password: hash }) }
+  const app = await appWith(t, { authenticator: { authenticate: () => user } }, (app) => {
+    app.get('/', { config: { auth: true } }, (request) => request.user)
+  })
+  t.strictSame((await app.inject('/')).json(), { name: 'a' })
+})

@@ -130,3 +130,40 @@ t.test('a user whose toJSON is its own', async (t) => {
   })
   t.strictSame((await app.inject('/')).json(), { name: 'a' })
 })
+
+t.test('a mark that is another object at every reading', async (t) => {
+  const config = {
+    get auth() {
+      return { mode: true, use: 'configBasic' } as const
+    },
+  }
+  const app = await appWith(t, options, (app) => {
+    app.get('/', { config }, () => 'for users')
+  })
+  t.equal((await app.inject('/')).statusCode, 401)
+  t.equal((await app.inject({ url: '/', headers: basic('a', 'b') })).statusCode, 200)
+})
+
+t.test('stores that cannot be connected, or hold what is no number', async (t) => {
+  const settings = { perUsername: 1, perAddress: 1, window: 60, keyPrefix: 'test' }
+  const request = { ip: '192.0.2.2' } as never
+  const lines: unknown[] = []
+  const log = { error: (line: unknown) => void lines.push(line) } as never
+  const answer = { get: () => answer, pttl: () => answer, exec: async () => rows }
+  const rows = [
+    [null, 'text'],
+    [null, 1000],
+  ]
+  const client = { defineCommand: () => undefined, multi: () => answer }
+  for (const redis of [
+    { ...client, status: 'wait', connect: async () => Promise.reject(new Error('refused')) },
+    { ...client, status: 'wait' },
+    { ...client, status: 'ready' },
+    client,
+  ]) {
+    lines.length = 0
+    const throttle = new Throttle({ ...settings, redis }, log)
+    await throttle.checkShared('alice', request)
+    t.equal(lines.length, 1, 'reported once, and this process counts alone')
+  }
+})

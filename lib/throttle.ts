@@ -38,8 +38,6 @@ interface RedisClient {
 const patience = 500
 /** A store that is down is reported once in this time, in milliseconds. */
 const reportEvery = 60_000
-/** So many addresses with failures are kept in mind; the oldest is forgotten first. */
-const mostAddresses = 100_000
 
 /**
  * Counts failed logins and failed Basic attempts, and refuses to check more passwords when there were
@@ -114,9 +112,13 @@ export class Throttle {
   async failedHere(username: string, request: FastifyRequest): Promise<void> {
     const who = suspect(username, addressOf(request.ip))
     this.#failed.delete(who.address)
-    this.#failed.set(who.address, performance.now() + this.#settings.window * 1000)
-    const [oldest] = this.#failed.keys()
-    if (this.#failed.size > mostAddresses) this.#failed.delete(oldest as string)
+    const now = performance.now()
+    this.#failed.set(who.address, now + this.#settings.window * 1000)
+    // The oldest come first: those whose time is over are not kept.
+    for (const [address, until] of this.#failed) {
+      if (until > now) break
+      this.#failed.delete(address)
+    }
     await count(this.#local, who)
   }
 

@@ -44,10 +44,13 @@ t.test('an address is forgotten after the window', async (t) => {
   const throttle = new Throttle(settings, {} as never)
   const request = { ip: '192.0.2.1' } as never
   await throttle.failed('alice', request)
+  await throttle.failed('alice', { ip: '192.0.2.5' } as never)
   await t.rejects(Promise.resolve(throttle.check('alice', request)))
   const start = performance.now()
   t.intercept(performance, 'now', { value: () => start + 61_000 })
   t.equal(throttle.check('alice', request), undefined)
+  await throttle.failed('alice', { ip: '192.0.2.3' } as never)
+  t.equal(throttle.check('alice', { ip: '192.0.2.5' } as never), undefined, 'not kept')
   t.equal(throttle.mayForget(request), false)
 })
 
@@ -83,6 +86,8 @@ t.test('hashes at any depth of what toJSON returns, and nothing else', async (t)
   const date = new Date(0)
   class User {
     password: string | null = hash
+    when = date
+    inner = { a: 1 }
     get digest() {
       return hash
     }
@@ -109,6 +114,8 @@ t.test('hashes at any depth of what toJSON returns, and nothing else', async (t)
     texts: ['a', null],
     deep: [{ c: 1 }, {}],
   })
+  t.equal(view.when, date)
+  t.equal(view.inner, user.inner, 'nothing in it to hide')
   t.equal(view.digest, undefined, 'a getter that tells a hash')
   t.equal((view as unknown as Record<symbol, unknown>)[Symbol('x')], undefined)
   t.equal(view.toString(), 'user ')
@@ -165,5 +172,9 @@ t.test('stores that cannot be connected, or hold what is no number', async (t) =
     const throttle = new Throttle({ ...settings, redis }, log)
     await throttle.checkShared('alice', request)
     t.equal(lines.length, 1, 'reported once, and this process counts alone')
+    await throttle.succeeded('nobody', request, true)
+    await throttle.failedHere('alice', request)
+    await throttle.succeeded('alice', request, true)
+    t.equal(throttle.mayForget(request, true), true, 'the address stays')
   }
 })

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 
 const root = new URL('../', import.meta.url)
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
@@ -28,7 +29,30 @@ module.exports.default = authn.default
 Object.defineProperty(module.exports, '__esModule', { value: true })
 `,
 )
-writeFileSync(
-  new URL('index.d.ts', cjs),
-  `export * from './lib/index.js'\nexport { default } from './lib/index.js'\n`,
-)
+writeFileSync(new URL('index.d.ts', cjs), declarations())
+
+/** The types of that: a function with everything else in its namespace, which apps can augment. */
+function declarations() {
+  const file = fileURLToPath(new URL('lib/index.d.ts', cjs))
+  const options = {
+    module: ts.ModuleKind.CommonJS,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  }
+  const program = ts.createProgram([file], { ...options, types: [] })
+  const checker = program.getTypeChecker()
+  const module = checker.getSymbolAtLocation(program.getSourceFile(file))
+  const names = checker
+    .getExportsOfModule(module)
+    .map(({ name }) => name)
+    .filter((name) => name !== 'authn' && name !== 'default')
+    .sort()
+  return `import { authn as plugin, ${names.join(', ')} } from './lib/index.js'
+
+declare namespace authn {
+  export { ${names.join(', ')}, plugin as authn, plugin as default }
+}
+/** The plugin: \`app.register(authn, { userService, jwt: { secret } })\`. */
+declare function authn(...parameters: Parameters<typeof plugin>): ReturnType<typeof plugin>
+export = authn
+`
+}

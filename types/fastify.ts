@@ -22,6 +22,14 @@ declare module 'fastify' {
     auth?: AuthMark
   }
 
+  interface RegisterOptions {
+    /**
+     * Who may call the routes of the plugin that is registered: an `AuthMark`, inherited by everything
+     * inside. Checked at boot and not by the compiler, since other plugins have options of this name.
+     */
+    auth?: unknown
+  }
+
   interface FastifyInstance {
     /** What the nearest registration of fastify-authn offers to the app. */
     authn: Authn

@@ -8,18 +8,24 @@
  * - `false`: open, also inside a protected scope.
  * - `{ mode, use }`: a mode, and the names of the authenticators that are accepted here.
  */
-export type AuthMark = boolean | 'optional' | 'try' | AuthMarkObject
+export type AuthMark = AuthMode | AuthMarkObject
 
-/** The long form of a mark. */
-export interface AuthMarkObject {
-  /** Default `true`. */
-  readonly mode?: boolean | 'optional' | 'try'
-  /** One or several names of registered authenticators. Default: the authenticator of the scope. */
-  readonly use?: string | readonly string[]
-}
+/** Whether there has to be a user. Default of the long form: `true`. */
+export type AuthMode = boolean | 'optional' | 'try'
+
+/** One or several names of registered authenticators. Default: the authenticator of the scope. */
+export type AuthNames = string | readonly string[]
+
+/**
+ * The long form of a mark: a mode, names, or both. One of them has to be there, also for the compiler,
+ * to which any text would be such an object otherwise.
+ */
+export type AuthMarkObject =
+  | { readonly mode: AuthMode; readonly use?: AuthNames }
+  | { readonly mode?: AuthMode; readonly use: AuthNames }
 
 /** The marks under which `request.user` is never null. */
 export type RequiredMark =
   | true
-  | { readonly mode: true; readonly use?: string | readonly string[] }
-  | { readonly mode?: never; readonly use: string | readonly string[] }
+  | { readonly mode: true; readonly use?: AuthNames }
+  | { readonly mode?: never; readonly use: AuthNames }

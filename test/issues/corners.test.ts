@@ -130,6 +130,31 @@ t.test('hashes at any depth of what toJSON returns, and nothing else', async (t)
   t.type(Object.getOwnPropertyDescriptor(viewOf(accessor, hidden), 'age')?.get, 'function')
 })
 
+t.test('the record that an ORM keeps inside of its instance', async (t) => {
+  class Row {
+    dataValues = { name: 'a', password: 'x', digest: hash, age: 7 }
+  }
+  const view = viewOf(new Row(), hidden) as Row
+  t.strictSame({ ...view.dataValues }, { name: 'a', age: 7 })
+  t.strictSame(JSON.parse(JSON.stringify(view)), { dataValues: { name: 'a', age: 7 } })
+})
+
+t.test('a route that is marked when the app runs, where nothing can judge', async (t) => {
+  let calls = 0
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(async (inner) => void (await inner.register(authn, options)))
+  app.get('/', (request) => {
+    request.routeOptions.config.auth = true
+    return (calls += 1)
+  })
+  t.equal((await app.inject('/')).statusCode, 200)
+  const response = await app.inject('/')
+  t.equal(response.statusCode, 500)
+  t.notMatch(response.body, /config\.auth/)
+  t.equal(calls, 1)
+})
+
 t.test('a user whose toJSON is its own', async (t) => {
   const user = { name: 'a', toJSON: () => ({ name: 'a', password: hash }) }
   const app = await appWith(t, { authenticator: { authenticate: () => user } }, (app) => {
@@ -138,15 +163,14 @@ t.test('a user whose toJSON is its own', async (t) => {
   t.strictSame((await app.inject('/')).json(), { name: 'a' })
 })
 
-t.test('a mark that is another object at every reading', async (t) => {
-  const config = {
-    get auth() {
-      return { mode: true, use: 'configBasic' } as const
-    },
-  }
+t.test('a route that is marked when the app runs', async (t) => {
   const app = await appWith(t, options, (app) => {
-    app.get('/', { config }, () => 'for users')
+    app.get('/', (request) => {
+      request.routeOptions.config.auth = { mode: true, use: 'configBasic' }
+      return 'for users, from now on'
+    })
   })
+  t.equal((await app.inject('/')).statusCode, 200)
   t.equal((await app.inject('/')).statusCode, 401)
   t.equal((await app.inject({ url: '/', headers: basic('a', 'b') })).statusCode, 200)
 })

@@ -143,7 +143,9 @@ t.test('a route that is marked when the app runs, where nothing can judge', asyn
   let calls = 0
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(async (inner) => void (await inner.register(authn, options)))
+  await app.register(async (inner) => {
+    await inner.register(authn, options)
+  })
   app.get('/', (request) => {
     request.routeOptions.config.auth = true
     return (calls += 1)

@@ -36,7 +36,7 @@ t.test('a mark on a plugin that has no scope of its own stops the boot', async (
         async (inner: FastifyInstance) => {
           inner.get('/x', () => 'open')
         },
-        () => ({ prefix: '/p', auth: true }) as object,
+        () => ({ prefix: '/p', auth: true }),
       )
     },
   }

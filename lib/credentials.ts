@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from './client.js'
-import { AuthenticationError, AuthenticationFault } from './errors.js'
+import { AuthenticationFault, refusal } from './errors.js'
 import { compare, dummyHash, hash, longestPassword } from './hashing/bcrypt.js'
 import { costOf, isBcryptHash } from './hashing/shape.js'
 import { StoredCosts } from './hashing/costs.js'
@@ -29,12 +29,12 @@ export type CheckCredentials = (
   username: string,
   password: string,
   request: FastifyRequest,
-) => Promise<object>
+) => object | Promise<object>
 
 /**
  * The one place that turns a username and a password into a user, for Basic and for login.
  *
- * @returns a function that returns the stored user
+ * @returns a function that returns the stored user, or a promise of it where something has to be awaited
  * @throws (the function) AuthenticationError, for wrong credentials after the same bcrypt work whatever
  * is wrong with them; AuthenticationFault when the user service or the password field fails; ABANDONED
  * when the client goes away
@@ -44,50 +44,77 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
   const costs = StoredCosts.of(userService, tools.cost)
   const rehash = createRehash(tools)
 
-  return async (username, password, request) => {
-    if (!isUsableName(username)) throw new AuthenticationError('auth.invalid-credentials')
-    const known = throttle?.check(username, request)
-    if (known !== undefined) await known
-
-    const user = await findUser(userService, username, request, tools.userServiceTimeout)
+  /** Where the memory knows the answer, nothing is awaited. */
+  function judge(attempt: Attempt, user: object | null): object | Promise<object> {
+    const { username, password, request } = attempt
     const stored = user === null ? null : storedHash(user, passwordField, request)
     if (stored !== null) costs.see(costOf(stored))
     // Of each name its own, as stored hashes are: what shares a run must not tell who exists.
     const against = stored ?? dummyHash(costs.usual, username)
 
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
-    let isCounted = false
     const run = (): Promise<boolean> =>
-      runCompare(tools, username, password, against, request, async (matches) => {
+      runCompare(tools, attempt, against, async (matches) => {
         if (matches && fits && stored !== null) return
         // Before the next one may run, or those that end together pass the limit together.
-        isCounted = true
+        attempt.isCounted = true
         await throttle?.failedHere(username, request)
       })
     // What is refused whatever bcrypt says must not be remembered: it would be refused faster then.
     const answer = memory && fits ? memory.matches(password, against, request, run) : run()
-    const matches = answer === true || (await answer)
-    if (!(matches && fits && user !== null && stored !== null)) {
-      if (isCounted) await throttle?.failedShared(username, request)
-      else await throttle?.failed(username, request)
-      throw new AuthenticationError('auth.invalid-credentials')
+    const passable = fits && user !== null && stored !== null ? { user, stored } : null
+    if (answer === true && passable !== null && !throttle?.mayForget(request, true)) {
+      return passable.user
     }
+    return conclude(attempt, passable, answer)
+  }
+
+  async function conclude(
+    attempt: Attempt,
+    passable: { readonly user: object; readonly stored: string } | null,
+    answer: true | Promise<boolean>,
+  ): Promise<object> {
+    const { username, password, request } = attempt
     const remembered = answer === true
+    const matches = remembered || (await answer)
+    if (!matches || passable === null) {
+      if (attempt.isCounted) await throttle?.failedShared(username, request)
+      else await throttle?.failed(username, request)
+      throw refusal('auth.invalid-credentials')
+    }
     if (throttle?.mayForget(request, remembered)) {
       await throttle.succeeded(username, request, remembered)
     }
-    if (!remembered) await rehash(username, password, user, stored, request)
-    return user
+    if (!remembered) await rehash(username, password, passable.user, passable.stored, request)
+    return passable.user
   }
+
+  return (username, password, request) => {
+    if (!isUsableName(username)) throw refusal('auth.invalid-credentials')
+    const attempt = { username, password, request, isCounted: false }
+    const find = (): object | Promise<object> =>
+      findUser(userService, username, request, tools.userServiceTimeout, (user) =>
+        judge(attempt, user),
+      )
+    const known = throttle?.check(username, request)
+    return known === undefined ? find() : known.then(find)
+  }
+}
+
+/** Somebody wants to be somebody. */
+interface Attempt {
+  readonly username: string
+  readonly password: string
+  readonly request: FastifyRequest
+  /** Whether its failure is counted in this process. */
+  isCounted: boolean
 }
 
 /** One bcrypt run behind the gate. */
 async function runCompare(
   { gate, throttle }: CredentialTools,
-  username: string,
-  password: string,
+  { username, password, request }: Attempt,
   against: string,
-  request: FastifyRequest,
   ended: (matches: boolean) => Promise<void>,
 ): Promise<boolean> {
   await throttle?.checkShared(username, request)

@@ -13,6 +13,7 @@ import {
   AuthnUsageError,
   isAuthenticationError,
   refusalOf,
+  refusal,
 } from './errors.js'
 import { registrationOf, type Plan, type Registration } from './registration.js'
 import { kScopeMark, kStoredUser } from './symbols.js'
@@ -97,7 +98,7 @@ function isPreflight(request: FastifyRequest, method: unknown, url: string | und
 
 /** Two `Authorization` headers are refused: a proxy may have looked at the other one (RFC 9110 §5.3). */
 function malformed(): AuthenticationError {
-  return new AuthenticationError('auth.no-credentials-provided', {
+  return refusal('auth.no-credentials-provided', {
     code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
   })
 }
@@ -127,13 +128,16 @@ function judge(passage: Passage, outcome: unknown): void {
   if (typeof outcome === 'object' && outcome !== null && !Array.isArray(outcome)) {
     return pass(passage, outcome)
   }
-  if (outcome === null)
-    return fail(passage, new AuthenticationError('auth.no-credentials-provided'))
+  if (outcome === null) {
+    return passage.plan.nobodyPasses
+      ? runWithoutUser(passage.done)
+      : fail(passage, refusal('auth.no-credentials-provided'))
+  }
   passage.request.log.warn(
     { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
     'An authenticator returned neither a user nor null; the request is refused',
   )
-  fail(passage, new AuthenticationError('auth.invalid-credentials'))
+  fail(passage, refusal('auth.invalid-credentials'))
 }
 
 function pass(passage: Passage, stored: object): void {
@@ -147,7 +151,8 @@ function pass(passage: Passage, stored: object): void {
   ;(request as { user: AuthUser | null }).user = user
   ;(request as { [kStoredUser]?: object })[kStoredUser] = stored
   reportSuccess(request, user, plan.name, started)
-  runWithUser(user, done)
+  if (registration.options.asyncContext) runWithUser(user, done)
+  else runWithoutUser(done)
 }
 
 function fail(passage: Passage, error: unknown): void {

@@ -60,6 +60,7 @@ export function checkAuthenticator(value: unknown, where: string): void {
 export interface ResolvedOptions extends AuthnOptions {
   passwordField: string
   maxPasswordBytes: number | false
+  asyncContext: boolean
   realm: string
   defaultLanguage: string
 }
@@ -87,6 +88,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   return {
     ...checked,
     realm,
+    asyncContext: checked.asyncContext ?? true,
     passwordField: checked.passwordField ?? 'password',
     maxPasswordBytes: checked.maxPasswordBytes ?? 72,
     defaultLanguage: checked.defaultLanguage ?? 'en',

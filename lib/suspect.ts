@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** Who guesses, as the counters know it. */
@@ -23,6 +24,7 @@ export function suspect(username: string, address: string): Suspect {
  * one host has all of the rest.
  */
 export function addressOf(ip: string | undefined): string {
+  if (isIPv4(ip ?? '')) return ip as string
   // What a proxy or a client makes up must not become a name of its own, of any length.
   // Some proxies write the port, too.
   const bare = ip?.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')

@@ -5,7 +5,7 @@ import {
   type RateLimiterAbstract,
   type RateLimiterRes,
 } from 'rate-limiter-flexible'
-import { AuthenticationError } from './errors.js'
+import { refusal } from './errors.js'
 import { addressOf, suspect, type Suspect } from './suspect.js'
 
 /** How often one may guess. */
@@ -95,6 +95,7 @@ export class Throttle {
    * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS
    */
   check(username: string, request: FastifyRequest): Promise<void> | undefined {
+    if (this.#failed.size === 0) return undefined
     const address = addressOf(request.ip)
     return this.#hasFailed(address) ? this.#check(suspect(username, address)) : undefined
   }
@@ -155,7 +156,8 @@ export class Throttle {
    * @param cheaply - only what this process knows of, for requests that the shared store was not asked for
    */
   mayForget(request: FastifyRequest, cheaply = false): boolean {
-    return (this.#shared !== null && !cheaply) || this.#hasFailed(addressOf(request.ip))
+    if (this.#shared !== null && !cheaply) return true
+    return this.#failed.size > 0 && this.#hasFailed(addressOf(request.ip))
   }
 
   #hasFailed(address: string): boolean {
@@ -185,7 +187,7 @@ export class Throttle {
   #refuseFor(wait: number): void {
     if (wait <= 0) return
     this.#throttled += 1
-    throw new AuthenticationError('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
+    throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
   }
 
   /** Asks the shared store. @returns null from one that fails or is slow, which is reported */

@@ -54,13 +54,31 @@ function dataOf(user: object, key: string): unknown {
 function withoutHashes(value: object, hidden: ReadonlySet<string>): object {
   if (Array.isArray(value)) return value.map((item: unknown) => shorn(item, hidden))
   if (!isPlain(value)) return viewOf(value, hidden)
-  const copy: Record<PropertyKey, unknown> = { ...value }
-  for (const key of Object.keys(copy)) {
-    const field = copy[key]
-    if (hidden.has(key) || isBcryptHash(field)) delete copy[key]
-    else if (isObject(field)) copy[key] = shorn(field, hidden)
+  // Not a copy of all from which some are deleted: V8 keeps such objects as slow hash tables.
+  const copy: Record<PropertyKey, unknown> = {}
+  for (const key of Object.keys(value)) {
+    if (hidden.has(key)) continue
+    const field = (value as Record<string, unknown>)[key]
+    if (isBcryptHash(field)) continue
+    const own = isObject(field) ? shorn(field, hidden) : field
+    if (key === '__proto__') define(copy, key, own)
+    else copy[key] = own
+  }
+  for (const key of Object.getOwnPropertySymbols(value)) {
+    if (Object.prototype.propertyIsEnumerable.call(value, key)) {
+      copy[key] = (value as Record<symbol, unknown>)[key]
+    }
   }
   return copy
+}
+
+function define(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, {
+    value,
+    configurable: true,
+    enumerable: true,
+    writable: true,
+  })
 }
 
 /** What is no part of a plain structure, such as a Date, stays as it is. */

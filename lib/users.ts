@@ -27,39 +27,38 @@ export function isUsableName(name: unknown): name is string | number {
 type Found = object | null
 
 /**
- * Asks the user service. Its answer is awaited only when it is a promise: the hot path of a service
- * that answers at once stays synchronous.
+ * Asks the user service, and goes on with its answer. That is awaited only when it is a promise, and then
+ * once: the hot path of a service that answers at once stays synchronous.
  *
  * @param timeout - seconds after which the service counts as not answering
- * @returns the user, or null when there is none
+ * @param use - what to do with the user, or with null when there is none; default: to return it
+ * @returns what `use` returns, or a promise of it
  * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user;
- * ERR_AUTH_USER_SERVICE_TIMEOUT
+ * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws
  */
-export function findUser(
+export function findUser<Result = Found>(
   service: UserService,
   username: string | number,
   request: FastifyRequest,
   timeout?: number,
-): Found | Promise<Found> {
+  use: (user: Found) => Result | Promise<Result> = (user) => user as Result,
+): Result | Promise<Result> {
   let answer: unknown
   try {
     answer = service.findByUsername(username, request)
   } catch (error) {
     throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
   }
-  if (!isThenable(answer)) return checkUser(answer)
-  return awaitUser(timeout === undefined ? answer : withTimeout(answer, timeout))
+  if (!isThenable(answer)) return use(checkUser(answer))
+  const settled = timeout === undefined ? answer : withTimeout(answer, timeout)
+  // What only looks like a promise may throw, or settle twice.
+  const promise = settled instanceof Promise ? settled : Promise.resolve(settled)
+  return promise.then((user: unknown) => use(checkUser(user)), fail)
 }
 
-async function awaitUser(answer: PromiseLike<unknown>): Promise<Found> {
-  let user: unknown
-  try {
-    user = await answer
-  } catch (error) {
-    if (error instanceof TimeoutRefusal) throw error
-    throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
-  }
-  return checkUser(user)
+function fail(error: unknown): never {
+  if (error instanceof TimeoutRefusal) throw error
+  throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
 }
 
 /** Its own class, since what the service itself throws is a fault, whatever it looks like. */

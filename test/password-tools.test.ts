@@ -75,7 +75,7 @@ t.test('the numbers of the memory are those of the options', async (t) => {
   await check('alice', 'wonderland', request)
   await check('bob', 'wonderland', request)
   t.equal(watch.runs.length, 1, 'of one hash and one password')
-  await t.rejects(check('alice', 'wrong', request))
+  await t.rejects(async () => check('alice', 'wrong', request))
   t.equal(tools.stats().remembered.size, 1)
 
   const off = toolsOf({ rememberCredentials: false })
@@ -99,7 +99,7 @@ t.test('the numbers of the throttle are those of the options', async (t) => {
     const tools = toolsOf({ throttle, hashing: { cost: 4 } })
     const check = tools.credentialCheck(service, 'password', 'login')
     const { request } = fakeRequest()
-    const attempt = (count: number): Promise<object> =>
+    const attempt = async (count: number): Promise<object> =>
       check(sameName ? 'nobody' : `nobody${count}`, 'wrong', request)
     for (let count = 0; count < failures; count += 1) {
       await t.rejects(attempt(count), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
@@ -151,7 +151,9 @@ t.test('without a throttle one may guess', async (t) => {
   const check = tools.credentialCheck(service, 'password', 'login')
   const { request } = fakeRequest()
   for (let count = 0; count < 120; count += 1) {
-    await t.rejects(check('alice', 'wrong', request), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
+    await t.rejects(async () => check('alice', 'wrong', request), {
+      code: 'ERR_AUTH_INVALID_CREDENTIALS',
+    })
   }
 })
 
@@ -161,7 +163,7 @@ t.test('registrations of one tree share one gate, those of others do not', async
   const hashing = { concurrency: 1, maxQueue: 3, maxWait: 60, cost: 4 }
   const [first, second] = [toolsOf({ hashing }, tree), toolsOf({ hashing: { cost: 4 } }, tree)]
   const [third, apart] = [toolsOf({}, tree), toolsOf({ hashing })]
-  const all = [first, second, third, apart].map((tools) =>
+  const all = [first, second, third, apart].map(async (tools) =>
     tools.credentialCheck(service, 'password', 'login')(
       'alice',
       'wonderland',

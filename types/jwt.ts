@@ -57,6 +57,20 @@ export interface JwtConfig extends TokenRules {
   ecdsa?: KeyPairConfig | undefined
   /** Keys of EdDSA: Ed25519 or Ed448. */
   eddsa?: KeyPairConfig | undefined
+  /**
+   * Tokens whose signature was good are remembered, so that it is computed once and not on every request;
+   * their claims are judged on every request. `false` switches it off. Default: see
+   * {@link RememberTokensOptions}.
+   */
+  rememberTokens?: RememberTokensOptions | false | undefined
+}
+
+/** How many tokens are remembered, for each signing method. */
+export interface RememberTokensOptions {
+  /** Tokens; those not used for the longest time are dropped first. Default 1000. */
+  max?: number | undefined
+  /** Bytes of the longest token that is remembered. Default 4096. */
+  maxBytes?: number | undefined
 }
 
 /** What reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */

@@ -109,6 +109,11 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined
+  /**
+   * Whether `userFromContext()` finds the user, which takes an `AsyncLocalStorage`. `false` for apps that
+   * never call it: it finds nobody then. Default `true`.
+   */
+  asyncContext?: boolean | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */

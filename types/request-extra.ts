@@ -1,13 +1,13 @@
-/** Claims of a JSON Web Token (RFC 7519 §4). */
+/** Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them. */
 export interface JwtClaims {
-  sub?: unknown
-  exp?: number
-  nbf?: number
-  iat?: unknown
-  iss?: unknown
-  aud?: unknown
-  jti?: unknown
-  [claim: string]: unknown
+  readonly sub?: unknown
+  readonly exp?: number
+  readonly nbf?: number
+  readonly iat?: unknown
+  readonly iss?: unknown
+  readonly aud?: unknown
+  readonly jti?: unknown
+  readonly [claim: string]: unknown
 }
 
 /** The key of the claims in `request.extra`. */

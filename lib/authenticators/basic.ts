@@ -1,4 +1,4 @@
-import { AuthenticationError, AuthnUsageError } from '../errors.js'
+import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { checkBasicAuthenticatorOptions } from '../options.js'
 import { perRegistration } from './state.js'
@@ -40,14 +40,14 @@ export function basicAuthenticator<Stored extends object>(
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
-      return check(pair.username, pair.password, request) as Promise<Stored>
+      return check(pair.username, pair.password, request) as Stored | Promise<Stored>
     },
   }
 }
 
 /** A Basic header that is none; also where credentials are optional, it is refused. */
 export function malformed(): AuthenticationError {
-  return new AuthenticationError('auth.no-credentials-provided', {
+  return refusal('auth.no-credentials-provided', {
     code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
   })
 }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { AuthenticationError, AuthnUsageError } from '../errors.js'
+import { AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { checkBasicConfig } from '../options.js'
 import { malformed } from './basic.js'
@@ -38,7 +38,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
       if (!matches(pair.username, pair.password)) {
-        throw new AuthenticationError('auth.invalid-credentials')
+        throw refusal('auth.invalid-credentials')
       }
       return { name: pair.username }
     },

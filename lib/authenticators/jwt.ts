@@ -1,8 +1,7 @@
-import { AuthenticationError, AuthnUsageError } from '../errors.js'
-import { MALFORMED, parseBearer } from '../http/authorization.js'
+import { AuthnUsageError, refusal } from '../errors.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { checkJwtAuthenticatorOptions } from '../options.js'
 import { EXTRA_JWT_CLAIMS } from '../extra.js'
-import { isThenable } from '../objects.js'
 import { findUser, isUsableName } from '../users.js'
 import { perRegistration } from './state.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -43,23 +42,23 @@ export function jwtAuthenticator<Stored extends object>(
     init: state.init,
     authenticate(request) {
       const { service, verify, timeout } = state.of(request)
-      const token = parseBearer(request.headers.authorization)
-      if (token === null) return null
-      if (token === MALFORMED) throw new AuthenticationError('auth.jwt-invalid')
+      // Not yet held against the grammar: a remembered token needs no look at its letters.
+      const token = credentialsOf(request.headers.authorization, 'bearer')
+      if (token === null || token === '') return null
+      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
       request.extra[EXTRA_JWT_CLAIMS] = claims
       const name = claims[claimName]
       if (!isUsableName(name)) {
-        throw new AuthenticationError('auth.jwt-invalid', { cause: `claim ${claimName}` })
+        throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
       }
-      const user = findUser(service, name, request, timeout)
-      return (isThenable(user) ? user.then(known) : known(user)) as Stored | Promise<Stored>
+      return findUser(service, name, request, timeout, known) as Stored | Promise<Stored>
     },
   }
 }
 
 function known(user: object | null): object {
-  if (user === null) throw new AuthenticationError('auth.invalid-credentials')
+  if (user === null) throw refusal('auth.invalid-credentials')
   return user
 }
 

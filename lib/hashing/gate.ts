@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone, onGone } from '../client.js'
-import { AuthenticationError } from '../errors.js'
+import { AuthenticationError, refusal } from '../errors.js'
 import { defaultConcurrency } from './bcrypt.js'
 
 /** How much hashing there may be. */
@@ -116,6 +116,6 @@ export class Gate {
 
   #refuse(): AuthenticationError {
     this.#refused += 1
-    return new AuthenticationError('auth.overloaded', { retryAfter: Math.ceil(this.#maxWait) })
+    return refusal('auth.overloaded', { retryAfter: Math.ceil(this.#maxWait) })
   }
 }

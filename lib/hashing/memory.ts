@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import crypto from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone } from '../client.js'
@@ -11,6 +11,22 @@ export interface MemoryOptions {
   readonly ttl: number
 }
 
+/** In one call where Node.js has it (20.12 and later), which takes half of the time. */
+const digest = (crypto.hash as typeof crypto.hash | undefined) ?? digestInSteps
+
+/** The digest of a text, as `crypto.hash` gives it. */
+export function digestInSteps(algorithm: string, text: string, encoding: 'base64'): string {
+  return crypto.createHash(algorithm).update(text).digest(encoding)
+}
+
+/** HMAC (RFC 2104) with SHA-256, its inner digest written in base64: both hashes are of text then. */
+export function hmac(key: string): (text: string) => string {
+  const padded = (pad: number): string =>
+    String.fromCharCode(...Array.from(key, (letter) => letter.charCodeAt(0) ^ pad))
+  const [inner, outer] = [padded(0x36), padded(0x5c)]
+  return (text) => digest('sha256', outer + digest('sha256', inner + text, 'base64'), 'base64')
+}
+
 /**
  * Remembers which password matched which hash, so that Basic, which sends the password with every
  * request, costs bcrypt once a minute and not 50 ms a request. Its keys are HMACs under a random key of
@@ -18,14 +34,18 @@ export interface MemoryOptions {
  * hash that has changed is another key.
  */
 export class CredentialMemory {
-  readonly #key = randomBytes(32)
-  readonly #known: LRUCache<string, true>
+  /** 64 letters are the block size of SHA-256, and hold 384 bits. */
+  readonly #hmac = hmac(crypto.randomBytes(48).toString('base64'))
+  /** Until when, on the clock of `performance`: the cache's own expiry starts timers. */
+  readonly #known: LRUCache<string, number>
+  readonly #ttl: number
   readonly #flights = new Map<string, Promise<boolean>>()
   #hits = 0
   #misses = 0
 
   constructor({ max, ttl }: MemoryOptions) {
-    this.#known = new LRUCache({ max, ttl: ttl * 1000 })
+    this.#known = new LRUCache({ max })
+    this.#ttl = ttl * 1000
   }
 
   /** Counts, for `app.authn.stats()`. */
@@ -44,11 +64,14 @@ export class CredentialMemory {
     request: FastifyRequest,
     compare: () => Promise<boolean>,
   ): true | Promise<boolean> {
-    const key = createHmac('sha256', this.#key).update(hash).update(password).digest('base64')
-    if (this.#known.get(key) === true) {
+    // A hash is 60 letters, so nothing runs together.
+    const key = this.#hmac(hash + password)
+    const until = this.#known.get(key)
+    if (until !== undefined && performance.now() < until) {
       this.#hits += 1
       return true
     }
+    this.#known.delete(key)
     this.#misses += 1
     return this.#compare(key, request, compare)
   }
@@ -75,7 +98,7 @@ export class CredentialMemory {
     this.#flights.set(key, flight)
     try {
       const matches = await flight
-      if (matches) this.#known.set(key, true)
+      if (matches) this.#known.set(key, performance.now() + this.#ttl)
       return matches
     } finally {
       this.#flights.delete(key)

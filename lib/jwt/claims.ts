@@ -1,4 +1,4 @@
-import { AuthenticationError, AuthnUsageError } from '../errors.js'
+import { AuthnUsageError, refusal } from '../errors.js'
 import type { TokenRules } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
@@ -37,15 +37,15 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (rules.audience !== undefined && !meetsAudience(claims.aud, rules.audience)) invalid('aud')
   // "on or after": a token is dead in the very second of its exp (RFC 7519 §4.1.4).
   if (exp !== undefined && seconds >= (exp as number) + tolerance) {
-    throw new AuthenticationError('auth.jwt-expired')
+    throw refusal('auth.jwt-expired')
   }
   if (nbf !== undefined && seconds < (nbf as number) - tolerance) {
-    throw new AuthenticationError('auth.jwt-not-valid-yet')
+    throw refusal('auth.jwt-not-valid-yet')
   }
 }
 
 function invalid(claim: string): never {
-  throw new AuthenticationError('auth.jwt-invalid', { cause: `claim ${claim}` })
+  throw refusal('auth.jwt-invalid', { cause: `claim ${claim}` })
 }
 
 /** RFC 7519 §4.1.3: a string, or an array of strings. */

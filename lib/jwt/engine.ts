@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createSigner, createVerifier } from 'fast-jwt'
+import { isCanonical } from '../http/base64.js'
 import { invalidToken } from './token-errors.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -7,7 +8,7 @@ import type { JwtClaims } from '../../types/request-extra.js'
 /** Signs claims. */
 export type Sign = (claims: Readonly<Record<string, unknown>>) => string
 
-/** Verifies the signature of a token, and returns its claims unjudged. */
+/** Verifies the signature of a token, and returns its claims unjudged and frozen. */
 export type VerifySignature = (token: string) => JwtClaims
 
 interface DecodedToken {
@@ -45,11 +46,14 @@ export function createVerifySignature(
   }) as (token: string) => DecodedToken
 
   return (token) => {
-    const [headerEnd, payloadEnd] = [token.indexOf('.'), token.lastIndexOf('.')]
+    const headerEnd = token.indexOf('.')
+    const payloadEnd = token.lastIndexOf('.')
     if (!isCanonical(token.slice(payloadEnd + 1))) throw invalidToken('signature not canonical')
     let decoded: DecodedToken
     try {
       decoded = verify(token)
+      // Claims may be nested deeper than the stack is.
+      deepFreeze(decoded.payload)
     } catch (error) {
       throw invalidToken(error)
     }
@@ -62,12 +66,9 @@ export function createVerifySignature(
   }
 }
 
-const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-
-/** Unused bits after the last byte must be zero (RFC 4648 §3.5), or one token would have several texts. */
-function isCanonical(segment: string): boolean {
-  const rest = segment.length % 4
-  if (rest === 0) return true
-  const last = base64url.indexOf(segment.charAt(segment.length - 1))
-  return rest !== 1 && (last & (rest === 2 ? 0b1111 : 0b11)) === 0
+/** One object serves all requests with the same token: what one does to it, no other may see. */
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key])
+  Object.freeze(value)
 }

@@ -8,6 +8,7 @@ import { createSign, createVerifySignature, type Sign, type VerifySignature } fr
 import { keyFilePaths, readKeyFiles } from './key-files.js'
 import { parseKeys } from './key-parsing.js'
 import { keyFor, type KeyRing } from './keys.js'
+import { rememberTokens, type TokenMemoryOptions } from './token-memory.js'
 import type {
   JwtConfig,
   JwtServiceLike,
@@ -39,6 +40,7 @@ export class JwtService implements JwtServiceLike {
   readonly #fs: KeyFileSystem
   readonly #rules: ResolvedRules
   readonly #expiry: number
+  readonly #memory: TokenMemoryOptions | null
   readonly #wanted = new Map<string, { method: SigningMethod; use: Use; wanted: string }>()
   #turn = 0
   #currentTurn = 0
@@ -59,6 +61,9 @@ export class JwtService implements JwtServiceLike {
     this.#fs = checkFileSystem(options.fs ?? nodeFs)
     this.#rules = resolveRules(config)
     this.#expiry = config.expiry ?? 300
+    const { rememberTokens: memory = {} } = config
+    this.#memory =
+      memory === false ? null : { max: memory.max ?? 1000, maxLength: memory.maxBytes ?? 4096 }
     this.signingMethod = config.signingMethod ?? 'HS256'
     if (keyFilePaths(config).length === 0) this.#engines = this.#prepare(new Map())
   }
@@ -173,6 +178,7 @@ export class JwtService implements JwtServiceLike {
     let verify = verifiers.get(method)
     if (verify === undefined) {
       verify = createVerifySignature(keyFor(ring, method, 'verify', 'verify()'), method)
+      if (this.#memory !== null) verify = rememberTokens(verify, this.#memory)
       verifiers.set(method, verify)
     }
     const claims = verify(token)

@@ -1,4 +1,4 @@
-import { AuthenticationError } from '../errors.js'
+import { AuthenticationError, refusal } from '../errors.js'
 
 /**
  * What the engine throws while it verifies a token, as a refusal. Only the client's bytes can make
@@ -8,8 +8,7 @@ import { AuthenticationError } from '../errors.js'
  * @param reason - what the engine threw, or what we found ourselves
  */
 export function invalidToken(reason: unknown): AuthenticationError {
-  if (typeof reason === 'string')
-    return new AuthenticationError('auth.jwt-invalid', { cause: reason })
+  if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })
   const code = reason instanceof Object && 'code' in reason ? String(reason.code) : 'unknown'
-  return new AuthenticationError('auth.jwt-invalid', { cause: code })
+  return refusal('auth.jwt-invalid', { cause: code })
 }

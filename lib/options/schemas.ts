@@ -19,6 +19,10 @@ const flag = Type.Boolean({ description: 'true or false' })
 const optional = Type.Optional
 const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
+const whole = (minimum: number, maximum: number) =>
+  optional(
+    Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
+  )
 const signingMethod = Type.Union(
   signingMethods.map((method) => Type.Literal(method)),
   { description: `one of ${signingMethods.join(', ')}`, shown: true },
@@ -81,6 +85,18 @@ export const jwtSchema = Type.Object(
     rsa: keyPair,
     ecdsa: keyPair,
     eddsa: keyPair,
+    rememberTokens: optional(
+      Type.Union(
+        [
+          Type.Literal(false),
+          Type.Object(
+            { max: whole(1, 1_000_000), maxBytes: whole(1, 65_536) },
+            { ...strict, description: 'false, or an object with max, maxBytes' },
+          ),
+        ],
+        { description: 'false, or an object with max, maxBytes' },
+      ),
+    ),
     ...tokenRules,
   },
   { ...strict, description: 'an object with secret, rsa, ecdsa or eddsa' },
@@ -115,10 +131,6 @@ const login = Type.Object(
   { ...strict, description: 'false, or an object of login options' },
 )
 
-const whole = (minimum: number, maximum: number) =>
-  optional(
-    Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
-  )
 /** The bounds are also there for those who think in milliseconds. */
 const seconds = (maximum: number) =>
   optional(
@@ -225,6 +237,7 @@ export const pluginSchema = Type.Object(
         description: 'false, or an object of login options',
       }),
     ),
+    asyncContext: optional(flag),
     realm: optional(
       text({ description: 'a non-empty string of Latin-1 without control characters' }),
     ),

@@ -179,6 +179,23 @@ const rows: Record<string, Row> = {
     'found NaN',
     'expected false, or',
   ]),
+  'asyncContext: text': option({ asyncContext: 'no' }, [
+    '"asyncContext"',
+    'expected true or false',
+  ]),
+  'jwt.rememberTokens: true': option({ jwt: { secret, rememberTokens: true } }, [
+    '"jwt.rememberTokens"',
+    'found true',
+    'expected false, or an object with max, maxBytes',
+  ]),
+  'jwt.rememberTokens.max: 0': option({ jwt: { secret, rememberTokens: { max: 0 } } }, [
+    '"jwt.rememberTokens.max"',
+    'found 0',
+    'expected a whole number from 1 to 1000000',
+  ]),
+  'jwt.rememberTokens: unknown': option({ jwt: { secret, rememberTokens: { ttl: 5 } } }, [
+    'unknown option "jwt.rememberTokens.ttl"',
+  ]),
   'realm: empty': option({ realm: '' }, ['"realm"', 'found an empty string', 'expected']),
   'realm: line break': option({ realm: 'a\r\nX-Evil: 1' }, [
     '"realm"',

@@ -316,3 +316,22 @@ t.test('an inner registration puts its own user into the context', async (t) => 
   t.strictSame((await app.inject({ url: '/outer', headers })).json(), { name: 'alice' })
   t.strictSame((await app.inject({ url: '/inner', headers })).json(), { name: 'robot' })
 })
+
+t.test(
+  'switched off, nobody is in the context, not even the user of an outer request',
+  async (t) => {
+    const inner = await appWith(t, { ...standardOptions(), asyncContext: false }, (app) => {
+      app.get('/', { config: { auth: true } }, (request) => [nameOf(request), current()])
+    })
+    const outer = await appWith(t, standardOptions(), (app) => {
+      app.get('/', { config: { auth: true } }, async (request) => {
+        const { authorization } = request.headers
+        const answer = await inner.inject({ url: '/', headers: { authorization } })
+        return [...answer.json<unknown[]>(), current()]
+      })
+    })
+    const headers = bearer(inner.jwtService.generateToken('alice'))
+    t.strictSame((await inner.inject({ url: '/', headers })).json(), ['alice', null])
+    t.strictSame((await outer.inject({ url: '/', headers })).json(), ['alice', null, 'alice'])
+  },
+)

@@ -53,6 +53,17 @@ function refusalOf(token: string): unknown[] {
 
 const invalid = 'ERR_AUTH_JWT_INVALID'
 
+t.test(
+  'claims are frozen, and refused where they are nested deeper than the stack is',
+  async (t) => {
+    const nested = (depth: number): string =>
+      sealed(encode(header), encode(`{"n":${'['.repeat(depth)}${']'.repeat(depth)}}`))
+    const { n } = verify(nested(100)) as { n: unknown[] }
+    t.ok(Object.isFrozen(n) && Object.isFrozen(n[0]))
+    t.strictSame(refusalOf(nested(200_000)), [invalid, 'unknown'])
+  },
+)
+
 t.test('critical extensions: none is understood (RFC 7515 §4.1.11)', async (t) => {
   for (const crit of [['x'], [], null, false, 0, '', 'x', {}]) {
     const [code, cause] = refusalOf(hmacToken({ ...header, crit, x: 1 }, { sub: 'a' }, key))

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { isCanonical } from '../../lib/http/base64.js'
+
+t.test('exactly the texts that an encoder writes', async (t) => {
+  for (const encoding of ['base64', 'base64url'] as const) {
+    const letters = encoding === 'base64' ? '+/' : '-_'
+    const alphabet = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${letters}`
+    for (const start of ['', 'A', 'AA', 'AAA', 'AAAA', 'AAAAA']) {
+      for (const letter of alphabet) {
+        const text = start + letter
+        const written = Buffer.from(text, encoding).toString(encoding).replaceAll('=', '')
+        t.equal(isCanonical(text), written === text, text)
+        t.equal(isCanonical(`${text}==`, text.length), written === text, `${text}==`)
+      }
+    }
+  }
+  t.equal(isCanonical(''), true)
+})

@@ -25,11 +25,11 @@ export function install(): void {
 }
 
 function assign(): void {
-  if (idle.length === 0 && started < availableParallelism()) idle.push(startWorker())
-  if (idle.length === 0) return
-  const job = waiting.shift()
-  const worker = idle.pop()
-  if (job === undefined || worker === undefined) return
+  if (waiting.length === 0) return
+  const isFull = started >= availableParallelism()
+  const worker = idle.pop() ?? (isFull ? undefined : startWorker())
+  if (worker === undefined) return
+  const job = waiting.shift() as Job
   const fail = (error: Error): void => {
     started -= 1
     job.reject(error)

@@ -46,13 +46,26 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
 
   /** Where the memory knows the answer, nothing is awaited. */
   function judge(attempt: Attempt, user: object | null): object | Promise<object> {
+    const { password, request } = attempt
+    const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
+    const stored = user === null ? null : storedValue(user, passwordField)
+    const remembered =
+      fits && typeof stored === 'string' && memory?.knows(password, stored) === true
+    if (remembered && !throttle?.mayForget(request, true)) return user as object
+    return compareWith(attempt, user, stored, fits)
+  }
+
+  function compareWith(
+    attempt: Attempt,
+    user: object | null,
+    value: unknown,
+    fits: boolean,
+  ): Promise<object> {
     const { username, password, request } = attempt
-    const stored = user === null ? null : storedHash(user, passwordField, request)
+    const stored = user === null ? null : hashOf(value, passwordField, request)
     if (stored !== null) costs.see(costOf(stored))
     // Of each name its own, as stored hashes are: what shares a run must not tell who exists.
     const against = stored ?? dummyHash(costs.usual, username)
-
-    const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
     const run = (): Promise<boolean> =>
       runCompare(tools, attempt, against, async (matches) => {
         if (matches && fits && stored !== null) return
@@ -63,9 +76,6 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
     // What is refused whatever bcrypt says must not be remembered: it would be refused faster then.
     const answer = memory && fits ? memory.matches(password, against, request, run) : run()
     const passable = fits && user !== null && stored !== null ? { user, stored } : null
-    if (answer === true && passable !== null && !throttle?.mayForget(request, true)) {
-      return passable.user
-    }
     return conclude(attempt, passable, answer)
   }
 
@@ -133,17 +143,19 @@ async function runCompare(
   }, request)
 }
 
+/** What stands in the password field of a user. @throws AuthenticationFault when there is no such field */
+function storedValue(user: object, field: string): unknown {
+  if (field in user) return (user as Record<string, unknown>)[field]
+  throw new AuthenticationFault(
+    'ERR_AUTH_PASSWORD_FIELD',
+    new TypeError(
+      `The user has no field ${JSON.stringify(field)}. Return it from findByUsername, or name the field that holds the bcrypt hash in the option "passwordField".`,
+    ),
+  )
+}
+
 /** The hash of a user; null and a warning when it is no bcrypt hash, as of an account without password. */
-function storedHash(user: object, field: string, request: FastifyRequest): string | null {
-  if (!(field in user)) {
-    throw new AuthenticationFault(
-      'ERR_AUTH_PASSWORD_FIELD',
-      new TypeError(
-        `The user has no field ${JSON.stringify(field)}. Return it from findByUsername, or name the field that holds the bcrypt hash in the option "passwordField".`,
-      ),
-    )
-  }
-  const stored: unknown = (user as Record<string, unknown>)[field]
+function hashOf(stored: unknown, field: string, request: FastifyRequest): string | null {
   if (isBcryptHash(stored)) return stored
   request.log.warn({ passwordField: field }, 'The stored password of a user is no bcrypt hash')
   return null

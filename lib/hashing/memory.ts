@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone } from '../client.js'
 import { isAuthenticationError } from '../errors.js'
+import { hashLength } from './shape.js'
 
 export interface MemoryOptions {
   /** How many credentials are remembered. */
@@ -53,6 +54,15 @@ export class CredentialMemory {
     return { hits: this.#hits, misses: this.#misses, size: this.#known.size }
   }
 
+  /** Whether a password is remembered to match what is stored. */
+  knows(password: string, stored: string): boolean {
+    // What is no hash was never remembered; of 60 letters, since the password follows without a mark.
+    if (stored.length !== hashLength) return false
+    const known = this.#isKnown(this.#hmac(stored + password))
+    if (known) this.#hits += 1
+    return known
+  }
+
   /**
    * Whether a password matches a hash. Requests that ask the same at the same time share one run.
    *
@@ -64,16 +74,19 @@ export class CredentialMemory {
     request: FastifyRequest,
     compare: () => Promise<boolean>,
   ): true | Promise<boolean> {
-    // A hash is 60 letters, so nothing runs together.
     const key = this.#hmac(hash + password)
-    const until = this.#known.get(key)
-    if (until !== undefined && performance.now() < until) {
+    if (this.#isKnown(key)) {
       this.#hits += 1
       return true
     }
     this.#known.delete(key)
     this.#misses += 1
     return this.#compare(key, request, compare)
+  }
+
+  #isKnown(key: string): boolean {
+    const until = this.#known.get(key)
+    return until !== undefined && performance.now() < until
   }
 
   async #compare(

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { ABANDONED } from '../../lib/client.js'
-import { CredentialMemory } from '../../lib/hashing/memory.js'
+import { CredentialMemory, digestInSteps, hmac } from '../../lib/hashing/memory.js'
 import { fakeRequest, fateOf, movableClock, settle } from '../helpers/load.js'
 import { privateState } from '../helpers/private-state.js'
 
@@ -49,6 +50,29 @@ t.test('another password or another hash is something else', async (t) => {
   ] as const) {
     t.equal(await memory.matches(password, hash, request, no), false)
   }
+})
+
+t.test('what is stored is no part of the password', async (t) => {
+  const memory = memoryOf()
+  await memory.matches('swordfish', stored, request, yes)
+  t.equal(memory.knows('swordfish', stored), true)
+  for (const length of [0, 1, 30, 59, 61]) {
+    const both = `${stored}swordfish`
+    t.equal(memory.knows(both.slice(length), both.slice(0, length)), false, `${length} letters`)
+  }
+  t.equal(memory.knows('wrong', stored), false)
+  t.strictSame(memory.stats, { hits: 1, misses: 1, size: 1 })
+})
+
+t.test('its keys are HMACs', async (t) => {
+  const sha256 = (text: string): string =>
+    createHash('sha256').update(text, 'latin1').digest('base64')
+  const padded = (pad: number): string =>
+    Buffer.alloc(64, 'k'.charCodeAt(0) ^ pad).toString('latin1')
+  const key = hmac('k'.repeat(64))
+  t.equal(key('text'), sha256(padded(0x5c) + sha256(`${padded(0x36)}text`)))
+  t.not(key('text'), hmac('l'.repeat(64))('text'), 'another key, another HMAC')
+  t.equal(digestInSteps('sha256', 'text', 'base64'), sha256('text'), 'before Node.js 20.12')
 })
 
 t.test('a failure is never remembered', async (t) => {

@@ -6,7 +6,7 @@ import type {
 } from 'fastify'
 import { ABANDONED } from './client.js'
 import { runWithoutUser, runWithUser } from './context.js'
-import { reportRefusal, reportSuccess, startClock } from './diagnostics.js'
+import { reportSuccess, startClock } from './diagnostics.js'
 import {
   AuthenticationError,
   AuthenticationFault,
@@ -15,25 +15,13 @@ import {
   refusalOf,
   refusal,
 } from './errors.js'
-import { registrationOf, type Plan, type Registration } from './registration.js'
+import { faultOf, refuse, type Passage } from './refuse.js'
+import { registrationOf, type Plan } from './registration.js'
 import { kScopeMark, kStoredUser } from './symbols.js'
-import { schemesOf, sendRefusal } from './unauthorized.js'
 import { hasSeveral } from './http/authorization.js'
 import { isError, isThenable } from './objects.js'
 import { viewOf } from './user-view.js'
-import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { AuthUser } from '../types/user-service.js'
-
-/** A request on its way through the guard. */
-interface Passage {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly done: HookHandlerDoneFunction
-  readonly registration: Registration
-  readonly plan: Plan
-  /** See {@link startClock}. */
-  readonly started: number
-}
 
 /** The mark of a scope, inherited by the scopes inside it. */
 export function scopeMarkOf(server: FastifyInstance): unknown {
@@ -164,56 +152,4 @@ function fail(passage: Passage, error: unknown): void {
     error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
   if (forgiven && refusalOf(error.code)?.status === 401) return runWithoutUser(done)
   refuse(passage, error)
-}
-
-function faultOf(
-  code: 'ERR_AUTH_AUTHENTICATOR' | 'ERR_AUTH_ON_UNAUTHORIZED',
-  error: unknown,
-): Error {
-  return error instanceof AuthenticationFault ? error : new AuthenticationFault(code, error)
-}
-
-/** The refusal of the authenticator itself where it writes one, else ours; one of them is sent. */
-function refuse(passage: Passage, error: AuthenticationErrorLike): void {
-  const { reply, request, plan, started } = passage
-  const { authenticator } = plan
-  reportRefusal(request, error, plan.name, started)
-  if (authenticator.onUnauthorized === undefined) return send(passage, error)
-  const isAnswered = watchReply(reply)
-  const finish = (): void => {
-    if (!isAnswered()) send(passage, error)
-  }
-  const giveUp = (fault: unknown): void => {
-    if (isAnswered())
-      request.log.error({ err: fault }, 'onUnauthorized failed after it had answered')
-    else passage.done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
-  }
-  let written: unknown
-  try {
-    written = authenticator.onUnauthorized(error, request, reply)
-  } catch (fault) {
-    return giveUp(fault)
-  }
-  if (written === reply || !isThenable(written)) return finish()
-  Promise.resolve(written).then(finish, giveUp)
-}
-
-/** Whether a reply is on its way: `reply.sent` is not yet true while hooks work on what was sent. */
-function watchReply(reply: FastifyReply): () => boolean {
-  let called = false
-  const { send } = reply
-  reply.send = (...args) => {
-    called = true
-    return send.apply(reply, args)
-  }
-  return () => called || reply.sent || reply.raw.headersSent
-}
-
-function send(passage: Passage, error: AuthenticationErrorLike): void {
-  const { request, reply, done, registration, plan } = passage
-  try {
-    sendRefusal(error, request, reply, registration, schemesOf(plan.authenticator))
-  } catch (fault) {
-    done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
-  }
 }

@@ -1,14 +1,13 @@
 import { AuthnUsageError } from './errors.js'
 import { isQuotable } from './http/challenge.js'
 import { check } from './options/check.js'
+import { jwtSchema, tokenRulesSchema } from './options/jwt-schemas.js'
 import {
   authenticatorSchema,
   basicAuthenticatorSchema,
   basicSchema,
   jwtAuthenticatorSchema,
-  jwtSchema,
   pluginSchema,
-  tokenRulesSchema,
 } from './options/schemas.js'
 import type { JwtConfig, TokenRules } from '../types/jwt.js'
 import type {

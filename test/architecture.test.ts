@@ -43,6 +43,7 @@ const layers: Readonly<Record<string, number>> = {
   'lib/authenticators/': 5,
   'lib/decorators.ts': 5,
   'lib/password-tools.ts': 5,
+  'lib/refuse.ts': 5,
   'lib/unauthorized.ts': 5,
   // The ways of a request.
   'lib/guard.ts': 6,

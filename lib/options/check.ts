@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { AuthnUsageError } from '../errors.js'
-import type { Expectation } from './schemas.js'
+import type { Expectation } from './parts.js'
 
 /**
  * Checks options once, where they are given.

@@ -1,106 +1,18 @@
 import { Type } from '@sinclair/typebox'
-import { signingMethods } from '../jwt/algorithms.js'
-
-/**
- * `description` says what is expected, for the error. A text that was found is quoted only where it is
- * `shown`, since it could be a secret; where a secret belongs (`secret`), a number is not quoted either.
- */
-export interface Expectation {
-  description: string
-  shown?: boolean
-  secret?: boolean
-}
-
-const strict = { additionalProperties: false }
-const text = (options: Expectation & { pattern?: string }) =>
-  Type.String({ minLength: 1, ...options })
-const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
-const flag = Type.Boolean({ description: 'true or false' })
-const optional = Type.Optional
-const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
-
-const whole = (minimum: number, maximum: number) =>
-  optional(
-    Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
-  )
-const signingMethod = Type.Union(
-  signingMethods.map((method) => Type.Literal(method)),
-  { description: `one of ${signingMethods.join(', ')}`, shown: true },
-)
-
-const userService = Type.Object(
-  { findByUsername: anyFunction('a function (username, request)') },
-  { description: 'an object with findByUsername(username, request)' },
-)
-
-const tokenRules = {
-  clockTolerance: optional(
-    Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
-  ),
-  requireExp: optional(flag),
-  issuer: optional(text({ description: 'a non-empty string' })),
-  audience: optional(
-    Type.Union(
-      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
-      {
-        description: 'a non-empty string, or an array of them',
-      },
-    ),
-  ),
-}
-
-const keyValue = text({ description: 'PEM text, or the path of a PEM file', secret: true })
-const keyPair = optional(
-  Type.Object(
-    {
-      private: optional(keyValue),
-      public: optional(keyValue),
-      passphrase: optional(text({ description: 'a non-empty string', secret: true })),
-    },
-    { ...strict, description: 'an object with private, public, passphrase' },
-  ),
-)
-
-export const tokenRulesSchema = Type.Object(tokenRules, {
-  ...strict,
-  description: 'an object with clockTolerance, requireExp, issuer, audience',
-})
-
-export const jwtSchema = Type.Object(
-  {
-    secret: optional(
-      Type.Union([Type.String(), Type.Uint8Array()], {
-        description: 'a string or a Buffer',
-        secret: true,
-      }),
-    ),
-    expiry: optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 2 ** 31 - 1,
-        description: 'whole seconds, 1 or more',
-      }),
-    ),
-    signingMethod: optional(signingMethod),
-    rsa: keyPair,
-    ecdsa: keyPair,
-    eddsa: keyPair,
-    rememberTokens: optional(
-      Type.Union(
-        [
-          Type.Literal(false),
-          Type.Object(
-            { max: whole(1, 1_000_000), maxBytes: whole(1, 65_536) },
-            { ...strict, description: 'false, or an object with max, maxBytes' },
-          ),
-        ],
-        { description: 'false, or an object with max, maxBytes' },
-      ),
-    ),
-    ...tokenRules,
-  },
-  { ...strict, description: 'an object with secret, rsa, ecdsa or eddsa' },
-)
+import { jwtSchema } from './jwt-schemas.js'
+import {
+  strict,
+  text,
+  anyFunction,
+  flag,
+  optional,
+  httpToken,
+  whole,
+  signingMethod,
+  userService,
+  tokenRules,
+  seconds,
+} from './parts.js'
 
 export const basicSchema = Type.Object(
   {
@@ -130,16 +42,6 @@ const login = Type.Object(
   },
   { ...strict, description: 'false, or an object of login options' },
 )
-
-/** The bounds are also there for those who think in milliseconds. */
-const seconds = (maximum: number) =>
-  optional(
-    Type.Number({
-      exclusiveMinimum: 0,
-      maximum,
-      description: `seconds, above 0, ${maximum} at most`,
-    }),
-  )
 
 const hashing = Type.Object(
   {

@@ -1,0 +1,55 @@
+import { Type } from '@sinclair/typebox'
+import { strict, text, optional, whole, signingMethod, tokenRules } from './parts.js'
+
+const keyValue = text({ description: 'PEM text, or the path of a PEM file', secret: true })
+const keyPair = optional(
+  Type.Object(
+    {
+      private: optional(keyValue),
+      public: optional(keyValue),
+      passphrase: optional(text({ description: 'a non-empty string', secret: true })),
+    },
+    { ...strict, description: 'an object with private, public, passphrase' },
+  ),
+)
+
+export const tokenRulesSchema = Type.Object(tokenRules, {
+  ...strict,
+  description: 'an object with clockTolerance, requireExp, issuer, audience',
+})
+
+export const jwtSchema = Type.Object(
+  {
+    secret: optional(
+      Type.Union([Type.String(), Type.Uint8Array()], {
+        description: 'a string or a Buffer',
+        secret: true,
+      }),
+    ),
+    expiry: optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2 ** 31 - 1,
+        description: 'whole seconds, 1 or more',
+      }),
+    ),
+    signingMethod: optional(signingMethod),
+    rsa: keyPair,
+    ecdsa: keyPair,
+    eddsa: keyPair,
+    rememberTokens: optional(
+      Type.Union(
+        [
+          Type.Literal(false),
+          Type.Object(
+            { max: whole(1, 1_000_000), maxBytes: whole(1, 65_536) },
+            { ...strict, description: 'false, or an object with max, maxBytes' },
+          ),
+        ],
+        { description: 'false, or an object with max, maxBytes' },
+      ),
+    ),
+    ...tokenRules,
+  },
+  { ...strict, description: 'an object with secret, rsa, ecdsa or eddsa' },
+)

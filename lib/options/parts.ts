@@ -1,0 +1,60 @@
+import { Type } from '@sinclair/typebox'
+import { signingMethods } from '../jwt/algorithms.js'
+
+/**
+ * `description` says what is expected, for the error. A text that was found is quoted only where it is
+ * `shown`, since it could be a secret; where a secret belongs (`secret`), a number is not quoted either.
+ */
+export interface Expectation {
+  description: string
+  shown?: boolean
+  secret?: boolean
+}
+
+export const strict = { additionalProperties: false }
+export const text = (options: Expectation & { pattern?: string }) =>
+  Type.String({ minLength: 1, ...options })
+export const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
+export const flag = Type.Boolean({ description: 'true or false' })
+export const optional = Type.Optional
+export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+
+export const whole = (minimum: number, maximum: number) =>
+  optional(
+    Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
+  )
+export const signingMethod = Type.Union(
+  signingMethods.map((method) => Type.Literal(method)),
+  { description: `one of ${signingMethods.join(', ')}`, shown: true },
+)
+
+export const userService = Type.Object(
+  { findByUsername: anyFunction('a function (username, request)') },
+  { description: 'an object with findByUsername(username, request)' },
+)
+
+export const tokenRules = {
+  clockTolerance: optional(
+    Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
+  ),
+  requireExp: optional(flag),
+  issuer: optional(text({ description: 'a non-empty string' })),
+  audience: optional(
+    Type.Union(
+      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
+      {
+        description: 'a non-empty string, or an array of them',
+      },
+    ),
+  ),
+}
+
+/** The bounds are also there for those who think in milliseconds. */
+export const seconds = (maximum: number) =>
+  optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum,
+      description: `seconds, above 0, ${maximum} at most`,
+    }),
+  )

@@ -51,8 +51,10 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
     const stored = user === null ? null : storedValue(user, passwordField)
     const remembered =
       fits && typeof stored === 'string' && memory?.knows(password, stored) === true
-    if (remembered && !throttle?.mayForget(request, true)) return user as object
-    return compareWith(attempt, user, stored, fits)
+    if (user === null || !remembered) return compareWith(attempt, user, stored, fits)
+    // Also here, or a few logins of one's own would outweigh all of these.
+    costs.see(costOf(stored))
+    return throttle?.mayForget(request, true) ? conclude(attempt, { user, stored }, true) : user
   }
 
   function compareWith(

@@ -32,15 +32,22 @@ function isPlain(user: object): boolean {
   return isBare && !('toJSON' in user)
 }
 
-/** Whether there is a hash in an object, or in a plain object in it (`raw`, `dataValues`). */
-function holdsHash(user: object, hidden: ReadonlySet<string>, depth = 1): boolean {
+/** More objects than this below one user are not looked through: it is shown as if a hash was in them. */
+const most = 1000
+
+/** Whether there is a hash in an object, or in what hangs on it: `raw`, `dataValues`, relations, lists. */
+function holdsHash(user: object, hidden: ReadonlySet<string>, seen?: Set<object>): boolean {
   for (const field of hidden) if (field in user) return true
+  // A list of bytes: nothing in it is a text.
+  if (ArrayBuffer.isView(user)) return false
   for (const key of Object.keys(user)) {
     const value = dataOf(user, key)
     if (isBcryptHash(value)) return true
-    if (depth > 0 && isObject(value) && isPlain(value) && holdsHash(value, hidden, depth - 1)) {
-      return true
-    }
+    if (!isObject(value)) continue
+    const known = (seen ??= new Set<object>([user]))
+    if (known.has(value)) continue
+    known.add(value)
+    if (known.size > most || holdsHash(value, hidden, known)) return true
   }
   return false
 }
@@ -50,29 +57,45 @@ function dataOf(user: object, key: string): unknown {
   return Reflect.getOwnPropertyDescriptor(user, key)?.value as unknown
 }
 
+/** Copies of what was met before, by their originals: what hangs on a user may lead back to it. */
+type Copies = Map<object, object>
+
 /** A copy without hashes, at any depth of what JSON is made of. */
-function withoutHashes(value: object, hidden: ReadonlySet<string>): object {
-  if (Array.isArray(value)) return value.map((item: unknown) => shorn(item, hidden))
-  if (!isPlain(value)) return viewOf(value, hidden)
+function withoutHashes(
+  value: object,
+  hidden: ReadonlySet<string>,
+  copies: Copies = new Map(),
+): object {
+  const known = copies.get(value)
+  if (known !== undefined) return known
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    copies.set(value, list)
+    for (const item of value) list.push(shorn(item, hidden, copies))
+    return list
+  }
+  if (!isPlain(value)) return instanceView(value, hidden)
   // Not a copy of all from which some are deleted: V8 keeps such objects as slow hash tables.
   const copy: Record<PropertyKey, unknown> = {}
+  copies.set(value, copy)
   for (const key of Object.keys(value)) {
     if (hidden.has(key)) continue
     const field = (value as Record<string, unknown>)[key]
     if (isBcryptHash(field)) continue
-    const own = isObject(field) ? shorn(field, hidden) : field
-    if (key === '__proto__') define(copy, key, own)
+    const own = isObject(field) ? shorn(field, hidden, copies) : field
+    // Also where somebody has frozen, or put setters on, what all objects inherit.
+    if (key in copy) define(copy, key, own)
     else copy[key] = own
   }
   for (const key of Object.getOwnPropertySymbols(value)) {
-    if (Object.prototype.propertyIsEnumerable.call(value, key)) {
-      copy[key] = (value as Record<symbol, unknown>)[key]
-    }
+    const field = (value as Record<symbol, unknown>)[key]
+    const isShown = Object.prototype.propertyIsEnumerable.call(value, key) && !isBcryptHash(field)
+    if (isShown) define(copy, key, field)
   }
   return copy
 }
 
-function define(object: object, key: string, value: unknown): void {
+function define(object: object, key: PropertyKey, value: unknown): void {
   Object.defineProperty(object, key, {
     value,
     configurable: true,
@@ -81,34 +104,32 @@ function define(object: object, key: string, value: unknown): void {
   })
 }
 
-/** What is no part of a plain structure, such as a Date, stays as it is. */
-function shorn(value: unknown, hidden: ReadonlySet<string>): unknown {
+/** What has no hash in it, such as a Date, stays as it is. */
+function shorn(value: unknown, hidden: ReadonlySet<string>, copies?: Copies): unknown {
   if (isBcryptHash(value)) return undefined
-  if (!isObject(value)) return value
-  if (Array.isArray(value)) return holdsHashes(value, hidden) ? withoutHashes(value, hidden) : value
-  return holdsHash(value, hidden) ? withoutHashes(value, hidden) : value
-}
-
-function holdsHashes(values: readonly unknown[], hidden: ReadonlySet<string>): boolean {
-  return values.some(
-    (value) => isBcryptHash(value) || (isObject(value) && holdsHash(value, hidden)),
-  )
+  return isObject(value) && holdsHash(value, hidden) ? withoutHashes(value, hidden, copies) : value
 }
 
 /**
  * The target of the proxy is an empty object with the same prototype, not the user: a proxy must
  * report what its target has that cannot be configured, as every field of a frozen user.
  */
-function instanceView(user: object, hidden: ReadonlySet<string>): object {
+function instanceView(
+  user: object,
+  hidden: ReadonlySet<string>,
+  views: Copies = new Map(),
+): object {
+  const present = views.get(user)
+  if (present !== undefined) return present
   const isHidden = (key: PropertyKey): boolean =>
     typeof key === 'string' && (hidden.has(key) || isBcryptHash(dataOf(user, key)))
   // A method that returns its own instance, as save() of many ORMs, returns the view.
   const shown = (result: unknown): unknown => (result === user ? view : result)
-  // ORMs keep the fields of a record in an object of its own, such as dataValues.
-  const shownField = (value: unknown): unknown =>
-    isObject(value) && isPlain(value) && holdsHash(value, hidden)
-      ? instanceView(value, hidden)
-      : value
+  // ORMs keep the fields of a record in an object of its own, such as dataValues, and relations beside it.
+  const shownField = (value: unknown): unknown => {
+    if (!isObject(value) || value === view || !holdsHash(value, hidden)) return value
+    return Array.isArray(value) ? withoutHashes(value, hidden) : instanceView(value, hidden, views)
+  }
   const texts = (): unknown[] =>
     [...hidden].map((field) => Reflect.get(user, field, user) as unknown)
   const spoken = (result: unknown): unknown => {
@@ -149,6 +170,7 @@ function instanceView(user: object, hidden: ReadonlySet<string>): object {
       return { ...descriptor, ...value, configurable: true }
     },
   })
+  views.set(user, view)
   return view
 }
 

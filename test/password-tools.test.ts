@@ -1,5 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
+import { StoredCosts } from '../lib/hashing/costs.js'
 import { resolveOptions } from '../lib/options.js'
 import { createPasswordTools, type SharedTools, type PasswordTools } from '../lib/password-tools.js'
 import type { AuthnOptions, UserService } from '../lib/index.js'
@@ -84,6 +85,23 @@ t.test('the numbers of the memory are those of the options', async (t) => {
   await always('alice', 'wonderland', request)
   await always('alice', 'wonderland', request)
   t.equal(watch.runs.length - before, 2)
+})
+
+t.test('remembered requests also say what hashes cost, and count once', async (t) => {
+  const tools = toolsOf({})
+  const { request } = fakeRequest()
+  const cheap = bcrypt.hashSync('m', 5)
+  const mixed = serviceOf((name) => (name === 'mallory' ? { ...stored, password: cheap } : stored))
+  const costs = StoredCosts.of(mixed, 4)
+  const check = tools.credentialCheck(mixed, 'password', 'basic')
+  for (let count = 0; count < 9; count += 1) await check('alice', 'wonderland', request)
+  t.strictSame(tools.stats().remembered, { hits: 8, misses: 1, size: 1 })
+  const login = tools.credentialCheck(mixed, 'password', 'login')
+  for (let count = 0; count < 5; count += 1) await login('mallory', 'm', request)
+  t.equal(costs.usual, 4)
+  await t.rejects(async () => check('alice', 'wrong', request))
+  await check('alice', 'wonderland', request)
+  t.equal(tools.stats().remembered.hits, 9)
 })
 
 t.test('the numbers of the throttle are those of the options', async (t) => {

@@ -1,8 +1,9 @@
 import { AuthnUsageError, refusal } from '../errors.js'
-import { credentialsOf, MALFORMED } from '../http/authorization.js'
+import { credentialsOf, MALFORMED, parseBearer } from '../http/authorization.js'
 import { checkJwtAuthenticatorOptions } from '../options.js'
 import { EXTRA_JWT_CLAIMS } from '../extra.js'
 import { findUser, isUsableName } from '../users.js'
+import { JwtService } from '../jwt/service.js'
 import { perRegistration } from './state.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
@@ -33,7 +34,9 @@ export function jwtAuthenticator<Stored extends object>(
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
-    return { service, verify, timeout: shared.userServiceTimeout }
+    // Ours looks at the letters itself, and not again at those of a token that it remembers.
+    const tokenOf = jwtService instanceof JwtService ? bearerCredentials : parseBearer
+    return { service, verify, tokenOf, timeout: shared.userServiceTimeout }
   })
 
   return {
@@ -41,10 +44,9 @@ export function jwtAuthenticator<Stored extends object>(
     optional,
     init: state.init,
     authenticate(request) {
-      const { service, verify, timeout } = state.of(request)
-      // Not yet held against the grammar: a remembered token needs no look at its letters.
-      const token = credentialsOf(request.headers.authorization, 'bearer')
-      if (token === null || token === '') return null
+      const { service, verify, tokenOf, timeout } = state.of(request)
+      const token = tokenOf(request.headers.authorization)
+      if (token === null) return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
       request.extra[EXTRA_JWT_CLAIMS] = claims
@@ -55,6 +57,11 @@ export function jwtAuthenticator<Stored extends object>(
       return findUser(service, name, request, timeout, known) as Stored | Promise<Stored>
     },
   }
+}
+
+/** What follows `Bearer`, not yet held against the grammar. */
+function bearerCredentials(header: string | undefined): string | typeof MALFORMED | null {
+  return credentialsOf(header, 'bearer') || null
 }
 
 function known(user: object | null): object {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { atob, isUtf8 } from 'node:buffer'
 import { isCanonical } from './base64.js'
 
 /** `token` of RFC 9110 §5.6.2, one character. */

@@ -25,7 +25,8 @@ export function rememberTokens(
     const remembered = known.get(token)
     if (remembered !== undefined) return remembered
     const claims = verify(token)
-    if (token.length <= maxLength) known.set(token, claims)
+    // A copy: what was cut out of a header would keep all of the header.
+    if (token.length <= maxLength) known.set(Buffer.from(token).toString(), claims)
     return claims
   }
 }

@@ -119,11 +119,27 @@ function loginHandler(
       return reply
     }
     const token = await issue(makeToken, username, request, user)
-    reportSuccess(request, viewOf(user, registration.hiddenFields), 'login', started)
+    reportLogin(registration, request, user, started)
     return reply
       .header('content-type', 'application/json; charset=utf-8')
       .send(JSON.stringify({ token }))
   }
+}
+
+/** @throws AuthenticationFault for a user that cannot be shown */
+function reportLogin(
+  { hiddenFields }: Registration,
+  request: FastifyRequest,
+  user: object,
+  started: number,
+): void {
+  let shown: object
+  try {
+    shown = viewOf(user, hiddenFields)
+  } catch (error) {
+    throw new AuthenticationFault('ERR_AUTH_AUTHENTICATOR', error)
+  }
+  reportSuccess(request, shown, 'login', started)
 }
 
 /** @throws AuthenticationFault when no token comes out */

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import fp from 'fastify-plugin'
 import t from 'tap'
-import { authn } from '../../lib/index.js'
+import { authn, type JwtServiceLike } from '../../lib/index.js'
 import { resolveOptions } from '../../lib/options.js'
 import { Throttle } from '../../lib/throttle.js'
 import { viewOf } from '../../lib/user-view.js'
@@ -155,6 +155,80 @@ t.test('a route that is marked when the app runs, where nothing can judge', asyn
   t.equal(response.statusCode, 500)
   t.notMatch(response.body, /config\.auth/)
   t.equal(calls, 1)
+})
+
+t.test('hashes in what hangs on a user, however deep', async (t) => {
+  class Company {
+    owner: object | null = null
+    name = 'acme'
+  }
+  class Person {
+    company = new Company()
+    password = hash
+    friends = [{ name: 'c', password: hash }]
+  }
+  const plain = { name: 'a', x: { y: [{ z: { digest: hash, n: 1 } }] }, when: new Date(0) }
+  const shown = viewOf(plain, hidden) as typeof plain
+  t.strictSame(shown, { name: 'a', x: { y: [{ z: { n: 1 } }] }, when: plain.when })
+  t.equal(plain.x.y[0]?.z.digest, hash, 'the original keeps it')
+
+  const person = new Person()
+  const owner = new Person()
+  person.company.owner = owner
+  const text = JSON.stringify(viewOf(person, hidden))
+  t.notMatch(text, /2b|password/)
+  t.match(text, /acme/)
+  const view = viewOf(person, hidden) as Person
+  t.equal((view.company.owner as Person).password, undefined)
+  t.ok(view.company instanceof Company)
+
+  const circle: Record<string, unknown> = { name: 'a', password: hash, tag: Symbol('x') }
+  circle['self'] = { of: circle, list: [circle] }
+  const round = viewOf(circle, hidden) as { self: { of: object; list: object[] } }
+  t.equal(round.self.of, round.self.list[0])
+  t.notOk('password' in round.self.of)
+  owner.company.owner = owner
+  const loop = viewOf(owner, hidden) as Person
+  t.equal(loop.company.owner, loop, 'so that JSON.stringify finds the circle')
+
+  const many = { list: Array.from({ length: 2000 }, () => ({ name: 'a' })) }
+  t.strictSame(viewOf(many, hidden), many)
+  const bytes = { name: 'a', avatar: Buffer.alloc(100_000) }
+  t.equal(viewOf(bytes, hidden), bytes)
+  const secret = Symbol('hash')
+  t.strictSame(viewOf({ password: hash, [secret]: hash }, hidden), {})
+})
+
+t.test('a JWT service of the app is never asked for what cannot be a token', async (t) => {
+  const asked: string[] = []
+  const jwtService: Partial<JwtServiceLike> = {
+    signingMethod: 'HS256',
+    load: async () => jwtService as never,
+    canSign: () => false,
+    canVerify: () => true,
+    verifier: () => (token) => {
+      asked.push(token)
+      return { sub: 'alice' }
+    },
+  }
+  const users = { findByUsername: () => ({ name: 'alice' }) }
+  const app = await appWith(t, { userService: users, jwtService: jwtService as never }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'in')
+  })
+  for (const token of ['a,b', 'a b', 'ä', '=']) {
+    const headers = { authorization: `Bearer ${token}` }
+    t.equal((await app.inject({ url: '/', headers })).statusCode, 401, token)
+  }
+  t.strictSame(asked, [])
+  const headers = { authorization: 'Bearer a.b' }
+  t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
+  t.strictSame(asked, ['a.b'])
+})
+
+t.test('own fields that are named as what all objects inherit', async (t) => {
+  const user = { name: 'a', constructor: 'McLaren', toString: 'x', password: hash }
+  const view = viewOf(user, hidden)
+  t.strictSame({ ...view }, { name: 'a', constructor: 'McLaren', toString: 'x' })
 })
 
 t.test('a user whose toJSON is its own', async (t) => {

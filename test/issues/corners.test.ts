@@ -1,4 +1,5 @@
 // Corners that no test of a subject reaches.
+import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
 import fp from 'fastify-plugin'
 import t from 'tap'
@@ -6,7 +7,7 @@ import { authn, type JwtServiceLike } from '../../lib/index.js'
 import { resolveOptions } from '../../lib/options.js'
 import { Throttle } from '../../lib/throttle.js'
 import { viewOf } from '../../lib/user-view.js'
-import { appWith, basic } from '../helpers/app.js'
+import { appWith, basic, secret } from '../helpers/app.js'
 import { rejectionOf, thrownBy } from '../helpers/errors.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
@@ -223,6 +224,26 @@ t.test('a JWT service of the app is never asked for what cannot be a token', asy
   const headers = { authorization: 'Bearer a.b' }
   t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
   t.strictSame(asked, ['a.b'])
+})
+
+t.test('a user that cannot be shown is a fault, at login too', async (t) => {
+  const target = { name: 'a', password: bcrypt.hashSync('b', 4) }
+  const user = new Proxy(target, {
+    ownKeys() {
+      throw new Error('the keys of the vault')
+    },
+  })
+  const userOptions = { userService: { findByUsername: () => user }, jwt: { secret } }
+  const app = await appWith(t, { ...userOptions, authenticator: 'basic' }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'in')
+  })
+  const payload = { username: 'a', password: 'b' }
+  const login = await app.inject({ method: 'POST', url: '/login', payload })
+  const protectedRoute = await app.inject({ url: '/', headers: basic('a', 'b') })
+  for (const response of [login, protectedRoute]) {
+    t.equal(response.statusCode, 500)
+    t.notMatch(response.body, /vault|token/)
+  }
 })
 
 t.test('own fields that are named as what all objects inherit', async (t) => {

@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 interface Question {
   readonly id: number
   readonly question: string
+  readonly argument?: unknown
 }
 
 interface Answer {
@@ -17,15 +18,19 @@ export class Child {
   readonly #exit: Promise<void>
   #asked = 0
 
-  /** Starts a module of `bench/children` and waits until it answers. */
-  static async start(name: string, settings: unknown, execArgv: string[] = []): Promise<Child> {
+  /** Starts a module of `bench/children`, or the one at an address, and waits until it answers. */
+  static async start(
+    name: string | URL,
+    settings: unknown,
+    execArgv: string[] = [],
+  ): Promise<Child> {
     const child = new Child(name, settings, execArgv)
     await child.ask('ready')
     return child
   }
 
-  private constructor(name: string, settings: unknown, execArgv: string[]) {
-    const file = new URL(`../children/${name}.js`, import.meta.url)
+  private constructor(name: string | URL, settings: unknown, execArgv: string[]) {
+    const file = name instanceof URL ? name : new URL(`../children/${name}.js`, import.meta.url)
     this.#process = fork(file, [JSON.stringify(settings)], { execArgv, serialization: 'advanced' })
     this.#process.on('message', ({ id, answer }: Answer) => {
       this.#open.get(id)?.(answer)
@@ -34,7 +39,7 @@ export class Child {
     this.#exit = new Promise((resolve) => {
       this.#process.on('exit', (code) => {
         if (this.#open.size === 0) return resolve()
-        throw new Error(`${name} ended with ${code} before it had answered`)
+        throw new Error(`${String(name)} ended with ${code} before it had answered`)
       })
     })
   }
@@ -43,12 +48,12 @@ export class Child {
     return this.#process.pid ?? 0
   }
 
-  ask<T>(question: string): Promise<T> {
+  ask<T>(question: string, argument?: unknown): Promise<T> {
     this.#asked += 1
     const id = this.#asked
     return new Promise((resolve) => {
       this.#open.set(id, (answer) => resolve(answer as T))
-      this.#process.send({ id, question } satisfies Question)
+      this.#process.send({ id, question, argument } satisfies Question)
     })
   }
 
@@ -64,11 +69,14 @@ export function settingsOf<T>(): T {
   return JSON.parse(process.argv[2] ?? '{}') as T
 }
 
+/** What a child does about a question; some come with an argument. */
+export type Answers = Readonly<Record<string, (argument: never) => unknown>>
+
 /** Answers the questions of the parent, from now on. */
-export function answer(answers: Readonly<Record<string, () => unknown>>): void {
+export function answer(answers: Answers): void {
   process.on('disconnect', () => process.exit())
-  const send = async ({ id, question }: Question): Promise<void> => {
-    process.send?.({ id, answer: await answers[question]?.() } satisfies Answer)
+  const send = async ({ id, question, argument }: Question): Promise<void> => {
+    process.send?.({ id, answer: await answers[question]?.(argument as never) } satisfies Answer)
   }
   process.on('message', (question: Question) => void send(question))
 }

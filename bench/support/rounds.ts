@@ -58,7 +58,7 @@ export async function runRounds(
  */
 export async function undisturbed<Found extends { readonly foreign: number | null }>(
   run: () => Promise<Found>,
-  { retries }: PhaseOptions,
+  { retries }: Pick<PhaseOptions, 'retries'>,
 ): Promise<Found> {
   let found = await run()
   for (let retry = 0; retry < retries && (found.foreign ?? 0) > tolerable; retry += 1) {

@@ -1,0 +1,90 @@
+import { Child } from '../support/child.js'
+import { keys } from './keys.js'
+import { table } from './markdown.js'
+import { spreadOf, type Spread } from './rounds.js'
+import { peerAddress, startServer } from './server.js'
+import { authnFor, type App } from './variants.js'
+
+interface Boot {
+  /** Milliseconds from the first import to an app that is ready. */
+  readonly time: number
+  readonly rss: number
+  readonly heapUsed: number
+}
+
+const pairOf = ({ private: own, public: common }: (typeof keys)['RS256']): object => ({
+  private: own,
+  public: common,
+})
+const allKeys = {
+  secret: keys.HS256.secret,
+  rsa: pairOf(keys.RS256),
+  ecdsa: pairOf(keys.ES256),
+}
+
+const apps = {
+  'Fastify alone': { plugin: 'bare' },
+  'fastify-authn, HMAC': { plugin: 'ours', authn: authnFor('HS256') },
+  'fastify-authn, HMAC, RSA and ECDSA': { plugin: 'ours', authn: { jwt: allKeys } },
+  '@fastify/jwt, HMAC': { plugin: 'fastifyJwt', key: keys.HS256 },
+}
+type Name = keyof typeof apps
+const names = Object.keys(apps) as Name[]
+
+export interface BootResult {
+  readonly markdown: string
+  /** What our plugin, with keys of three families, adds to the boot of Fastify, in milliseconds. */
+  readonly added: number
+}
+
+/** Boots each app in a process of its own, over and over in turn. */
+export async function runBoot(rounds: number): Promise<BootResult> {
+  const found = new Map<Name, Boot[]>(names.map((name) => [name, []]))
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of names) found.get(name)?.push(await bootOnce(apps[name]))
+  }
+  const spread = (name: Name, of: (boot: Boot) => number): Spread =>
+    spreadOf((found.get(name) ?? []).map(of))
+  const time = (name: Name): number => spread(name, (boot) => boot.time).median
+  const bare = time('Fastify alone')
+  const rows = names.map((name) => {
+    const { min, max } = spread(name, (boot) => boot.time)
+    const mib = (of: (boot: Boot) => number): string =>
+      (spread(name, of).median / 2 ** 20).toFixed(1)
+    const added = (time(name) - bare).toFixed(0)
+    const cells = [time(name).toFixed(0), `${min.toFixed(0)}–${max.toFixed(0)}`, added]
+    return [name, ...cells, mib(({ heapUsed }) => heapUsed), mib(({ rss }) => rss)]
+  })
+  return {
+    markdown: table(
+      ['', 'boot, ms', 'least–most', 'added, ms', 'heap, MiB', 'resident, MiB'],
+      rows,
+    ),
+    added: time('fastify-authn, HMAC, RSA and ECDSA') - bare,
+  }
+}
+
+async function bootOnce(settings: object): Promise<Boot> {
+  const child = await Child.start(peerAddress('boot'), settings, ['--expose-gc'])
+  const boot = await child.ask<Boot>('boot')
+  await child.end()
+  return boot
+}
+
+/** Boot times of apps with ever more routes, all marked, against the same without the plugin. */
+export async function runRouteBoots(counts: readonly number[]): Promise<string> {
+  const rows: string[][] = []
+  for (const routes of counts) {
+    const bare = await bootTimeOf({ peer: 'bare', settings: { routes } })
+    const ours = await bootTimeOf({ peer: 'ours', settings: { authn: authnFor('HS256'), routes } })
+    rows.push([routes.toLocaleString('en-US'), ...[bare, ours].map((ms) => ms.toFixed(0))])
+  }
+  return table(['routes', 'Fastify alone, ms without imports', 'all marked, fastify-authn'], rows)
+}
+
+async function bootTimeOf(app: App): Promise<number> {
+  const server = await startServer(app)
+  const time = await server.ask<number>('bootTime')
+  await server.end()
+  return time
+}

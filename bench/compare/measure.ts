@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadCount, LoadOrder } from '../children/load.js'
+import type { Child } from '../support/child.js'
+import { watchOthers } from '../support/machine.js'
+import { check } from './check.js'
+import { startServer, type Server } from './server.js'
+import { requestsFor, type Variant } from './variants.js'
+
+/** How long everything takes. */
+export interface Pace {
+  /** How often each variant has its turn, with processes of its own each time. */
+  readonly rounds: number
+  /** Of one measurement. */
+  readonly seconds: number
+  /** How often the protected route is measured in a turn. */
+  readonly repeats: number
+  /** Seconds for each route until everything is compiled; longer where requests take long. */
+  readonly warmUp: number
+}
+
+/** Requests to a server, as often as it answers. */
+export interface Stream {
+  readonly server: Server
+  readonly texts: readonly string[]
+}
+
+/** What one turn of a variant has shown; rates are requests a second of processor time. */
+export interface Turn {
+  readonly open: readonly number[]
+  readonly protected: readonly number[]
+  /** Each rate of the protected route by the mean of those of the open one before and after it. */
+  readonly ratios: readonly number[]
+  /** Cores that others used meanwhile. */
+  readonly foreign: number | null
+}
+
+/** From the connecting of the clients until the traffic is even, in milliseconds. */
+const settling = 50
+
+/** Measures the protected route of a variant between measurements of the open one. */
+export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promise<Turn> {
+  const server = await startServer(variant.app)
+  const other = variant.baseline && (await startServer(variant.baseline))
+  try {
+    await check(variant, server)
+    const headers = variant.credentials()
+    const guarded = { server, texts: requestsFor(variant.path ?? '/protected', headers) }
+    const open = { server: other ?? server, texts: requestsFor('/open', headers) }
+    const others = watchOthers([server.pid, load.pid, ...(other ? [other.pid] : [])])
+    const rates = await alternate(open, guarded, load, pace)
+    return { ...rates, foreign: others() }
+  } finally {
+    await server.end()
+    await other?.end()
+  }
+}
+
+/** Two streams in turn: the first one before, between and after the measurements of the second one. */
+export async function alternate(
+  open: Stream,
+  guarded: Stream,
+  load: Child,
+  { seconds, repeats, warmUp }: Pace,
+): Promise<Omit<Turn, 'foreign'>> {
+  await warm(guarded, load, warmUp)
+  await warm(open, load, warmUp)
+  const rates = { open: [await rateOf(open, load, seconds)], protected: [] as number[] }
+  const ratios: number[] = []
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    const rate = await rateOf(guarded, load, seconds)
+    const [before = NaN, after] = [rates.open.at(-1), await rateOf(open, load, seconds)]
+    rates.protected.push(rate)
+    rates.open.push(after)
+    ratios.push((2 * rate) / (before + after))
+  }
+  return { ...rates, ratios }
+}
+
+/** By then all that is on the way of a request is compiled. */
+const warmRequests = 4000
+
+/** Sends requests until everything is compiled, within bounds. */
+export async function warm({ server, texts }: Stream, load: Child, seconds: number): Promise<void> {
+  const begun = performance.now()
+  const elapsed = (): number => (performance.now() - begun) / 1000
+  await load.ask('start', { port: server.port, texts } satisfies LoadOrder)
+  const isWarm = async (): Promise<boolean> => {
+    const { right } = await load.ask<LoadCount>('count')
+    return right >= warmRequests || elapsed() > 3 * seconds + 0.3
+  }
+  do await sleep(20)
+  while (elapsed() < seconds || !(await isWarm()))
+  await load.ask('stop')
+}
+
+/** What one measurement has shown. */
+export interface Sample {
+  /** Requests a second of processor time of the server. */
+  readonly rate: number
+  /** Requests a second. */
+  readonly throughput: number
+}
+
+async function rateOf(stream: Stream, load: Child, seconds: number): Promise<number> {
+  return (await sampleOf(stream, load, seconds)).rate
+}
+
+/** Sends requests for a while and counts what they cost. */
+export async function sampleOf(
+  { server, texts }: Stream,
+  load: Child,
+  seconds: number,
+): Promise<Sample> {
+  await load.ask('start', { port: server.port, texts } satisfies LoadOrder)
+  await sleep(settling)
+  const begun = await read(server, load)
+  await sleep(seconds * 1000)
+  const ended = await read(server, load)
+  await load.ask('stop')
+  if (ended.wrong > 0) throw new Error(`${ended.wrong} replies were refusals or errors`)
+  const count = ended.right - begun.right
+  return {
+    rate: (count / (ended.cpu - begun.cpu)) * 1e6,
+    throughput: (count / (ended.at - begun.at)) * 1e3,
+  }
+}
+
+async function read(
+  server: Server,
+  load: Child,
+): Promise<LoadCount & { readonly cpu: number; readonly at: number }> {
+  const [cpu, count] = await Promise.all([server.cpu(), load.ask<LoadCount>('count')])
+  return { ...count, cpu, at: performance.now() }
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadCount, LoadOrder } from '../children/load.js'
+import { Child } from '../support/child.js'
+import { authnFor, requestsFor } from './variants.js'
+import { peerAddress, startServer } from './server.js'
+import { distinctTokens } from './tokens.js'
+
+/** @returns bytes of heap that each 1,000 remembered tokens take */
+export async function heapPerThousand(): Promise<number> {
+  const settings = { ...authnFor('HS256'), tokens: 20_000 }
+  const child = await Child.start(peerAddress('heap'), settings, ['--expose-gc'])
+  const found = await child.ask<number>('perThousand')
+  await child.end()
+  return found
+}
+
+/** Heap after garbage collection, in bytes. */
+export interface Growth {
+  readonly before: number
+  readonly after: number
+}
+
+/** What 100,000 requests, each with a token of its own, leave behind; the first 10,000 are not counted. */
+export async function growthOf(load: Child): Promise<Growth> {
+  const texts = requestsFor(
+    '/protected',
+    distinctTokens('HS256', 110_000).map((token) => `Bearer ${token}`),
+  )
+  const settings = { authn: authnFor('HS256') }
+  const server = await startServer({ peer: 'ours', settings }, { execArgv: ['--expose-gc'] })
+  const heap = async (): Promise<number> =>
+    (await server.ask<NodeJS.MemoryUsage>('memory')).heapUsed
+  await send(load, { port: server.port, texts: texts.slice(0, 10_000) })
+  const before = await heap()
+  await send(load, { port: server.port, texts: texts.slice(10_000) })
+  const after = await heap()
+  await server.end()
+  return { before, after }
+}
+
+/** Sends all of them at least once. */
+async function send(load: Child, order: LoadOrder): Promise<void> {
+  await load.ask('start', order)
+  while ((await load.ask<LoadCount>('count')).right < order.texts.length) await sleep(20)
+  await load.ask('stop')
+  // The clients have hung up; what belonged to them goes with the next turns.
+  await sleep(200)
+}

@@ -1,0 +1,31 @@
+// fastify-authn as its README uses it.
+import Fastify from 'fastify'
+import authn from '../../dist/esm/lib/index.js'
+import { findUser, serve, settings, user0 } from './serve.mjs'
+
+const started = performance.now()
+const app = Fastify()
+await app.register(authn, {
+  userService: { findByUsername: findUser },
+  ...settings.authn,
+  authenticators: Object.fromEntries(others(settings.authenticators ?? 0)),
+})
+app.get('/open', async () => ({ name: user0.name }))
+app.get('/protected', { config: { auth: settings.mark ?? true } }, async (request) => ({
+  name: request.user?.name ?? user0.name,
+}))
+for (let route = 0; route < (settings.routes ?? 0); route += 1) {
+  app.get(`/marked/${route}`, { config: { auth: true } }, async (request) => ({
+    name: request.user.name,
+  }))
+}
+await app.listen({ host: '127.0.0.1', port: 0 })
+const bootTime = performance.now() - started
+serve(app.server.address().port, { bootTime: () => bootTime })
+
+/** Authenticators beside that of the tokens, each with a scheme of its own. */
+function* others(count) {
+  for (let index = 0; index < count; index += 1) {
+    yield [`other${index}`, { scheme: `Other${index}`, authenticate: () => null }]
+  }
+}

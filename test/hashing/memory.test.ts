@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { ABANDONED } from '../../lib/client.js'
-import { CredentialMemory, digestInSteps, keyedDigest } from '../../lib/hashing/memory.js'
+import { CredentialMemory, digestBy, keyedDigest } from '../../lib/hashing/memory.js'
 import { fakeRequest, fateOf, movableClock, settle } from '../helpers/load.js'
 import { privateState } from '../helpers/private-state.js'
 
@@ -68,7 +68,7 @@ t.test('its keys are digests under a key', async (t) => {
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64')
   const key = 'k'.repeat(64)
   t.equal(keyedDigest(key)('text'), sha256(`${key}text`))
-  t.equal(digestInSteps('sha256', 'text', 'base64'), sha256('text'), 'before Node.js 20.12')
+  t.equal(digestBy(undefined)('sha256', 'text', 'base64'), sha256('text'), 'before Node.js 20.12')
 })
 
 t.test('a failure is never remembered', async (t) => {

@@ -192,6 +192,10 @@ t.test('hashes in what hangs on a user, however deep', async (t) => {
   const loop = viewOf(owner, hidden) as Person
   t.equal(loop.company.owner, loop, 'so that JSON.stringify finds the circle')
 
+  const harmless: Record<string, unknown> = { name: 'a' }
+  harmless['self'] = harmless
+  t.equal(viewOf(harmless, hidden), harmless, 'a circle without a hash')
+
   const many = { list: Array.from({ length: 2000 }, () => ({ name: 'a' })) }
   t.strictSame(viewOf(many, hidden), many)
   const bytes = { name: 'a', avatar: Buffer.alloc(100_000) }

@@ -1,16 +1,14 @@
 import { AuthnUsageError } from './errors.js'
-
-/** What happens to a request: see {@link AuthMark}. */
-export type Mode = boolean | 'optional' | 'try'
+import type { AuthMode } from '../types/marks.js'
 
 /** A mark in its long form. */
 export interface ParsedMark {
-  readonly mode: Mode
+  readonly mode: AuthMode
   /** Names of authenticators; null: those of the scope. */
   readonly use: readonly string[] | null
 }
 
-const modes: ReadonlySet<unknown> = new Set<Mode>([true, false, 'optional', 'try'])
+const modes: ReadonlySet<unknown> = new Set<AuthMode>([true, false, 'optional', 'try'])
 
 /**
  * Reads a mark.
@@ -19,7 +17,7 @@ const modes: ReadonlySet<unknown> = new Set<Mode>([true, false, 'optional', 'try
  * @throws ERR_AUTH_MARK for anything that is no mark
  */
 export function parseMark(mark: unknown, place: string): ParsedMark {
-  if (modes.has(mark)) return { mode: mark as Mode, use: null }
+  if (modes.has(mark)) return { mode: mark as AuthMode, use: null }
   if (typeof mark !== 'object' || mark === null || Array.isArray(mark)) {
     return markError(place, describe(mark), "true, false, 'optional', 'try' or { mode, use }")
   }
@@ -36,7 +34,7 @@ export function parseMark(mark: unknown, place: string): ParsedMark {
   if (names?.length === 0 || names?.some((name) => typeof name !== 'string' || name === '')) {
     markError(place, `use ${describe(use)}`, 'use to be a name or a non-empty array of names')
   }
-  return { mode: mode as Mode, use: names as string[] | null }
+  return { mode: mode as AuthMode, use: names as string[] | null }
 }
 
 function describe(value: unknown): string {

@@ -1,17 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from './errors.js'
-import { parseMark, type Mode } from './marks.js'
+import { parseMark } from './marks.js'
 import { kRegistration } from './symbols.js'
 import type { CheckCredentials } from './credentials.js'
 import type { Translator } from './i18n.js'
 import type { ResolvedOptions } from './options.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { JwtServiceLike } from '../types/jwt.js'
+import type { AuthMode } from '../types/marks.js'
 import type { UserService } from '../types/user-service.js'
 
 /** What a route does with its requests: a mark, resolved in a registration. */
 export interface Plan {
-  readonly mode: Mode
+  readonly mode: AuthMode
   readonly authenticator: Authenticator
   /** Its name, for logs and events; of several, all names. */
   readonly name: string

@@ -1,12 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthenticationError, AuthenticationFault } from './errors.js'
+import { controlCharacter } from './http/authorization.js'
 import { isError, isThenable } from './objects.js'
 import type { UserService } from '../types/user-service.js'
 
 /** Longer names are nobody's: no look-up is worth them. Characters. */
 const longestName = 1024
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-const controlCharacter = /[\u0000-\u001f\u007f]/
 
 /**
  * Whether a value may be handed to a user service: a non-empty, well-formed string without control

@@ -10,7 +10,7 @@ const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 const printable = /^[ -~]*$/
 /** Control characters, which RFC 7617 §2 forbids in both parts. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-const controlCharacter = /[\u0000-\u001f\u007f]/
+export const controlCharacter = /[\u0000-\u001f\u007f]/
 
 /** Node itself takes 16 KiB of headers; an app that lets it take more needs no longer names. Characters. */
 const longest = 16_384

@@ -1,17 +1,82 @@
-// Builds the package twice, for `import` and for `require`, into dist/.
+// Builds the package twice, for `import` and for `require`, into dist/: one script each, because loading
+// many small files is most of what a plugin adds to the boot of an app, and declarations file by file.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import ts from 'typescript'
 
 const root = new URL('../', import.meta.url)
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+const { resolve } = createRequire(import.meta.url)
+const tsc = resolve('typescript/bin/tsc')
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+
+/**
+ * Packages of which a part is built in. Loaded as they are, TypeBox would be 244 modules, and
+ * rate-limiter-flexible the clients of a dozen stores, of which two are used.
+ */
+const builtIn = ['@sinclair/typebox', 'rate-limiter-flexible']
 
 rmSync(new URL('dist/', root), { recursive: true, force: true })
 for (const format of ['esm', 'cjs']) {
   const project = fileURLToPath(new URL(`tsconfig.${format}.json`, root))
-  execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
+  execFileSync(process.execPath, [tsc, '-p', project, '--emitDeclarationOnly'], {
+    stdio: 'inherit',
+  })
+  const { metafile } = await build({
+    absWorkingDir: fileURLToPath(root),
+    entryPoints: { 'lib/index': 'lib/index.ts' },
+    outdir: `dist/${format}`,
+    format,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
+    plugins: [onlyWhatIsUsed()],
+    // The licences of what is built in stand in a file of their own.
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  })
+  checkInputs(Object.keys(metafile.inputs))
+}
+writeFileSync(new URL('dist/THIRD-PARTY-LICENSES.txt', root), licenses())
+
+/** rate-limiter-flexible without the stores that are not used. */
+function onlyWhatIsUsed() {
+  const used = ['RateLimiterMemory', 'RateLimiterRedis']
+  const files = used.map((name) => resolve(`rate-limiter-flexible/lib/${name}.js`))
+  const contents = used.map((name, at) => {
+    return `export { default as ${name} } from ${JSON.stringify(files[at])}`
+  })
+  return {
+    name: 'only-what-is-used',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^rate-limiter-flexible$/ }, ({ path }) => ({ path, namespace: 'used' }))
+      onLoad({ filter: /./, namespace: 'used' }, () => ({
+        contents: contents.join('\n'),
+        resolveDir: fileURLToPath(root),
+      }))
+    },
+  }
+}
+
+/** A package is built in because somebody has decided so, not because it was forgotten in package.json. */
+function checkInputs(inputs) {
+  const known = new RegExp(`^(?:lib|types|locales|node_modules/(?:${builtIn.join('|')}))/|^used:`)
+  const unknown = inputs.filter((input) => !known.test(input))
+  if (unknown.length > 0) throw new Error(`built in, but not meant to be: ${unknown.join(', ')}`)
+}
+
+function licenses() {
+  const texts = builtIn.map((name) => {
+    const folder = new URL(`node_modules/${name}/`, root)
+    const { version, license } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.|$)/i.test(entry))
+    return `${name} ${version} (${license})\n\n${readFileSync(new URL(file, folder), 'utf8').trim()}\n`
+  })
+  return texts.join('\n\n')
 }
 
 const cjs = new URL('dist/cjs/', root)

@@ -148,29 +148,31 @@ async function contents({ files, folder }) {
 
   await report('only built files are packed', () => {
     const allowed =
-      /^(?:README\.md|CHANGELOG\.md|LICENSE|package\.json|dist\/cjs\/package\.json|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+      /^(?:README\.md|CHANGELOG\.md|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
     none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
   })
   await report('everything is packed', async () => {
-    const built = ['lib/index', 'types/index', 'types/fastify', 'locales/en', 'locales/index']
+    const declared = ['lib/index', 'types/index', 'types/fastify', 'locales/index']
     const expected = [
       'README.md',
       'CHANGELOG.md',
       'LICENSE',
       'package.json',
+      'dist/THIRD-PARTY-LICENSES.txt',
       'dist/cjs/package.json',
       'dist/cjs/index.js',
       'dist/cjs/index.d.ts',
-      ...built.flatMap((file) =>
-        ['esm', 'cjs'].flatMap((format) =>
-          ['js', 'd.ts'].map((extension) => `dist/${format}/${file}.${extension}`),
-        ),
-      ),
-      ...(await readdir(path.join(root, 'locales'))).map(
-        (file) => `dist/esm/locales/${file.replace(/\.ts$/, '.js')}`,
-      ),
+      ...['esm', 'cjs'].flatMap((format) => [
+        `dist/${format}/lib/index.js`,
+        ...declared.map((file) => `dist/${format}/${file}.d.ts`),
+      ]),
     ]
     none(expected.filter((file) => !files.includes(file)))
+  })
+  await report('every language is built in', async () => {
+    const languages = await readdir(path.join(root, 'locales'))
+    const script = await read('dist/esm/lib/index.js')
+    none(languages.filter((file) => !script.includes(`// locales/${file}`)))
   })
   await report('the licence is MIT', () => {
     none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])

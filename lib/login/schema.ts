@@ -1,5 +1,5 @@
-import { Type, type TObject } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import * as Type from '@sinclair/typebox/type'
+import { Errors } from '@sinclair/typebox/errors'
 import { isUsableName } from '../users.js'
 
 /** Username and password of a login request. */
@@ -10,7 +10,7 @@ export interface Credentials {
 
 /** The body of a login request: JSON Schema for documentation, and a strict check of it. */
 export interface LoginBody {
-  readonly schema: TObject
+  readonly schema: Type.TObject
   /** @returns what is wrong, in the words of Fastify's own validation, or null */
   problem(body: unknown): string | null
   /** Reads a body in which there is no problem. */
@@ -29,7 +29,7 @@ export function loginBody(usernameField: string, passwordField: string): LoginBo
   return {
     schema,
     problem(body) {
-      const error = Value.Errors(schema, body).First()
+      const error = Errors(schema, body).First()
       if (error !== undefined)
         return `body${error.path} ${describe(error.schema.minLength, error.value)}`
       const { [usernameField]: username } = body as Record<string, string>

@@ -1,5 +1,6 @@
-import type { TObject, TSchema } from '@sinclair/typebox'
-import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
+import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
+import type { TObject, TSchema } from '@sinclair/typebox/type'
+import { Check } from '@sinclair/typebox/value'
 import { AuthnUsageError } from '../errors.js'
 import type { Expectation } from './parts.js'
 
@@ -10,13 +11,13 @@ import type { Expectation } from './parts.js'
  * @throws ERR_AUTH_OPTION that names the option, what was found, and what was expected
  */
 export function check<T>(schema: TSchema, value: unknown, where = ''): T {
-  if (Value.Check(schema, value)) return value as T
+  if (Check(schema, value)) return value as T
   throw new AuthnUsageError('ERR_AUTH_OPTION', explain(schema, deepest(schema, value), where))
 }
 
 /** The first error; inside a union of `false` and an object, the first one of the object. */
 function deepest(schema: TSchema, value: unknown): ValueError {
-  let error = Value.Errors(schema, value).First() as ValueError
+  let error = Errors(schema, value).First() as ValueError
   while (error.type === ValueErrorType.Union && error.value instanceof Object) {
     const inner = error.errors
       .map((branch) => branch.First())

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import * as Type from '@sinclair/typebox/type'
 import { strict, text, optional, whole, signingMethod, tokenRules } from './parts.js'
 
 const keyValue = text({ description: 'PEM text, or the path of a PEM file', secret: true })

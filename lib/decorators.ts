@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AuthnUsageError } from './errors.js'
+import { extraOf } from './extra.js'
 import { MALFORMED, parseBearer } from './http/authorization.js'
 import { registrationOf, type Registration } from './registration.js'
-import { kExtra, kLang, kStoredUser, kUser } from './symbols.js'
+import { kLang, kStoredUser, kUser } from './symbols.js'
 import type { AuthUser, StoredUser } from '../types/user-service.js'
 
 /** What requests carry of ours. */
 interface Carrier {
-  [kExtra]?: object
   [kLang]?: string
   [kStoredUser]?: object
   [kUser]?: object
@@ -40,10 +40,7 @@ export function decorateRequests(app: FastifyInstance): void {
   })
   app.decorateRequest('extra', {
     getter(this: FastifyRequest): Record<string, unknown> {
-      return ((this as Carrier)[kExtra] ??= Object.create(null) as object) as Record<
-        string,
-        unknown
-      >
+      return extraOf(this)
     },
   })
   app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
@@ -60,6 +57,13 @@ export function decorateRequests(app: FastifyInstance): void {
       ;(this as Carrier)[kLang] = language
     },
   })
+}
+
+/** Puts a user into a request: what the app sees of it, and what the user service returned. */
+export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
+  const carrier = request as Carrier
+  carrier[kUser] = user
+  carrier[kStoredUser] = stored
 }
 
 function negotiate(request: FastifyRequest): string {

@@ -15,12 +15,14 @@ import {
   refusalOf,
   refusal,
 } from './errors.js'
-import { faultOf, refuse, type Passage } from './refuse.js'
-import { registrationOf, type Plan } from './registration.js'
-import { kScopeMark, kStoredUser } from './symbols.js'
+import { faultOf, refuse, type Refusable } from './refuse.js'
+import { registrationOf, type Plan, type Registration } from './registration.js'
+import { kScopeMark } from './symbols.js'
 import { hasSeveral } from './http/authorization.js'
 import { isError, isThenable } from './objects.js'
+import { setUser } from './decorators.js'
 import { viewOf } from './user-view.js'
+import type { Verdict } from './verdict.js'
 import type { AuthUser } from '../types/user-service.js'
 
 /** The mark of a scope, inherited by the scopes inside it. */
@@ -59,7 +61,7 @@ export function guard(
     return done(new AuthenticationFault('ERR_AUTH_UNGUARDED', error))
   }
   if (plan.mode === false) return runWithoutUser(done)
-  authenticate({ request, reply, done, registration, plan, started: startClock() })
+  new Passage(request, reply, done, registration, plan, startClock()).begin()
 }
 
 /** @returns the error of a marked route that lies in no scope of the plugin */
@@ -91,65 +93,75 @@ function malformed(): AuthenticationError {
   })
 }
 
-function authenticate(passage: Passage): void {
-  const { plan, request } = passage
-  if (hasSeveral(request.raw.rawHeaders, 'authorization')) return fail(passage, malformed())
-  let outcome: unknown
-  try {
-    outcome = plan.authenticator.authenticate(request)
-    // What only looks like a promise may throw, or settle twice.
-    if (isThenable(outcome) && !(outcome instanceof Promise)) outcome = Promise.resolve(outcome)
-  } catch (error) {
-    return fail(passage, error)
-  }
-  if (!(outcome instanceof Promise)) return judge(passage, outcome)
-  outcome.then(
-    (user) => judge(passage, user),
-    (error: unknown) => fail(passage, error),
-  )
-}
+/** A request on its way through the guard. */
+class Passage implements Refusable, Verdict {
+  constructor(
+    readonly request: FastifyRequest,
+    readonly reply: FastifyReply,
+    readonly done: HookHandlerDoneFunction,
+    readonly registration: Registration,
+    readonly plan: Plan,
+    readonly started: number,
+  ) {}
 
-/** Success is an object; null is nobody; whatever else there may be is a refusal. */
-function judge(passage: Passage, outcome: unknown): void {
-  // Returned in place of thrown, as one does in Go.
-  if (isError(outcome)) return fail(passage, outcome)
-  if (typeof outcome === 'object' && outcome !== null && !Array.isArray(outcome)) {
-    return pass(passage, outcome)
+  begin(): void {
+    const { request, plan } = this
+    if (hasSeveral(request.raw.rawHeaders, 'authorization')) return this.fail(malformed())
+    if (plan.direct !== undefined) return plan.direct(request, this)
+    let outcome: unknown
+    try {
+      outcome = plan.authenticator.authenticate(request)
+      // What only looks like a promise may throw, or settle twice.
+      if (isThenable(outcome) && !(outcome instanceof Promise)) outcome = Promise.resolve(outcome)
+    } catch (error) {
+      return this.fail(error)
+    }
+    if (!(outcome instanceof Promise)) return this.judge(outcome)
+    outcome.then(
+      (user) => this.judge(user),
+      (error: unknown) => this.fail(error),
+    )
   }
-  if (outcome === null) {
-    return passage.plan.nobodyPasses
-      ? runWithoutUser(passage.done)
-      : fail(passage, refusal('auth.no-credentials-provided'))
-  }
-  passage.request.log.warn(
-    { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
-    'An authenticator returned neither a user nor null; the request is refused',
-  )
-  fail(passage, refusal('auth.invalid-credentials'))
-}
 
-function pass(passage: Passage, stored: object): void {
-  const { request, done, registration, plan, started } = passage
-  let user: AuthUser
-  try {
-    user = viewOf(stored, registration.hiddenFields)
-  } catch (error) {
-    return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
+  /** Success is an object; null is nobody; whatever else there may be is a refusal. */
+  judge(outcome: unknown): void {
+    if (outcome === null) {
+      return this.plan.nobodyPasses
+        ? runWithoutUser(this.done)
+        : this.fail(refusal('auth.no-credentials-provided'))
+    }
+    // Returned in place of thrown, as one does in Go.
+    if (isError(outcome)) return this.fail(outcome)
+    if (typeof outcome === 'object' && !Array.isArray(outcome)) return this.pass(outcome)
+    this.request.log.warn(
+      { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
+      'An authenticator returned neither a user nor null; the request is refused',
+    )
+    this.fail(refusal('auth.invalid-credentials'))
   }
-  ;(request as { user: AuthUser | null }).user = user
-  ;(request as { [kStoredUser]?: object })[kStoredUser] = stored
-  reportSuccess(request, user, plan.name, started)
-  if (registration.options.asyncContext) runWithUser(user, done)
-  else runWithoutUser(done)
-}
 
-function fail(passage: Passage, error: unknown): void {
-  const { done, plan } = passage
-  // Its client is gone: nobody waits for an answer, and the handler must not run.
-  if (error === ABANDONED) return
-  if (!isAuthenticationError(error)) return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
-  const forgiven =
-    error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
-  if (forgiven && refusalOf(error.code)?.status === 401) return runWithoutUser(done)
-  refuse(passage, error)
+  pass(stored: object): void {
+    const { request, done, registration, plan, started } = this
+    let user: AuthUser
+    try {
+      user = viewOf(stored, registration.hiddenFields)
+    } catch (error) {
+      return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
+    }
+    setUser(request, user, stored)
+    reportSuccess(request, user, plan.name, started)
+    if (registration.options.asyncContext) runWithUser(user, done)
+    else runWithoutUser(done)
+  }
+
+  fail(error: unknown): void {
+    const { done, plan } = this
+    // Its client is gone: nobody waits for an answer, and the handler must not run.
+    if (error === ABANDONED) return
+    if (!isAuthenticationError(error)) return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
+    const forgiven =
+      error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
+    if (forgiven && refusalOf(error.code)?.status === 401) return runWithoutUser(done)
+    refuse(this, error)
+  }
 }

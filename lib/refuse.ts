@@ -6,8 +6,8 @@ import { schemesOf, sendRefusal } from './unauthorized.js'
 import type { Plan, Registration } from './registration.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 
-/** A request on its way through the guard. */
-export interface Passage {
+/** A request that can be refused. */
+export interface Refusable {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly done: HookHandlerDoneFunction
@@ -26,7 +26,7 @@ export function faultOf(
 }
 
 /** The refusal of the authenticator itself where it writes one, else ours; one of them is sent. */
-export function refuse(passage: Passage, error: AuthenticationErrorLike): void {
+export function refuse(passage: Refusable, error: AuthenticationErrorLike): void {
   const { reply, request, plan, started } = passage
   const { authenticator } = plan
   reportRefusal(request, error, plan.name, started)
@@ -61,7 +61,7 @@ function watchReply(reply: FastifyReply): () => boolean {
   return () => called || reply.sent || reply.raw.headersSent
 }
 
-function send(passage: Passage, error: AuthenticationErrorLike): void {
+function send(passage: Refusable, error: AuthenticationErrorLike): void {
   const { request, reply, done, registration, plan } = passage
   try {
     sendRefusal(error, request, reply, registration, schemesOf(plan.authenticator))

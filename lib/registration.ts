@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from './errors.js'
 import { parseMark } from './marks.js'
 import { kRegistration } from './symbols.js'
+import { directOf, type Direct } from './verdict.js'
 import type { CheckCredentials } from './credentials.js'
 import type { Translator } from './i18n.js'
 import type { ResolvedOptions } from './options.js'
@@ -14,6 +15,8 @@ import type { UserService } from '../types/user-service.js'
 export interface Plan {
   readonly mode: AuthMode
   readonly authenticator: Authenticator
+  /** The way past the promise of `authenticate`, where it has one. */
+  readonly direct: Direct | undefined
   /** Its name, for logs and events; of several, all names. */
   readonly name: string
   /** Whether a request without credentials passes as nobody. */
@@ -72,7 +75,7 @@ export function createPlanner(
     const authenticator = members.length === 1 ? first : combine(...members)
     const nobodyPasses = mode !== true || authenticator.optional === true
     const name = members.map(nameOf).join('|')
-    return { mode, authenticator, name, nobodyPasses }
+    return { mode, authenticator, direct: directOf(authenticator), name, nobodyPasses }
   }
 
   function nameOf(authenticator: Authenticator): string {

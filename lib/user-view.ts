@@ -16,6 +16,7 @@ import { isThenable } from './objects.js'
  * @param hidden - names of the fields that hold password hashes
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
+  if (isFlatWithoutHash(user, hidden)) return user
   // What toJSON will tell is not known before.
   if (!holdsHash(user, hidden) && !('toJSON' in user)) return user
   return isPlain(user) ? withoutHashes(user, hidden) : instanceView(user, hidden)
@@ -30,6 +31,25 @@ function isPlain(user: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(user)
   const isBare = prototype === Object.prototype || prototype === null
   return isBare && !('toJSON' in user)
+}
+
+/**
+ * Whether a user is a plain object of nothing but texts, numbers and their like, and no hash among them: the
+ * usual row of a database, looked at without a copy of its keys.
+ */
+function isFlatWithoutHash(user: object, hidden: ReadonlySet<string>): boolean {
+  if (Object.getPrototypeOf(user) !== Object.prototype || 'toJSON' in user) return false
+  for (const field of hidden) if (field in user) return false
+  try {
+    for (const key in user) {
+      const value = (user as Record<string, unknown>)[key]
+      if (isBcryptHash(value) || isObject(value) || typeof value === 'function') return false
+    }
+  } catch {
+    // A getter that fails is left to who calls it.
+    return false
+  }
+  return true
 }
 
 /** More objects than this below one user are not looked through: it is shown as if a hash was in them. */

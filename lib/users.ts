@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { AuthenticationError, AuthenticationFault } from './errors.js'
+import { AuthenticationError, AuthenticationFault, refusal } from './errors.js'
 import { controlCharacter } from './http/authorization.js'
 import { isError, isThenable } from './objects.js'
+import type { Verdict } from './verdict.js'
 import type { UserService } from '../types/user-service.js'
 
 /** Longer names are nobody's: no look-up is worth them. Characters. */
@@ -42,22 +43,75 @@ export function findUser<Result = Found>(
   timeout?: number,
   use: (user: Found) => Result | Promise<Result> = (user) => user as Result,
 ): Result | Promise<Result> {
+  const answer = ask(service, username, request, timeout)
+  if (!(answer instanceof Promise)) return use(checkUser(answer))
+  return answer.then(
+    (user: unknown) => use(checkUser(user)),
+    (error: unknown) => {
+      throw faultOf(error)
+    },
+  )
+}
+
+/**
+ * Asks the user service for somebody who has proved who they are, and hands the answer on. That there is
+ * nobody of the name is a refusal then.
+ *
+ * @param timeout - see {@link findUser}
+ */
+export function handUser(
+  service: UserService,
+  username: string | number,
+  request: FastifyRequest,
+  timeout: number | undefined,
+  verdict: Verdict,
+): void {
+  const hand = (found: unknown): void => {
+    let user: object
+    try {
+      user = known(checkUser(found))
+    } catch (error) {
+      return verdict.fail(error)
+    }
+    verdict.pass(user)
+  }
   let answer: unknown
   try {
-    answer = service.findByUsername(username, request)
+    answer = ask(service, username, request, timeout)
+  } catch (error) {
+    return verdict.fail(error)
+  }
+  if (!(answer instanceof Promise)) return hand(answer)
+  answer.then(hand, (error: unknown) => verdict.fail(faultOf(error)))
+}
+
+/** @throws AuthenticationError when there is nobody of the name that somebody has proved to have */
+export function known(user: Found): object {
+  if (user === null) throw refusal('auth.invalid-credentials')
+  return user
+}
+
+/** @returns the answer, not yet checked, or a real promise of it */
+function ask(
+  service: UserService,
+  username: string | number,
+  request: FastifyRequest,
+  timeout: number | undefined,
+): unknown {
+  try {
+    const answer: unknown = service.findByUsername(username, request)
+    if (!isThenable(answer)) return answer
+    const settled = timeout === undefined ? answer : withTimeout(answer, timeout)
+    // What only looks like a promise may throw, or settle twice.
+    return settled instanceof Promise ? settled : Promise.resolve(settled)
   } catch (error) {
     throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
   }
-  if (!isThenable(answer)) return use(checkUser(answer))
-  const settled = timeout === undefined ? answer : withTimeout(answer, timeout)
-  // What only looks like a promise may throw, or settle twice.
-  const promise = settled instanceof Promise ? settled : Promise.resolve(settled)
-  return promise.then((user: unknown) => use(checkUser(user)), fail)
 }
 
-function fail(error: unknown): never {
-  if (error instanceof TimeoutRefusal) throw error
-  throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
+function faultOf(error: unknown): unknown {
+  if (error instanceof TimeoutRefusal) return error
+  return new AuthenticationFault('ERR_AUTH_USER_SERVICE', error)
 }
 
 /** Its own class, since what the service itself throws is a fault, whatever it looks like. */

@@ -23,6 +23,7 @@ const layers: Readonly<Record<string, number>> = {
   'lib/suspect.ts': 1,
   'lib/symbols.ts': 1,
   'lib/user-view.ts': 1,
+  'lib/verdict.ts': 1,
   // One job each, without Fastify's life cycle.
   'lib/config.ts': 2,
   'lib/diagnostics.ts': 2,

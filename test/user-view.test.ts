@@ -585,3 +585,22 @@ for (const [title, make] of Object.entries(kinds)) {
     t.notOk(JSON.stringify(lines).includes(hash), 'not in a line of the log')
   })
 }
+
+t.test('a flat record is passed on as it is, unless there is a hash in it', async (t) => {
+  const flat = { id: 1, name: 'alice', isAdmin: false, since: null, note: undefined, size: 1n }
+  t.equal(viewOf(flat, hidden), flat)
+
+  const failing = {
+    id: 1,
+    get orders(): never {
+      throw new Error('not loaded')
+    },
+  }
+  t.equal(viewOf(failing, hidden), failing, 'a getter that fails is left to who calls it')
+
+  const unlisted = Object.defineProperty({ id: 1 }, 'password', { value: hash, enumerable: false })
+  t.notOk('password' in viewOf(unlisted, hidden), 'a field that is not enumerable')
+
+  const speaking = { id: 1, toJSON: () => ({ id: 1, password: hash }) }
+  t.notOk(JSON.stringify(viewOf(speaking, hidden)).includes(hash), 'toJSON')
+})

@@ -1,8 +1,10 @@
+import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, refusal } from '../errors.js'
 import { credentialsOf, MALFORMED, parseBearer } from '../http/authorization.js'
 import { checkJwtAuthenticatorOptions } from '../options.js'
-import { EXTRA_JWT_CLAIMS } from '../extra.js'
-import { findUser, isUsableName } from '../users.js'
+import { setClaims } from '../extra.js'
+import { findUser, handUser, isUsableName, known } from '../users.js'
+import { setDirect } from '../verdict.js'
 import { JwtService } from '../jwt/service.js'
 import { perRegistration } from './state.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -36,37 +38,45 @@ export function jwtAuthenticator<Stored extends object>(
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
     // Ours looks at the letters itself, and not again at those of a token that it remembers.
     const tokenOf = jwtService instanceof JwtService ? bearerCredentials : parseBearer
-    return { service, verify, tokenOf, timeout: shared.userServiceTimeout }
-  })
 
-  return {
-    scheme: 'Bearer',
-    optional,
-    init: state.init,
-    authenticate(request) {
-      const { service, verify, tokenOf, timeout } = state.of(request)
+    /** The name that the token of a request proves; null when there is no token. */
+    function nameOf(request: FastifyRequest): string | number | null {
       const token = tokenOf(request.headers.authorization)
       if (token === null) return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
-      request.extra[EXTRA_JWT_CLAIMS] = claims
+      setClaims(request, claims)
       const name = claims[claimName]
-      if (!isUsableName(name)) {
-        throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
-      }
-      return findUser(service, name, request, timeout, known) as Stored | Promise<Stored>
-    },
+      if (isUsableName(name)) return name
+      throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
+    }
+    return { service, nameOf, timeout: shared.userServiceTimeout }
+  })
+
+  function authenticate(request: FastifyRequest): Stored | null | Promise<Stored> {
+    const { service, nameOf, timeout } = state.of(request)
+    const name = nameOf(request)
+    if (name === null) return null
+    return findUser(service, name, request, timeout, known) as Stored | Promise<Stored>
   }
+
+  setDirect(authenticate, (request, verdict) => {
+    try {
+      const { service, nameOf, timeout } = state.of(request)
+      const name = nameOf(request)
+      if (name === null) return verdict.judge(null)
+      handUser(service, name, request, timeout, verdict)
+    } catch (error) {
+      verdict.fail(error)
+    }
+  })
+
+  return { scheme: 'Bearer', optional, init: state.init, authenticate }
 }
 
 /** What follows `Bearer`, not yet held against the grammar. */
 function bearerCredentials(header: string | undefined): string | typeof MALFORMED | null {
   return credentialsOf(header, 'bearer') || null
-}
-
-function known(user: object | null): object {
-  if (user === null) throw refusal('auth.invalid-credentials')
-  return user
 }
 
 function missing(option: string, what: string): never {

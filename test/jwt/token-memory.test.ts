@@ -48,12 +48,40 @@ t.test('refused tokens are not remembered, and displace nothing', async (t) => {
   t.equal(calls.length, 1002)
 })
 
-t.test('no more than the limit, the least recently used one first', async (t) => {
+t.test('no more than the limit, one that was not used again first', async (t) => {
   const { verify, calls } = counted({ max: 2 })
   for (const token of ['a', 'b', 'a', 'c', 'a']) verify(token)
   t.strictSame(calls, ['a', 'b', 'c'])
   verify('b')
   t.strictSame(calls, ['a', 'b', 'c', 'b'])
+})
+
+t.test('as many as the limit stay, however often they come in turn', async (t) => {
+  const { verify, calls } = counted({ max: 50 })
+  for (let round = 0; round < 5; round += 1) {
+    for (let each = 0; each < 50; each += 1) verify(`token${each}`)
+  }
+  t.equal(calls.length, 50)
+  verify('one more')
+  for (let each = 0; each < 50; each += 1) verify(`token${each}`)
+  t.ok(calls.length > 51, 'one of them had to go')
+})
+
+t.test('tokens that come once do not push out those that come often', async (t) => {
+  const { verify, calls } = counted({ max: 10 })
+  const often = ['a', 'b', 'c', 'd', 'e']
+  for (let each = 0; each < 1000; each += 1) {
+    verify(`once${each}`)
+    for (const token of often) verify(token)
+  }
+  t.equal(calls.length, 1000 + often.length)
+  t.equal(calls.filter((token) => often.includes(token)).length, often.length)
+})
+
+t.test('with room for one, the last one is there', async (t) => {
+  const { verify, calls } = counted({ max: 1 })
+  for (const token of ['a', 'a', 'b', 'b', 'a', 'a']) verify(token)
+  t.strictSame(calls, ['a', 'b', 'a'])
 })
 
 t.test('long tokens are verified each time', async (t) => {

@@ -57,11 +57,17 @@ export function comparison(results: readonly Result[]): Section[] {
   ]
 }
 
-/** Writes `results.md` and `results.svg`. */
-export function writeResults(sections: readonly Section[], svg: string): void {
+/**
+ * Writes tables and chart.
+ *
+ * @param name - of the files, without their endings
+ * @returns where
+ */
+export function writeResults(name: string, sections: readonly Section[], svg: string): string {
   const parts = sections.map(({ title, text }) => `## ${title}\n\n${text}\n`)
   mkdirSync(folder, { recursive: true })
-  const head = '# Results of `npm run bench`\n\n![Results](./results.svg)\n'
-  writeFileSync(new URL('results.md', folder), [head, ...parts].join('\n'))
-  writeFileSync(new URL('results.svg', folder), svg)
+  const head = `# Results of \`npm run bench\`\n\n![Results](./${name}.svg)\n`
+  writeFileSync(new URL(`${name}.md`, folder), [head, ...parts].join('\n'))
+  writeFileSync(new URL(`${name}.svg`, folder), svg)
+  return `bench/results/${name}.md`
 }

@@ -54,12 +54,12 @@ function headerOf(kib: number): Variant {
 
 /** How the cost of a protected route grows with everything that an app may have many of. */
 export function scalingVariants(isQuick: boolean): Variant[] {
-  const ends = (all: number[]): number[] => (isQuick ? [...all.slice(0, 1), ...all.slice(-1)] : all)
+  if (isQuick) return [routes(1000), ...tokens(10_000)]
   return [
-    ...(isQuick ? [10, 1000] : [10, 1000, 10_000]).map(routes),
-    ...ends([1, 10, 100]).map(authenticators),
-    ...ends([1, 1000, 10_000, 100_000]).flatMap(tokens),
-    ...ends([0, 1, 2, 4, 8]).map(headerOf),
+    ...[10, 1000, 10_000].map(routes),
+    ...[1, 10, 100].map(authenticators),
+    ...[1, 1000, 10_000, 100_000].flatMap(tokens),
+    ...[0, 1, 2, 4, 8].map(headerOf),
   ]
 }
 

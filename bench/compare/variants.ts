@@ -150,6 +150,13 @@ function other(name: string, settings: object, algorithm: Algorithm): Variant {
 
 export const variants: readonly Variant[] = [...ourVariants, ...peerVariants]
 
+/** Those of a quick run: the ways that most apps go, and each peer once. */
+export const quickVariants: readonly Variant[] = variants.filter(({ name, group }) =>
+  group === 'ours'
+    ? /(?:[HRE]S256|HS256, first seen|remembered|bare Fastify)$/.test(name)
+    : group !== 'other algorithms' && !/KeyObject|by hand, HS256/.test(name),
+)
+
 /** The requests for a route, one for each header, with what else is to be sent. */
 export function requestsFor(path: string, headers: readonly (string | null)[]): string[] {
   return headers.map((authorization) =>

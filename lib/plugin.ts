@@ -12,8 +12,9 @@ import { parseMark } from './marks.js'
 import { checkAuthenticator, resolveOptions, type ResolvedOptions } from './options.js'
 import { createPasswordTools, type PasswordTools } from './password-tools.js'
 import { createPlanner, type Registration } from './registration.js'
+import { routeReport, type RouteReport } from './routes/report.js'
 import { kRegistration, kScopeMark } from './symbols.js'
-import { protectTree, type Tree } from './tree.js'
+import { addRegistration, protectTree, type Tree } from './tree.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
 import type { JwtServiceLike } from '../types/jwt.js'
@@ -31,8 +32,9 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
 
   decorateRequests(app)
   own(app, kRegistration, registration)
+  addRegistration(tree, app, options)
   if (options.auth !== undefined) own(app, kScopeMark, options.auth)
-  decorate(app, 'authn', describe(registration, tools), again)
+  decorate(app, 'authn', describe(registration, tools, routeReport(tree, app)), again)
   if (registration.jwtService !== null) decorate(app, 'jwtService', registration.jwtService, again)
   for (const authenticator of allAuthenticators(registration)) {
     await registration.initialize(authenticator)
@@ -123,8 +125,12 @@ function allAuthenticators({ authenticators, standard }: Registration): Set<Auth
   return all
 }
 
-function describe({ authenticators }: Registration, { stats }: PasswordTools): Authn {
-  return { authenticators: [...authenticators.keys()], stats }
+function describe(
+  { authenticators }: Registration,
+  { stats }: PasswordTools,
+  report: RouteReport,
+): Authn {
+  return { authenticators: [...authenticators.keys()], stats, ...report }
 }
 
 /** The login route; one that nobody asked for leaves another registration's where it is. */

@@ -19,6 +19,8 @@ export interface Plan {
   readonly direct: Direct | undefined
   /** Its name, for logs and events; of several, all names. */
   readonly name: string
+  /** The same as a list. */
+  readonly names: readonly string[]
   /** Whether a request without credentials passes as nobody. */
   readonly nobodyPasses: boolean
 }
@@ -74,8 +76,9 @@ export function createPlanner(
     const [first = missing(place)] = members
     const authenticator = members.length === 1 ? first : combine(...members)
     const nobodyPasses = mode !== true || authenticator.optional === true
-    const name = members.map(nameOf).join('|')
-    return { mode, authenticator, direct: directOf(authenticator), name, nobodyPasses }
+    const names = members.map(nameOf)
+    const direct = directOf(authenticator)
+    return { mode, authenticator, direct, name: names.join('|'), names, nobodyPasses }
   }
 
   function nameOf(authenticator: Authenticator): string {

@@ -1,33 +1,29 @@
 import { subscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, RouteOptions } from 'fastify'
-import { guard, routeName, scopeMarkOf, unguarded } from './guard.js'
+import type { FastifyInstance } from 'fastify'
+import { guard } from './guard.js'
 import { AuthnUsageError } from './errors.js'
-import { isMark, parseMark } from './marks.js'
-import { registrationOf } from './registration.js'
+import { requireDecisions } from './routes/audit.js'
+import { auditRoute, checkRoute, keep, type DeclaredRoute } from './routes/declared.js'
+import { hasRoutes, hasScopes, lateError, missedError } from './routes/late.js'
+import { checkScope, watchRegister, type MarkedScope } from './routes/scopes.js'
 import { kScopeMark, kTree } from './symbols.js'
 import type { SharedTools } from './password-tools.js'
-
-interface DeclaredRoute {
-  readonly options: RouteOptions
-  readonly server: FastifyInstance
-}
-
-interface MarkedScope {
-  readonly mark: unknown
-  readonly prefix: unknown
-  /** Whether Fastify never makes this scope, so that its mark has no effect. */
-  readonly isVoid: boolean
-}
+import type { Ledger } from './routes/report.js'
+import type { AuthnOptions } from '../types/options.js'
 
 /** A tree of Fastify instances: what was declared in it, and what the registrations in it share. */
-export interface Tree extends SharedTools {
+export interface Tree extends SharedTools, Ledger {
+  /** Until the app is ready. */
   readonly routes: DeclaredRoute[]
   readonly scopes: MarkedScope[]
-  /** URLs of our login routes. */
   readonly logins: Set<string>
+  readonly registered: Set<FastifyInstance>
+  readonly markedByPlugin: Set<FastifyInstance>
+  /** The option `audit`, by the scope of the registration. */
+  readonly audits: Map<FastifyInstance, NonNullable<AuthnOptions['audit']>>
   /** Whether the plugin is registered anywhere in the tree. */
   isProtected: boolean
-  /** Whether everything that was declared was heard of. */
+  /** Whether every scope that was made was heard of. */
   readonly isComplete: boolean
 }
 
@@ -42,20 +38,25 @@ subscribe('fastify.initialization', (message) => {
 })
 
 /** The tree of an instance; it remembers what is declared from now on. */
-function treeOf(root: Root, isComplete = true): Tree {
+function treeOf(root: Root, isComplete = true, missedRoutes = false): Tree {
   if (root[kTree] !== undefined) return root[kTree]
   const tree: Tree = {
     routes: [],
+    kept: null,
     scopes: [],
     logins: new Set(),
+    registered: new Set(),
+    markedByPlugin: new Set(),
+    audits: new Map(),
     isProtected: false,
     isComplete,
+    missedRoutes,
     hashing: null,
     throttles: [],
   }
   root[kTree] = tree
   root.addHook('onRoute', function remember(this: FastifyInstance, options) {
-    const route = { options, server: this }
+    const route = { options, server: this, url: options.url }
     if (tree.isProtected) checkRoute(route)
     tree.routes.push(route)
   })
@@ -65,58 +66,18 @@ function treeOf(root: Root, isComplete = true): Tree {
     addScope(tree, { mark, prefix, isVoid: false })
     Object.defineProperty(instance, kScopeMark, { value: mark, configurable: true, writable: true })
   })
-  watchRegister(root, tree)
+  watchRegister(
+    root,
+    (scope) => addScope(tree, scope),
+    // The audit finds it.
+    (scope) => tree.scopes.push(scope),
+  )
   return tree
 }
 
 function addScope(tree: Tree, scope: MarkedScope): void {
   if (tree.isProtected) checkScope(scope)
   tree.scopes.push(scope)
-}
-
-/**
- * A plugin that is wrapped by fastify-plugin has no scope of its own, and `onRegister` does not tell of it;
- * nor does it tell of options that are a function. A mark there would be ignored, so it is looked for.
- */
-function watchRegister(root: Root, tree: Tree): void {
-  const { register } = root as { register: (plugin: unknown, options?: unknown) => unknown }
-  function watched(this: FastifyInstance, plugin: unknown, options?: unknown): unknown {
-    if (typeof options !== 'function') {
-      const scope = isShared(plugin) ? voidScope(options) : null
-      if (scope !== null) addScope(tree, scope)
-      return register.call(this, plugin, options)
-    }
-    return register.call(this, plugin, (instance: FastifyInstance): unknown => {
-      const resolved: unknown = (options as (instance: FastifyInstance) => unknown)(instance)
-      const scope = isOurs(plugin) ? null : voidScope(resolved)
-      // What is thrown here would not be caught: the audit finds it.
-      if (scope !== null) tree.scopes.push(scope)
-      return resolved
-    })
-  }
-  root.register = watched as never
-}
-
-/** Other plugins have an option `auth` of their own, which is none of our business. */
-function voidScope(options: unknown): MarkedScope | null {
-  const { auth: mark, prefix } = (options ?? {}) as { auth?: unknown; prefix?: unknown }
-  return mark !== undefined && isMark(mark) ? { mark, prefix, isVoid: true } : null
-}
-
-/** Whether a plugin shares the scope around it, and is not this one. */
-function isShared(plugin: unknown): boolean {
-  return propertyOf(plugin, Symbol.for('skip-override')) === true && !isOurs(plugin)
-}
-
-function isOurs(plugin: unknown): boolean {
-  const meta = propertyOf(plugin, Symbol.for('plugin-meta')) as { name?: unknown } | undefined
-  return meta?.name === 'fastify-authn'
-}
-
-/** A property of a plugin, or of the default export of a module that is one. */
-function propertyOf(plugin: unknown, key: symbol): unknown {
-  const { default: inner } = (plugin ?? {}) as { default?: unknown }
-  return ((inner ?? plugin ?? {}) as Record<symbol, unknown>)[key]
 }
 
 /**
@@ -128,7 +89,7 @@ function propertyOf(plugin: unknown, key: symbol): unknown {
  */
 export function protectTree(app: FastifyInstance): Tree {
   const root = rootOf(app)
-  const tree = treeOf(root, !hasScopes(root))
+  const tree = root[kTree] ?? treeOf(root, !hasScopes(root), hasRoutes(root))
   if (tree.isProtected) return tree
   if (!tree.isComplete) throw lateError()
   tree.isProtected = true
@@ -138,7 +99,9 @@ export function protectTree(app: FastifyInstance): Tree {
   root.addHook('onReady', function audit(done) {
     try {
       tree.scopes.forEach(checkScope)
-      tree.routes.splice(0).forEach(auditRoute)
+      tree.routes.forEach(auditRoute)
+      tree.audits.forEach((option, scope) => requireDecisions(tree.routes, scope, option))
+      tree.kept = tree.routes.splice(0).flatMap(keep)
       done()
     } catch (error) {
       done(error as Error)
@@ -147,20 +110,21 @@ export function protectTree(app: FastifyInstance): Tree {
   return tree
 }
 
-/** Whether there are inner scopes already: their marks, if any, were not heard of. */
-function hasScopes(root: Root): boolean {
-  const children = Object.getOwnPropertySymbols(root).find(
-    ({ description }) => description === 'fastify.children',
-  )
-  const scopes = children && (root as unknown as Record<symbol, unknown>)[children]
-  return Array.isArray(scopes) && scopes.length > 0
-}
-
-function lateError(): AuthnUsageError {
-  return new AuthnUsageError(
-    'ERR_AUTH_MARK',
-    'the package was loaded after the app was made, and there are scopes that it did not hear of: their marks would have no effect. Load fastify-authn before you call Fastify(), or register it before everything else.',
-  )
+/**
+ * Notes that the plugin is registered in a scope, and what it is to hold there.
+ *
+ * @throws ERR_AUTH_AUDIT when an audit is asked for and there may be routes that were not heard of
+ */
+export function addRegistration(
+  tree: Tree,
+  scope: FastifyInstance,
+  { auth, audit }: Pick<AuthnOptions, 'auth' | 'audit'>,
+): void {
+  if (audit !== undefined && tree.missedRoutes)
+    throw missedError('ERR_AUTH_AUDIT', 'option "audit"')
+  tree.registered.add(scope)
+  if (audit !== undefined) tree.audits.set(scope, audit)
+  if (auth !== undefined) tree.markedByPlugin.add(scope)
 }
 
 /** Scopes inherit from the scope around them. */
@@ -174,29 +138,4 @@ function rootOf(app: FastifyInstance): Root {
     root = outer
   }
   return root
-}
-
-function checkRoute({ options }: DeclaredRoute): void {
-  const mark: unknown = options.config?.auth
-  if (mark !== undefined) parseMark(mark, routeName(options.method, options.url))
-}
-
-function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
-  const place = `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`
-  parseMark(mark, place)
-  if (!isVoid) return
-  throw new AuthnUsageError(
-    'ERR_AUTH_MARK',
-    `${place}: the mark has no effect, since the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside of a plain plugin that is marked, or with @fastify/autoload write { dir, options: { auth } }.`,
-  )
-}
-
-/** Every marked route must have an authenticator that judges its requests. */
-function auditRoute({ options, server }: DeclaredRoute): void {
-  const own: unknown = options.config?.auth
-  const mark = own === undefined ? scopeMarkOf(server) : own
-  if (mark === undefined || mark === false) return
-  const registration = registrationOf(server)
-  if (registration === undefined) throw unguarded(options.method, options.url)
-  registration.plan(mark, routeName(options.method, options.url))
 }

@@ -49,6 +49,9 @@ const layers: Readonly<Record<string, number>> = {
   // The ways of a request.
   'lib/guard.ts': 6,
   'lib/login/': 6,
+  // What routes say, for the audit and for people.
+  'lib/routes/': 7,
+  'lib/routes/table.ts': 1,
   // Wiring.
   'lib/tree.ts': 7,
   'lib/plugin.ts': 8,

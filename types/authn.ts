@@ -1,3 +1,5 @@
+import type { AuthnRoute } from './routes.js'
+
 /** Counts since the app was started, of the nearest registration of the plugin. */
 export interface AuthnStats {
   /** Of the gate in front of bcrypt: of the whole tree of Fastify instances. */
@@ -29,4 +31,22 @@ export interface Authn {
 
   /** Counts, made at the call. */
   stats(): AuthnStats
+
+  /**
+   * Every route in the scope of the registration, those of inner scopes and of inner registrations included,
+   * sorted by URL and method. Made at the call.
+   *
+   * @returns new objects, which say for each route who may call it and why
+   * @throws ERR_AUTH_REPORT before the app is ready (in an `onReady` hook that is added after the plugin it is), and
+   * when the package was loaded after routes had been declared
+   */
+  routes(): AuthnRoute[]
+
+  /**
+   * The same as a table with aligned columns, for people and for snapshots in tests.
+   *
+   * @returns lines that each end with a line feed; the first one is the heading
+   * @throws ERR_AUTH_REPORT like {@link Authn.routes}
+   */
+  printRoutes(): string
 }

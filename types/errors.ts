@@ -25,7 +25,13 @@ export type FaultCode =
 
 /** Codes of misuse by the app: most stop the boot, the others are thrown by the call that is wrong. */
 export type MisuseCode =
-  'ERR_AUTH_OPTION' | 'ERR_AUTH_MARK' | 'ERR_AUTH_KEY' | 'ERR_AUTH_DECORATOR' | 'ERR_AUTH_CLAIMS'
+  | 'ERR_AUTH_OPTION'
+  | 'ERR_AUTH_MARK'
+  | 'ERR_AUTH_KEY'
+  | 'ERR_AUTH_DECORATOR'
+  | 'ERR_AUTH_CLAIMS'
+  | 'ERR_AUTH_AUDIT'
+  | 'ERR_AUTH_REPORT'
 
 /** A refusal as the guard and `onUnauthorized` see it. Recognise it by `code`. */
 export interface AuthenticationErrorLike extends Error {

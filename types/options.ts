@@ -3,6 +3,7 @@ import type { Authenticator } from './authenticator.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, TokenRules } from './jwt.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
+import type { UndecidedRoute } from './routes.js'
 import type { StoredUser, UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
@@ -79,6 +80,18 @@ export interface ThrottleOptions {
   keyPrefix?: string | undefined
 }
 
+/** Which routes need a decision of who may call them. */
+export interface AuditOptions {
+  /** `'explicit'`: all of them. */
+  mode: 'explicit'
+  /**
+   * Excepts routes, as those that other plugins declare: asked while the app boots, for every route without a mark.
+   *
+   * @returns true for a route that needs none; anything but true and false stops the boot
+   */
+  except?: ((route: UndecidedRoute) => boolean) | undefined
+}
+
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = StoredUser> {
   /** Finds users, for Basic, JWT and login. */
@@ -101,6 +114,11 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   authenticators?: Readonly<Record<string, Authenticator>> | undefined
   /** The mark of the scope in which the plugin is registered. Default: none. */
   auth?: AuthMark | undefined
+  /**
+   * `'explicit'`: a route in the scope of the plugin that has no mark, neither of its own nor of a scope around it,
+   * stops the boot. Default: such a route is open.
+   */
+  audit?: 'explicit' | AuditOptions | undefined
   /** Tokens and their keys. */
   jwt?: JwtConfig | undefined
   /** A service that the app made itself, in place of `jwt`. */

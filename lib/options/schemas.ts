@@ -74,6 +74,11 @@ const throttle = Type.Object(
   { ...strict, description: 'false, or an object with perUsername, perAddress, window, redis' },
 )
 
+const audit = Type.Object(
+  { mode: Type.Literal('explicit'), except: optional(anyFunction('a function (route)')) },
+  { ...strict, description: "an object with mode: 'explicit', except" },
+)
+
 /** What every authenticator has to look like; it may have more. */
 export const authenticatorSchema = Type.Object(
   {
@@ -126,6 +131,12 @@ export const pluginSchema = Type.Object(
     ),
     // Marks are judged where they are read: see marks.ts.
     auth: optional(Type.Any()),
+    audit: optional(
+      Type.Union([Type.Literal('explicit'), audit], {
+        description: "'explicit', or an object with mode: 'explicit', except",
+        shown: true,
+      }),
+    ),
     jwt: optional(jwtSchema),
     jwtService: optional(
       Type.Object(

@@ -1,0 +1,48 @@
+import type { FastifyContextConfig } from 'fastify'
+import type { AuthMode } from './marks.js'
+
+/** A route as `app.authn.routes()` tells of it. */
+export interface AuthnRoute {
+  /** Its methods in upper case, sorted. */
+  readonly methods: readonly string[]
+  /** Its URL with every prefix, as it was declared: `/notes/:id`. */
+  readonly url: string
+  /** What else a request must have (Fastify's `constraints`), such as a host or a version; often empty. */
+  readonly constraints: Readonly<Record<string, unknown>>
+  /**
+   * What holds for its requests: `false` where they are not authenticated; `'optional'` also for the mark `true`
+   * where the authenticator is `optional: true`.
+   */
+  readonly mode: AuthMode
+  /** Names of the authenticators that judge its requests; `custom` for one that has no name. */
+  readonly authenticators: readonly string[]
+  /**
+   * Where its mark stands: on the route itself, in the options of an `app.register` around it, in the option
+   * `auth` of the plugin, or nowhere.
+   */
+  readonly source: 'route' | 'scope' | 'plugin' | 'none'
+  /** The prefix of the scope that carries the mark, empty for none; null unless it is a scope that does. */
+  readonly sourcePrefix: string | null
+  /**
+   * The registration of the plugin that is nearest to it, whose authenticators judge it: the prefix of its scope,
+   * `/` for none; a number follows where several have the same.
+   */
+  readonly registration: string
+  /** Whether Fastify added it to a GET route (`exposeHeadRoutes`). */
+  readonly isAutomaticHead: boolean
+  /** Whether it is a login route of the plugin. */
+  readonly isLogin: boolean
+}
+
+/** A route without a mark, as `audit.except` sees it. */
+export interface UndecidedRoute extends Pick<
+  AuthnRoute,
+  'methods' | 'url' | 'constraints' | 'isAutomaticHead'
+> {
+  /** The prefix of the scope that declares it; empty for none. */
+  readonly prefix: string
+  /** Whether its schema says `hide`, as those of routes that plugins add mostly do. */
+  readonly isHidden: boolean
+  /** `config` of the route. */
+  readonly config: Readonly<FastifyContextConfig>
+}

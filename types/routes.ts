@@ -44,5 +44,5 @@ export interface UndecidedRoute extends Pick<
   /** Whether its schema says `hide`, as those of routes that plugins add mostly do. */
   readonly isHidden: boolean
   /** `config` of the route. */
-  readonly config: Readonly<FastifyContextConfig>
+  readonly config: Readonly<FastifyContextConfig & Record<string, unknown>>
 }

@@ -75,7 +75,10 @@ const throttle = Type.Object(
 )
 
 const audit = Type.Object(
-  { mode: Type.Literal('explicit'), except: optional(anyFunction('a function (route)')) },
+  {
+    mode: Type.Literal('explicit', { description: "'explicit'" }),
+    except: optional(anyFunction('a function (route)')),
+  },
   { ...strict, description: "an object with mode: 'explicit', except" },
 )
 

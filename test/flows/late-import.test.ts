@@ -2,6 +2,7 @@
 // line `app.register(require('fastify-authn'))`. So no helper that imports the package may be used.
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
+import type { AuthnOptions } from '../../lib/index.js'
 
 interface Early {
   readonly app: FastifyInstance
@@ -31,13 +32,20 @@ const child = early((app, run) => {
 const typo = early((app, run) => {
   app.get('/typo', { config: { auth: 'required' as never } }, run)
 })
+const report = early((app, run) => {
+  app.get('/early', run)
+})
+const audited = early((app, run) => {
+  app.get('/early', run)
+})
+const empty = early(() => undefined)
 
 const { authn } = await import('../../lib/index.js')
 
 /** The error that stops the boot, if any. */
-async function boot(t: Test, { app }: Early): Promise<unknown> {
+async function boot(t: Test, { app }: Early, options: AuthnOptions = {}): Promise<unknown> {
   t.teardown(() => app.close())
-  app.register(authn, { authenticator: { scheme: 'Bearer', authenticate: () => null } })
+  app.register(authn, { authenticator: { scheme: 'Bearer', authenticate: () => null }, ...options })
   try {
     await app.ready()
     return undefined
@@ -70,4 +78,25 @@ t.test('a bad mark never opens a route', async (t) => {
   if (error === undefined) t.equal((await typo.app.inject('/typo')).statusCode, 500)
   else t.match(error, { code: 'ERR_AUTH_MARK' })
   t.strictSame(typo.runs, [], 'the handler did not run')
+})
+
+t.test('routes that were declared before are in no report, so there is none', async (t) => {
+  t.equal(await boot(t, report), undefined)
+  const message = /loaded after routes had been declared.* Load fastify-authn before you call/
+  t.throws(() => report.app.authn.routes(), { code: 'ERR_AUTH_REPORT', message })
+  t.throws(() => report.app.authn.printRoutes(), { code: 'ERR_AUTH_REPORT', message })
+  const error = await boot(t, audited, { audit: 'explicit' })
+  t.match(error, { code: 'ERR_AUTH_AUDIT', message })
+})
+
+t.test('an app without routes has missed none', async (t) => {
+  const { app } = empty
+  app.register(authn, { authenticator: { authenticate: () => null }, audit: 'explicit' })
+  app.after(() => app.get('/x', { config: { auth: false } }, () => 'ok'))
+  t.teardown(() => app.close())
+  await app.ready()
+  t.strictSame(
+    app.authn.routes().map(({ url, methods }) => `${methods.join()} ${url}`),
+    ['GET /x', 'HEAD /x'],
+  )
 })

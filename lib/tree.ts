@@ -1,7 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
 import { guard } from './guard.js'
-import { AuthnUsageError } from './errors.js'
 import { requireDecisions } from './routes/audit.js'
 import { auditRoute, checkRoute, keep, type DeclaredRoute } from './routes/declared.js'
 import { hasRoutes, hasScopes, lateError, missedError } from './routes/late.js'

@@ -65,6 +65,12 @@ t.test('every route of the demo', async (t) => {
     return response.json()
   }
 
+  await t.test('who may call what', async (t) => {
+    const kept = new URL('../../examples/demo/routes.txt', import.meta.url)
+    // Is the change meant? Then copy what was printed into the file.
+    t.equal(app.authn.printRoutes(), readFileSync(kept, 'utf8').replaceAll('\r', ''))
+  })
+
   await t.test('open', async (t) => {
     const answer = expectAnswer(t, app)
     const welcome = { name: 'fastify-authn demo', login: 'POST /login' }

@@ -264,6 +264,16 @@ t.test(
   },
 )
 
+t.test('a mark around another plugin decides for its routes', async (t) => {
+  const other = fp(async (app: FastifyInstance) => {
+    app.get('/ui', ok)
+    app.get('/*', ok)
+  })
+  const declare = (app: FastifyInstance): unknown =>
+    app.register(async (scope) => scope.register(other), { prefix: '/docs', auth: false })
+  t.equal(await boot(t, 'explicit', declare), undefined)
+})
+
 t.test('routes of other plugins', async (t) => {
   const others = fp(async (app: FastifyInstance) => {
     await app.register(cors)
@@ -284,7 +294,9 @@ t.test('routes of other plugins', async (t) => {
         await app.register(after)
         declare(app)
       },
-      async (app) => void (await app.register(before)),
+      async (app) => {
+        await app.register(before)
+      },
     )
     t.strictSame(named(all), ['  GET /metrics', '  GET /ws', '  OPTIONS *'])
   }

@@ -4,8 +4,8 @@ import type { Notes } from '../notes.js'
 /** Routes for everybody; two of them like to know who asks. */
 export function publicRoutes(notes: Notes) {
   return async (app: FastifyInstance) => {
-    // No mark: open.
-    app.get('/', () => ({ name: 'fastify-authn demo', login: 'POST /login' }))
+    // Open, and said so: see `audit` in app.ts.
+    app.get('/', { config: { auth: false } }, () => ({ name: 'fastify-authn demo', login: 'POST /login' }))
 
     // Optional: nobody is fine, but who sends a token must send a good one.
     app.get('/greeting', { config: { auth: 'optional' } }, (request) => ({

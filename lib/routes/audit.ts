@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { isThenable } from '../objects.js'
 import { isAutomatic, isWithin, markOf, methodsOf, urlsOf, type DeclaredRoute } from './declared.js'
+import { visible } from './table.js'
 import type { AuditOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 
@@ -69,7 +70,7 @@ function isExcepted(route: UndecidedRoute, except: NonNullable<AuditOptions['exc
 }
 
 function nameOf({ methods, url }: UndecidedRoute): string {
-  return `${methods.join(',')} ${url}`
+  return visible(`${methods.join(',')} ${url}`)
 }
 
 function undecided(names: readonly string[]): AuthnUsageError {

@@ -74,7 +74,7 @@ function rowOf(route: KeptRoute, ledger: Ledger, names: ReadonlyMap<unknown, str
     ...sourceOf(route, ledger),
     registration: names.get(ownerOf(server, kRegistration)) as string,
     isAutomaticHead,
-    isLogin: methods.join() === 'POST' && isLogin(url, ledger),
+    isLogin: methods.join() === 'POST' && isLogin(route, ledger),
   }
 }
 
@@ -102,8 +102,8 @@ function sourceOf(
 }
 
 /** The login route `/` in a scope with a prefix is two: see urlsOf. */
-function isLogin(url: string, { logins }: Ledger): boolean {
-  return logins.has(url) || logins.has(`${url}/`)
+function isLogin({ url, server }: KeptRoute, { logins }: Ledger): boolean {
+  return logins.has(url) || (url === server.prefix && logins.has(`${url}/`))
 }
 
 /** The scope from which a property is inherited. */

@@ -62,8 +62,8 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
   return inspect(constraints, { breakLength: Infinity, sorted: true, depth: 4 })
 }
 
-/** Without what would break the table, or a terminal. */
-function visible(text: string): string {
+/** A text without what would break a table, or a terminal. */
+export function visible(text: string): string {
   return text.replaceAll(/\p{C}/gu, (found) => `\\u{${Number(found.codePointAt(0)).toString(16)}}`)
 }
 

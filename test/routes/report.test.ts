@@ -318,11 +318,19 @@ t.test('login routes', async (t) => {
   await app.register(authn, { ...standardOptions(), login: { path: '/sign-in' }, auth: true })
   app.get('/sign-in', ok)
   app.route({ method: ['POST', 'PUT'], url: '/other', handler: ok })
+  app.post('/sign-in/', ok)
   await app.register(
     async (app) => {
       await app.register(authn, { ...standardOptions(), login: { path: '/' } })
     },
     { prefix: '/inner' },
+  )
+  await app.register(
+    async (app) => {
+      await app.register(authn, { ...standardOptions(), login: { path: '/in/' } })
+      app.post('/in', ok)
+    },
+    { prefix: '/other' },
   )
   await app.ready()
   const logins = app.authn.routes().filter(({ isLogin }) => isLogin)
@@ -331,6 +339,7 @@ t.test('login routes', async (t) => {
     [
       ['POST', '/inner', false],
       ['POST', '/inner/', false],
+      ['POST', '/other/in/', false],
       ['POST', '/sign-in', false],
     ],
   )

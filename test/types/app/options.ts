@@ -130,3 +130,30 @@ export const ownOptions: AuthnOptions<Row> = {
   userService: own,
   login: { tokenFunc: async (_request, user) => user.password },
 }
+
+// The audit: a predicate that forgets to answer, or answers later, does not compile.
+
+app.register(authn, { audit: 'explicit' })
+app.register(authn, {
+  audit: {
+    mode: 'explicit',
+    except: ({ methods, url, prefix, isHidden, isAutomaticHead, config, constraints }) => {
+      exactly<readonly string[]>()(methods)
+      exactly<string>()(url)
+      exactly<string>()(prefix)
+      exactly<boolean>()(isHidden)
+      exactly<boolean>()(isAutomaticHead)
+      return config['isPublic'] === true || 'host' in constraints
+    },
+  },
+})
+// @ts-expect-error -- there is no such audit
+app.register(authn, { audit: 'implicit' })
+// @ts-expect-error -- a promise is always something
+app.register(authn, { audit: { mode: 'explicit', except: async () => true } })
+// @ts-expect-error -- nothing is returned
+app.register(authn, { audit: { mode: 'explicit', except: () => {} } })
+const [route] = app.authn.routes()
+exactly<boolean | 'optional' | 'try' | undefined>()(route?.mode)
+exactly<'route' | 'scope' | 'plugin' | 'none' | undefined>()(route?.source)
+exactly<string>()(app.authn.printRoutes())

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from './client.js'
 import { AuthenticationFault, refusal } from './errors.js'
-import { compare, dummyHash, hash, longestPassword } from './hashing/bcrypt.js'
+import { compare, dummyHash } from './hashing/bcrypt.js'
 import { costOf, isBcryptHash } from './hashing/shape.js'
 import { StoredCosts } from './hashing/costs.js'
 import type { Gate } from './hashing/gate.js'
 import type { CredentialMemory } from './hashing/memory.js'
+import { createRehash } from './rehash.js'
 import type { Throttle } from './throttle.js'
 import { findUser, isUsableName } from './users.js'
 import type { UserService } from '../types/user-service.js'
@@ -161,39 +162,4 @@ function hashOf(stored: unknown, field: string, request: FastifyRequest): string
   if (isBcryptHash(stored)) return stored
   request.log.warn({ passwordField: field }, 'The stored password of a user is no bcrypt hash')
   return null
-}
-
-type Rehash = (
-  username: string,
-  password: string,
-  user: object,
-  stored: string,
-  request: FastifyRequest,
-) => Promise<void>
-
-/**
- * Replaces hashes of a lower cost than the configured one after a success, where the user service takes new
- * ones: once at a time for a user, only while no hashing waits, and never at the cost of the login.
- */
-function createRehash({ userService, cost, gate }: CredentialTools): Rehash {
-  const running = new Set<string>()
-  return async (username, password, user, stored, request) => {
-    const outdated = userService.updatePasswordHash !== undefined && costOf(stored) < cost
-    // A longer one would be cut, for good.
-    const fits = Buffer.byteLength(password) <= longestPassword
-    if (!outdated || !fits || running.has(username) || !gate.isIdle) return
-    running.add(username)
-    const report = (error: unknown): void =>
-      request.log.error({ err: error }, 'The new password hash of a user was not stored')
-    try {
-      const fresh = await gate.run(() => hash(password, cost))
-      // Not awaited: the login does not depend on how long the service takes to store it.
-      Promise.resolve(userService.updatePasswordHash?.(user as never, fresh))
-        .catch(report)
-        .finally(() => running.delete(username))
-    } catch (error) {
-      running.delete(username)
-      report(error)
-    }
-  }
 }

@@ -1,43 +1,11 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import {
-  RateLimiterMemory,
-  RateLimiterRedis,
-  type RateLimiterAbstract,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible'
 import { refusal } from './errors.js'
 import { addressOf, suspect, type Suspect } from './suspect.js'
+import { count, localCounters, sharedCounters, waitOf } from './throttle/counters.js'
+import { SharedStore } from './throttle/shared-store.js'
+import type { Counters, ThrottleSettings } from './throttle/counters.js'
 
-/** How often one may guess. */
-export interface ThrottleSettings {
-  /** Failures for one username from one address. */
-  readonly perUsername: number
-  /** Failures from one address. */
-  readonly perAddress: number
-  /** Seconds after the first failure until they are forgotten. */
-  readonly window: number
-  /** A client of ioredis, owned by the app, through which several processes share the counters. */
-  readonly redis?: object | undefined
-  /** What the names of the counters in Redis begin with. */
-  readonly keyPrefix: string
-}
-
-/** The counters of failures, for one username from one address and for one address. */
-interface Counters {
-  readonly username: RateLimiterAbstract
-  readonly address: RateLimiterAbstract
-}
-
-/** What is used of a client of ioredis. */
-interface RedisClient {
-  readonly status?: string
-  connect?(): Promise<unknown>
-}
-
-/** A store that takes longer than this counts as down, in milliseconds. */
-const patience = 500
-/** A store that is down is reported once in this time, in milliseconds. */
-const reportEvery = 60_000
+export type { ThrottleSettings } from './throttle/counters.js'
 
 /**
  * Counts failed logins and failed Basic attempts, and refuses to check more passwords when there were
@@ -48,38 +16,18 @@ const reportEvery = 60_000
  */
 export class Throttle {
   readonly #settings: ThrottleSettings
-  readonly #log: FastifyBaseLogger
   readonly #local: Counters
   readonly #shared: Counters | null
-  readonly #redis: RedisClient
+  readonly #store: SharedStore
   /** Addresses with failures in this process, and until when: for all others nothing has to be looked up. */
   readonly #failed = new Map<string, number>()
-  #reported = -Infinity
   #throttled = 0
 
   constructor(settings: ThrottleSettings, log: FastifyBaseLogger) {
-    const { perUsername, perAddress, window: duration, redis, keyPrefix } = settings
-    const username = { points: perUsername, duration, keyPrefix: `${keyPrefix}:user` }
-    const address = { points: perAddress, duration, keyPrefix: `${keyPrefix}:address` }
-    const store = { storeClient: redis, rejectIfRedisNotReady: true }
     this.#settings = settings
-    this.#log = log
-    this.#redis = redis ?? {}
-    this.#local = {
-      username: new RateLimiterMemory(username),
-      address: new RateLimiterMemory(address),
-    }
-    this.#shared =
-      redis === undefined
-        ? null
-        : {
-            username: new RateLimiterRedis({ ...username, ...store }),
-            address: new RateLimiterRedis({ ...address, ...store }),
-          }
-    // With lazyConnect it waits for a first command, which is not sent before it is ready.
-    if (this.#redis.status === 'wait') {
-      this.#redis.connect?.().catch((error: unknown) => this.#report(error))
-    }
+    this.#local = localCounters(settings)
+    this.#shared = sharedCounters(settings)
+    this.#store = new SharedStore(settings.redis ?? {}, log)
   }
 
   /** Count of refusals, for `app.authn.stats()`. */
@@ -105,8 +53,8 @@ export class Throttle {
     const shared = this.#shared
     if (shared === null) return this.check(username, request)
     const who = suspect(username, addressOf(request.ip))
-    const wait = await this.#ask(() => this.#waitOf(shared, who))
-    this.#refuseFor(wait ?? (await this.#waitOf(this.#local, who)))
+    const wait = await this.#store.ask(() => waitOf(shared, who, this.#settings))
+    this.#refuseFor(wait ?? (await waitOf(this.#local, who, this.#settings)))
   }
 
   /** Counts a failure in this process: at once, while the place at the gate is still held. */
@@ -134,7 +82,7 @@ export class Throttle {
     const shared = this.#shared
     if (shared === null) return
     const who = suspect(username, addressOf(request.ip))
-    await this.#ask(() => count(shared, who))
+    await this.#store.ask(() => count(shared, who))
   }
 
   /**
@@ -147,7 +95,7 @@ export class Throttle {
     const known = await this.#local.username.delete(who.username)
     const shared = this.#shared
     if (shared === null || (cheaply && !known)) return
-    await this.#ask(() => shared.username.delete(who.username))
+    await this.#store.ask(() => shared.username.delete(who.username))
   }
 
   /**
@@ -168,72 +116,15 @@ export class Throttle {
   }
 
   async #check(who: Suspect): Promise<void> {
-    const wait = await this.#waitOf(this.#local, who)
+    const wait = await waitOf(this.#local, who, this.#settings)
     const shared = this.#shared
     if (wait === 0 || shared === null) return this.#refuseFor(wait)
-    this.#refuseFor((await this.#ask(() => this.#waitOf(shared, who))) ?? wait)
-  }
-
-  /** Milliseconds that somebody has to wait; 0 for nobody with too many failures. */
-  async #waitOf(counters: Counters, who: Suspect): Promise<number> {
-    const { perUsername, perAddress } = this.#settings
-    const [username, address] = await Promise.all([
-      counters.username.get(who.username),
-      counters.address.get(who.address),
-    ])
-    return Math.max(waitFor(username, perUsername), waitFor(address, perAddress))
+    this.#refuseFor((await this.#store.ask(() => waitOf(shared, who, this.#settings))) ?? wait)
   }
 
   #refuseFor(wait: number): void {
     if (wait <= 0) return
     this.#throttled += 1
     throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
-  }
-
-  /** Asks the shared store. @returns null from one that fails or is slow, which is reported */
-  async #ask<T>(question: () => Promise<T>): Promise<T | null> {
-    try {
-      const { status = 'ready' } = this.#redis
-      if (status !== 'ready') throw new Error(`the client of the store is not ready, but ${status}`)
-      return await within(patience, question())
-    } catch (error) {
-      this.#report(error)
-      return null
-    }
-  }
-
-  #report(error: unknown): void {
-    const now = performance.now()
-    if (now - this.#reported < reportEvery) return
-    this.#reported = now
-    this.#log.error(
-      { err: error },
-      'The shared store of failed attempts does not answer; this process counts alone until it does',
-    )
-  }
-}
-
-function waitFor(counted: RateLimiterRes | null, limit: number): number {
-  if (counted === null) return 0
-  if (!Number.isFinite(counted.consumedPoints)) throw new TypeError('a counter holds no number')
-  return counted.consumedPoints >= limit ? counted.msBeforeNext : 0
-}
-
-async function count(counters: Counters, who: Suspect): Promise<void> {
-  await Promise.all([
-    counters.username.penalty(who.username),
-    counters.address.penalty(who.address),
-  ])
-}
-
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -37,7 +37,7 @@ subscribe('fastify.initialization', (message) => {
 })
 
 /** The tree of an instance; it remembers what is declared from now on. */
-function treeOf(root: Root, isComplete = true, missedRoutes = false): Tree {
+function treeOf(root: Root, isLate = false): Tree {
   if (root[kTree] !== undefined) return root[kTree]
   const tree: Tree = {
     routes: [],
@@ -48,8 +48,8 @@ function treeOf(root: Root, isComplete = true, missedRoutes = false): Tree {
     markedByPlugin: new Set(),
     audits: new Map(),
     isProtected: false,
-    isComplete,
-    missedRoutes,
+    isComplete: !isLate || !hasScopes(root),
+    missedRoutes: isLate && hasRoutes(root),
     hashing: null,
     throttles: [],
   }
@@ -88,7 +88,7 @@ function addScope(tree: Tree, scope: MarkedScope): void {
  */
 export function protectTree(app: FastifyInstance): Tree {
   const root = rootOf(app)
-  const tree = root[kTree] ?? treeOf(root, !hasScopes(root), hasRoutes(root))
+  const tree = treeOf(root, true)
   if (tree.isProtected) return tree
   if (!tree.isComplete) throw lateError()
   tree.isProtected = true

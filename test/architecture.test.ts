@@ -33,7 +33,9 @@ const layers: Readonly<Record<string, number>> = {
   'lib/marks.ts': 2,
   'lib/options.ts': 2,
   'lib/options/': 2,
+  'lib/rehash.ts': 2,
   'lib/throttle.ts': 2,
+  'lib/throttle/': 2,
   'lib/users.ts': 2,
   // What is made of several of them.
   'lib/credentials.ts': 3,

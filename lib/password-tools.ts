@@ -31,6 +31,14 @@ export interface PasswordTools {
   stats(): AuthnStats
 }
 
+/** Statuses of those who have to wait. */
+export type BusyStatus = 429 | 503
+
+/** What those may be told whose passwords are checked: the throttle says 429, the gate 503. */
+export function busyStatuses({ throttle }: ResolvedOptions): BusyStatus[] {
+  return throttle === false ? [503] : [429, 503]
+}
+
 /** Makes the gate, the throttle and the memory of a registration. */
 export function createPasswordTools(
   options: ResolvedOptions,

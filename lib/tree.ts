@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
 import { guard } from './guard.js'
+import { describeRoutes } from './openapi/swagger.js'
 import { requireDecisions } from './routes/audit.js'
 import { auditRoute, checkRoute, keep, type DeclaredRoute } from './routes/declared.js'
 import { hasRoutes, hasScopes, lateError, missedError } from './routes/late.js'
@@ -71,6 +72,7 @@ function treeOf(root: Root, isLate = false): Tree {
     // The audit finds it.
     (scope) => tree.scopes.push(scope),
   )
+  describeRoutes(root)
   return tree
 }
 

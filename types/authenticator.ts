@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthenticationErrorLike } from './errors.js'
+import type { SecurityScheme } from './openapi.js'
 
 /**
  * How a request proves who sends it (specification, "Authentication middleware"). The guard knows
@@ -26,6 +27,12 @@ export interface Authenticator<User extends object = object> {
    * refused. Default `false`. The mark `auth: 'optional'` does the same for one route, and types it.
    */
   readonly optional?: boolean
+
+  /**
+   * How the credentials are shown in OpenAPI documents. Default: type `http` with {@link scheme}; without
+   * a scheme, routes show the refusal and no security requirement.
+   */
+  readonly openapi?: SecurityScheme
 
   /**
    * Called once for every registration of the plugin that uses this authenticator, while the app

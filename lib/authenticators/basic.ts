@@ -1,6 +1,8 @@
 import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { checkBasicAuthenticatorOptions } from '../options.js'
+import { busyStatuses } from '../password-tools.js'
+import { kBusy } from '../symbols.js'
 import { perRegistration } from './state.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -31,8 +33,10 @@ export function basicAuthenticator<Stored extends object>(
     return registration.credentialCheck(service, field, 'basic')
   })
 
-  return {
+  const authenticator: Authenticator<Stored> & { [kBusy]: typeof busyStatuses } = {
+    [kBusy]: busyStatuses,
     scheme: 'Basic',
+    openapi: { type: 'http', scheme: 'basic' },
     optional,
     init: state.init,
     authenticate(request) {
@@ -43,6 +47,7 @@ export function basicAuthenticator<Stored extends object>(
       return check(pair.username, pair.password, request) as Stored | Promise<Stored>
     },
   }
+  return authenticator
 }
 
 /** A Basic header that is none; also where credentials are optional, it is refused. */

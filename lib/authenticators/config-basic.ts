@@ -31,6 +31,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
 
   return {
     scheme: 'Basic',
+    openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
     authenticate(request) {
       const matches = state.of(request)

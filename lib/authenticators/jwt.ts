@@ -6,7 +6,10 @@ import { setClaims } from '../extra.js'
 import { findUser, handUser, isUsableName, known } from '../users.js'
 import { setDirect } from '../verdict.js'
 import { JwtService } from '../jwt/service.js'
+import { kBusy } from '../symbols.js'
 import { perRegistration } from './state.js'
+import type { ResolvedOptions } from '../options.js'
+import type { BusyStatus } from '../password-tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
@@ -71,7 +74,20 @@ export function jwtAuthenticator<Stored extends object>(
     }
   })
 
-  return { scheme: 'Bearer', optional, init: state.init, authenticate }
+  const authenticator: Authenticator<Stored> & { [kBusy]: typeof busyStatuses } = {
+    [kBusy]: busyStatuses,
+    scheme: 'Bearer',
+    openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    optional,
+    init: state.init,
+    authenticate,
+  }
+  return authenticator
+}
+
+/** Only a user service that takes too long keeps those with a token waiting. */
+function busyStatuses({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
+  return userServiceTimeout === undefined ? [] : [503]
 }
 
 /** What follows `Bearer`, not yet held against the grammar. */

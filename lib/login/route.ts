@@ -3,8 +3,10 @@ import { ABANDONED } from '../client.js'
 import { reportRefusal, reportSuccess, startClock } from '../diagnostics.js'
 import { AuthenticationFault, AuthnUsageError, isAuthenticationError } from '../errors.js'
 import { sendRefusal } from '../unauthorized.js'
+import { kLogin } from '../symbols.js'
 import { viewOf } from '../user-view.js'
 import { loginBody } from './schema.js'
+import type { LoginFacts } from '../openapi/login.js'
 import type { Registration } from '../registration.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
 import type { LoginOptions, TokenFunc } from '../../types/options.js'
@@ -61,19 +63,33 @@ export function declareLogin(app: FastifyInstance, registration: Registration): 
   }
   const body = loginBody(usernameField, passwordField)
   const handler = loginHandler(registration, body, tokenMaker(login, jwtService))
+  const facts: Described = { [kLogin]: { registration, usernameField, passwordField } }
   app.route({
     ...routeOptions,
+    ...facts,
     method: 'POST',
     url: login.path ?? '/login',
     config: { ...config, auth: false },
     onRequest: [noStore, ...[onRequest ?? []].flat()],
-    schema: { ...schema, body: body.schema },
+    schema: { ...shown, ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
       return problem === null ? { value } : { error: new ValidationError(problem) }
     },
     handler,
   })
+}
+
+/** What documents find out of the route. */
+interface Described {
+  readonly [kLogin]: LoginFacts
+}
+
+/** For documents; nothing that validates or serializes. */
+const shown = {
+  summary: 'Log in',
+  description: 'Answers with a token for a username and a password.',
+  tags: ['authentication'],
 }
 
 /** Nothing that a login answers may be stored, errors included. */

@@ -82,6 +82,27 @@ const audit = Type.Object(
   { ...strict, description: "an object with mode: 'explicit', except" },
 )
 
+const filled = Type.String({ minLength: 1 })
+
+/** A Security Scheme Object: what no document could be valid without. */
+const securityScheme = Type.Union(
+  [
+    Type.Object({ type: Type.Literal('http'), scheme: filled }),
+    Type.Object({
+      type: Type.Literal('apiKey'),
+      in: Type.Union([Type.Literal('header'), Type.Literal('query'), Type.Literal('cookie')]),
+      name: filled,
+    }),
+    Type.Object({ type: Type.Literal('oauth2'), flows: Type.Object({}) }),
+    Type.Object({ type: Type.Literal('openIdConnect'), openIdConnectUrl: filled }),
+    Type.Object({ type: Type.Literal('mutualTLS') }),
+  ],
+  {
+    description:
+      "a Security Scheme Object of OpenAPI, such as { type: 'apiKey', in: 'header', name: 'x-api-key' }",
+  },
+)
+
 /** What every authenticator has to look like; it may have more. */
 export const authenticatorSchema = Type.Object(
   {
@@ -89,6 +110,7 @@ export const authenticatorSchema = Type.Object(
       text({ description: 'a token (RFC 9110 §5.6.2)', pattern: httpToken, shown: true }),
     ),
     optional: optional(flag),
+    openapi: optional(securityScheme),
     init: optional(anyFunction('a function (app)')),
     authenticate: anyFunction('a function (request) that returns the user or null'),
     onUnauthorized: optional(anyFunction('a function (error, request, reply)')),

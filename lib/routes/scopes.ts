@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { isMark, parseMark } from '../marks.js'
+import { nameOfPlugin, propertyOfPlugin } from '../plugin-names.js'
 
 /** A scope that carries a mark in the options of its `app.register`. */
 export interface MarkedScope {
@@ -58,16 +59,9 @@ function voidScope(options: unknown): MarkedScope | null {
 
 /** Whether a plugin shares the scope around it, and is not this one. */
 function isShared(plugin: unknown): boolean {
-  return propertyOf(plugin, Symbol.for('skip-override')) === true && !isOurs(plugin)
+  return propertyOfPlugin(plugin, Symbol.for('skip-override')) === true && !isOurs(plugin)
 }
 
 function isOurs(plugin: unknown): boolean {
-  const meta = propertyOf(plugin, Symbol.for('plugin-meta')) as { name?: unknown } | undefined
-  return meta?.name === 'fastify-authn'
-}
-
-/** A property of a plugin, or of the default export of a module that is one. */
-function propertyOf(plugin: unknown, key: symbol): unknown {
-  const { default: inner } = (plugin ?? {}) as { default?: unknown }
-  return ((inner ?? plugin ?? {}) as Record<symbol, unknown>)[key]
+  return nameOfPlugin(plugin) === 'fastify-authn'
 }

@@ -1,0 +1,82 @@
+import { asSwagger2 } from './schemes.js'
+import type { LoginDescription } from './login.js'
+import type { Header, Reply } from './replies.js'
+import type { SecurityScheme } from '../../types/openapi.js'
+
+/** A part of a document. */
+export type Node = Record<string, unknown>
+
+/** What stands where, and how: in OpenAPI 3, or in Swagger 2.0. */
+export interface Dialect {
+  /** The security schemes of a document, to add to. */
+  schemes(document: Node): Node
+  /** The schemas of a document, to add to, and what references to them begin with. */
+  schemas(document: Node): Node
+  readonly schemaPath: string
+  /** Null for a scheme that cannot be said. */
+  scheme(scheme: SecurityScheme): object | null
+  /** @param $ref - the schema of the body */
+  reply(reply: Reply, $ref: string): Node
+  /** The response with the token. */
+  token(login: LoginDescription): Node
+  /** Gives an operation the body of a login. */
+  addLoginBody(operation: Node, login: LoginDescription): void
+}
+
+const tokenIs = 'A token, for the header "Authorization: Bearer <token>".'
+
+export const openapi3: Dialect = {
+  schemes: (document) => copied(copied(document, 'components'), 'securitySchemes'),
+  schemas: (document) => copied(copied(document, 'components'), 'schemas'),
+  schemaPath: '#/components/schemas/',
+  scheme: (scheme) => scheme,
+  reply: ({ description, headers, text }, $ref) => ({
+    description,
+    ...headersOf(headers, ({ description, type }) => ({ description, schema: { type } })),
+    ...(text !== null && { content: json({ schema: { $ref }, example: { error: text } }) }),
+  }),
+  token: ({ token }) => ({ description: tokenIs, content: json(token) }),
+  addLoginBody(operation, { body, consumes }) {
+    // New objects: YAML shows one that is there twice as an alias.
+    const content = Object.fromEntries(consumes.map((type) => [type, structuredClone(body)]))
+    operation.requestBody = { required: true, content }
+  },
+}
+
+export const swagger2: Dialect = {
+  schemes: (document) => copied(document, 'securityDefinitions'),
+  schemas: (document) => copied(document, 'definitions'),
+  schemaPath: '#/definitions/',
+  scheme: asSwagger2,
+  reply: ({ description, headers, text }, $ref) => ({
+    description,
+    ...headersOf(headers, (header) => ({ ...header })),
+    ...(text !== null && { schema: { $ref }, examples: json({ error: text }) }),
+  }),
+  token: ({ token }) => ({
+    description: tokenIs,
+    schema: token.schema,
+    examples: json(token.example),
+  }),
+  addLoginBody(operation, { body }) {
+    const schema = { ...body.schema, example: body.example }
+    const others = (operation.parameters ?? []) as object[]
+    operation.parameters = [...others, { in: 'body', name: 'body', required: true, schema }]
+  },
+}
+
+function json(content: object): Node {
+  return { 'application/json': content }
+}
+
+function headersOf(headers: Reply['headers'], show: (header: Header) => object): Node {
+  const shown = Object.entries(headers).map(([name, header]) => [name, show(header)] as const)
+  return shown.length === 0 ? {} : { headers: Object.fromEntries(shown) }
+}
+
+/** A copy of an object inside another one, in its place: what the app gave is left as it is. */
+function copied(owner: Node, key: string): Node {
+  const copy = { ...(owner[key] as Node | undefined) }
+  owner[key] = copy
+  return copy
+}

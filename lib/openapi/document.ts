@@ -2,6 +2,7 @@ import { openapi3, swagger2, type Dialect, type Node } from './dialects.js'
 import { isSameScheme, type NamedScheme } from './schemes.js'
 import type { LoginDescription } from './login.js'
 import type { Reply } from './replies.js'
+import type { SecurityScheme } from '../../types/openapi.js'
 
 /** What there is to say of a route besides what the app says of it. */
 export interface Facts {
@@ -32,8 +33,8 @@ const errorSchema = {
 export class DocumentWriter {
   readonly #document: Node
   readonly #dialect: Dialect
-  /** Names of the security schemes that are ours. */
-  readonly #added = new Set<string>()
+  /** The security schemes that are ours, by name, as they are in OpenAPI 3. */
+  readonly #added = new Map<string, SecurityScheme>()
   #schemes: Node | null = null
   #errorRef: string | null = null
 
@@ -79,11 +80,15 @@ export class DocumentWriter {
     this.#schemes ??= this.#dialect.schemes(this.#document)
     const schemes = this.#schemes
     if (Object.hasOwn(schemes, name) && !this.#added.has(name)) return name
-    const same = Object.keys(schemes).find((other) => isSameScheme(schemes[other], shown))
+    // In Swagger 2.0, different schemes look alike.
+    const same = Object.keys(schemes).find((other) => {
+      const own = this.#added.get(other)
+      return own === undefined ? isSameScheme(schemes[other], shown) : isSameScheme(own, scheme)
+    })
     if (same !== undefined) return same
     const free = freeName(schemes, name)
     schemes[free] = shown
-    this.#added.add(free)
+    this.#added.set(free, scheme)
     return free
   }
 
@@ -116,7 +121,7 @@ export class DocumentWriter {
   #dropUnused(operations: readonly Node[]): void {
     const stated = [this.#document, ...operations].map(({ security }) => security ?? [])
     const used = new Set((stated as object[][]).flat().flatMap((names) => Object.keys(names)))
-    for (const name of this.#added) {
+    for (const name of this.#added.keys()) {
       if (!used.has(name)) delete this.#schemes?.[name]
     }
   }

@@ -42,51 +42,60 @@ const ours = new WeakSet<object>()
  * Through its own options `transform` and `transformObject`, around those of the app, and so that the
  * schemas of the routes, which validate and serialize, stay as they are.
  *
- * @param root - it must not have the plugin yet; one that comes later, or never, costs a look at its name
+ * @param root - what is registered in it later is heard of
  */
 export function describeRoutes(root: FastifyInstance): void {
-  if (root.hasPlugin(swagger)) {
-    root.log.warn(
-      `${swagger} was registered before fastify-authn was loaded, so its document does not tell who may call the routes. Import fastify-authn before you call Fastify().`,
-    )
-    return
-  }
   const routes: Route[] = []
   root.addHook('onRoute', function remember(this: FastifyInstance, options: Route) {
     options[kServer] = this
     wrapOwnTransform(options)
     routes.push(options)
   })
+  const isHeardOf = watchRegister(root)
   root.addHook('onReady', (done) => {
+    const isProtected = routes.some((route) => aboutOf(route) !== null)
     // Again: hooks of the app may have set one.
     routes.splice(0).forEach(wrapOwnTransform)
+    if (isProtected && root.hasPlugin(swagger) && !isHeardOf()) {
+      root.log.warn(
+        `${swagger} was registered before fastify-authn was loaded, so its document does not tell who may call the routes. Import fastify-authn before you call Fastify().`,
+      )
+    }
     done()
   })
-  watchRegister(root)
 }
 
-function watchRegister(root: FastifyInstance): void {
+/** @returns whether @fastify/swagger was registered since */
+function watchRegister(root: FastifyInstance): () => boolean {
   type Register = (this: FastifyInstance, plugin: unknown, options?: unknown) => unknown
   const register = root.register as unknown as Register
+  let isHeardOf = false
+  const optionsFor = (plugin: unknown, options: unknown): unknown => {
+    if (nameOfPlugin(plugin) !== swagger) return options
+    isHeardOf = true
+    return withTransforms(options)
+  }
   const watched: Register = function watched(plugin, options) {
-    if (!isThenable(plugin)) return register.call(this, plugin, described(plugin, options))
-    // An `import()`: what it is shows later, and then what has been given has to be amended.
-    const given = options ?? {}
+    let found = plugin
+    if (typeof options === 'function') {
+      const resolve = options as (parent: FastifyInstance) => unknown
+      options = (parent: FastifyInstance) => optionsFor(found, resolve(parent))
+    } else if (!isThenable(plugin)) {
+      options = optionsFor(plugin, options)
+    } else {
+      // An `import()`: what it is shows later, and then what was given has to be amended.
+      options ??= {}
+    }
+    if (!isThenable(plugin)) return register.call(this, plugin, options)
     const loaded = plugin.then((module: unknown) => {
-      if (typeof given === 'object') Object.assign(given, described(module, given))
+      found = module
+      if (typeof options === 'object') Object.assign(options as object, optionsFor(module, options))
       return module
     })
-    return register.call(this, loaded, given)
+    return register.call(this, loaded, options)
   }
   root.register = watched as never
-}
-
-/** The options of a plugin, where that is @fastify/swagger with our transforms around those of the app. */
-function described(plugin: unknown, options: unknown): unknown {
-  if (nameOfPlugin(plugin) !== swagger) return options
-  if (typeof options !== 'function') return withTransforms(options)
-  return (parent: FastifyInstance): unknown =>
-    withTransforms((options as (parent: FastifyInstance) => unknown)(parent))
+  return () => isHeardOf
 }
 
 function withTransforms(given: unknown): unknown {
@@ -167,7 +176,9 @@ function aboutOf(route: Route): About | null {
 }
 
 function describe(schema: Node, about: About, writer: DocumentWriter): Node {
-  const security = schema.security ?? securityOf(about, writer)
+  // Also where the app names the schemes itself: some of them may be ours.
+  const ours = securityOf(about, writer)
+  const security = schema.security ?? ours
   const described = security === undefined ? schema : { ...schema, security }
   const facts = factsOf(schema, about)
   return facts === null ? described : { ...described, [marker]: facts }

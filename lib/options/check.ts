@@ -15,10 +15,18 @@ export function check<T>(schema: TSchema, value: unknown, where = ''): T {
   throw new AuthnUsageError('ERR_AUTH_OPTION', explain(schema, deepest(schema, value), where))
 }
 
-/** The first error; inside a union of `false` and an object, the first one of the object. */
+/**
+ * The first error; inside a union of `false` and an object, the first one of the object. Of a union that is
+ * judged as a whole, the error of the union: which of its objects was meant cannot be known.
+ */
 function deepest(schema: TSchema, value: unknown): ValueError {
   let error = Errors(schema, value).First() as ValueError
-  while (error.type === ValueErrorType.Union && error.value instanceof Object) {
+  const isWhole = ({ whole }: Partial<Expectation>): boolean => whole === true
+  while (
+    error.type === ValueErrorType.Union &&
+    error.value instanceof Object &&
+    !isWhole(error.schema)
+  ) {
     const inner = error.errors
       .map((branch) => branch.First())
       .find((e) => e && e.path !== error.path)

@@ -3,12 +3,13 @@ import { signingMethods } from '../jwt/algorithms.js'
 
 /**
  * `description` says what is expected, for the error. A text that was found is quoted only where it is
- * `shown`, since it could be a secret; where a secret belongs (`secret`), a number is not quoted either.
+ * `shown`, since it could be a secret; where a secret belongs (`secret`), a number is not quoted either. A union that is `whole` is not looked into.
  */
 export interface Expectation {
   description: string
   shown?: boolean
   secret?: boolean
+  whole?: boolean
 }
 
 export const strict = { additionalProperties: false }

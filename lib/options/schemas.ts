@@ -98,6 +98,7 @@ const securityScheme = Type.Union(
     Type.Object({ type: Type.Literal('mutualTLS') }),
   ],
   {
+    whole: true,
     description:
       "a Security Scheme Object of OpenAPI, such as { type: 'apiKey', in: 'header', name: 'x-api-key' }",
   },

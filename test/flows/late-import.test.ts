@@ -1,5 +1,6 @@
 // All apps here are made before the package is loaded, as in CommonJS, where many apps load it in the
 // line `app.register(require('fastify-authn'))`. So no helper that imports the package may be used.
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
@@ -39,6 +40,11 @@ const audited = early((app, run) => {
   app.get('/early', run)
 })
 const empty = early(() => undefined)
+const logged: string[] = []
+const documented = Fastify({
+  logger: { level: 'warn', stream: { write: (line: string) => void logged.push(line) } },
+})
+documented.register(swagger, { openapi: {} })
 
 const { authn } = await import('../../lib/index.js')
 
@@ -99,4 +105,20 @@ t.test('an app without routes has missed none', async (t) => {
     app.authn.routes().map(({ url, methods }) => `${methods.join()} ${url}`),
     ['GET /x', 'HEAD /x'],
   )
+})
+
+t.test('documents that do not hear of the marks: the log says so', async (t) => {
+  t.teardown(() => documented.close())
+  documented.register(authn, { authenticator: { authenticate: () => null } })
+  documented.register(async (app) => {
+    app.get('/', { config: { auth: true } }, () => 'ran')
+  })
+  await documented.ready()
+  const { paths } = documented.swagger() as { paths: Record<string, { get: object }> }
+  t.notOk('security' in (paths['/']?.get ?? {}))
+  t.equal(logged.length, 1)
+  t.match(JSON.parse(logged[0] ?? ''), {
+    level: 40,
+    msg: /^@fastify\/swagger was registered before fastify-authn was loaded.*Import fastify-authn before/,
+  })
 })

@@ -1,6 +1,7 @@
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { authn } from 'fastify-authn'
+import { addDocs } from './docs.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
 import { createUserService, seedUsers } from './users.js'
@@ -29,6 +30,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     const userService = createUserService(database)
     const notes = createNotes(database)
 
+    await addDocs(app)
     // Logins, too, may then come as a form.
     await app.register(formbody)
     // POST /login, and tokens of HS256, which are what a mark without `use` asks for.

@@ -1,0 +1,34 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import { demoUsers } from './users.js'
+
+/** What the page may load: its own files, images that are written into them, and the one style that it makes. */
+const contentSecurityPolicy = {
+  'default-src': "'self'",
+  'style-src': ["'self'", "'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='"],
+  'img-src': ["'self'", 'data:'],
+  'object-src': "'none'",
+  'base-uri': "'none'",
+  'form-action': "'self'",
+  'frame-ancestors': "'none'",
+}
+
+/**
+ * The OpenAPI document of all routes that are declared later, and a page for it at `/docs`. Nothing here
+ * says who may call them: that comes from the marks.
+ */
+export async function addDocs(app: FastifyInstance): Promise<void> {
+  const [{ name, password }] = demoUsers
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'fastify-authn demo',
+        version: '1.0.0',
+        description: `Log in as \`${name}\` with \`${password}\`, and give the token to Authorize.`,
+      },
+    },
+  })
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: contentSecurityPolicy })
+}

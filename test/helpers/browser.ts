@@ -1,0 +1,79 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** The Chromium of this machine: what CHROMIUM names, or the first one on PATH; null where there is none. */
+export function findChromium(env: NodeJS.ProcessEnv = process.env): string | null {
+  if (env.CHROMIUM) return env.CHROMIUM
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  const files = names.flatMap((name) => folders.map((folder) => join(folder, name)))
+  return files.find(isProgram) ?? null
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** A page, and everything that it asked for and complained about. */
+export interface Visit {
+  readonly page: Page
+  /** URLs of all requests, but for data that stands in the page itself. */
+  readonly requests: string[]
+  /** Errors and warnings of the console, and errors that nobody has caught. */
+  readonly complaints: string[]
+}
+
+/** Opens an empty page in a browser with a profile of its own, which ends with the test. */
+export async function openPage(t: Test, executablePath: string, locale: string): Promise<Visit> {
+  const browser: Browser = await chromium.launch({
+    executablePath,
+    headless: true,
+    timeout: 120_000,
+    args: [
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-sync',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--no-first-run',
+      '--no-proxy-server',
+    ],
+  })
+  t.teardown(() => browser.close())
+  const context = await browser.newContext({ locale, viewport: { width: 1000, height: 900 } })
+  context.setDefaultTimeout(30_000)
+  const requests: string[] = []
+  const complaints: string[] = []
+  context.on('request', (request) => {
+    if (!/^(?:data|blob):/.test(request.url())) requests.push(request.url())
+  })
+  const page = await context.newPage()
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  return { page, requests, complaints }
+}
+
+/** Presses Cancel where the browser itself asks for name and password, as it does at a challenge of Basic. */
+export async function cancelPrompts(page: Page, urlPattern: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  session.on('Fetch.requestPaused', ({ requestId }) => {
+    session.send('Fetch.continueRequest', { requestId }).catch(() => undefined)
+  })
+  session.on('Fetch.authRequired', ({ requestId }) => {
+    const authChallengeResponse = { response: 'CancelAuth' } as const
+    session
+      .send('Fetch.continueWithAuth', { requestId, authChallengeResponse })
+      .catch(() => undefined)
+  })
+  await session.send('Fetch.enable', { handleAuthRequests: true, patterns: [{ urlPattern }] })
+}

@@ -5,7 +5,7 @@ import type { Settings } from './config.js'
 /** What is printed when the demo listens: where, who can sign in, and lines to paste. */
 export function banner(address: string, settings: Settings): string {
   const { bold, dim } = style(process.stdout)
-  const facts = factsOf(settings).map(([name, text]) => `  ${dim(name.padEnd(9))} ${text}`)
+  const facts = factsOf(address, settings).map(([name, text]) => `  ${dim(name.padEnd(9))} ${text}`)
   const flows = flowsOf(address, settings).map(
     ([title, ...lines]) => `  ${dim(`# ${title}`)}\n${lines.map((line) => `  ${line}`).join('\n')}`,
   )
@@ -24,9 +24,13 @@ export function banner(address: string, settings: Settings): string {
   ].join('\n')
 }
 
-function factsOf({ databaseUrl, dataDir, keysDir, basic, madeUp, host }: Settings) {
+function factsOf(
+  address: string,
+  { databaseUrl, dataDir, keysDir, basic, madeUp, host }: Settings,
+) {
   const people = demoUsers.map(({ name, password }) => `${name} / ${password}`).join(', ')
   const facts: [name: string, text: string][] = [
+    ['Docs', `${address}/docs, to try the routes in a browser`],
     ['Users', people],
     [
       'Admin',

@@ -165,6 +165,6 @@ async function takePicture(page: Page, block: Locator): Promise<void> {
     .forEach((element) => { element.hidden = true; element.style.display = 'none' })`)
   await page.evaluate('window.scrollTo(0, 0)')
   const end = await block.locator('.live-responses-table .highlight-code').first().boundingBox()
-  const height = Math.round((end?.y ?? 0) + (end?.height ?? 0) + 12)
+  const height = Math.round((end?.y ?? 0) + (end?.height ?? 0) + 2)
   await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width: 1000, height } })
 }

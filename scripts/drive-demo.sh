@@ -137,6 +137,10 @@ answer 200 '{"status":"ok"}' /admin/health
 answer 200 "$published" /notes/published
 has 'published notes' '"owner":"alice","title":"Hello"' "$published"
 
+echo '# the page of the API'
+has '/docs' '<div id="swagger-ui"></div>' "$(curl -sS --max-time 30 "$api/docs")"
+has '/docs/json' '"security":[{"bearerAuth":[]}]' "$(curl -sS --max-time 30 "$api/docs/json")"
+
 echo '# login'
 answer 401 "$wrong" /login -d username=alice -d password=wrong
 header WWW-Authenticate "$bearer"

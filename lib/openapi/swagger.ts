@@ -53,7 +53,7 @@ export function describeRoutes(root: FastifyInstance): void {
   })
   const isHeardOf = watchRegister(root)
   root.addHook('onReady', (done) => {
-    const isProtected = routes.some((route) => aboutOf(route) !== null)
+    const isProtected = routes.some(({ [kServer]: server }) => server && registrationOf(server))
     // Again: hooks of the app may have set one.
     routes.splice(0).forEach(wrapOwnTransform)
     if (isProtected && root.hasPlugin(swagger) && !isHeardOf()) {
@@ -177,8 +177,8 @@ function aboutOf(route: Route): About | null {
 
 function describe(schema: Node, about: About, writer: DocumentWriter): Node {
   // Also where the app names the schemes itself: some of them may be ours.
-  const ours = securityOf(about, writer)
-  const security = schema.security ?? ours
+  const requirements = securityOf(about, writer)
+  const security = schema.security ?? requirements
   const described = security === undefined ? schema : { ...schema, security }
   const facts = factsOf(schema, about)
   return facts === null ? described : { ...described, [marker]: facts }

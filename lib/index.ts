@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import { authnPlugin } from './plugin.js'
+import type { AuthnPlugin } from '../types/plugin.js'
 
 export { anyOf } from './authenticators/any-of.js'
 export { basicAuthenticator } from './authenticators/basic.js'
@@ -15,5 +16,5 @@ export { JwtService } from './jwt/service.js'
 export type * from '../types/index.js'
 
 /** The plugin: `await app.register(authn, { userService, jwt: { secret } })`. */
-export const authn = fp(authnPlugin, { fastify: '5.x', name: 'fastify-authn' })
+export const authn = fp(authnPlugin, { fastify: '5.x', name: 'fastify-authn' }) as AuthnPlugin
 export default authn

@@ -56,7 +56,7 @@ export function checkAuthenticator(value: unknown, where: string): void {
 }
 
 /** Options of the plugin with every default in place: what the rest of the code sees. */
-export interface ResolvedOptions extends AuthnOptions {
+export interface ResolvedOptions extends Omit<AuthnOptions, 'passwordField'> {
   passwordField: string
   maxPasswordBytes: number | false
   asyncContext: boolean

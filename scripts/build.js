@@ -96,7 +96,10 @@ Object.defineProperty(module.exports, '__esModule', { value: true })
 )
 writeFileSync(new URL('index.d.ts', cjs), declarations())
 
-/** The types of that: a function with everything else in its namespace, which apps can augment. */
+/**
+ * The types of that: a function with everything else in its namespace, which apps can augment. The
+ * function has the signatures of `AuthnPlugin`.
+ */
 function declarations() {
   const file = fileURLToPath(new URL('lib/index.d.ts', cjs))
   const options = {
@@ -111,13 +114,15 @@ function declarations() {
     .map(({ name }) => name)
     .filter((name) => name !== 'authn' && name !== 'default')
     .sort()
-  return `import { authn as plugin, ${names.join(', ')} } from './lib/index.js'
+  return `import type { FastifyInstance } from 'fastify'
+import { authn as plugin, ${names.join(', ')} } from './lib/index.js'
 
 declare namespace authn {
-  export { ${names.join(', ')}, plugin as authn, plugin as default }
+  export { ${names.join(', ')}, plugin as authn, plugin as default, plugin as fastifyAuthn }
 }
 /** The plugin: \`app.register(authn, { userService, jwt: { secret } })\`. */
-declare function authn(...parameters: Parameters<typeof plugin>): ReturnType<typeof plugin>
+declare function authn<Stored extends StoredUser>(app: FastifyInstance, options: AuthnOptions<Stored>): Promise<void>
+declare function authn(app: FastifyInstance, options: RefusedOptions): Promise<void>
 export = authn
 `
 }

@@ -1,6 +1,7 @@
 import type {
   ContextConfigDefault,
   FastifyBaseLogger,
+  FastifyRegisterOptions,
   FastifySchema,
   FastifyTypeProvider,
   FastifyTypeProviderDefault,
@@ -13,8 +14,10 @@ import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/type
 import type { Authn } from './authn.js'
 import type { JwtServiceLike } from './jwt.js'
 import type { AuthMark, RequiredMark } from './marks.js'
+import type { AuthnOptions } from './options.js'
+import type { AuthnPlugin } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
-import type { AuthUser } from './user-service.js'
+import type { AuthUser, StoredUser, UnstatedUser } from './user-service.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,6 +31,23 @@ declare module 'fastify' {
      * inside. Checked at boot and not by the compiler, since other plugins have options of this name.
      */
     auth?: unknown
+  }
+
+  // Without the defaults of the parameters, which differ between versions of Fastify.
+  interface FastifyRegister<
+    T,
+    RawServer extends RawServerBase,
+    TypeProviderDefault extends FastifyTypeProvider,
+    LoggerDefault extends FastifyBaseLogger,
+  > {
+    /**
+     * Registers fastify-authn. What `findByUsername` of the user service returns types the user of
+     * `login.tokenFunc`, and is what `passwordField` is held against.
+     */
+    <Stored extends StoredUser = UnstatedUser>(
+      plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
+      opts: FastifyRegisterOptions<AuthnOptions<Stored>>,
+    ): T
   }
 
   interface FastifyInstance {

@@ -1,4 +1,4 @@
-import type { JwtClaims } from './request-extra.js'
+import type { JwtClaims, VerifiedClaims } from './request-extra.js'
 
 /**
  * Signing methods (RFC 7518 §3.1, RFC 8037 §3.1). The method belongs to the key, never to the token.
@@ -154,6 +154,9 @@ export interface JwtServiceLike {
   /**
    * Verifies a token: first the signature, then the claims.
    *
+   * @typeParam Claims - what else the app knows of the claims: the compiler takes its word for it, and
+   * nothing looks whether a token has them. What holds for all tokens of an app goes into
+   * {@link JwtClaims}.
    * @param token - the compact serialization (RFC 7515 §7.1)
    * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`
    * @param rules - what differs from the rules of the configuration
@@ -161,5 +164,9 @@ export interface JwtServiceLike {
    * @throws `AuthenticationError` with `ERR_AUTH_JWT_INVALID`, `ERR_AUTH_JWT_NOT_VALID_YET` or
    * `ERR_AUTH_JWT_EXPIRED`; `ERR_AUTH_KEY` when there is no fitting key
    */
-  verify(token: string, signingMethod?: SigningMethod, rules?: TokenRules): JwtClaims
+  verify<Claims extends object = JwtClaims>(
+    token: string,
+    signingMethod?: SigningMethod,
+    rules?: TokenRules,
+  ): VerifiedClaims<Claims>
 }

@@ -4,7 +4,7 @@ import type { JwtConfig, JwtServiceLike, SigningMethod, TokenRules } from './jwt
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
 import type { UndecidedRoute } from './routes.js'
-import type { StoredUser, UserService } from './user-service.js'
+import type { PasswordFieldOf, StoredUser, UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
@@ -97,7 +97,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** Finds users, for Basic, JWT and login. */
   userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash. Default `password`. */
-  passwordField?: string | undefined
+  passwordField?: NoInfer<PasswordFieldOf<Stored>> | undefined
   /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
   maxPasswordBytes?: number | false | undefined
   /** How passwords are hashed; one setting for a tree of Fastify instances. */
@@ -155,7 +155,7 @@ export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> ext
 export interface BasicAuthenticatorOptions<Stored extends object = StoredUser> {
   userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash. */
-  passwordField?: string | undefined
+  passwordField?: NoInfer<PasswordFieldOf<Stored>> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined
 }

@@ -20,6 +20,33 @@ export interface AuthUser {}
 // Empty: the app fills it in.
 export interface StoredUser extends AuthUser {}
 
+declare const unstated: unique symbol
+
+/** The user of options from which none can be inferred: a {@link StoredUser} of which any field may be meant. */
+export interface UnstatedUser extends StoredUser {
+  /** Never there. */
+  readonly [unstated]?: never
+}
+
+/**
+ * Names of the fields of a stored user that can hold a password hash: those of type `string`, which may
+ * be null or missing. Any name where nobody has said what the users look like.
+ *
+ * @typeParam Stored - the stored record
+ */
+export type PasswordFieldOf<Stored extends object> = [keyof Stored] extends [never]
+  ? string
+  : string extends keyof Stored
+    ? string
+    : typeof unstated extends keyof Stored
+      ? string
+      : StringKeys<Stored>
+
+type StringKeys<Stored extends object> = {
+  [Key in keyof Stored]-?: Stored[Key] extends string | null | undefined ? Key : never
+}[keyof Stored] &
+  string
+
 /** The user that `configBasicAuthenticator` sets (specification, "BasicUser"). */
 export interface BasicUser {
   name: string

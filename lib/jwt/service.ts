@@ -16,7 +16,7 @@ import type {
   SigningMethod,
   TokenRules,
 } from '../../types/jwt.js'
-import type { JwtClaims } from '../../types/request-extra.js'
+import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 
 type Use = 'sign' | 'verify'
 type Claims = Readonly<Record<string, unknown>>
@@ -155,10 +155,14 @@ export class JwtService implements JwtServiceLike {
   }
 
   /** See {@link JwtServiceLike.verify}. */
-  verify(token: string, signingMethod = this.signingMethod, rules?: TokenRules): JwtClaims {
+  verify<Claims extends object = JwtClaims>(
+    token: string,
+    signingMethod: SigningMethod = this.signingMethod,
+    rules?: TokenRules,
+  ): VerifiedClaims<Claims> {
     const own =
       rules === undefined ? this.#rules : resolveRules(checkTokenRules(rules), this.#rules)
-    return this.#judge(String(token), signingMethod, own)
+    return this.#judge(String(token), signingMethod, own) as VerifiedClaims<Claims>
   }
 
   /** See {@link JwtServiceLike.verifier}. */

@@ -40,7 +40,7 @@ export function userService(list: readonly TestUser[] = users): TestUserService 
 }
 
 /** Options of a plugin with users and tokens. */
-export function standardOptions(): AuthnOptions & { userService: TestUserService } {
+export function standardOptions(): AuthnOptions<TestUser> & { userService: TestUserService } {
   return { userService: userService(), jwt: { secret } }
 }
 

@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify'
+import type { AuthnOptions, LoginOptions, TokenFunc } from './options.js'
+import type { StoredUser } from './user-service.js'
+
+/**
+ * The plugin: `await app.register(authn, { userService, jwt: { secret } })`.
+ *
+ * `register` infers the stored user from the user service, by the overload that `fastify.ts` adds to it.
+ * Its own overloads take the last signature that stands here; they are tried when ours has refused.
+ */
+export interface AuthnPlugin {
+  <Stored extends StoredUser>(app: FastifyInstance, options: AuthnOptions<Stored>): Promise<void>
+  (app: FastifyInstance, options: RefusedOptions): Promise<void>
+  /** The plugin itself, by the name that `fastify-plugin` gives it. It tells this type from other plugins. */
+  readonly fastifyAuthn: AuthnPlugin
+}
+
+/**
+ * Options that do not fit the users of their user service. What is wrong with them has to be wrong here
+ * too, or Fastify's own overloads of `register` would take them; and it is what the compiler then reports.
+ */
+export interface RefusedOptions extends Omit<AuthnOptions, 'passwordField' | 'login'> {
+  /** See {@link AuthnOptions.passwordField}. */
+  passwordField?: 'a field of type string of what findByUsername returns' | undefined
+  /** See {@link AuthnOptions.login}. */
+  login?: (Omit<LoginOptions, 'tokenFunc'> & { tokenFunc?: TokenFunc }) | false | undefined
+}

@@ -22,8 +22,10 @@ const compilers = { 6: bin('typescript/bin/tsc'), 7: bin('typescript7/bin/tsc') 
 /** What the consumers import besides the package and what it declares to need itself. */
 const consumersNeed = [
   '@fastify/jwt',
+  '@fastify/type-provider-typebox',
   '@types/node',
   'fastify-type-provider-zod',
+  'typebox',
   'undici-types',
   'zod',
 ]

@@ -141,13 +141,14 @@ export interface JwtServiceLike {
   /**
    * A token with claims of the caller plus `nbf` and `exp`, which the caller may override.
    *
-   * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970
+   * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970. Those that the app
+   * merges into {@link JwtClaims} have the types that it says
    * @param signingMethod - default: `jwt.signingMethod`
    * @throws `ERR_AUTH_KEY` when there is no fitting key, `ERR_AUTH_CLAIMS` for claims that cannot be
    * signed
    */
   generateTokenWithClaims(
-    claims: Readonly<Record<string, unknown>>,
+    claims: Readonly<Partial<JwtClaims>>,
     signingMethod?: SigningMethod,
   ): string
 

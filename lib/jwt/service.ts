@@ -19,7 +19,7 @@ import type {
 import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 
 type Use = 'sign' | 'verify'
-type Claims = Readonly<Record<string, unknown>>
+type Claims = Readonly<Partial<JwtClaims>>
 
 /** A ring of keys with the engines made from it: swapped as a whole, so that a reload is all or nothing. */
 interface Engines {

@@ -1,25 +1,49 @@
-// What the user service returns is what tokenFunc gets, without annotations.
-import Fastify from 'fastify'
-import authn, { basicAuthenticator, jwtAuthenticator, type Authenticator } from 'fastify-authn'
+// What the user service returns is what everything else of the options has to do with.
+import Fastify, { type FastifyPluginAsync } from 'fastify'
+import authn, {
+  anyOf,
+  basicAuthenticator,
+  jwtAuthenticator,
+  type Authenticator,
+  type AuthnOptions,
+  type AuthnPlugin,
+  type PasswordFieldOf,
+  type StoredUser,
+  type UserService,
+} from 'fastify-authn'
 import { exactly } from '../exactly.js'
 import { rows, type Row } from './user.js'
-
-const app = Fastify()
 
 interface Account extends Row {
   team: string
   hash: string | null
   pin: number
+  hint?: string
+  rename(name: string): void
 }
-declare const accounts: Account[]
 
-// Methods of every kind.
+declare const accounts: readonly Account[]
+const find = (name: string | number): Account | undefined =>
+  accounts.find((account) => account.name === name)
+
+class Accounts {
+  readonly #cache = new Map<string, Account>()
+  async findByUsername(username: string): Promise<Account | null> {
+    return this.#cache.get(username) ?? null
+  }
+}
+const byClass = new Accounts()
+
+const app = Fastify()
+
+// The user of tokenFunc, without an annotation: async and not, null and undefined, classes.
 
 app.register(authn, {
   userService: {
-    async findByUsername(username) {
+    async findByUsername(username, request) {
       exactly<string | number>()(username)
-      return accounts.find(({ name }) => name === username)
+      exactly<string>()(request.ip)
+      return find(username)
     },
   },
   passwordField: 'hash',
@@ -32,56 +56,148 @@ app.register(authn, {
   },
 })
 app.register(authn, {
-  userService: { findByUsername: (username) => accounts.find(({ name }) => name === username) },
-  login: { tokenFunc: async (_request, user) => user.team },
+  userService: { findByUsername: (username) => find(username) ?? null },
+  passwordField: 'hint',
+  login: {
+    tokenFunc: async (_request, user) => {
+      exactly<Account>()(user)
+      return user.team
+    },
+  },
 })
 app.register(authn, {
-  userService: { findByUsername: async () => accounts[0] ?? null },
+  userService: { findByUsername: async (username) => (username === 'a' ? null : find(username)) },
   login: { tokenFunc: (_request, user) => user.team },
 })
 app.register(authn, {
   login: { tokenFunc: (_request, user) => user.team },
-  userService: { findByUsername: () => accounts[0] ?? null },
-})
-class Accounts {
-  constructor(readonly list: Account[]) {}
-  async findByUsername(username: string | number): Promise<Account | null> {
-    return this.list.find(({ name }) => name === username) ?? null
-  }
-}
-app.register(authn, {
-  userService: new Accounts(accounts),
-  passwordField: 'hash',
-  login: { tokenFunc: (_request, user) => user.team },
+  userService: byClass,
 })
 app.register(authn, {
-  userService: new Accounts(accounts),
-  // @ts-expect-error -- no such field
-  passwordField: 'hsah',
-})
-app.register(authn, {
-  userService: new Accounts(accounts),
-  // @ts-expect-error -- no text
-  passwordField: 'pin',
-})
-app.register(authn, {
-  userService: new Accounts(accounts),
+  userService: byClass,
   login: {
     tokenFunc(_request, user) {
       exactly<Account>()(user)
-      // @ts-expect-error -- not in the schema
-      return user.nope
-    }
+      // @ts-expect-error -- these users have no such field
+      return user.nickname
+    },
+  },
+})
+app.register(authn, {
+  userService: {
+    findByUsername: () => accounts[0],
+    updatePasswordHash: (user, hash) => {
+      exactly<Account>()(user)
+      exactly<string>()(hash)
+    },
   },
 })
 app.register(authn, () => ({
-  userService: new Accounts(accounts),
+  userService: byClass,
   prefix: '/v1',
   login: { tokenFunc: (_request, user) => user.team },
 }))
 app.register(import('fastify-authn'), {
-  userService: new Accounts(accounts),
+  userService: byClass,
   login: { tokenFunc: (_request, user) => user.team },
 })
-export const jwt = jwtAuthenticator({ userService: { findByUsername: async () => accounts[0] ?? null } })
-exactly<Authenticator<Account>>()(jwt)
+const http2 = Fastify({ http2: true })
+http2.register(authn, {
+  userService: byClass,
+  login: { tokenFunc: (_request, user) => user.team },
+})
+const options = {
+  userService: byClass,
+  passwordField: 'hash',
+} satisfies AuthnOptions<Account>
+app.register(authn, { ...options, login: { tokenFunc: (_request, user) => user.team } })
+app.register(authn, {
+  login: {
+    tokenFunc(_request, user) {
+      const stored: StoredUser = user
+      return stored.name
+    },
+  },
+})
+
+// @ts-expect-error -- these users lack what the app says that its users have
+app.register(authn, { userService: { findByUsername: async () => ({ name: 'alice' }) } })
+app.register(authn, {
+  userService: byClass,
+  // @ts-expect-error -- the users of the service are others
+  login: { tokenFunc: (_request, user: { serial: number }) => `${user.serial}` },
+})
+app.register(authn, {
+  userService: byClass,
+  // @ts-expect-error -- a token is a string
+  login: { tokenFunc: (_request, user) => user.id },
+})
+app.register(authn, {
+  userService: byClass,
+  // @ts-expect-error -- unknown option, beside known ones
+  passwordFeild: 'hash',
+})
+
+// The field of the password hash.
+
+app.register(authn, { userService: byClass, passwordField: 'password' })
+app.register(authn, { userService: { findByUsername: find }, passwordField: 'hash' })
+// @ts-expect-error -- a typo
+app.register(authn, { userService: byClass, passwordField: 'hsah' })
+// @ts-expect-error -- a number
+app.register(authn, { userService: byClass, passwordField: 'pin' })
+// @ts-expect-error -- a method
+app.register(authn, { userService: byClass, passwordField: 'rename' })
+// @ts-expect-error -- also where the service comes as an object
+app.register(authn, { userService: { findByUsername: async () => find(1) }, passwordField: 'hsah' })
+declare const anyField: string
+// @ts-expect-error -- which one it is, is not known here
+app.register(authn, { userService: byClass, passwordField: anyField })
+// @ts-expect-error -- also in the options of another place
+export const elsewhere: AuthnOptions<Account> = { passwordField: 'hsah' }
+
+exactly<Authenticator<Account>>()(
+  basicAuthenticator({ userService: byClass, passwordField: 'hash' }),
+)
+exactly<Authenticator<Account>>()(
+  basicAuthenticator({
+    userService: { findByUsername: async (username) => find(username) },
+    passwordField: 'hash',
+  }),
+)
+exactly<Authenticator<Account>>()(
+  jwtAuthenticator({ userService: { findByUsername: (username) => find(username) ?? null } }),
+)
+exactly<Authenticator<Account>>()(jwtAuthenticator({ userService: byClass, claimName: 'name' }))
+// @ts-expect-error -- a typo
+basicAuthenticator({ userService: byClass, passwordField: 'hsah' })
+// @ts-expect-error -- a number
+basicAuthenticator({ userService: { findByUsername: find }, passwordField: 'pin' })
+basicAuthenticator({ passwordField: 'whatever the plugin finds' })
+
+exactly<'name' | 'password' | 'team' | 'hash' | 'hint'>()({} as PasswordFieldOf<Account>)
+exactly<'name' | 'password'>()({} as PasswordFieldOf<StoredUser>)
+exactly<string>()({} as PasswordFieldOf<object>)
+exactly<string>()({} as PasswordFieldOf<Record<string, unknown>>)
+exactly<string>()({} as PasswordFieldOf<Account & Record<string, unknown>>)
+// oxlint-disable-next-line typescript/no-explicit-any -- as a database without types returns it
+declare const untyped: UserService<any>
+app.register(authn, { userService: untyped, passwordField: 'whatever' })
+
+// Where types have been named before, and beside other plugins.
+
+export const sameAsEver: FastifyPluginAsync<AuthnOptions> = authn
+export const named: AuthnPlugin = authn
+export const called: Promise<void> = authn(app, { userService: byClass, passwordField: 'hash' })
+export const both = anyOf(jwtAuthenticator({ userService: byClass }), basicAuthenticator())
+const other: FastifyPluginAsync<{ userService: string }> = async (_app, { userService }) => {
+  exactly<string>()(userService)
+}
+app.register(other, { userService: 'theirs' })
+// @ts-expect-error -- the options of another plugin are its own
+app.register(other, { userService: byClass })
+app.register((scope, opts, done) => {
+  exactly<boolean>()(scope.jwtService.canSign())
+  exactly<Record<string, unknown>>()(opts as Record<string, unknown>)
+  done()
+})

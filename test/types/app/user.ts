@@ -15,6 +15,10 @@ declare module 'fastify-authn' {
   interface RequestExtra {
     tenant?: string
   }
+
+  interface JwtClaims {
+    readonly role?: 'admin' | 'member'
+  }
 }
 
 // As @fastify/rate-limit does it.

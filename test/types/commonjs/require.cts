@@ -16,3 +16,15 @@ app.get('/', { config: { auth: true } }, (request) => request.user.id)
 // @ts-expect-error -- nobody may be there
 app.get('/', { config: { auth: 'try' } }, (request) => request.user.id)
 export const user: authn.AuthUser | null = authn.userFromContext()
+
+const users = [{ id: 1, name: 'alice', password: '', vip: true, team: 'a' }]
+app.register(authn, {
+  userService: { findByUsername: async (username) => users.find(({ name }) => name === username) },
+  passwordField: 'password',
+  login: { tokenFunc: (_request, user) => user.team },
+})
+// @ts-expect-error -- a typo
+app.register(authn, { userService: { findByUsername: () => users[0] }, passwordField: 'pasword' })
+export const plugin: authn.AuthnPlugin = authn
+export const role: 'admin' | 'member' | undefined = app.jwtService.verify('token').role
+export const room: string = app.jwtService.verify<{ room: string }>('token').room

@@ -1,6 +1,11 @@
 // An app that does not say what its users look like.
 import Fastify from 'fastify'
-import authn, { storedUser, type AuthUser } from 'fastify-authn'
+import authn, {
+  basicAuthenticator,
+  storedUser,
+  type AuthUser,
+  type UserService,
+} from 'fastify-authn'
 import { exactly } from '../exactly.js'
 
 const app = Fastify()
@@ -13,3 +18,41 @@ app.get('/', { config: { auth: true } }, (request) => {
 app.get('/typed', { config: { auth: true } }, (request) => {
   return storedUser<{ name: string }>(request)?.name
 })
+
+// Their types come from the user service all the same.
+
+const users = [{ name: 'alice', hash: '', id: 1 }]
+app.register(authn, {
+  userService: { findByUsername: async (username) => users.find(({ name }) => name === username) },
+  passwordField: 'hash',
+  login: {
+    tokenFunc(_request, user) {
+      exactly<{ name: string; hash: string; id: number }>()(user)
+      return user.name
+    },
+  },
+})
+app.register(authn, {
+  userService: { findByUsername: () => users[0] },
+  // @ts-expect-error -- a typo
+  passwordField: 'hsah',
+})
+app.register(authn, {
+  userService: { findByUsername: () => users[0] },
+  // @ts-expect-error -- a number
+  passwordField: 'id',
+})
+app.register(authn, {
+  userService: { findByUsername: () => users[0] },
+  // @ts-expect-error -- the users of the service are others
+  login: { tokenFunc: (_request, user: { id: string }) => user.id },
+})
+// @ts-expect-error -- a typo
+basicAuthenticator({ userService: { findByUsername: () => users[0] }, passwordField: 'hsah' })
+
+// Where nobody says what users look like, nothing can be held against it.
+
+declare const anyUsers: UserService
+app.register(authn, { userService: anyUsers, passwordField: 'hash' })
+app.register(authn, { passwordField: 'hash' })
+basicAuthenticator({ userService: anyUsers, passwordField: 'hash' })

@@ -1,0 +1,62 @@
+// Claims of the app's own: merged into JwtClaims in user.ts, or said where a token is verified.
+import Fastify from 'fastify'
+import {
+  EXTRA_JWT_CLAIMS,
+  JwtService,
+  type JwtClaims,
+  type JwtServiceLike,
+  type VerifiedClaims,
+} from 'fastify-authn'
+import { exactly } from '../exactly.js'
+
+type Role = 'admin' | 'member'
+
+const app = Fastify()
+
+app.get('/', { config: { auth: true } }, (request) => {
+  const claims = request.extra[EXTRA_JWT_CLAIMS]
+  exactly<Role | undefined>()(claims?.role)
+  exactly<number | undefined>()(claims?.exp)
+  exactly<unknown>()(claims?.['another'])
+  exactly<Role | undefined>()(request.extra.jwtClaims?.role)
+  // @ts-expect-error -- no such role
+  const never = claims?.role === 'owner'
+  // @ts-expect-error -- all requests with the token share them
+  if (claims !== undefined) claims.role = 'admin'
+  return never
+})
+
+exactly<Role | undefined>()(app.jwtService.verify('token').role)
+exactly<JwtClaims>()(app.jwtService.verify('token'))
+
+interface Invitation {
+  room: string
+  seats?: number
+}
+const invitation = app.jwtService.verify<Invitation>('token', 'ES256', { issuer: 'rooms' })
+exactly<string>()(invitation.room)
+exactly<number | undefined>()(invitation.seats)
+exactly<number | undefined>()(invitation.exp)
+exactly<Role | undefined>()(invitation.role)
+exactly<unknown>()(invitation['another'])
+exactly<VerifiedClaims<Invitation>>()(invitation)
+// @ts-expect-error -- they are frozen
+invitation.room = 'another'
+exactly<string>()(app.jwtService.verify<{ room: string }>('token').room)
+exactly<string>()(new JwtService({ secret: 'secret' }).verify<Invitation>('token').room)
+exactly<string>()(app.jwtService.verify<Record<string, string>>('token')['room'] ?? '')
+export const isClaims: JwtClaims = invitation
+// @ts-expect-error -- claims are an object
+app.jwtService.verify<string>('token')
+// @ts-expect-error -- exp is a number
+exactly<string>()(app.jwtService.verify<{ exp: string }>('token').exp)
+
+app.jwtService.generateTokenWithClaims({ sub: 'alice', role: 'admin', another: [1] })
+// @ts-expect-error -- no such role
+app.jwtService.generateTokenWithClaims({ sub: 'alice', role: 'owner' })
+// @ts-expect-error -- seconds since 1970
+app.jwtService.generateTokenWithClaims({ sub: 'alice', exp: new Date() })
+const unknownClaims: Record<string, unknown> = { sub: 'alice' }
+app.jwtService.generateTokenWithClaims(unknownClaims)
+
+export const service: JwtServiceLike = new JwtService({ secret: 'secret' })

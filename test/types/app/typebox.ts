@@ -1,0 +1,109 @@
+// @fastify/type-provider-typebox: one route has its user from the mark, and its body from the schema.
+import Fastify, { type FastifyRequest } from 'fastify'
+import {
+  TypeBoxValidatorCompiler,
+  type FastifyPluginAsyncTypebox,
+  type FastifyPluginCallbackTypebox,
+  type TypeBoxTypeProvider,
+} from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import authn, { type AuthUser } from 'fastify-authn'
+import { exactly } from '../exactly.js'
+import type { Row } from './user.js'
+
+const app = Fastify().withTypeProvider<TypeBoxTypeProvider>()
+app.setValidatorCompiler(TypeBoxValidatorCompiler)
+
+declare const find: (name: string | number) => Promise<(Row & { team: string }) | null>
+app.register(authn, {
+  userService: { findByUsername: async (username) => find(username) },
+  jwt: { secret: 'secret' },
+  passwordField: 'password',
+  login: { tokenFunc: (_request, user) => user.team },
+})
+
+const schema = {
+  body: Type.Object({ text: Type.String() }),
+  querystring: Type.Object({ page: Type.Optional(Type.Integer()) }),
+  response: { 200: Type.Object({ id: Type.Number() }) },
+}
+
+app.post('/', { schema, config: { auth: true } }, async (request) => {
+  exactly<string>()(request.body.text)
+  exactly<number | undefined>()(request.query.page)
+  exactly<AuthUser>()(request.user)
+  // @ts-expect-error -- not in the schema
+  exactly<unknown>()(request.body.title)
+  return { id: request.user.id }
+})
+app.post('/', { schema, config: { auth: 'optional' } }, async (request) => {
+  exactly<string>()(request.body.text)
+  exactly<AuthUser | null>()(request.user)
+  return { id: request.user?.id ?? 0 }
+})
+app.post('/', { schema }, (request, reply) => {
+  exactly<AuthUser | null>()(request.user)
+  // @ts-expect-error -- nobody may be there
+  void reply.send({ id: request.user.id })
+})
+app.route({
+  method: 'POST',
+  url: '/',
+  schema,
+  config: { auth: { use: ['jwt', 'basic'] } },
+  preHandler: [
+    async (request) => {
+      exactly<AuthUser>()(request.user)
+      exactly<string>()(request.body.text)
+    },
+    (request, _reply, done) => {
+      exactly<AuthUser>()(request.user)
+      exactly<string>()(request.body.text)
+      done()
+    },
+  ],
+  handler: async (request) => {
+    exactly<number | undefined>()(request.query.page)
+    return { id: request.user.id }
+  },
+})
+app.get('/:id', {
+  schema: { params: Type.Object({ id: Type.Integer() }) },
+  config: { auth: true },
+  handler: (request) => request.user.id + request.params.id,
+})
+
+// Plugins of the provider's own types, with and without a mark of their own.
+
+const notes: FastifyPluginAsyncTypebox = async (scope) => {
+  scope.put('/', { schema, config: { auth: true } }, async (request) => {
+    exactly<string>()(request.body.text)
+    return { id: request.user.id }
+  })
+  // @ts-expect-error -- nobody may be there
+  scope.put('/open', { schema }, async (request) => ({ id: request.user.id }))
+}
+const tags: FastifyPluginCallbackTypebox<{ limit: number }> = (scope, { limit }, done) => {
+  scope.get(
+    '/',
+    { schema: { querystring: schema.querystring }, config: { auth: true } },
+    (request) => request.user.id + (request.query.page ?? limit),
+  )
+  done()
+}
+app.register(notes, { prefix: '/notes', auth: true })
+app.register(tags, { limit: 5, auth: 'try' })
+app.register(async (scope) => {
+  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
+  await typed.register(authn, { auth: true })
+  typed.patch('/', { schema, config: { auth: true } }, async (request) => {
+    exactly<string>()(request.body.text)
+    return { id: request.user.id }
+  })
+})
+
+// A handler that stands elsewhere.
+
+type Post = FastifyRequest<{ Body: { text: string } }>
+const shout = (request: Post): string => `${request.user?.name}: ${request.body.text}`
+app.post('/shout', { schema: { body: schema.body } }, (request) => shout(request))

@@ -117,11 +117,12 @@ function declarations() {
   return `import type { FastifyInstance } from 'fastify'
 import { authn as plugin, ${names.join(', ')} } from './lib/index.js'
 
+declare const fastifyAuthn: AuthnPlugin['fastifyAuthn']
 declare namespace authn {
-  export { ${names.join(', ')}, plugin as authn, plugin as default, plugin as fastifyAuthn }
+  export { ${names.join(', ')}, plugin as authn, plugin as default, fastifyAuthn }
 }
 /** The plugin: \`app.register(authn, { userService, jwt: { secret } })\`. */
-declare function authn<Stored extends StoredUser>(app: FastifyInstance, options: AuthnOptions<Stored>): Promise<void>
+declare function authn<Stored extends StoredUser & object>(app: FastifyInstance, options: AuthnOptions<Stored>): Promise<void>
 declare function authn(app: FastifyInstance, options: RefusedOptions): Promise<void>
 export = authn
 `

@@ -44,7 +44,7 @@ declare module 'fastify' {
      * Registers fastify-authn. What `findByUsername` of the user service returns types the user of
      * `login.tokenFunc`, and is what `passwordField` is held against.
      */
-    <Stored extends StoredUser = UnstatedUser>(
+    <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
       opts: FastifyRegisterOptions<AuthnOptions<Stored>>,
     ): T

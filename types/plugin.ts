@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { AuthnOptions, LoginOptions, TokenFunc } from './options.js'
 import type { StoredUser } from './user-service.js'
 
+declare const build: unique symbol
+
 /**
  * The plugin: `await app.register(authn, { userService, jwt: { secret } })`.
  *
@@ -9,17 +11,26 @@ import type { StoredUser } from './user-service.js'
  * Its own overloads take the last signature that stands here; they are tried when ours has refused.
  */
 export interface AuthnPlugin {
-  <Stored extends StoredUser>(app: FastifyInstance, options: AuthnOptions<Stored>): Promise<void>
+  <Stored extends StoredUser & object>(
+    app: FastifyInstance,
+    options: AuthnOptions<Stored>,
+  ): Promise<void>
   (app: FastifyInstance, options: RefusedOptions): Promise<void>
-  /** The plugin itself, by the name that `fastify-plugin` gives it. It tells this type from other plugins. */
-  readonly fastifyAuthn: AuthnPlugin
+  /**
+   * The plugin itself, by the name that `fastify-plugin` gives it. It tells this type from those of other
+   * plugins, and the ES module from CommonJS: where one program loads both, each has users of its own.
+   */
+  readonly fastifyAuthn: AuthnPlugin & { readonly [build]: true }
 }
 
 /**
  * Options that do not fit the users of their user service. What is wrong with them has to be wrong here
  * too, or Fastify's own overloads of `register` would take them; and it is what the compiler then reports.
  */
-export interface RefusedOptions extends Omit<AuthnOptions, 'passwordField' | 'login'> {
+export interface RefusedOptions extends Omit<
+  AuthnOptions<StoredUser & object>,
+  'passwordField' | 'login'
+> {
   /** See {@link AuthnOptions.passwordField}. */
   passwordField?: 'a field of type string of what findByUsername returns' | undefined
   /** See {@link AuthnOptions.login}. */

@@ -47,6 +47,8 @@ app.register(authn, {
   // @ts-expect-error -- the users of the service are others
   login: { tokenFunc: (_request, user: { id: string }) => user.id },
 })
+// @ts-expect-error -- a user is an object
+app.register(authn, { userService: { findByUsername: () => 'alice' } })
 // @ts-expect-error -- a typo
 basicAuthenticator({ userService: { findByUsername: () => users[0] }, passwordField: 'hsah' })
 

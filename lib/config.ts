@@ -8,7 +8,9 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What {@link configFromEnv} reads: spread it into the options of the plugin. */
 export interface EnvironmentConfig {
+  /** The keys and the rules of tokens. */
   jwt?: JwtConfig
+  /** Credentials of `configBasic`. */
   basic?: BasicConfig
 }
 

@@ -108,6 +108,7 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
     if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter
   }
 
+  /** `AuthenticationError`. Errors are recognised by their `code`. */
   override get name(): string {
     return 'AuthenticationError'
   }

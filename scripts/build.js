@@ -117,6 +117,7 @@ function declarations() {
   return `import type { FastifyInstance } from 'fastify'
 import { authn as plugin, ${names.join(', ')} } from './lib/index.js'
 
+/** The plugin itself, by the name that \`fastify-plugin\` gives it. */
 declare const fastifyAuthn: AuthnPlugin['fastifyAuthn']
 declare namespace authn {
   export { ${names.join(', ')}, plugin as authn, plugin as default, fastifyAuthn }

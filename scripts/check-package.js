@@ -2,7 +2,7 @@
 // consumers of every kind use it. Needs no network.
 //
 //   node scripts/check-package.js             all checks
-//   node scripts/check-package.js run types   some of them: contents, lint, run, types
+//   node scripts/check-package.js run types   some of them: contents, lint, run, types, pages
 //
 // PACKAGE_BUILT=1 in the environment takes dist/ as it is, instead of building it first.
 import { execFile } from 'node:child_process'
@@ -71,7 +71,7 @@ const programs = {
   },
 }
 
-const checks = { contents, lint, run: runConsumers, types }
+const checks = { contents, lint, run: runConsumers, types, pages }
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !Object.hasOwn(checks, name))
 if (unknown.length > 0) {
@@ -325,6 +325,15 @@ async function types(packed) {
     }
   }
   await reportAll(tasks)
+}
+
+/** The API pages: every public name is documented, every link leads somewhere, or typedoc fails. */
+async function pages() {
+  await report('typedoc', async () => {
+    const out = path.join(temporary, 'api')
+    await run(process.execPath, [bin('typedoc/bin/typedoc'), '--out', out], { cwd: root })
+    none((await readdir(out)).includes('index.html') ? [] : ['it has written no pages'])
+  })
 }
 
 async function writeJson(file, value) {

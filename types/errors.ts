@@ -35,6 +35,7 @@ export type MisuseCode =
 
 /** A refusal as the guard and `onUnauthorized` see it. Recognise it by `code`. */
 export interface AuthenticationErrorLike extends Error {
+  /** What was refused, and why. */
   readonly code: RefusalCode
   /** HTTP status: 401, or 429 and 503 where the client has to wait. */
   readonly statusCode: number

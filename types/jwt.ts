@@ -75,6 +75,7 @@ export interface RememberTokensOptions {
 
 /** What reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
 export interface KeyFileSystem {
+  /** Gives the text or the bytes of a file: by a callback, as `node:fs` does it, or by a promise. */
   // Overloads of node:fs differ too much for a narrower type.
   // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
   readFile: (...args: any[]) => any

@@ -21,11 +21,31 @@ export type AuthNames = string | readonly string[]
  * to which any text would be such an object otherwise.
  */
 export type AuthMarkObject =
-  | { readonly mode: AuthMode; readonly use?: AuthNames }
-  | { readonly mode?: AuthMode; readonly use: AuthNames }
+  | {
+      /** Whether there has to be a user. */
+      readonly mode: AuthMode
+      /** The authenticators that are accepted here. Default: the one of the scope. */
+      readonly use?: AuthNames
+    }
+  | {
+      /** Whether there has to be a user. Default `true`. */
+      readonly mode?: AuthMode
+      /** The authenticators that are accepted here. */
+      readonly use: AuthNames
+    }
 
 /** The marks under which `request.user` is never null. */
 export type RequiredMark =
   | true
-  | { readonly mode: true; readonly use?: AuthNames }
-  | { readonly mode?: never; readonly use: AuthNames }
+  | {
+      /** There has to be a user. */
+      readonly mode: true
+      /** The authenticators that are accepted here. */
+      readonly use?: AuthNames
+    }
+  | {
+      /** Left out: there has to be a user. */
+      readonly mode?: never
+      /** The authenticators that are accepted here. */
+      readonly use: AuthNames
+    }

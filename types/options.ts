@@ -8,7 +8,9 @@ import type { PasswordFieldOf, StoredUser, UserService } from './user-service.js
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
+  /** The one name: not empty, without colons and control characters (RFC 7617 §2). */
   username?: string | undefined
+  /** Its password: not empty. */
   password?: string | undefined
 }
 
@@ -94,9 +96,14 @@ export interface AuditOptions {
 
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = StoredUser> {
-  /** Finds users, for Basic, JWT and login. */
+  /**
+   * Finds users, for Basic, JWT and login. What it returns types the user of `login.tokenFunc`, and is what
+   * `passwordField` is held against.
+   */
   userService?: UserService<Stored> | undefined
-  /** Field of the stored user that holds the bcrypt hash. Default `password`. */
+  /**
+   * Field of the stored user that holds the bcrypt hash: one of type `string`. Default `password`.
+   */
   passwordField?: NoInfer<PasswordFieldOf<Stored>> | undefined
   /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
   maxPasswordBytes?: number | false | undefined
@@ -142,6 +149,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
 
 /** Options of `jwtAuthenticator`. What is left out comes from the plugin's options. */
 export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> extends TokenRules {
+  /** Finds the users of tokens. Types what the authenticator returns. */
   userService?: UserService<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined
@@ -153,8 +161,9 @@ export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> ext
 
 /** Options of `basicAuthenticator`. What is left out comes from the plugin's options. */
 export interface BasicAuthenticatorOptions<Stored extends object = StoredUser> {
+  /** Finds users. Types what the authenticator returns, and is what `passwordField` is held against. */
   userService?: UserService<Stored> | undefined
-  /** Field of the stored user that holds the bcrypt hash. */
+  /** Field of the stored user that holds the bcrypt hash: one of type `string`. */
   passwordField?: NoInfer<PasswordFieldOf<Stored>> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined

@@ -20,7 +20,10 @@ export interface AuthnPlugin {
    * The plugin itself, by the name that `fastify-plugin` gives it. It tells this type from those of other
    * plugins, and the ES module from CommonJS: where one program loads both, each has users of its own.
    */
-  readonly fastifyAuthn: AuthnPlugin & { readonly [build]: true }
+  readonly fastifyAuthn: AuthnPlugin & {
+    /** Not there at run time. */
+    readonly [build]: true
+  }
 }
 
 /**
@@ -31,8 +34,15 @@ export interface RefusedOptions extends Omit<
   AuthnOptions<StoredUser & object>,
   'passwordField' | 'login'
 > {
-  /** See {@link AuthnOptions.passwordField}. */
+  /** Field of the stored user that holds the bcrypt hash: one of type `string`. Default `password`. */
   passwordField?: 'a field of type string of what findByUsername returns' | undefined
-  /** See {@link AuthnOptions.login}. */
-  login?: (Omit<LoginOptions, 'tokenFunc'> & { tokenFunc?: TokenFunc }) | false | undefined
+  /** The login route; `false` for none. */
+  login?: RefusedLoginOptions | false | undefined
+}
+
+/** {@link LoginOptions} of {@link RefusedOptions}. */
+export interface RefusedLoginOptions extends Omit<LoginOptions, 'tokenFunc'> {
+  /** Makes the token of a user that `findByUsername` returned. */
+  // Not a method, whose parameters would be compared in both directions.
+  tokenFunc?: TokenFunc
 }

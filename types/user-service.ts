@@ -40,15 +40,16 @@ export type PasswordFieldOf<Stored extends object> = [keyof Stored] extends [nev
     ? string
     : typeof unstated extends keyof Stored
       ? string
-      : StringKeys<Stored>
-
-type StringKeys<Stored extends object> = {
-  [Key in keyof Stored]-?: Stored[Key] extends string | null | undefined ? Key : never
-}[keyof Stored] &
-  string
+      : string &
+          {
+            [Field in keyof Stored]-?: Stored[Field] extends string | null | undefined
+              ? Field
+              : never
+          }[keyof Stored]
 
 /** The user that `configBasicAuthenticator` sets (specification, "BasicUser"). */
 export interface BasicUser {
+  /** The name that the client has sent: the one of the configuration. */
   name: string
 }
 
@@ -59,6 +60,8 @@ export interface BasicUser {
  */
 export interface UserService<Stored extends object = StoredUser> {
   /**
+   * Finds the user of a name. Asked on every request that names one.
+   *
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from a token's claim only, a finite number
    * @param request - the request that asks

@@ -47,7 +47,6 @@ export class JwtService implements JwtServiceLike {
   #engines: Engines | undefined
   #loading: Promise<this> | undefined
 
-  /** See {@link JwtServiceLike.signingMethod}. */
   readonly signingMethod: SigningMethod
 
   /**
@@ -68,7 +67,6 @@ export class JwtService implements JwtServiceLike {
     if (keyFilePaths(config).length === 0) this.#engines = this.#prepare(new Map())
   }
 
-  /** See {@link JwtServiceLike.load}. */
   load(): Promise<this> {
     this.#loading ??= this.#engines ? Promise.resolve(this) : this.reload()
     // A failure is not for ever: the next call tries again.
@@ -78,7 +76,6 @@ export class JwtService implements JwtServiceLike {
     return this.#loading
   }
 
-  /** See {@link JwtServiceLike.reload}. */
   async reload(): Promise<this> {
     this.#turn += 1
     const turn = this.#turn
@@ -106,23 +103,19 @@ export class JwtService implements JwtServiceLike {
     )
   }
 
-  /** See {@link JwtServiceLike.require}. */
-  require(method: SigningMethod, use: Use, wanted: string): void {
+  require(method: SigningMethod, use: 'sign' | 'verify', wanted: string): void {
     keyFor(this.#current.ring, method, use, wanted)
     this.#wanted.set(`${method} ${use} ${wanted}`, { method, use, wanted })
   }
 
-  /** See {@link JwtServiceLike.canSign}. */
   canSign(signingMethod: SigningMethod = this.signingMethod): boolean {
     return this.#current.ring[algorithmOf(signingMethod).family]?.sign !== undefined
   }
 
-  /** See {@link JwtServiceLike.canVerify}. */
   canVerify(signingMethod: SigningMethod = this.signingMethod): boolean {
     return this.#current.ring[algorithmOf(signingMethod).family] !== undefined
   }
 
-  /** See {@link JwtServiceLike.generateToken}. */
   generateToken(id: string | number): string {
     if (!(typeof id === 'string' ? id !== '' : Number.isFinite(id))) {
       throw new AuthnUsageError(
@@ -133,8 +126,10 @@ export class JwtService implements JwtServiceLike {
     return this.generateTokenWithClaims({ sub: id })
   }
 
-  /** See {@link JwtServiceLike.generateTokenWithClaims}. */
-  generateTokenWithClaims(claims: Claims, signingMethod = this.signingMethod): string {
+  generateTokenWithClaims(
+    claims: Readonly<Partial<JwtClaims>>,
+    signingMethod: SigningMethod = this.signingMethod,
+  ): string {
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
       throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
     }
@@ -154,7 +149,6 @@ export class JwtService implements JwtServiceLike {
     return this.#sign(toSignable(payload), signingMethod)
   }
 
-  /** See {@link JwtServiceLike.verify}. */
   verify<Claims extends object = JwtClaims>(
     token: string,
     signingMethod: SigningMethod = this.signingMethod,
@@ -165,7 +159,6 @@ export class JwtService implements JwtServiceLike {
     return this.#judge(String(token), signingMethod, own) as VerifiedClaims<Claims>
   }
 
-  /** See {@link JwtServiceLike.verifier}. */
   verifier(
     signingMethod: SigningMethod | undefined,
     rules: TokenRules,

@@ -12,7 +12,7 @@ import authn, {
   type UserService,
 } from 'fastify-authn'
 import { exactly } from '../exactly.js'
-import { rows, type Row } from './user.js'
+import type { Row } from './user.js'
 
 interface Account extends Row {
   team: string

@@ -1,0 +1,176 @@
+// Hovering over a public name in an editor shows its documentation: of everything that the built
+// declarations export, of its members, and of what they add to Fastify's interfaces.
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import ts from 'typescript'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const options: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  skipLibCheck: true,
+  types: [],
+}
+
+/** Where names stand that nobody hovers over. */
+const skipped = [ts.isTypeParameterDeclaration, ts.isParameter, ts.isConditionalTypeNode]
+
+interface Documented {
+  /** Names that have documentation. */
+  readonly documented: Set<string>
+  /** Names that have none. */
+  readonly bare: string[]
+}
+
+/** What a language service says of the public names of a declaration file. */
+function hover(entry: string, texts: ReadonlyMap<string, string> = new Map()): Documented {
+  const service = ts.createLanguageService({
+    useCaseSensitiveFileNames: () => ts.sys.useCaseSensitiveFileNames,
+    directoryExists: ts.sys.directoryExists,
+    getCompilationSettings: () => options,
+    getScriptFileNames: () => [entry],
+    getScriptVersion: () => '1',
+    getScriptSnapshot(file) {
+      const text = texts.get(file) ?? ts.sys.readFile(file)
+      return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text)
+    },
+    getCurrentDirectory: () => root,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: (file) => texts.has(file) || ts.sys.fileExists(file),
+    readFile: (file) => texts.get(file) ?? ts.sys.readFile(file),
+  })
+  const program = service.getProgram() as ts.Program
+  const result: Documented = { documented: new Set(), bare: [] }
+  for (const [name, node] of publicNames(program, entry)) {
+    if (result.documented.has(name)) continue
+    const info = service.getQuickInfoAtPosition(node.getSourceFile().fileName, node.getStart())
+    const text = ts.displayPartsToString(info?.documentation).trim()
+    if (text === '' || /^See \S+\.?$/.test(text.replaceAll(/\{@link |\}/g, ''))) {
+      result.bare.push(name)
+    } else {
+      result.documented.add(name)
+    }
+  }
+  return result
+}
+
+/** The names of a declaration file that an app can hover over, each with a node that declares it. */
+function publicNames(program: ts.Program, entry: string): Map<string, ts.Node> {
+  const checker = program.getTypeChecker()
+  const file = program.getSourceFile(entry) as ts.SourceFile
+  const found = new Map<string, ts.Node>()
+  const ours = (node: ts.Node): boolean =>
+    !/\/node_modules\/|\/typescript\/lib\//.test(node.getSourceFile().fileName)
+
+  for (const symbol of checker.getExportsOfModule(checker.getSymbolAtLocation(file) as ts.Symbol)) {
+    const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+    for (const declaration of target.declarations?.filter(ours) ?? []) {
+      add(symbol.name, declaration)
+    }
+  }
+  for (const source of program.getSourceFiles().filter(ours)) {
+    for (const statement of source.statements) {
+      if (!ts.isModuleDeclaration(statement) || !ts.isStringLiteral(statement.name)) continue
+      for (const declaration of (statement.body as ts.ModuleBlock).statements) {
+        if (ts.isInterfaceDeclaration(declaration)) {
+          members(`${statement.name.text}.${declaration.name.text}`, declaration)
+        }
+      }
+    }
+  }
+  return found
+
+  function add(name: string, declaration: ts.Node): void {
+    const named = (declaration as ts.NamedDeclaration).name
+    if (named !== undefined && !found.has(name)) found.set(name, named)
+    members(name, declaration)
+  }
+
+  /** What has a name inside of a declaration, at any depth. */
+  function members(owner: string, declaration: ts.Node): void {
+    ts.forEachChild(declaration, function visit(node): void {
+      const isMember =
+        ts.isPropertySignature(node) ||
+        ts.isMethodSignature(node) ||
+        ts.isPropertyDeclaration(node) ||
+        ts.isMethodDeclaration(node) ||
+        ts.isAccessor(node)
+      if (isMember && ts.isIdentifier(node.name)) {
+        if (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Private) return
+        add(`${owner}.${node.name.text}`, node)
+      } else if (ts.isConstructorDeclaration(node)) {
+        found.set(`${owner}.constructor`, node)
+      } else if (!skipped.some((is) => is(node))) {
+        ts.forEachChild(node, visit)
+      }
+    })
+  }
+}
+
+const entries = { esm: 'dist/esm/lib/index.d.ts', cjs: 'dist/cjs/index.d.ts' }
+
+for (const [format, entry] of Object.entries(entries)) {
+  t.test(`${format}: every public name has its documentation`, async (t) => {
+    const file = path.join(root, entry)
+    t.ok(existsSync(file), `${entry} is there (npm run build)`)
+    const { documented, bare } = hover(file)
+    t.strictSame(bare, [], 'names without documentation')
+    for (const name of [
+      'default',
+      'AuthnOptions.login',
+      'AuthnStats.hashing.running',
+      'JwtClaims.exp',
+      'JwtService.verify',
+      'JwtService.constructor',
+      'anyOf',
+      'fastify.FastifyRequest.user',
+      'fastify.FastifyInstance.jwtService',
+    ]) {
+      t.ok(documented.has(name), `${name} was looked at`)
+    }
+    t.ok(documented.size > 150, `${documented.size} names`)
+  })
+}
+
+t.test('a name without documentation is found', async (t) => {
+  const file = path.join(root, 'new.d.ts')
+  const text = `
+    /** Base. */
+    export interface Base {
+      /** A method. */
+      inherited(): void
+      /** @returns nothing */
+      untold(): void
+    }
+    export interface Bare {
+      /** A field. */
+      good: { bad: 1 }
+      method(): void
+    }
+    /** A class. */
+    export declare class Service implements Base {
+      #secret
+      private hidden: number
+      /** See {@link Base.inherited}. */
+      seen(): void
+      inherited(): void
+    }
+    export declare function run(): void
+    /** A type. */
+    export type Options = { inner?: string }
+    declare module 'fastify' { interface FastifyRequest { stray: string } }
+  `
+  t.strictSame(hover(file, new Map([[file, text]])).bare.toSorted(), [
+    'Bare',
+    'Bare.good.bad',
+    'Bare.method',
+    'Base.untold',
+    'Options.inner',
+    'Service.seen',
+    'fastify.FastifyRequest.stray',
+    'run',
+  ])
+})

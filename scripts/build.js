@@ -1,7 +1,8 @@
-// Builds the package twice, for `import` and for `require`, into dist/: one script each, because loading
-// many small files is most of what a plugin adds to the boot of an app, and declarations file by file.
+// Builds the package twice, for `import` and for `require`, into dist/: as few scripts as can be, because
+// loading many small files is most of what a plugin adds to the boot of an app, and declarations file by
+// file. The command line is built once.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -18,6 +19,12 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
  */
 const builtIn = ['@sinclair/typebox', 'rate-limiter-flexible']
 
+/** The command line is a program of its own, for which one format is enough. */
+const entries = {
+  esm: { 'lib/index': 'lib/index.ts', 'lib/cli/main': 'lib/cli/main.ts' },
+  cjs: { 'lib/index': 'lib/index.ts' },
+}
+
 rmSync(new URL('dist/', root), { recursive: true, force: true })
 for (const format of ['esm', 'cjs']) {
   const project = fileURLToPath(new URL(`tsconfig.${format}.json`, root))
@@ -26,10 +33,12 @@ for (const format of ['esm', 'cjs']) {
   })
   const { metafile } = await build({
     absWorkingDir: fileURLToPath(root),
-    entryPoints: { 'lib/index': 'lib/index.ts' },
+    entryPoints: entries[format],
     outdir: `dist/${format}`,
     format,
     bundle: true,
+    splitting: format === 'esm',
+    chunkNames: 'chunks/[name]-[hash]',
     platform: 'node',
     target: 'node20',
     external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
@@ -95,6 +104,18 @@ Object.defineProperty(module.exports, '__esModule', { value: true })
 `,
 )
 writeFileSync(new URL('index.d.ts', cjs), declarations())
+
+const bin = new URL('dist/bin/', root)
+mkdirSync(bin, { recursive: true })
+writeFileSync(
+  new URL('fastify-authn.js', bin),
+  `#!/usr/bin/env node
+import { main } from '../esm/lib/cli/main.js'
+
+await main(process)
+`,
+)
+chmodSync(new URL('fastify-authn.js', bin), 0o755)
 
 /**
  * The types of that: a function with everything else in its namespace, which apps can augment. The

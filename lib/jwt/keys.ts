@@ -20,10 +20,20 @@ export type KeyRing = Readonly<Partial<Record<KeyFamily, LoadedKey>>>
 export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
 export const pairHalves = ['private', 'public'] as const
 
+/** What an error tells to do, beside its message, which ends with it. */
+const remedies = new WeakMap<AuthnUsageError, string>()
+
 /** @throws ERR_AUTH_KEY */
 export function keyError(option: string, problem: string, remedy = '', cause?: unknown): never {
   const message = `option "${option}": ${problem} ${remedy}`.trimEnd()
-  throw new AuthnUsageError('ERR_AUTH_KEY', message, cause)
+  const error = new AuthnUsageError('ERR_AUTH_KEY', message, cause)
+  remedies.set(error, remedy)
+  throw error
+}
+
+/** The end of a message that tells what to do; `''` where there is none, or it stands in the middle. */
+export function remedyOf(error: AuthnUsageError): string {
+  return remedies.get(error) ?? ''
 }
 
 /**

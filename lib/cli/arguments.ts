@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util'
+import { misuse, type Command, type Given, type Option } from './command.js'
+import { didYouMean } from './text.js'
+
+/** Options that every command has. */
+export const commonOptions: Readonly<Record<string, Option>> = {
+  json: { text: 'print the result as JSON' },
+  help: { text: 'print this help' },
+}
+
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
+
+/** The words of a command line: options with their values, and arguments. */
+function tokensOf(words: readonly string[], options: Readonly<Record<string, Option>>): Token[] {
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, { value }]) => [
+        name,
+        {
+          type: value === undefined ? ('boolean' as const) : ('string' as const),
+          ...(name === 'help' && { short: 'h' }),
+        },
+      ]),
+    ),
+    allowPositionals: true,
+    // What is wrong is said by us: without quoting it, and with what was perhaps meant.
+    strict: false,
+    tokens: true,
+  })
+  return tokens
+}
+
+/** Whether help is asked for, whatever else is given. */
+export function asksForHelp(words: readonly string[], command: Command): boolean {
+  return tokensOf(words, { ...command.options, ...commonOptions }).some(
+    (token) => token.kind === 'option' && token.name === 'help',
+  )
+}
+
+/**
+ * @param words - what follows the command
+ * @throws CliError for what the command does not take
+ */
+export function parseArguments(words: readonly string[], command: Command): Given {
+  const options = { ...command.options, ...commonOptions }
+  const values = new Map<string, string[]>()
+  const given: string[] = []
+  for (const token of tokensOf(words, options)) {
+    if (token.kind === 'positional') given.push(token.value)
+    if (token.kind === 'option') {
+      const value = checkOption(token, options, command)
+      const earlier = values.get(token.name)
+      if (earlier !== undefined && options[token.name]?.multiple !== true) {
+        misuse(`option ${token.rawName} is given twice.`)
+      }
+      values.set(token.name, [...(earlier ?? []), value])
+    }
+  }
+  checkCount(given, command)
+  return {
+    argument: given[0],
+    flag: (name) => values.has(name),
+    text: (name) => values.get(name)?.[0],
+    all: (name) => values.get(name) ?? [],
+  }
+}
+
+function checkOption(
+  { name, rawName, value, inlineValue }: Extract<Token, { kind: 'option' }>,
+  options: Readonly<Record<string, Option>>,
+  { noArguments }: Command,
+): string {
+  const option = Object.hasOwn(options, name) ? options[name] : undefined
+  if (option === undefined) {
+    if (noArguments !== undefined) misuse(`unknown option. ${noArguments}`)
+    const known = Object.keys(options).map((each) => `--${each}`)
+    misuse(`unknown option ${JSON.stringify(rawName)}.${didYouMean(rawName, known)}`)
+  }
+  if (option.value === undefined) {
+    return value === undefined ? '' : misuse(`option ${rawName} takes no value.`)
+  }
+  if (value === undefined || value === '') misuse(`option ${rawName} needs a value.`)
+  if (value.length > 1 && value.startsWith('-') && !inlineValue) {
+    misuse(`option ${rawName} needs a value. For one that begins with "-", write ${rawName}=…`)
+  }
+  return value
+}
+
+function checkCount(given: readonly string[], { argument, noArguments }: Command): void {
+  const most = argument === undefined ? 0 : 1
+  if (given.length > most) {
+    const found = given.length === 1 ? 'an argument' : `${given.length} arguments`
+    misuse(noArguments ?? `found ${found}, expected ${most === 0 ? 'none' : 'one'}.`)
+  }
+  if (argument?.required === true && given.length === 0) {
+    misuse(`<${argument.name}> is missing.`, `It is: ${argument.text}.`)
+  }
+}

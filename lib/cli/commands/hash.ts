@@ -1,0 +1,48 @@
+import { defaultCost, hashPassword } from '../../hashing/password.js'
+import { longestPassword } from '../../hashing/bcrypt.js'
+import { controlCharacter } from '../../http/authorization.js'
+import { fail, misuse, type Command } from '../command.js'
+import { readSecret } from '../input.js'
+
+const how =
+  'A password does not belong on the command line: other users and the shell history see it. Type it when asked, or pipe it in.'
+
+/** Prints the bcrypt hash of a password. */
+export const hash: Command = {
+  summary: 'hash a password with bcrypt: typed unseen, or piped in',
+  details: ['Of piped input, one line break at the end is not part of the password.'],
+  options: {
+    cost: {
+      value: 'n',
+      text: `binary logarithm of the rounds, 4 to 31; default ${defaultCost}`,
+    },
+  },
+  examples: ['npx fastify-authn hash', 'npx fastify-authn hash --cost 12 < password.txt'],
+  exits: ['done', 'the password is empty, too long, or typed in two ways'],
+  noArguments: how,
+  async run(given, io) {
+    const cost = toCost(given.text('cost') ?? String(defaultCost))
+    const password = await readSecret(io, 'Password')
+    const bytes = Buffer.byteLength(password)
+    if (bytes === 0) fail('the password is empty.')
+    if (bytes > longestPassword) {
+      fail(
+        `the password has ${bytes} bytes, expected ${longestPassword} at most: bcrypt ignores what comes after.`,
+      )
+    }
+    const hashed = await hashPassword(password, { cost })
+    return {
+      lines: [hashed],
+      json: { hash: hashed, cost },
+      aside: controlCharacter.test(password)
+        ? ['Note: it holds control characters (a line break?), which HTTP Basic cannot send.']
+        : [],
+    }
+  },
+}
+
+function toCost(text: string): number {
+  const cost = Number(text)
+  if (/^\d{1,2}$/.test(text) && cost >= 4 && cost <= 31) return cost
+  return misuse('option --cost: expected a whole number from 4 to 31.')
+}

@@ -1,0 +1,123 @@
+import { AuthnUsageError } from '../../errors.js'
+import { CliError, exits, misuse, type Command, type Given, type Io } from '../command.js'
+import { cleaned, decode, type Decoded } from '../decode.js'
+import {
+  algOption,
+  envFileOption,
+  environmentOf,
+  inVariables,
+  methodOption,
+  openService,
+} from '../environment.js'
+import { readAll } from '../input.js'
+import { columns, quoted } from '../text.js'
+import { timeInWords } from '../times.js'
+import { judge, type Verdict } from '../verdict.js'
+import type { Environment } from '../../config.js'
+import type { TokenRules } from '../../../types/jwt.js'
+
+/** Shows what stands in a token, and whether the server would take it. */
+export const inspect: Command = {
+  summary: 'show what is in a token, and whether and why it is valid or not',
+  details: ['Nothing is sent anywhere. A "Bearer " before the token does not matter.'],
+  argument: { name: 'token', text: 'the token; "-" or nothing: it is piped in', required: false },
+  options: {
+    alg: algOption('what the server accepts; default: that of the configured key'),
+    issuer: { value: 'text', text: 'what the server has as jwt.issuer' },
+    audience: { value: 'text', multiple: true, text: 'what the server has as jwt.audience' },
+    'clock-tolerance': {
+      value: 'seconds',
+      text: 'what the server has as jwt.clockTolerance; default 0',
+    },
+    'claim-name': { value: 'name', text: 'the claim that names the user; default sub' },
+    'env-file': envFileOption,
+  },
+  examples: [
+    'npx fastify-authn inspect eyJhbGciOi… --env-file .env',
+    'pbpaste | npx fastify-authn inspect',
+  ],
+  exits: ['the token is valid', 'it is not valid, or it could not be checked'],
+  async run(given, io) {
+    const env = await environmentOf(given, io)
+    const token = cleaned(await tokenOf(given, io))
+    const decoded = decode(token)
+    const verdict = await verdictOf(token, decoded, given, env)
+    const { header, claims } = decoded
+    return {
+      exit: verdict.valid === true ? exits.done : exits.no,
+      lines: [...section('Header', header), ...section('Claims', claims), sentence(verdict)],
+      json: { ...verdict, header, claims },
+    }
+  },
+}
+
+async function tokenOf({ argument = '-' }: Given, { stdin }: Io): Promise<string> {
+  if (argument !== '-') return argument
+  if (stdin.isTTY === true) misuse('<token> is missing: give it as an argument, or pipe it in.')
+  return readAll(stdin)
+}
+
+async function verdictOf(
+  token: string,
+  decoded: Decoded,
+  given: Given,
+  env: Environment,
+): Promise<Verdict> {
+  const alg = methodOption(given)
+  const rules = rulesOf(given)
+  const claimName = given.text('claim-name') ?? 'sub'
+  if (decoded.problem !== null) {
+    return {
+      valid: false,
+      code: 'ERR_AUTH_JWT_INVALID',
+      reason: `it is no JSON Web Token: ${decoded.problem}`,
+    }
+  }
+  try {
+    return judge(token, decoded, { ...(await openService(env, alg, rules)), rules, claimName })
+  } catch (error) {
+    return { valid: null, reason: whyNotChecked(error) }
+  }
+}
+
+/** The token can be shown also where no key is, or a wrong one. */
+function whyNotChecked(error: unknown): string {
+  if (error instanceof AuthnUsageError) return inVariables(error.message)
+  if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()
+  throw error
+}
+
+function rulesOf(given: Given): TokenRules {
+  const issuer = given.text('issuer')
+  const audience = given.all('audience')
+  const tolerance = given.text('clock-tolerance')
+  return {
+    ...(issuer !== undefined && { issuer }),
+    ...(audience.length > 0 && { audience }),
+    ...(tolerance !== undefined && { clockTolerance: toTolerance(tolerance) }),
+  }
+}
+
+function toTolerance(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) <= 300) return Number(text)
+  return misuse('option --clock-tolerance: expected seconds, 0 to 300.')
+}
+
+function section(title: string, values: Decoded['claims']): string[] {
+  if (values === null) return []
+  const now = Date.now() / 1000
+  const rows = Object.entries(values).map(([name, value]): [string, string] => [
+    /^[\w.:/-]+$/.test(name) ? name : quoted(name),
+    [quoted(value), times.has(name) ? timeInWords(value, now) : null]
+      .filter((text) => text !== null)
+      .join('  '),
+  ])
+  return [title, ...(rows.length > 0 ? columns(rows) : ['  none']), '']
+}
+
+const times = new Set(['exp', 'nbf', 'iat', 'auth_time'])
+
+function sentence({ valid, reason, code }: Verdict): string {
+  if (valid === null) return `Not checked: ${reason}`
+  return valid ? `Valid: ${reason}` : `Not valid (${code}): ${reason}`
+}

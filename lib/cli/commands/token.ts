@@ -1,0 +1,136 @@
+import { misuse, type Command, type Given } from '../command.js'
+import {
+  algOption,
+  envFileOption,
+  environmentOf,
+  methodOption,
+  openService,
+} from '../environment.js'
+import { parseSpan } from '../times.js'
+import { quoted } from '../text.js'
+import { isUsableName } from '../../users.js'
+
+/** Prints a token that a server with the same configuration accepts. */
+export const token: Command = {
+  summary: 'make a token with the keys of the environment, to try an API',
+  options: {
+    sub: { value: 'name', text: 'whose token it is: the claim "sub"' },
+    claim: {
+      value: 'name=value',
+      multiple: true,
+      text: 'another claim; JSON where it is any (admin=true), else text',
+    },
+    alg: algOption('signing method; default: that of the configured key'),
+    expires: {
+      value: 'span',
+      text: 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300',
+    },
+    'env-file': envFileOption,
+  },
+  details: ['Where several keys are configured, that is AUTH_JWT_SECRET, and HS256.'],
+  examples: [
+    'npx fastify-authn token --sub alice --env-file .env',
+    'npx fastify-authn token --sub alice --claim admin=true --expires 15m',
+    'curl -H "Authorization: Bearer $(npx fastify-authn token --sub al)" localhost:3000/me',
+  ],
+  exits: ['done', 'the keys are missing or wrong'],
+  async run(given, io) {
+    const alg = methodOption(given)
+    const asked = claimsOf(given)
+    const { service, method } = await openService(await environmentOf(given, io), alg)
+    const value = service.generateTokenWithClaims(asked, method)
+    const claims: unknown = JSON.parse(
+      Buffer.from(`${value.split('.')[1]}`, 'base64url').toString(),
+    )
+    return { lines: [value], json: { token: value, alg: method, claims } }
+  },
+}
+
+/** @throws CliError for claims that no token of ours may have */
+function claimsOf(given: Given): Record<string, unknown> {
+  const claims = new Map<string, unknown>()
+  const sub = given.text('sub')
+  if (sub !== undefined) claims.set('sub', checked('sub', sub))
+  const span = given.text('expires')
+  if (span !== undefined) claims.set('exp', Math.floor(Date.now() / 1000) + toSeconds(span))
+  for (const text of given.all('claim')) {
+    const [name, value] = parseClaim(text)
+    if (claims.has(name)) misuse(`claim ${quoted(name)} is given twice.`)
+    claims.set(name, value)
+  }
+  if (sub === undefined && given.all('claim').length === 0) {
+    misuse('--sub is missing: whose token is it?')
+  }
+  return Object.fromEntries(claims)
+}
+
+function toSeconds(span: string): number {
+  return (
+    parseSpan(span) ?? misuse('option --expires: expected seconds, or a span such as 15m, 8h, 7d.')
+  )
+}
+
+function parseClaim(text: string): [name: string, value: unknown] {
+  const at = text.indexOf('=')
+  if (at < 1) misuse('option --claim: expected name=value.')
+  const name = text.slice(0, at)
+  return [name, checked(name, parseValue(name, text.slice(at + 1)))]
+}
+
+function checked(name: string, value: unknown): unknown {
+  const rule = reserved[name]
+  if (rule === undefined || rule.fits(value)) return value
+  return misuse(`claim ${quoted(name)}: expected ${rule.expected}.`)
+}
+
+function parseValue(name: string, text: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return text
+  }
+  // What JavaScript would change on the way must not get into a token unseen.
+  if (typeof value === 'number' && !(Number.isFinite(value) && isExact(value, text))) {
+    misuse(
+      `claim ${quoted(name)}: the number is too large to be exact. Give it as text: '${name}="…"'`,
+    )
+  }
+  return value
+}
+
+function isExact(value: number, text: string): boolean {
+  return !Number.isInteger(value) || Number.isSafeInteger(value) || /[.e]/i.test(text)
+}
+
+interface Rule {
+  readonly expected: string
+  fits(value: unknown): boolean
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const textRule: Rule = {
+  expected: `text; a number as text is written '"1"'`,
+  fits: isText,
+}
+const timeRule: Rule = {
+  expected: 'seconds since 1970, 1 or more',
+  fits: (value) => Number.isFinite(value) && Number(value) >= 1,
+}
+
+/** The registered claims (RFC 7519 §4.1). */
+const reserved: Readonly<Record<string, Rule>> = Object.assign(Object.create(null), {
+  iss: textRule,
+  jti: textRule,
+  sub: {
+    expected: 'the name of a user: text that is not empty nor too long, or a number',
+    fits: isUsableName,
+  },
+  aud: {
+    expected: 'text, or an array of texts',
+    fits: (value) => [value].flat().length > 0 && [value].flat().every(isText),
+  },
+  exp: timeRule,
+  nbf: timeRule,
+  iat: timeRule,
+} satisfies Record<string, Rule>)

@@ -1,0 +1,66 @@
+import { commonOptions } from './arguments.js'
+import { columns } from './text.js'
+import type { Command, Option } from './command.js'
+
+const program = 'npx fastify-authn'
+
+/** What `--help` prints, without a command. */
+export function overview(commands: Readonly<Record<string, Command>>): string[] {
+  return [
+    `Usage: ${program} <command> [options]`,
+    '',
+    'Commands:',
+    ...columns(Object.entries(commands).map(([name, { summary }]) => [name, summary])),
+    '',
+    'Options:',
+    ...columns([
+      ['--help', 'print this help; after a command, the help of that'],
+      ['--version', 'print the version'],
+      ['--json', 'after a command: print its result as JSON'],
+    ]),
+    '',
+    ...exitCodes(['done', 'the answer is no, there are findings, or it could not be done']),
+  ]
+}
+
+/** What `--help` prints after a command. */
+export function helpOf(name: string, command: Command): string[] {
+  const { summary, details = [], argument, examples } = command
+  const options = Object.entries({ ...command.options, ...commonOptions })
+  return [
+    `Usage: ${program} ${[name, ...placeOf(argument), '[options]'].join(' ')}`,
+    '',
+    `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
+    ...details,
+    '',
+    ...(argument ? ['Argument:', ...columns([[argument.name, argument.text]]), ''] : []),
+    'Options:',
+    ...columns(options.map(([option, row]) => [nameOf(option, row), row.text])),
+    '',
+    'Examples:',
+    ...examples.map((example) => `  ${example}`),
+    '',
+    ...exitCodes(command.exits),
+  ]
+}
+
+function exitCodes([done, no]: Command['exits']): string[] {
+  return [
+    'Exit codes:',
+    ...columns([
+      ['0', done],
+      ['1', no],
+      ['2', 'wrong usage'],
+      ['130', 'cancelled with Ctrl-C'],
+    ]),
+  ]
+}
+
+function placeOf(argument: Command['argument']): string[] {
+  if (argument === undefined) return []
+  return [argument.required ? `<${argument.name}>` : `[<${argument.name}>]`]
+}
+
+function nameOf(name: string, { value, multiple }: Option): string {
+  return `--${name}${value === undefined ? '' : ` <${value}>`}${multiple === true ? ' …' : ''}`
+}

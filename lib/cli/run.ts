@@ -1,0 +1,106 @@
+import { createRequire } from 'node:module'
+import { AuthnUsageError } from '../errors.js'
+import { asksForHelp, parseArguments } from './arguments.js'
+import { CliError, exits, misuse, type Command, type Exit, type Io } from './command.js'
+import { commands } from './commands.js'
+import { inVariables } from './environment.js'
+import { helpOf, overview } from './help.js'
+import { didYouMean, printable, quoted } from './text.js'
+import type { Writable } from 'node:stream'
+
+/**
+ * Runs one command line.
+ *
+ * @param words - what follows the name of the program
+ * @returns the exit code; nothing is thrown
+ */
+export async function run(words: readonly string[], io: Io): Promise<Exit> {
+  const [name, ...rest] = words
+  try {
+    return await dispatch(name, rest, io)
+  } catch (error) {
+    const { exit, message, remedy } = explain(error)
+    const known = name !== undefined && Object.hasOwn(commands, name)
+    const program = known ? `fastify-authn ${name}` : 'fastify-authn'
+    const help = exit === exits.usage ? `See: npx ${program} --help` : undefined
+    print(
+      io.stderr,
+      [`${program}: ${message}`, remedy, help].filter((line) => line !== undefined),
+    )
+    if (words.includes('--json')) {
+      print(io.stdout, toJson({ ok: false, error: message, ...(remedy && { remedy }) }))
+    }
+    return exit
+  }
+}
+
+async function dispatch(name: string | undefined, rest: readonly string[], io: Io): Promise<Exit> {
+  if (name === undefined) {
+    print(io.stderr, overview(commands))
+    return exits.usage
+  }
+  const general = generalOptions[name]
+  if (general !== undefined) {
+    print(io.stdout, general(rest[0]))
+    return exits.done
+  }
+  const command = commandOf(name)
+  if (asksForHelp(rest, command)) {
+    print(io.stdout, helpOf(name, command))
+    return exits.done
+  }
+  const given = parseArguments(rest, command)
+  const { exit = exits.done, lines, json, aside = [] } = await command.run(given, io)
+  print(io.stdout, given.flag('json') ? toJson({ ok: exit === exits.done, ...json }) : lines)
+  print(io.stderr, aside)
+  return exit
+}
+
+/** What can stand in place of a command. */
+const generalOptions: Readonly<Record<string, (topic?: string) => string[]>> = Object.assign(
+  Object.create(null),
+  {
+    '--help': help,
+    '-h': help,
+    help,
+    '--version': version,
+    '-v': version,
+  },
+)
+
+function help(topic?: string): string[] {
+  return topic === undefined ? overview(commands) : helpOf(topic, commandOf(topic))
+}
+
+/** The version of the package that this file is in. */
+function version(): string[] {
+  const require = createRequire(import.meta.url)
+  return [(require('fastify-authn/package.json') as { version: string }).version]
+}
+
+function commandOf(name: string): Command {
+  const command = commands[name]
+  if (command !== undefined) return command
+  const kind = name.startsWith('-') ? 'option' : 'command'
+  // A long one may be a token that was pasted in the wrong place.
+  const shown = name.length > 20 ? '' : ` ${quoted(name)}`
+  return misuse(`unknown ${kind}${shown}.${didYouMean(name, Object.keys(commands))}`)
+}
+
+function explain(error: unknown): { exit: Exit; message: string; remedy?: string | undefined } {
+  if (error instanceof CliError) return error
+  if (error instanceof AuthnUsageError) {
+    return { exit: exits.no, message: inVariables(error.message) }
+  }
+  // Not its message: nobody knows what is in it.
+  const { name, code } = error as { name?: unknown; code?: unknown }
+  return { exit: exits.no, message: `unexpected error (${String(code ?? name)}).` }
+}
+
+function toJson(value: object): string[] {
+  return [JSON.stringify(value, null, 2)]
+}
+
+function print(stream: Writable, lines: readonly string[]): void {
+  if (lines.length > 0) stream.write(`${printable(lines.join('\n'))}\n`)
+}

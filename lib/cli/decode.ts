@@ -1,12 +1,11 @@
 import { quoted } from './text.js'
 
-/** What stands in a token, whether it is valid or not. */
-export interface Decoded {
-  readonly header: Readonly<Record<string, unknown>> | null
-  readonly claims: Readonly<Record<string, unknown>> | null
-  /** Why it is no token, if it is none. */
-  readonly problem: string | null
-}
+type Part = Readonly<Record<string, unknown>>
+
+/** What is in a token, whether it is valid or not; `problem`: why it is no token. */
+export type Decoded =
+  | { readonly header: Part; readonly claims: Part; readonly problem: null }
+  | { readonly header: Part | null; readonly claims: null; readonly problem: string }
 
 /** A token as it was pasted, without what often comes with it: spaces, quotes, the name of the header. */
 export function cleaned(text: string): string {
@@ -29,22 +28,22 @@ export function decode(token: string): Decoded {
   }
   const [header, claims] = parts.slice(0, 2).map(decodePart)
   if (!header) return unreadable('its first part is no base64url of a JSON object.')
-  if (!claims) return { ...unreadable('its second part is no base64url of a JSON object.'), header }
+  if (!claims) return unreadable('its second part is no base64url of a JSON object.', header)
   return { header, claims, problem: null }
 }
 
-function unreadable(problem: string): Decoded {
-  return { header: null, claims: null, problem }
+function unreadable(problem: string, header: Part | null = null): Decoded {
+  return { header, claims: null, problem }
 }
 
-function decodePart(part: string): Record<string, unknown> | null {
+function decodePart(part: string): Part | null {
   if (!/^[\w-]+$/.test(part)) return null
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
     // Nested deeper than can be printed: nobody's token.
     quoted(value)
-    return value as Record<string, unknown>
+    return value as Part
   } catch {
     return null
   }

@@ -28,7 +28,8 @@ export function relative(seconds: number, now: number): string {
 
 /** A NumericDate (RFC 7519 §2) as a date and in words, or null for what is none. */
 export function timeInWords(value: unknown, now: number): string | null {
-  if (typeof value !== 'number' || Math.abs(value) > 8.64e12) return null
+  // The times that a date can have (ECMA-262, time values), and not NaN.
+  if (typeof value !== 'number' || !(Math.abs(value) <= 8.64e12)) return null
   const date = new Date(value * 1000).toISOString().replace('.000Z', 'Z')
   return `${date}, ${relative(value, now)}`
 }

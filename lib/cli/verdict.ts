@@ -2,8 +2,8 @@ import { isAuthenticationError } from '../errors.js'
 import { isUsableName } from '../users.js'
 import { quoted } from './text.js'
 import { timeInWords } from './times.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { OpenedService } from './environment.js'
-import type { Decoded } from './decode.js'
 import type { TokenRules } from '../../types/jwt.js'
 
 /** What the server says of a token, and why. */
@@ -19,44 +19,47 @@ export interface Verdict {
 export interface Judge extends OpenedService {
   readonly rules: TokenRules
   readonly claimName: string
+  readonly header: Claims
 }
 
-/** Lets the service that the server has verify a token, and says in words what it found. */
-export function judge(token: string, decoded: Decoded, judge: Judge): Verdict {
+type Claims = Readonly<Record<string, unknown>>
+
+/**
+ * Lets the service that the server has verify a token, and says in words what it found.
+ *
+ * @param claims - what is in the token, not yet judged
+ */
+export function judge(token: string, claims: Claims, judge: Judge): Verdict {
   const { service, method, source, claimName } = judge
   try {
-    const claims = service.verify(token, method)
-    if (!isUsableName(claims[claimName])) {
-      const reason = `the claim ${quoted(claimName)}, which names the user, is ${shown(claims[claimName])}, expected a text or a number.`
-      return { valid: false, code: 'ERR_AUTH_JWT_INVALID', reason }
+    const name = service.verify(token, method)[claimName]
+    if (isUsableName(name)) {
+      return { valid: true, reason: `signed with ${method}, with the key of ${source}.` }
     }
-    return { valid: true, reason: `signed with ${method}, with the key of ${source}.` }
+    const reason = `the claim ${quoted(claimName)}, which names the user, is ${shown(name)}, expected a text or a number.`
+    return { valid: false, code: 'ERR_AUTH_JWT_INVALID', reason }
   } catch (error) {
     if (!isAuthenticationError(error)) throw error
-    return {
-      valid: false,
-      code: error.code,
-      reason: reasonOf(String(error.cause), decoded, error.code, judge),
-    }
+    return { valid: false, code: error.code, reason: reasonOf(error, claims, judge) }
   }
 }
 
-function reasonOf(cause: string, decoded: Decoded, code: string, judge: Judge): string {
-  const { claims } = decoded
+function reasonOf({ code, cause }: AuthenticationErrorLike, claims: Claims, judge: Judge): string {
   const now = Date.now() / 1000
-  const algorithm = decoded.header?.alg
-  if (code === 'ERR_AUTH_JWT_EXPIRED') return `it expired: ${timeInWords(claims?.exp, now)}.`
+  if (code === 'ERR_AUTH_JWT_EXPIRED') return `it expired: ${timeInWords(claims.exp, now)}.`
   if (code === 'ERR_AUTH_JWT_NOT_VALID_YET') {
-    return `its time has not come: ${timeInWords(claims?.nbf, now)}.`
+    return `its time has not come: ${timeInWords(claims.nbf, now)}.`
   }
-  if (decoded.problem !== null) return decoded.problem
-  if (algorithm !== judge.method) {
-    return `its algorithm is ${shown(algorithm)}, the server accepts ${judge.method} only.`
+  const { alg } = judge.header
+  if (alg !== judge.method) {
+    return `its algorithm is ${shown(alg)}, the server accepts ${judge.method} only.`
   }
-  return reasons[cause]?.(judge, claims ?? {}) ?? `it is malformed (${cause}).`
+  return reasons[String(cause)]?.(judge, claims) ?? `it is malformed (${String(cause)}).`
 }
 
-type Reason = (judge: Judge, claims: Readonly<Record<string, unknown>>) => string
+const noExtensions = 'its header demands extensions ("crit"), and there are none.'
+
+type Reason = (judge: Judge, claims: Claims) => string
 
 /** By the cause that the service gives. */
 const reasons: Readonly<Record<string, Reason>> = Object.assign(Object.create(null), {
@@ -65,7 +68,8 @@ const reasons: Readonly<Record<string, Reason>> = Object.assign(Object.create(nu
   FAST_JWT_MISSING_SIGNATURE: () => 'it has no signature.',
   'signature not canonical': () => 'its signature is damaged: there is something after its end.',
   'payload not UTF-8': () => 'its claims are no UTF-8.',
-  crit: () => 'its header demands extensions ("crit"), and there are none.',
+  crit: () => noExtensions,
+  FAST_JWT_INVALID_CRIT_HEADER: () => noExtensions,
   'claim exp': (_, { exp }) =>
     exp === undefined
       ? 'the claim "exp" is missing: a token has to expire.'

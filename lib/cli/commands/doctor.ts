@@ -7,8 +7,7 @@ import type { Finding } from '../doctor/finding.js'
 
 /** Checks the configuration that the environment has. */
 export const doctor: Command = {
-  summary:
-    'check the configuration in the environment as the boot does, and tell all that is wrong',
+  summary: 'check the configuration in the environment, as the boot does',
   details: [
     'Errors stop the boot. Warnings do not, but are hardly meant. Notes do not count.',
     'No value of a variable is printed, but for the paths of files.',

@@ -19,10 +19,13 @@ import type { TokenRules } from '../../../types/jwt.js'
 /** Shows what stands in a token, and whether the server would take it. */
 export const inspect: Command = {
   summary: 'show what is in a token, and whether and why it is valid or not',
-  details: ['Nothing is sent anywhere. A "Bearer " before the token does not matter.'],
+  details: [
+    'Nothing is sent anywhere. A "Bearer " before the token does not matter.',
+    'Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.',
+  ],
   argument: { name: 'token', text: 'the token; "-" or nothing: it is piped in', required: false },
   options: {
-    alg: algOption('what the server accepts; default: that of the configured key'),
+    alg: algOption('what the server accepts; default: see above'),
     issuer: { value: 'text', text: 'what the server has as jwt.issuer' },
     audience: { value: 'text', multiple: true, text: 'what the server has as jwt.audience' },
     'clock-tolerance': {
@@ -74,7 +77,12 @@ async function verdictOf(
     }
   }
   try {
-    return judge(token, decoded, { ...(await openService(env, alg, rules)), rules, claimName })
+    return judge(token, decoded.claims, {
+      header: decoded.header,
+      ...(await openService(env, alg, rules)),
+      rules,
+      claimName,
+    })
   } catch (error) {
     return { valid: null, reason: whyNotChecked(error) }
   }

@@ -26,7 +26,7 @@ export const keys: Command = {
   options: {
     out: { value: 'folder', text: 'where to write the files; default: the current folder' },
     encrypt: {
-      text: 'encrypt the private key; its passphrase is asked for, or piped in',
+      text: 'encrypt the private key: asks for a passphrase, or reads it',
     },
     'passphrase-file': {
       value: 'file',

@@ -20,14 +20,14 @@ export const token: Command = {
       multiple: true,
       text: 'another claim; JSON where it is any (admin=true), else text',
     },
-    alg: algOption('signing method; default: that of the configured key'),
+    alg: algOption('signing method; default: see above'),
     expires: {
       value: 'span',
       text: 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300',
     },
     'env-file': envFileOption,
   },
-  details: ['Where several keys are configured, that is AUTH_JWT_SECRET, and HS256.'],
+  details: ['Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.'],
   examples: [
     'npx fastify-authn token --sub alice --env-file .env',
     'npx fastify-authn token --sub alice --claim admin=true --expires 15m',

@@ -1,0 +1,271 @@
+import t from 'tap'
+import { JwtService } from '../../../lib/jwt/service.js'
+import { cli, FakeTerminal, piped } from '../../helpers/cli.js'
+import { encode, hmacToken, keys, now, privatePem, publicPem } from '../../helpers/tokens.js'
+
+const secret = 'x'.repeat(64)
+const env = { AUTH_JWT_SECRET: secret }
+const service = new JwtService({ secret })
+const header = { alg: 'HS256', typ: 'JWT' }
+const sign = (claims: object, more: object = {}): string =>
+  hmacToken({ ...header, ...more }, claims, secret)
+
+t.test('a valid token', async (t) => {
+  const nbf = now() - 200
+  const exp = now() + 9000
+  const token = sign({ sub: 'alice', admin: true, 'a b': [1, { c: 'ü' }], nbf, exp })
+  const { exit, stdout, stderr } = await cli(['inspect', token], { env })
+  t.strictSame([exit, stderr], [0, ''])
+  const time = (seconds: number): string =>
+    `${seconds}  ${new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')}`
+  const lines = stdout.split('\n')
+  t.strictSame(lines.slice(0, 8), [
+    'Header',
+    '  alg  "HS256"',
+    '  typ  "JWT"',
+    '',
+    'Claims',
+    '  sub    "alice"',
+    '  admin  true',
+    '  "a b"  [1,{"c":"ü"}]',
+  ])
+  t.ok(lines[8]?.startsWith(`  nbf    ${time(nbf)}, 3 minutes 2`), lines[8])
+  t.ok(lines[9]?.startsWith(`  exp    ${time(exp)}, in 2 hours 29 minutes`), lines[9])
+  t.strictSame(lines.slice(10), [
+    '',
+    'Valid: signed with HS256, with the key of AUTH_JWT_SECRET.',
+    '',
+  ])
+})
+
+t.test('it may be piped in, with what comes with it when it is copied', async (t) => {
+  const token = service.generateToken('alice')
+  const forms = [
+    token,
+    `${token}\n`,
+    `  Bearer ${token}\r\n`,
+    `bearer  ${token}`,
+    `Authorization: Bearer ${token}`,
+    `"${token}"`,
+    `'Bearer ${token}'`,
+  ]
+  for (const form of forms) {
+    for (const words of [['inspect'], ['inspect', '-']]) {
+      const { exit, stdout } = await cli(words, { env, stdin: piped(form) })
+      t.equal(exit, 0, form.slice(0, 20))
+      t.match(stdout, '\nValid: ')
+    }
+    t.equal((await cli(['inspect', form], { env })).exit, 0)
+  }
+  const asked = await cli('inspect', { env, stdin: new FakeTerminal() })
+  t.strictSame([asked.exit, asked.stdout], [2, ''])
+  t.match(asked.stderr, '<token> is missing: give it as an argument, or pipe it in.')
+})
+
+t.test('JSON', async (t) => {
+  const claims = { sub: 'alice', exp: now() + 60 }
+  const { exit, stdout } = await cli(['inspect', sign(claims), '--json'], { env })
+  t.equal(exit, 0)
+  t.strictSame(JSON.parse(stdout), {
+    ok: true,
+    valid: true,
+    reason: 'signed with HS256, with the key of AUTH_JWT_SECRET.',
+    header,
+    claims,
+  })
+  const garbage = await cli('inspect garbage --json', { env })
+  t.equal(garbage.exit, 1)
+  t.strictSame(JSON.parse(garbage.stdout), {
+    ok: false,
+    valid: false,
+    code: 'ERR_AUTH_JWT_INVALID',
+    reason: 'it is no JSON Web Token: expected three parts with dots between them, found 1.',
+    header: null,
+    claims: null,
+  })
+})
+
+t.test('why it is not valid: what the server finds, in words', async (t) => {
+  const exp = now() + 60
+  const good = { sub: 'alice', exp }
+  const other = hmacToken(header, good, 'y'.repeat(64))
+  const valid = sign(good)
+  const invalid = 'ERR_AUTH_JWT_INVALID'
+  const cases: [token: string, words: string[], code: string, reason: RegExp][] = [
+    [
+      sign({ sub: 'a', exp: now() - 181 }),
+      [],
+      'ERR_AUTH_JWT_EXPIRED',
+      /^it expired: .*Z, 3 minutes \d seconds? ago\.$/,
+    ],
+    [
+      sign({ ...good, nbf: now() + 999 }),
+      [],
+      'ERR_AUTH_JWT_NOT_VALID_YET',
+      /^its time has not come: .*Z, in 16 minutes/,
+    ],
+    [
+      other,
+      [],
+      invalid,
+      /^its signature does not fit: .* another key than that of AUTH_JWT_SECRET/,
+    ],
+    [`${valid.slice(0, valid.lastIndexOf('.'))}.`, [], invalid, /^it has no signature\.$/],
+    [`${valid}x`, [], invalid, /^its signature (?:is damaged|does not fit)/],
+    [`${valid}xx`, [], invalid, /^its signature (?:is damaged|does not fit)/],
+    [
+      `${valid.slice(0, -1)}${valid.endsWith('8') ? '9' : '_'}`,
+      [],
+      invalid,
+      /^its signature (?:is damaged|does not fit)/,
+    ],
+    [
+      service.generateTokenWithClaims(good, 'HS512'),
+      [],
+      invalid,
+      /^its algorithm is "HS512", the server accepts HS256 only\.$/,
+    ],
+    [
+      valid,
+      ['--alg', 'HS384'],
+      invalid,
+      /^its algorithm is "HS256", the server accepts HS384 only\.$/,
+    ],
+    [`${encode({ alg: 'none' })}.${encode(good)}.`, [], invalid, /^its algorithm is "none"/],
+    [`${encode({})}.${encode(good)}.AAAA`, [], invalid, /^its algorithm is missing/],
+    [sign({ sub: 'a' }), [], invalid, /^the claim "exp" is missing: a token has to expire\.$/],
+    [
+      sign({ sub: 'a', exp: 'soon' }),
+      [],
+      invalid,
+      /^the claim "exp" is "soon", expected seconds since 1970\.$/,
+    ],
+    [sign({ ...good, nbf: [] }), [], invalid, /^the claim "nbf" is \[\], expected seconds/],
+    [valid, ['--issuer', 'me'], invalid, /^the claim "iss" is missing, expected "me"\.$/],
+    [
+      sign({ ...good, aud: 'b' }),
+      ['--audience', 'a'],
+      invalid,
+      /^the claim "aud" is "b", expected one of \["a"\]\.$/,
+    ],
+    [sign({ exp }), [], invalid, /^the claim "sub", which names the user, is missing, expected/],
+    [sign({ ...good, sub: null }), [], invalid, /^the claim "sub", .* is null, expected/],
+    [valid, ['--claim-name', 'userid'], invalid, /^the claim "userid", .* is missing/],
+    [sign(good, { crit: ['x'] }), [], invalid, /^its header demands extensions/],
+    [sign(good, { crit: null }), [], invalid, /^its header demands extensions/],
+    [
+      hmacToken(header, Buffer.from(`{"sub":"\xff","exp":${exp}}`, 'latin1'), secret),
+      [],
+      invalid,
+      /^its claims are no UTF-8\.$/,
+    ],
+  ]
+  for (const [token, words, code, reason] of cases) {
+    const { exit, stdout, stderr } = await cli(['inspect', token, ...words, '--json'], { env })
+    t.strictSame([exit, stderr], [1, ''], String(reason))
+    const found = JSON.parse(stdout) as Record<string, unknown>
+    t.strictSame([found.ok, found.valid, found.code], [false, false, code])
+    t.match(found.reason, reason)
+    const text = await cli(['inspect', token, ...words], { env })
+    t.equal(text.exit, 1)
+    t.ok(text.stdout.includes(`\nNot valid (${code}): `))
+  }
+})
+
+t.test('the rules of the server can be given', async (t) => {
+  const token = sign({ sub: 'a', iss: 'me', aud: ['x', 'b'], exp: now() - 20 })
+  const words = ['--issuer', 'me', '--audience', 'a', '--audience', 'b', '--clock-tolerance', '60']
+  t.equal((await cli(['inspect', token, ...words], { env })).exit, 0)
+  const named = sign({ userid: 7, exp: now() + 60 })
+  t.equal((await cli(['inspect', named, '--claim-name', 'userid'], { env })).exit, 0)
+  for (const tolerance of ['301', '1.5', 'x']) {
+    const { exit, stderr } = await cli(['inspect', token, '--clock-tolerance', tolerance], { env })
+    t.equal(exit, 2)
+    t.match(stderr, 'option --clock-tolerance: expected seconds, 0 to 300.')
+  }
+})
+
+t.test('other keys', async (t) => {
+  const config = { ecdsa: { private: privatePem(keys.p384.privateKey) } }
+  const token = new JwtService({ ...config, signingMethod: 'ES384' }).generateToken('alice')
+  const variables = { AUTH_JWT_ECDSA_PUBLIC: publicPem(keys.p384.publicKey) }
+  const { exit, stdout } = await cli(['inspect', token], { env: variables })
+  t.equal(exit, 0)
+  t.match(stdout, 'Valid: signed with ES384, with the key of AUTH_JWT_ECDSA_*.')
+  // The public key as a secret: the algorithm is the server's choice, not the token's.
+  const confused = hmacToken(header, { sub: 'a', exp: now() + 60 }, variables.AUTH_JWT_ECDSA_PUBLIC)
+  const refused = await cli(['inspect', confused], { env: variables })
+  t.equal(refused.exit, 1)
+  t.match(refused.stdout, 'its algorithm is "HS256", the server accepts ES384 only.')
+})
+
+t.test('without a key, or with a bad one, it is shown and not judged', async (t) => {
+  const token = service.generateToken('alice')
+  const pairs = {
+    AUTH_JWT_RSA_PUBLIC: publicPem(keys.rsa.publicKey),
+    AUTH_JWT_ECDSA_PUBLIC: publicPem(keys.p256.publicKey),
+  }
+  const cases: [env: Record<string, string>, words: string[], reason: RegExp][] = [
+    [{}, [], /Not checked: no key is configured: .* Set one, or name a file/],
+    [{ AUTH_JWT_SECRET: 'short' }, [], /Not checked: AUTH_JWT_SECRET: is 40 bits long/],
+    [
+      env,
+      ['--alg', 'RS256'],
+      /Not checked: AUTH_JWT_RSA_\*: is missing, but .* needs it for RS256/,
+    ],
+    [pairs, [], /Not checked: several key pairs are configured\. Say which/],
+  ]
+  for (const [env, words, reason] of cases) {
+    const { exit, stdout, stderr } = await cli(['inspect', token, ...words], { env })
+    t.strictSame([exit, stderr], [1, ''])
+    t.match(stdout, /\nClaims\n {2}sub {2}"alice"\n/)
+    t.match(stdout, reason)
+  }
+  const { stdout } = await cli(['inspect', token, '--json'])
+  t.match(JSON.parse(stdout), { ok: false, valid: null })
+})
+
+t.test('what is no token gets a friendly answer', async (t) => {
+  const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  const cases: [text: string, reason: RegExp][] = [
+    ['', /found nothing\.$/],
+    ['Bearer ', /three parts/],
+    ['garbage', /found 1\.$/],
+    ['a.b', /found 2\.$/],
+    ['a.b.c.d.e', /found 5\. Five are an encrypted token \(JWE\), which is not supported\.$/],
+    ['a.b.c', /its first part is no base64url of a JSON object\.$/],
+    [`${encode([])}.${encode({})}.x`, /its first part/],
+    [`${encode('null')}.${encode({})}.x`, /its first part/],
+    [`${encode(header)}.${encode('"text"')}.x`, /its second part/],
+    [`${encode(header)}.${encode(deep)}.x`, /its second part/],
+    [`${encode(header)}.{"sub":1}.x`, /its second part/],
+    ['..', /its first part/],
+  ]
+  for (const [text, reason] of cases) {
+    const { exit, stdout, stderr } = await cli('inspect', { env, stdin: piped(text) })
+    t.strictSame([exit, stderr], [1, ''])
+    const line = stdout.trimEnd().split('\n').at(-1)
+    t.match(line, /^Not valid \(ERR_AUTH_JWT_INVALID\): it is no JSON Web Token: /)
+    t.match(line, reason)
+  }
+  const half = await cli('inspect', { env, stdin: piped(`${encode(header)}.x.x`) })
+  t.match(half.stdout, /^Header\n {2}alg {2}"HS256"\n/, 'what can be read is shown')
+})
+
+t.test('times and names that are hostile', async (t) => {
+  const hostile = '\u001b[2J\u001b]0;owned\u0007\r\n\u009b31m\u202e'
+  const token = sign(
+    { sub: 'a', exp: 1e300, nbf: -1e300, iat: 1e20, [hostile]: hostile, __proto__: 1 },
+    { kid: hostile },
+  )
+  for (const words of [
+    ['inspect', token],
+    ['inspect', token, '--json'],
+  ]) {
+    const { exit, stdout, stderr } = await cli(words, { env })
+    t.strictSame([exit, stderr], [0, ''])
+    t.match(stdout, /^[ -~\n]+$/, 'nothing but what is printed')
+  }
+  const empty = await cli(['inspect', `${encode({})}.${encode({})}.AAAA`], { env })
+  t.match(empty.stdout, /^Header\n {2}none\n\nClaims\n {2}none\n\nNot valid/)
+})

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { JwtService } from '../../../lib/jwt/service.js'
+import { configFromEnv } from '../../../lib/config.js'
+import { cli, envOf } from '../../helpers/cli.js'
+
+t.test('a secret that the server takes', async (t) => {
+  for (const method of ['HS256', 'HS384', 'HS512'] as const) {
+    const { exit, stdout, stderr } = await cli(`secret --alg ${method}`)
+    t.equal(exit, 0)
+    t.equal(stderr, '')
+    t.match(stdout, /^AUTH_JWT_SECRET=[\w-]+\n$/)
+    const env = envOf(stdout)
+    const bits = Buffer.from(String(env.AUTH_JWT_SECRET), 'base64url').length * 8
+    t.equal(bits, Number(method.slice(2)), 'random bits')
+    const { jwt = {} } = configFromEnv(env)
+    const service = new JwtService({ ...jwt, signingMethod: method })
+    t.match(service.verify(service.generateToken('alice')), { sub: 'alice' })
+  }
+})
+
+t.test('by default it is enough for all of them', async (t) => {
+  const { exit, stdout } = await cli('secret --json')
+  t.equal(exit, 0)
+  const { ok, bits, env } = JSON.parse(stdout) as {
+    ok: boolean
+    bits: number
+    env: Record<string, string>
+  }
+  t.strictSame([ok, bits], [true, 512])
+  t.equal(Buffer.from(String(env.AUTH_JWT_SECRET), 'base64url').length, 64)
+  t.not(stdout, (await cli('secret --json')).stdout, 'another one each time')
+})
+
+t.test('only what takes a secret', async (t) => {
+  const { exit, stdout, stderr } = await cli('secret --alg RS256')
+  t.equal(exit, 2)
+  t.equal(stdout, '')
+  t.match(stderr, 'The algorithms are HS256, HS384, HS512.')
+})

@@ -1,0 +1,213 @@
+import t from 'tap'
+import { JwtService } from '../../../lib/jwt/service.js'
+import { cli } from '../../helpers/cli.js'
+import { moreKeys } from '../../helpers/keys.js'
+import { keys, privatePem, publicPem } from '../../helpers/tokens.js'
+
+const secret = 'x'.repeat(64)
+const env = { AUTH_JWT_SECRET: secret }
+const service = new JwtService({ secret })
+
+t.test('a token, and nothing else, on standard output', async (t) => {
+  const before = Math.floor(Date.now() / 1000)
+  const { exit, stdout, stderr } = await cli('token --sub alice', { env })
+  t.strictSame([exit, stderr], [0, ''])
+  t.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+  const { sub, nbf, exp, ...rest } = service.verify(stdout.trim())
+  t.strictSame([sub, rest], ['alice', {}])
+  t.equal(Number(exp) - Number(nbf), 300)
+  t.ok(Number(nbf) >= before)
+})
+
+t.test('claims: JSON where it is any, else text', async (t) => {
+  const claims = {
+    'admin=true': true,
+    'n=1': 1,
+    'f=1.5': 1.5,
+    'e=1e20': 1e20,
+    'nothing=null': null,
+    'list=["a",1]': ['a', 1],
+    'text="1"': '1',
+    'name=Jörg Müller': 'Jörg Müller',
+    'url=https://a.example/?b=c': 'https://a.example/?b=c',
+    'empty=': '',
+    'broken={"a"': '{"a"',
+    'aud=["one","two"]': ['one', 'two'],
+    'iss=me': 'me',
+    'jti="7"': '7',
+    'iat=5': 5,
+    '__proto__={"admin":true}': { admin: true },
+  }
+  const words = Object.keys(claims).flatMap((claim) => ['--claim', claim])
+  const { exit, stdout } = await cli(['token', '--sub', '42', ...words, '--json'], { env })
+  t.equal(exit, 0)
+  const result = JSON.parse(stdout) as { ok: boolean; token: string; alg: string; claims: object }
+  t.strictSame([result.ok, result.alg], [true, 'HS256'])
+  const { nbf, exp, ...verified } = service.verify(result.token)
+  t.strictSame([typeof nbf, typeof exp], ['number', 'number'])
+  const expected = Object.entries(claims).map(([claim, value]) => [claim.split('=')[0], value])
+  t.strictSame(
+    Object.entries(verified).toSorted(),
+    [['sub', '42'], ...expected].toSorted(),
+    'and the name stays a text',
+  )
+  t.strictSame(result.claims, { ...verified, nbf, exp })
+})
+
+t.test('no sub, where another claim names the user, or a number does', async (t) => {
+  for (const [words, claims] of [
+    ['--claim userid=7', { userid: 7 }],
+    ['--claim sub=7', { sub: 7 }],
+  ] as const) {
+    const { exit, stdout } = await cli(`token ${words}`, { env })
+    t.equal(exit, 0)
+    t.match(service.verify(stdout.trim()), claims)
+  }
+})
+
+t.test('how long it lives', async (t) => {
+  const life = async (words: string, more: Record<string, string> = {}): Promise<number> => {
+    const { stdout } = await cli(`token --sub alice ${words}`, { env: { ...env, ...more } })
+    const { nbf, exp } = service.verify(stdout.trim())
+    return Number(exp) - Number(nbf)
+  }
+  t.equal(await life('', { AUTH_JWT_EXPIRY: '77' }), 77)
+  // The clock may have gone on between the two times.
+  for (const [span, seconds] of [
+    ['900', 900],
+    ['15m', 900],
+    ['1h', 3600],
+  ] as const) {
+    const found = await life(`--expires ${span}`, { AUTH_JWT_EXPIRY: '77' })
+    t.ok(Math.abs(found - seconds) <= 1, `${span}: ${found}`)
+  }
+  const expired = await cli('token --sub alice --claim exp=1', { env })
+  t.throws(() => service.verify(expired.stdout.trim()), { code: 'ERR_AUTH_JWT_EXPIRED' })
+})
+
+t.test('the method is that of the key', async (t) => {
+  const pairs = [
+    ['RSA', keys.rsa, 'RS256'],
+    ['ECDSA', keys.p256, 'ES256'],
+    ['ECDSA', keys.p384, 'ES384'],
+    ['ECDSA', keys.p521, 'ES512'],
+    ['EDDSA', keys.ed25519, 'EdDSA'],
+    ['EDDSA', moreKeys.ed448, 'EdDSA'],
+  ] as const
+  const algOf = async (words: string, env: Record<string, string>): Promise<unknown> => {
+    const { exit, stdout, stderr } = await cli(`token --sub alice ${words} --json`, { env })
+    t.equal(exit, 0, stderr)
+    return (JSON.parse(stdout) as { alg: string }).alg
+  }
+  for (const [family, { privateKey }, method] of pairs) {
+    const pair = { [`AUTH_JWT_${family}_PRIVATE`]: privatePem(privateKey) }
+    t.equal(await algOf('', pair), method)
+    t.equal(await algOf('', { ...pair, ...env }), 'HS256', 'a secret comes first')
+    t.equal(await algOf(`--alg ${method}`, { ...pair, ...env }), method)
+  }
+  const rsa = { AUTH_JWT_RSA_PRIVATE: privatePem(keys.rsa.privateKey) }
+  t.equal(await algOf('--alg PS512', rsa), 'PS512')
+  const both = { ...rsa, AUTH_JWT_ECDSA_PRIVATE: privatePem(keys.p256.privateKey) }
+  const { exit, stdout, stderr } = await cli('token --sub alice', { env: both })
+  t.strictSame([exit, stdout], [2, ''])
+  t.match(stderr, /several key pairs are configured\.\nSay which signing method is meant: --alg/)
+})
+
+t.test('variables from a file; those of the environment win', async (t) => {
+  const folder = t.testdir({ '.env': `# mine\nAUTH_JWT_SECRET="${secret}"\nAUTH_JWT_EXPIRY=60\n` })
+  const words = ['token', '--sub', 'alice', '--env-file', `${folder}/.env`]
+  const { stdout } = await cli(words)
+  const { nbf, exp } = service.verify(stdout.trim())
+  t.equal(Number(exp) - Number(nbf), 60)
+  const other = 'y'.repeat(64)
+  const overridden = await cli(words, { env: { AUTH_JWT_SECRET: other } })
+  t.match(new JwtService({ secret: other }).verify(overridden.stdout.trim()), { sub: 'alice' })
+})
+
+t.test('keys that are missing or wrong: what the boot says, in variables', async (t) => {
+  const cases: [env: Record<string, string>, words: string, message: RegExp][] = [
+    [{}, '', /no key is configured: AUTH_JWT_SECRET is not set, .*\nSet one, or name a file/],
+    [{ AUTH_JWT_EXPIRY: '60' }, '', /no key is configured/],
+    [
+      { AUTH_JWT_SECRET: 'hunter2' },
+      '',
+      /: AUTH_JWT_SECRET: is 56 bits long, expected at least 256/,
+    ],
+    [
+      { ...env, AUTH_JWT_EXPIRY: '1h' },
+      '',
+      /: AUTH_JWT_EXPIRY: found "1h", expected whole seconds/,
+    ],
+    [
+      { AUTH_JWT_SECRET: secret.slice(0, 32) },
+      '--alg HS512',
+      /: AUTH_JWT_SECRET: is 256 bits long/,
+    ],
+    [env, '--alg ES256', /: AUTH_JWT_ECDSA_\*: is missing, but .* needs it for ES256/],
+    [
+      { AUTH_JWT_RSA_PUBLIC: publicPem(keys.rsa.publicKey) },
+      '',
+      /: AUTH_JWT_RSA_PRIVATE: is missing, but .* needs it to sign/,
+    ],
+    [
+      { AUTH_JWT_RSA_PRIVATE: '/nowhere/jwt.rsa.pem' },
+      '',
+      /: AUTH_JWT_RSA_PRIVATE: the key file "\/nowhere\/jwt\.rsa\.pem" cannot be read \(ENOENT\)/,
+    ],
+  ]
+  for (const [env, words, message] of cases) {
+    const { exit, stdout, stderr } = await cli(`token --sub alice ${words}`, { env })
+    t.strictSame([exit, stdout], [1, ''])
+    t.match(stderr, message)
+    t.notMatch(stderr, 'hunter2')
+  }
+  const missing = await cli('token --sub alice --env-file /nowhere/.env', { env })
+  t.strictSame(missing, {
+    exit: 1,
+    stdout: '',
+    stderr: 'fastify-authn token: the env file "/nowhere/.env" cannot be read (ENOENT).\n',
+  })
+})
+
+t.test('claims that are none', async (t) => {
+  const cases: [words: string[], message: string][] = [
+    [[], '--sub is missing: whose token is it?'],
+    [['--expires', '1h'], '--sub is missing: whose token is it?'],
+    [['--claim', 'admin'], 'option --claim: expected name=value.'],
+    [['--claim', '=true'], 'option --claim: expected name=value.'],
+    [['--sub', 'a', '--claim', 'sub=b'], 'claim "sub" is given twice.'],
+    [['--sub', 'a', '--claim', 'a=1', '--claim', 'a=2'], 'claim "a" is given twice.'],
+    [['--sub', 'a', '--expires', '5', '--claim', 'exp=9'], 'claim "exp" is given twice.'],
+    ...['0', '5y', 'x', '99999999999'].map((span): [string[], string] => [
+      ['--sub', 'a', '--expires', span],
+      'option --expires: expected seconds, or a span such as 15m, 8h, 7d.',
+    ]),
+    ...['exp', 'nbf', 'iat'].flatMap((name) =>
+      ['soon', '0', '-1', '"5"', 'null'].map((value): [string[], string] => [
+        ['--sub', 'a', '--claim', `${name}=${value}`],
+        `claim "${name}": expected seconds since 1970, 1 or more.`,
+      ]),
+    ),
+    ...['iss', 'jti'].map((name): [string[], string] => [
+      ['--sub', 'a', '--claim', `${name}=1`],
+      `claim "${name}": expected text; a number as text is written '"1"'.`,
+    ]),
+    ...['1', '[]', '["a",1]', '{}'].map((value): [string[], string] => [
+      ['--sub', 'a', '--claim', `aud=${value}`],
+      'claim "aud": expected text, or an array of texts.',
+    ]),
+    ...['sub=', 'sub=null', 'sub={}', 'sub="a\\u0000"'].map((claim): [string[], string] => [
+      ['--claim', claim],
+      'claim "sub": expected the name of a user: text that is not empty nor too long, or a number.',
+    ]),
+    ...['12345678901234567890', '1e999'].map((number): [string[], string] => [
+      ['--sub', 'a', '--claim', `id=${number}`],
+      `claim "id": the number is too large to be exact. Give it as text: 'id="…"'`,
+    ]),
+  ]
+  for (const [words, message] of cases) {
+    const { exit, stdout, stderr } = await cli(['token', ...words], { env })
+    t.strictSame([exit, stdout], [2, ''], words.join(' '))
+    t.equal(stderr.split('\n')[0], `fastify-authn token: ${message}`)
+  }
+})

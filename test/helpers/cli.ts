@@ -1,0 +1,68 @@
+import { PassThrough, Readable, Writable } from 'node:stream'
+import { run } from '../../lib/cli/run.js'
+import type { Input, Io } from '../../lib/cli/command.js'
+
+/** What a command line gave. */
+export interface Ran {
+  readonly exit: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A stream that keeps what is written to it. */
+export class Written extends Writable {
+  text = ''
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString()
+    done()
+  }
+}
+
+/** A terminal at which keys are pressed as soon as it is asked. */
+export class FakeTerminal extends PassThrough {
+  readonly isTTY = true
+  /** Raw mode, as it was switched. */
+  readonly modes: boolean[] = []
+
+  /** @param keys - one chunk each; null: the terminal goes away */
+  constructor(...keys: (string | Buffer | null)[]) {
+    super()
+    for (const key of keys) {
+      if (key === null) this.end()
+      else this.write(key)
+    }
+  }
+
+  setRawMode(raw: boolean): this {
+    this.modes.push(raw)
+    return this
+  }
+}
+
+/** Something that is piped in. */
+export function piped(...chunks: (string | Buffer)[]): Input {
+  return Readable.from(chunks, { objectMode: false })
+}
+
+/** Runs a command line in this process, with an environment of its own. */
+export async function cli(
+  words: string | readonly string[],
+  { stdin = piped(), env = {} }: { stdin?: Input; env?: Io['env'] } = {},
+): Promise<Ran> {
+  const stdout = new Written()
+  const stderr = new Written()
+  const args = typeof words === 'string' ? words.split(' ').filter((word) => word !== '') : words
+  const exit = await run(args, { stdin, stdout, stderr, env })
+  return { exit, stdout: stdout.text, stderr: stderr.text }
+}
+
+/** The environment that lines for an env file are. */
+export function envOf(lines: string): Record<string, string> {
+  return Object.fromEntries(
+    lines
+      .trim()
+      .split('\n')
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+}

@@ -17,10 +17,7 @@ function tokensOf(words: readonly string[], options: Readonly<Record<string, Opt
     options: Object.fromEntries(
       Object.entries(options).map(([name, { value }]) => [
         name,
-        {
-          type: value === undefined ? ('boolean' as const) : ('string' as const),
-          ...(name === 'help' && { short: 'h' }),
-        },
+        { type: value === undefined ? ('boolean' as const) : ('string' as const) },
       ]),
     ),
     allowPositionals: true,
@@ -32,10 +29,12 @@ function tokensOf(words: readonly string[], options: Readonly<Record<string, Opt
 }
 
 /** Whether help is asked for, whatever else is given. */
-export function asksForHelp(words: readonly string[], command: Command): boolean {
-  return tokensOf(words, { ...command.options, ...commonOptions }).some(
-    (token) => token.kind === 'option' && token.name === 'help',
-  )
+export function asksForHelp(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  // Not by what is parsed: an unknown `-secreth` would be a cluster of switches with an h in it.
+  return words
+    .slice(0, end === -1 ? words.length : end)
+    .some((word) => word === '--help' || word === '-h')
 }
 
 /**

@@ -45,7 +45,7 @@ async function dispatch(name: string | undefined, rest: readonly string[], io: I
     return exits.done
   }
   const command = commandOf(name)
-  if (asksForHelp(rest, command)) {
+  if (asksForHelp(rest)) {
     print(io.stdout, helpOf(name, command))
     return exits.done
   }

@@ -104,9 +104,10 @@ function toFinding(fault: unknown): Finding {
   }
   if (!(fault instanceof AuthnUsageError)) throw fault
   const remedy = remedyOf(fault)
-  const message = fault.message.slice(0, fault.message.length - remedy.length).trimEnd()
-  const [, variable = null, problem = message] =
-    /^(AUTH_\w+\*?):? (.*)$/s.exec(inVariables(message)) ?? []
+  const message = inVariables(
+    fault.message.slice(0, fault.message.length - remedy.length).trimEnd(),
+  )
+  const [, variable = null, problem = message] = /^(AUTH_\w+\*?):? (.*)$/s.exec(message) ?? []
   return error(variable, problem, ownRemedy(variable, inVariables(remedy)))
 }
 

@@ -29,8 +29,8 @@ t.test('a valid token', async (t) => {
     '  admin  true',
     '  "a b"  [1,{"c":"ü"}]',
   ])
-  t.ok(lines[8]?.startsWith(`  nbf    ${time(nbf)}, 3 minutes 2`), lines[8])
-  t.ok(lines[9]?.startsWith(`  exp    ${time(exp)}, in 2 hours 29 minutes`), lines[9])
+  t.ok(lines[8]?.startsWith(`  nbf    ${time(nbf)}, 3 minutes 2`), String(lines[8]))
+  t.ok(lines[9]?.startsWith(`  exp    ${time(exp)}, in 2 hours 29 minutes`), String(lines[9]))
   t.strictSame(lines.slice(10), [
     '',
     'Valid: signed with HS256, with the key of AUTH_JWT_SECRET.',

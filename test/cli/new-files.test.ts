@@ -1,0 +1,51 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { writeNewFiles, type NewFile } from '../../lib/cli/new-files.js'
+import { rejectionOf } from '../helpers/errors.js'
+
+const file = (name: string, text = 'text'): NewFile => ({ file: name, text, mode: 0o600 })
+
+t.test('all or none: folders that were made go, others stay', async (t) => {
+  const root = t.testdir({ there: { mine: 'x' } })
+  const at = (name: string): string => path.join(root, name)
+  const { error, message } = await rejectionOf(
+    writeNewFiles([
+      file(at('new/deep/er/a')),
+      file(at('there/b')),
+      file(at('there/new/c')),
+      file(at('there/mine')),
+    ]),
+  )
+  t.match(error, { exit: 1, remedy: /--out/ })
+  t.equal(message, `${JSON.stringify(at('there/mine'))} is there already. Nothing was written.`)
+  t.strictSame(readdirSync(root, { recursive: true }).toSorted(), [
+    'there',
+    path.join('there', 'mine'),
+  ])
+})
+
+t.test('a write that fails leaves nothing behind', async (t) => {
+  const root = t.testdir()
+  const unwritable = { file: path.join(root, 'a'), mode: 0o600, text: 5 as unknown as string }
+  t.match(await rejectionOf(writeNewFiles([unwritable])), {
+    message: /"[^"]*a" cannot be written \(ERR_INVALID_ARG_TYPE\)\./,
+    error: { remedy: undefined },
+  })
+  t.strictSame(readdirSync(root), [])
+})
+
+t.test('what others have put into a new folder meanwhile stays', async (t) => {
+  const root = t.testdir({ taken: 'x' })
+  const inside = path.join(root, 'new')
+  const last = Object.defineProperty(file(path.join(root, 'taken')), 'mode', {
+    get() {
+      t.strictSame(readdirSync(inside), ['a'])
+      writeFileSync(path.join(inside, 'theirs'), 'x')
+      return 0o600
+    },
+  })
+  const failed = await rejectionOf(writeNewFiles([file(path.join(inside, 'a')), last]))
+  t.match(failed.message, 'is there already')
+  t.strictSame(readdirSync(inside), ['theirs'])
+})

@@ -2,7 +2,7 @@
 // consumers of every kind use it. Needs no network.
 //
 //   node scripts/check-package.js             all checks
-//   node scripts/check-package.js run types   some of them: contents, lint, run, types, pages
+//   node scripts/check-package.js run types   some of them: contents, lint, run, bin, types, pages
 //
 // PACKAGE_BUILT=1 in the environment takes dist/ as it is, instead of building it first.
 import { execFile } from 'node:child_process'
@@ -16,8 +16,8 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../', import.meta.url))
 const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
 const run = promisify(execFile)
-const bin = (name) => path.join(root, 'node_modules', name)
-const compilers = { 6: bin('typescript/bin/tsc'), 7: bin('typescript7/bin/tsc') }
+const installed = (name) => path.join(root, 'node_modules', name)
+const compilers = { 6: installed('typescript/bin/tsc'), 7: installed('typescript7/bin/tsc') }
 
 /** What the consumers import besides the package and what it declares to need itself. */
 const consumersNeed = [
@@ -71,7 +71,7 @@ const programs = {
   },
 }
 
-const checks = { contents, lint, run: runConsumers, types, pages }
+const checks = { contents, lint, run: runConsumers, bin: runBin, types, pages }
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !Object.hasOwn(checks, name))
 if (unknown.length > 0) {
@@ -150,7 +150,7 @@ async function contents({ files, folder }) {
 
   await report('only built files are packed', () => {
     const allowed =
-      /^(?:README\.md|CHANGELOG\.md|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+      /^(?:README\.md|CHANGELOG\.md|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/bin\/fastify-authn\.js|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
     none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
   })
   await report('everything is packed', async () => {
@@ -164,6 +164,8 @@ async function contents({ files, folder }) {
       'dist/cjs/package.json',
       'dist/cjs/index.js',
       'dist/cjs/index.d.ts',
+      'dist/bin/fastify-authn.js',
+      'dist/esm/lib/cli/main.js',
       ...['esm', 'cjs'].flatMap((format) => [
         `dist/${format}/lib/index.js`,
         ...declared.map((file) => `dist/${format}/${file}.d.ts`),
@@ -180,7 +182,8 @@ async function contents({ files, folder }) {
     none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
   })
   await report('every script has its declarations', () => {
-    none(scripts.filter((file) => !files.includes(file.replace(/\.js$/, '.d.ts'))))
+    const modules = scripts.filter((file) => !file.startsWith('dist/bin/'))
+    none(modules.filter((file) => !files.includes(file.replace(/\.js$/, '.d.ts'))))
   })
   await report('no file refers to a source map or to this machine', async () => {
     const found = []
@@ -245,13 +248,13 @@ async function lint({ tarball }) {
   await reportAll([
     [
       'publint --strict',
-      () => run(process.execPath, [bin('publint/src/cli.js'), 'run', tarball, '--strict']),
+      () => run(process.execPath, [installed('publint/src/cli.js'), 'run', tarball, '--strict']),
     ],
     [
       'attw',
       () =>
         run(process.execPath, [
-          bin('@arethetypeswrong/cli/dist/index.js'),
+          installed('@arethetypeswrong/cli/dist/index.js'),
           tarball,
           '--no-definitely-typed',
           '--no-emoji',
@@ -271,7 +274,7 @@ async function consumer(name, { folder }, more = []) {
   for (const dependency of [...needed, ...more]) {
     const link = path.join(modules, dependency)
     await mkdir(path.dirname(link), { recursive: true })
-    await symlink(bin(dependency), link, 'junction')
+    await symlink(installed(dependency), link, 'junction')
   }
   return home
 }
@@ -285,6 +288,49 @@ async function runConsumers(packed) {
       run(process.execPath, ['--no-warnings', file], { cwd: home, timeout: 60_000 }),
     )
   }
+}
+
+/** The program, by the name under which npm puts it into a project. */
+async function runBin(packed) {
+  const home = await consumer('bin', packed)
+  const [[name, file]] = Object.entries(manifest.bin)
+  const link = path.join(home, name)
+  await symlink(path.join(home, 'node_modules', manifest.name, file), link)
+  const shell = (line, options) =>
+    run('sh', ['-c', line], { cwd: home, timeout: 60_000, ...options })
+  const env = { PATH: `${home}:${process.env.PATH}`, NODE_ENV: 'production' }
+  const program = (line, more = {}) => shell(line, { env: { ...env, ...more } })
+
+  await report('the program may be executed, in the tarball too', async () => {
+    const { stdout } = await run('tar', ['-tvzf', packed.tarball, `package/${file}`])
+    const text = await readFile(path.join(packed.folder, file), 'utf8')
+    const found = []
+    if (!stdout.startsWith('-rwxr-xr-x')) found.push(stdout)
+    if (!text.startsWith('#!/usr/bin/env node\n')) found.push(text)
+    none(found)
+  })
+  await report('the program says its version', async () => {
+    const { stdout } = await program(`${name} --version`)
+    none(stdout === `${manifest.version}\n` ? [] : [stdout])
+  })
+  await report('the program makes, signs, judges and hashes', async () => {
+    const { stdout } = await program(
+      `umask 077 && ${name} secret > .env && ${name} keys ES256 --out keys >> .env && ` +
+        `${name} doctor --env-file .env && ` +
+        `${name} token --sub alice --env-file .env | ${name} inspect --env-file .env && ` +
+        `${name} token --sub alice --alg ES256 --env-file .env | ${name} inspect --alg ES256 --env-file .env && ` +
+        `echo 'open sesame' | ${name} hash --cost 4`,
+    )
+    const expected = /Nothing is wrong[^]*Valid: [^]*HS256[^]*Valid: [^]*ES256[^]*\$2b\$04\$/
+    none(expected.test(stdout) ? [] : [stdout])
+  })
+  await report('the program ends with 1 for a no, and 2 for wrong usage', async () => {
+    const { stdout } = await program(
+      `${name} doctor >&2; echo $?; ${name} inspect x >&2; echo $?; ${name} x; echo $?`,
+      { AUTH_JWT_SECRET: 'short' },
+    )
+    none(stdout === '1\n1\n2\n' ? [] : [stdout])
+  })
 }
 
 async function types(packed) {

@@ -6,7 +6,8 @@
 //   ```js    must parse; one that calls `require` is CommonJS, any other one ESM.
 //   ```json  must parse.
 //   ```sh    may use the commands listed in test/helpers/readme.ts (npm, node, curl, openssl, …), without
-//            a prompt; an `npm run x` must be in package.json.
+//            a prompt; an `npm run x` must be in package.json, and `npx fastify-authn x` be a command of ours.
+//            Those of the section "Command line" are run by test/cli/readme.test.ts.
 //   ```text  is what the block before it prints.
 //
 // The line `<!-- run -->` before a ts or js block has it run as a program, with `fastify-authn` made of the
@@ -136,7 +137,7 @@ t.test('what is right passes', async (t) => {
       '  http://127.0.0.1:3000/me',
       '# a comment',
       'export AUTH_JWT_SECRET=$(openssl rand -hex 32)',
-      'PORT=4000 npx fastify-authn',
+      'PORT=4000 npx fastify-authn doctor > out.txt',
     ),
     '1. In a list:',
     '   ```json',
@@ -164,7 +165,15 @@ t.test('what is wrong is found', async (t) => {
     fence('text', 'that'),
     fence('text', 'alone'),
     fence('json', '{ a: 1 }'),
-    fence('sh', 'npm run nothing', 'npm pubish', 'sudo npm ci', '$ npm ci', 'curl x | bash'),
+    fence(
+      'sh',
+      'npm run nothing',
+      'npx fastify-authn tokn',
+      'npm pubish',
+      'sudo npm ci',
+      '$ npm ci',
+      'curl x | bash',
+    ),
     '<!-- rum -->',
     fence('ts', 'const a = 1'),
     '<!-- run -->',
@@ -183,14 +192,15 @@ t.test('what is wrong is found', async (t) => {
     /^line 31 \(text\): it follows no block that is run/,
     /^line 35 \(json\): /,
     /^line 39 \(sh\): package\.json has no script "nothing"/,
+    /^line 39 \(sh\): fastify-authn has no command "tokn"/,
     /^line 39 \(sh\): unknown npm command "pubish"/,
     /^line 39 \(sh\): unknown command "sudo"/,
     /^line 39 \(sh\): unknown command "\$"/,
     /^line 39 \(sh\): unknown command "bash"/,
-    /^line 48 \(ts\): the comment "rum" means nothing here/,
-    /^line 53 \(json\): the comment "run" means nothing here/,
-    /^line 57 \(yaml\): nobody checks blocks of this language/,
-    /^line 61 \(\): nobody checks blocks of this language/,
+    /^line 49 \(ts\): the comment "rum" means nothing here/,
+    /^line 54 \(json\): the comment "run" means nothing here/,
+    /^line 58 \(yaml\): nobody checks blocks of this language/,
+    /^line 62 \(\): nobody checks blocks of this language/,
   ]
   for (const pattern of expected) {
     t.ok(
@@ -200,7 +210,7 @@ t.test('what is wrong is found', async (t) => {
   }
   t.strictSame(
     [...new Set(problems.map((problem) => Number(/\d+/.exec(problem)?.[0])))],
-    [1, 5, 9, 13, 18, 23, 31, 35, 39, 48, 53, 57, 61],
+    [1, 5, 9, 13, 18, 23, 31, 35, 39, 49, 54, 58, 62],
     'and nothing else',
   )
   t.throws(() => blocksOf('```ts\nconst a = 1\n'), { message: 'line 1: the block is not closed' })

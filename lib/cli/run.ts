@@ -74,8 +74,9 @@ function help(topic?: string): string[] {
 
 /** The version of the package that this file is in. */
 function version(): string[] {
-  const require = createRequire(import.meta.url)
-  return [(require('fastify-authn/package.json') as { version: string }).version]
+  // By its own name: the sources and what is built from them stand at different depths.
+  const load = createRequire(import.meta.url)
+  return [(load('fastify-authn/package.json') as { version: string }).version]
 }
 
 function commandOf(name: string): Command {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { commands as cliCommands } from '../../lib/cli/commands.js'
 
 /** A fenced code block of a Markdown text. */
 export interface Block {
@@ -196,6 +197,9 @@ export function shellProblems(text: string, scripts: Readonly<Record<string, str
     for (const command of simpleCommands(line)) {
       const [name = '', first = '', second = ''] = command
       if (!commands.has(name)) problems.push(`unknown command ${JSON.stringify(name)} in: ${line}`)
+      if (name === 'npx' && first === 'fastify-authn' && !Object.hasOwn(cliCommands, second)) {
+        problems.push(`fastify-authn has no command ${JSON.stringify(second)}`)
+      }
       if (name !== 'npm') continue
       if (!npmWords.has(first)) problems.push(`unknown npm command ${JSON.stringify(first)}`)
       const script = first === 'run' ? second : ['start', 'test'].includes(first) ? first : null

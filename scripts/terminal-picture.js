@@ -61,10 +61,8 @@ async function record() {
   const shell = ['env', '-i', `PATH=${process.env.PATH}`, `HOME=${home}`, 'TERM=screen']
   const npm = ['npm_config_loglevel=error', 'npm_config_update_notifier=false']
   const settings = ['NODE_ENV=production', ...npm, `PS1=${prompt} `]
-  tmux(
-    ...['-f', '/dev/null', 'new-session', '-d', '-x', String(width), '-y', '60'],
-    ...['-c', path.join(home, 'app'), ...shell, ...settings, 'sh'],
-  )
+  const place = ['-x', String(width), '-y', '60', '-c', path.join(home, 'app')]
+  tmux('-f', '/dev/null', 'new-session', '-d', ...place, ...shell, ...settings, 'sh')
   tmux('send-keys', 'umask 077; clear', 'Enter')
   await prompted()
   tmux('clear-history')

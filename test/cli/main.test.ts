@@ -81,6 +81,15 @@ t.test('output that cannot be written is one', async (t) => {
   })
 })
 
+t.test('output that fails at once is one too', async (t) => {
+  const stdout = new Written()
+  stdout.write = () => stdout.emit('error', Object.assign(new Error('x'), { code: 'EIO' }))
+  t.strictSame(await mainWith(['secret'], stdout), {
+    exitCode: 1,
+    stderr: 'fastify-authn: standard output cannot be written (EIO).\n',
+  })
+})
+
 t.test('errors of standard error are not told to anybody', async (t) => {
   const stdout = new Written()
   const process = {

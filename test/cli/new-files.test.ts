@@ -19,10 +19,7 @@ t.test('all or none: folders that were made go, others stay', async (t) => {
   )
   t.match(error, { exit: 1, remedy: /--out/ })
   t.equal(message, `${JSON.stringify(at('there/mine'))} is there already. Nothing was written.`)
-  t.strictSame(readdirSync(root, { recursive: true }).toSorted(), [
-    'there',
-    path.join('there', 'mine'),
-  ])
+  t.strictSame([readdirSync(root), readdirSync(at('there'))], [['there'], ['mine']])
 })
 
 t.test('a write that fails leaves nothing behind', async (t) => {

@@ -91,8 +91,11 @@ function poorSecret({ env }: Setting): Finding[] {
 
 function quotedValues({ env }: Setting): Finding[] {
   return variables
-    .filter((name) => /^\s|\s$|^(["'`]).*\1$/s.test(env[name] ?? ''))
-    .filter((name) => !(env[name] ?? '').includes('-----END'))
+    .filter((name) => {
+      const { [name]: value = '' } = env
+      // What stands around PEM text does not matter.
+      return /^\s|\s$|^(["'`]).*\1$/s.test(value) && !value.includes('-----END')
+    })
     .map((name) =>
       warning(
         name,

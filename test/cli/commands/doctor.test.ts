@@ -350,3 +350,20 @@ t.test('an env file', async (t) => {
   const bytes = await cli(['doctor', '--env-file', `${folder}/bytes`])
   t.match(bytes.stderr, /^fastify-authn doctor: the env file ".*bytes" is no UTF-8\.\n$/)
 })
+
+t.test('what nobody has thought of is no finding', async (t) => {
+  let reads = 0
+  const env = {
+    get AUTH_JWT_SECRET(): string {
+      reads += 1
+      // The checks of the parts read it three times, those of the whole come after.
+      if (reads > 3) throw new TypeError('my secret')
+      return secret
+    },
+  }
+  t.strictSame(await cli('doctor', { env }), {
+    exit: 1,
+    stdout: '',
+    stderr: 'fastify-authn doctor: unexpected error (TypeError).\n',
+  })
+})

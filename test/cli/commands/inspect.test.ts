@@ -269,3 +269,16 @@ t.test('times and names that are hostile', async (t) => {
   const empty = await cli(['inspect', `${encode({})}.${encode({})}.AAAA`], { env })
   t.match(empty.stdout, /^Header\n {2}none\n\nClaims\n {2}none\n\nNot valid/)
 })
+
+t.test('what nobody has thought of is no verdict', async (t) => {
+  const env = {
+    get AUTH_JWT_SECRET(): string {
+      throw new TypeError('my secret')
+    },
+  }
+  t.strictSame(await cli(['inspect', service.generateToken('alice')], { env }), {
+    exit: 1,
+    stdout: '',
+    stderr: 'fastify-authn inspect: unexpected error (TypeError).\n',
+  })
+})

@@ -137,6 +137,19 @@ t.test('a folder that cannot be made', async (t) => {
   t.equal(readFileSync(path.join(folder, 'file'), 'utf8'), 'text')
 })
 
+t.test('by default the files are in the current folder', async (t) => {
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  process.chdir(t.testdir())
+  const { exit, stdout } = await cli('keys ES256')
+  t.equal(exit, 0)
+  t.equal(
+    stdout,
+    'AUTH_JWT_ECDSA_PRIVATE=es256-private.pem\nAUTH_JWT_ECDSA_PUBLIC=es256-public.pem\n',
+  )
+  t.strictSame(readdirSync('.'), ['es256-private.pem', 'es256-public.pem'])
+})
+
 t.test('a folder with spaces in its name', async (t) => {
   const out = path.join(t.testdir(), 'my keys')
   mkdirSync(out)

@@ -14,11 +14,11 @@ const prompt = '$'
 
 const session = [
   'cat .env',
-  'npx fastify-authn doctor --env-file .env',
+  'npx fastify-authn doctor --env .env',
   'npx fastify-authn secret > .env',
-  'npx fastify-authn doctor --env-file .env',
-  'npx fastify-authn token --sub alice --expires 15m --env-file .env > token',
-  'npx fastify-authn inspect --env-file .env < token',
+  'npx fastify-authn doctor --env .env',
+  'npx fastify-authn token --sub alice --expires 15m --env .env > token',
+  'npx fastify-authn inspect --env .env < token',
 ]
 
 const home = mkdtempSync(path.join(tmpdir(), 'fastify-authn-picture-'))

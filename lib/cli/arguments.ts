@@ -45,7 +45,7 @@ export function parseArguments(words: readonly string[], command: Command): Give
   const options = { ...command.options, ...commonOptions }
   const values = new Map<string, string[]>()
   const given: string[] = []
-  for (const token of tokensOf(words, options)) {
+  for (const token of tokensOf(words.map(withOurName), options)) {
     if (token.kind === 'positional') given.push(token.value)
     if (token.kind === 'option') {
       const value = checkOption(token, options, command)
@@ -63,6 +63,14 @@ export function parseArguments(words: readonly string[], command: Command): Give
     text: (name) => values.get(name)?.[0],
     all: (name) => values.get(name) ?? [],
   }
+}
+
+/**
+ * `--env-file` is taken for `--env`, and not the other way round: Node.js itself looks for it among the
+ * arguments of programs, and ends with its own error (9) where there is no such file (nodejs/node#54232).
+ */
+function withOurName(word: string): string {
+  return word.replace(/^--env-file(?==|$)/, '--env')
 }
 
 function checkOption(

@@ -36,7 +36,7 @@ export const algOption = (text: string): Option => ({ value: 'method', text })
  * @throws CliError when the file cannot be read
  */
 export async function environmentOf(given: Given, io: Io): Promise<Environment> {
-  const file = given.text('env-file')
+  const file = given.text('env')
   return file === undefined ? io.env : { ...(await readEnvFile(file)), ...io.env }
 }
 
@@ -44,7 +44,7 @@ export async function environmentOf(given: Given, io: Io): Promise<Environment> 
 export async function readEnvFile(file: string): Promise<Environment> {
   // Not a named import: Node 20.0 to 20.11 have no such function.
   const { parseEnv } = util as { parseEnv?: (text: string) => Environment }
-  if (parseEnv === undefined) fail('--env-file needs Node 20.12 or later.')
+  if (parseEnv === undefined) fail('--env needs Node 20.12 or later.')
   return parseEnv(await readText(file, 'env file'))
 }
 
@@ -107,7 +107,7 @@ export async function openService(
   if (jwt === undefined || !hasKey(jwt)) {
     return fail(
       'no key is configured: AUTH_JWT_SECRET is not set, and no AUTH_JWT_RSA_*, AUTH_JWT_ECDSA_* or AUTH_JWT_EDDSA_*.',
-      'Set one, or name a file that does: --env-file .env',
+      'Set one, or name a file that does: --env .env',
     )
   }
   const service = await new JwtService({ ...jwt, ...rules }).load()

@@ -1,4 +1,4 @@
-import { mkdir, open, rmdir, unlink } from 'node:fs/promises'
+import { mkdir, open, rmdir, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { fail } from './command.js'
 import { reasonOf } from './input.js'
@@ -46,13 +46,12 @@ export async function writeNewFiles(files: readonly NewFile[]): Promise<void> {
   }
 }
 
+/** One by one: the recursive mkdir of Node.js never ends where the kernel says ENOENT, as in /proc. */
 async function makeFolder(folder: string, undo: (() => Promise<void>)[]): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (first === undefined) return
-  // From the outermost that is new to the innermost, so that they go in the other order.
-  const made = [path.resolve(first)]
-  for (const step of path.relative(first, path.resolve(folder)).split(path.sep)) {
-    if (step !== '') made.push(path.join(made.at(-1) as string, step))
-  }
-  for (const each of made) undo.push(() => rmdir(each))
+  // Of something else than a folder, the opening of the file complains.
+  if ((await stat(folder).catch(() => null)) !== null) return
+  const parent = path.dirname(folder)
+  if (parent !== folder) await makeFolder(parent, undo)
+  await mkdir(folder, { mode: 0o700 })
+  undo.push(() => rmdir(folder))
 }

@@ -46,3 +46,15 @@ t.test('what others have put into a new folder meanwhile stays', async (t) => {
   t.match(failed.message, 'is there already')
   t.strictSame(readdirSync(inside), ['theirs'])
 })
+
+t.test('where no folder can be made', async (t) => {
+  const root = t.testdir({ taken: 'x' })
+  t.match(await rejectionOf(writeNewFiles([file(path.join(root, 'taken/new/a'))])), {
+    message: /cannot be written \((?:ENOTDIR|ENOENT)\)/,
+  })
+  // Node.js would try for ever.
+  const impossible = path.join(process.platform === 'linux' ? '/proc' : root, 'taken', 'new')
+  t.match(await rejectionOf(writeNewFiles([file(path.join(impossible, 'a'))])), {
+    message: /cannot be written \((?:ENOTDIR|ENOENT)\)/,
+  })
+})

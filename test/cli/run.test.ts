@@ -99,7 +99,7 @@ t.test('with --json, errors are JSON too', async (t) => {
   t.match(JSON.parse(stdout), {
     ok: false,
     error: /^no key is configured/,
-    remedy: /--env-file/,
+    remedy: /--env /,
   })
   t.strictSame(JSON.parse((await cli('secret --alg=x --json')).stdout), {
     ok: false,

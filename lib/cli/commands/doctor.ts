@@ -14,12 +14,9 @@ export const doctor: Command = {
   ],
   options: {
     alg: algOption('what the app has as jwt.signingMethod'),
-    'env-file': envFileOption,
+    env: envFileOption,
   },
-  examples: [
-    'npx fastify-authn doctor --env-file .env',
-    'npx fastify-authn doctor --alg ES256 --json',
-  ],
+  examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
   exits: ['nothing is wrong', 'there are errors or warnings'],
   async run(given, io) {
     const alg = methodOption(given)
@@ -35,7 +32,7 @@ export const doctor: Command = {
 }
 
 async function settingOf(given: Given, { env }: Io): Promise<Setting> {
-  const path = given.text('env-file')
+  const path = given.text('env')
   if (path === undefined) return { env, file: null }
   const own = await readEnvFile(path)
   return { env: { ...own, ...env }, file: { path, env: own } }

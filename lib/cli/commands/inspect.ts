@@ -33,10 +33,10 @@ export const inspect: Command = {
       text: 'what the server has as jwt.clockTolerance; default 0',
     },
     'claim-name': { value: 'name', text: 'the claim that names the user; default sub' },
-    'env-file': envFileOption,
+    env: envFileOption,
   },
   examples: [
-    'npx fastify-authn inspect eyJhbGciOi… --env-file .env',
+    'npx fastify-authn inspect eyJhbGciOi… --env .env',
     'pbpaste | npx fastify-authn inspect',
   ],
   exits: ['the token is valid', 'it is not valid, or it could not be checked'],

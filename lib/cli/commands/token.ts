@@ -25,11 +25,11 @@ export const token: Command = {
       value: 'span',
       text: 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300',
     },
-    'env-file': envFileOption,
+    env: envFileOption,
   },
   details: ['Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.'],
   examples: [
-    'npx fastify-authn token --sub alice --env-file .env',
+    'npx fastify-authn token --sub alice --env .env',
     'npx fastify-authn token --sub alice --claim admin=true --expires 15m',
     'curl -H "Authorization: Bearer $(npx fastify-authn token --sub al)" localhost:3000/me',
   ],

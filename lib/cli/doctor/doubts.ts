@@ -44,7 +44,7 @@ function nothingSet({ env }: Setting): Finding[] {
     warning(
       null,
       'none of the variables that configFromEnv() reads is set.',
-      'Name the file that sets them (--env-file .env), or begin with: npx fastify-authn secret',
+      'Name the file that sets them (--env .env), or begin with: npx fastify-authn secret',
     ),
   ]
 }

@@ -186,7 +186,7 @@ t.test('what the boot lets pass, and is hardly meant', async (t) => {
   const base = { ...production, AUTH_JWT_SECRET: secret }
   const hex = '0123456789abcdef'
   const cases: [env: Env, variable: string | null, problem: RegExp, remedy: RegExp][] = [
-    [production, null, /none of the variables .* is set/, /--env-file \.env/],
+    [production, null, /none of the variables .* is set/, /--env \.env/],
     [
       { ...base, AUTH_JWT_EXPIRE: '9' },
       'AUTH_JWT_EXPIRE',
@@ -315,7 +315,7 @@ t.test('files that others may read', async (t) => {
   if (expected.length > 0) {
     t.match((await doctor(withKey(spaced))).findings, [{ remedy: `chmod 600 '${spaced}'` }])
   }
-  const words = (name: string): string[] => ['--env-file', `${folder}/${name}`]
+  const words = (name: string): string[] => ['--env', `${folder}/${name}`]
   chmodSync(`${folder}/.env`, 0o644)
   chmodSync(`${folder}/plain`, 0o644)
   t.equal((await doctor(production, words('.env'))).findings.length, expected.length > 0 ? 1 : 0)
@@ -332,7 +332,7 @@ t.test('an env file', async (t) => {
   })
   chmodSync(`${folder}/.env`, 0o600)
   const file = `${folder}/.env`
-  const { exit, stdout } = await cli(['doctor', '--env-file', file], {
+  const { exit, stdout } = await cli(['doctor', '--env', file], {
     env: { AUTH_JWT_EXPIRY: '90' },
   })
   t.equal(exit, 0)
@@ -341,13 +341,13 @@ t.test('an env file', async (t) => {
     `In the environment: AUTH_JWT_EXPIRY\nIn ${JSON.stringify(file)}: AUTH_JWT_SECRET\n` +
       'In both, where the environment wins: AUTH_JWT_EXPIRY\n\nNothing is wrong.\n',
   )
-  const missing = await cli(['doctor', '--env-file', `${folder}/none`])
+  const missing = await cli(['doctor', '--env', `${folder}/none`])
   t.strictSame([missing.exit, missing.stdout], [1, ''])
   t.match(
     missing.stderr,
     /^fastify-authn doctor: the env file ".*none" cannot be read \(ENOENT\)\.\n$/,
   )
-  const bytes = await cli(['doctor', '--env-file', `${folder}/bytes`])
+  const bytes = await cli(['doctor', '--env', `${folder}/bytes`])
   t.match(bytes.stderr, /^fastify-authn doctor: the env file ".*bytes" is no UTF-8\.\n$/)
 })
 

@@ -157,7 +157,7 @@ t.test('a folder with spaces in its name', async (t) => {
   t.equal(exit, 0)
   const file = path.join(out, '../.env')
   writeFileSync(file, stdout)
-  t.equal((await cli(['token', '--sub', 'alice', '--env-file', file])).exit, 0)
+  t.equal((await cli(['token', '--sub', 'alice', '--env', file])).exit, 0)
 })
 
 t.test('wrong usage', async (t) => {

@@ -118,21 +118,23 @@ t.test('the method is that of the key', async (t) => {
 
 t.test('variables from a file; those of the environment win', async (t) => {
   const folder = t.testdir({ '.env': `# mine\nAUTH_JWT_SECRET="${secret}"\nAUTH_JWT_EXPIRY=60\n` })
-  const words = ['token', '--sub', 'alice', '--env-file', `${folder}/.env`]
+  const words = ['token', '--sub', 'alice', '--env', `${folder}/.env`]
   const { stdout } = await cli(words)
   const { nbf, exp } = service.verify(stdout.trim())
   t.equal(Number(exp) - Number(nbf), 60)
   const other = 'y'.repeat(64)
+  t.equal((await cli(['token', '--sub', 'a', '--env-file', `${folder}/.env`])).exit, 0)
+  t.equal((await cli(['token', '--sub', 'a', `--env-file=${folder}/.env`])).exit, 0)
   const overridden = await cli(words, { env: { AUTH_JWT_SECRET: other } })
   t.match(new JwtService({ secret: other }).verify(overridden.stdout.trim()), { sub: 'alice' })
 })
 
 t.test('a Node.js that reads no env files', async (t) => {
   t.intercept(util, 'parseEnv', { value: undefined })
-  t.strictSame(await cli('token --sub alice --env-file .env', { env }), {
+  t.strictSame(await cli('token --sub alice --env .env', { env }), {
     exit: 1,
     stdout: '',
-    stderr: 'fastify-authn token: --env-file needs Node 20.12 or later.\n',
+    stderr: 'fastify-authn token: --env needs Node 20.12 or later.\n',
   })
 })
 
@@ -173,7 +175,7 @@ t.test('keys that are missing or wrong: what the boot says, in variables', async
     t.match(stderr, message)
     t.notMatch(stderr, 'hunter2')
   }
-  const missing = await cli('token --sub alice --env-file /nowhere/.env', { env })
+  const missing = await cli('token --sub alice --env /nowhere/.env', { env })
   t.strictSame(missing, {
     exit: 1,
     stdout: '',

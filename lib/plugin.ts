@@ -68,7 +68,7 @@ async function createRegistration(
       }
       return result
     },
-    ...createPlanner(authenticators, standard, anyOf),
+    ...createPlanner(authenticators, standard, anyOf, app),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from './errors.js'
 import { parseMark } from './marks.js'
-import { kRegistration } from './symbols.js'
+import { kRegistration, kStandIn } from './symbols.js'
 import { directOf, type Direct } from './verdict.js'
 import type { CheckCredentials } from './credentials.js'
 import type { Translator } from './i18n.js'
@@ -52,9 +52,16 @@ export interface Registration {
   plan(mark: unknown, place: string): Plan
 }
 
+/**
+ * The seam of the test kit: what it puts in place of the authenticator of every plan in its app. Nothing
+ * of the core sets one, and none is asked for while requests are served: a plan is made once.
+ */
+export type StandIn = (authenticator: Authenticator) => Authenticator
+
 /** A scope with the registration that is nearest to it. */
 export interface Scope {
   readonly [kRegistration]?: Registration
+  readonly [kStandIn]?: StandIn
 }
 
 /** The nearest registration of a scope, if any. */
@@ -62,11 +69,16 @@ export function registrationOf(server: FastifyInstance): Registration | undefine
   return (server as Scope)[kRegistration]
 }
 
-/** Resolves marks, each one once. */
+/**
+ * Resolves marks, each one once.
+ *
+ * @param scope - where to look for a {@link StandIn}, when a plan is made: the kit may come after us
+ */
 export function createPlanner(
   authenticators: ReadonlyMap<string, Authenticator>,
   standard: Authenticator | undefined,
   combine: (...members: Authenticator[]) => Authenticator,
+  scope: object = {},
 ): Pick<Registration, 'knownPlan' | 'plan'> {
   const plans = new Map<unknown, Plan>()
 
@@ -74,7 +86,8 @@ export function createPlanner(
     const { mode, use } = parseMark(mark, place)
     const members = use?.map((name) => named(name, place)) ?? [standard ?? missing(place)]
     const [first = missing(place)] = members
-    const authenticator = members.length === 1 ? first : combine(...members)
+    const judge = members.length === 1 ? first : combine(...members)
+    const authenticator = (scope as Scope)[kStandIn]?.(judge) ?? judge
     const nobodyPasses = mode !== true || authenticator.optional === true
     const names = members.map(nameOf)
     const direct = directOf(authenticator)

@@ -32,6 +32,7 @@ export type MisuseCode =
   | 'ERR_AUTH_CLAIMS'
   | 'ERR_AUTH_AUDIT'
   | 'ERR_AUTH_REPORT'
+  | 'ERR_AUTH_TESTING'
 
 /** A refusal as the guard and `onUnauthorized` see it. Recognise it by `code`. */
 export interface AuthenticationErrorLike extends Error {

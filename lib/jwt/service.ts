@@ -1,13 +1,14 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { checkJwtConfig, checkTokenRules } from '../options.js'
+import { kKeyOf } from '../symbols.js'
 import { isThenable } from '../objects.js'
 import { algorithmOf } from './algorithms.js'
 import { checkClaims, resolveRules, toSignable, type ResolvedRules } from './claims.js'
 import { createSign, createVerifySignature, type Sign, type VerifySignature } from './engine.js'
 import { keyFilePaths, readKeyFiles } from './key-files.js'
 import { parseKeys } from './key-parsing.js'
-import { keyFor, type KeyRing } from './keys.js'
+import { keyFor, type KeyRing, type LoadedKey } from './keys.js'
 import { rememberTokens, type TokenMemoryOptions } from './token-memory.js'
 import type {
   JwtConfig,
@@ -168,6 +169,11 @@ export class JwtService implements JwtServiceLike {
     const resolved = resolveRules(checkTokenRules(rules), this.#rules)
     this.require(method, 'verify', wanted)
     return (token) => this.#judge(token, method, resolved)
+  }
+
+  /** For the test kit, whose bad tokens are such as no service would sign. */
+  [kKeyOf](method: SigningMethod): LoadedKey | undefined {
+    return this.#current.ring[algorithmOf(method).family]
   }
 
   #judge(token: string, method: SigningMethod, rules: ResolvedRules): JwtClaims {

@@ -1,0 +1,6 @@
+import { AuthnUsageError } from '../errors.js'
+
+/** @throws ERR_AUTH_TESTING */
+export function misuse(message: string): never {
+  throw new AuthnUsageError('ERR_AUTH_TESTING', message)
+}

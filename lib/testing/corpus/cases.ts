@@ -1,0 +1,184 @@
+import type { InjectOptions } from 'fastify'
+import { MALFORMED, parseBasic } from '../../http/authorization.js'
+import { brokenTokens, type Need } from '../broken.js'
+import {
+  badBearer,
+  malformedBasic,
+  namelessBasic,
+  otherSchemes,
+  wrongBasic,
+  type Good,
+} from './headers.js'
+import { confused, foreignKeys, otherAlgorithms, unsigned, type Named } from './keys.js'
+import {
+  critical,
+  futureTimes,
+  noObjects,
+  notUtf8,
+  pastTimes,
+  segments,
+  signatures,
+  strangeNames,
+  wrongTimes,
+} from './tokens.js'
+import type { Material } from '../material.js'
+
+/** A request that must be refused. */
+export interface AttackCase {
+  readonly name: string
+  readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies'>
+  /** Whether it counts as no credentials, where these are optional. */
+  readonly none?: boolean
+  /** Statuses that count as a refusal here, besides those of all cases. */
+  readonly refusals?: readonly number[]
+}
+
+/** What of the corpus there is. */
+export interface Corpus {
+  readonly cases: readonly AttackCase[]
+  readonly leftOut: readonly string[]
+}
+
+interface Group {
+  readonly title: string
+  readonly needs?: Need
+  readonly make: (material: Material, url: string) => readonly Named[]
+}
+
+const groups: readonly Group[] = [
+  ...Object.entries(brokenTokens).map(([title, { needs, make }]): Group => ({
+    title,
+    ...(needs && { needs }),
+    make: (material) => [[title, make(material)]],
+  })),
+  { title: 'alg none', make: unsigned },
+  { title: 'key confusion', needs: 'publicKey', make: (material) => confused(material) },
+  { title: 'other algorithms', make: otherAlgorithms },
+  { title: 'keys that the token brings along', make: foreignKeys },
+  { title: 'crit', needs: 'key', make: critical },
+  { title: 'signatures', needs: 'token', make: signatures },
+  { title: 'segments', needs: 'token', make: segments },
+  { title: 'payloads that are no objects', needs: 'key', make: noObjects },
+  { title: 'invalid UTF-8', needs: 'key', make: notUtf8 },
+  { title: 'times of a wrong type', needs: 'key', make: wrongTimes },
+  { title: 'times that are over', needs: 'key', make: pastTimes },
+  { title: 'times to come', needs: 'key', make: futureTimes },
+  { title: 'names that are none', needs: 'key', make: strangeNames },
+]
+
+const lacks: Readonly<Record<Need, string>> = {
+  key: 'the key that signs is not known',
+  publicKey: 'there is no public key',
+  token: 'no good token is known',
+}
+
+/** Bad tokens, as Bearer headers. */
+export function tokenCases(material: Material, url: string): Corpus {
+  const isMissing = ({ needs }: Group): boolean =>
+    needs !== undefined && material[needs] === undefined
+  return {
+    cases: groups
+      .filter((group) => !isMissing(group))
+      .flatMap(({ make }) => make(material, url))
+      .flatMap(([title, token]) => headerCase(`token: ${title}`, `Bearer ${token}`)),
+    leftOut: groups
+      .filter(isMissing)
+      .map(({ title, needs }) => `${title} (${lacks[needs as Need]})`),
+  }
+}
+
+/**
+ * Bad `Authorization` headers.
+ *
+ * @param authorization - a good one, if any is known: what is nearly it has to be refused too
+ * @param username - the name of a user that there is
+ */
+export function headerCases(
+  authorization: string | undefined,
+  material: Pick<Material, 'token'>,
+  username: string,
+): AttackCase[] {
+  const basic = parseBasic(authorization)
+  const pair = basic === null || basic === MALFORMED ? { username, password: 'wonderland' } : basic
+  const bearer = /^bearer +(.+)$/i.exec(authorization ?? '')?.[1]
+  const good: Good = { pair, token: material.token ?? bearer ?? 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln' }
+  const wrong = [
+    ...malformedBasic(pair),
+    ...namelessBasic(pair),
+    ...wrongBasic(pair),
+    ...badBearer(good),
+  ]
+  const none = otherSchemes(good)
+  return [
+    ...wrong.flatMap((header) => headerCase(titleOf(header, good), header)),
+    ...none.flatMap((header) => headerCase(titleOf(header, good), header, true)),
+  ].filter(({ request }) => request.headers?.authorization !== authorization)
+}
+
+/** A header as it arrives over a socket; none for what no client can send there. */
+function headerCase(name: string, header: string, none = false): AttackCase[] {
+  const authorization = Buffer.from(header).toString('latin1')
+  // RFC 9110 §5.5: no control characters, and nothing blank around.
+  if (!/^[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?$/.test(authorization)) return []
+  return [{ name, request: { headers: { authorization } }, none }]
+}
+
+/** Readable, and without the credentials, which may be somebody's. */
+function titleOf(header: string, { pair: { username, password }, token }: Good): string {
+  const pair = Buffer.from(`${username}:${password}`).toString('base64')
+  const text = header.replaceAll(token, '<token>').replaceAll(pair, '<pair>')
+  const shown = text.length > 60 ? `${text.slice(0, 60)}… (${header.length})` : text
+  return `Authorization: ${JSON.stringify(shown)}`
+}
+
+/** What is none: nothing at all, and good credentials in places where they do not belong. */
+export function elsewhereCases(
+  method: string,
+  good: Readonly<Record<string, string>>,
+): AttackCase[] {
+  const { authorization = '' } = good
+  const [scheme = '', token = ''] = authorization.split(' ')
+  const cases: AttackCase[] = [{ name: 'no credentials', request: {}, none: true }]
+  if (method.toUpperCase() === 'GET') {
+    const refusals = [404, 405]
+    cases.push({ name: 'no credentials, HEAD', request: { method: 'HEAD' }, none: true, refusals })
+  }
+  if (token === '') return cases
+  const hidden = { access_token: token, token, authorization }
+  return [
+    ...cases,
+    { name: `good ${scheme} in the query`, request: { query: hidden }, none: true },
+    { name: `good ${scheme} in cookies`, request: { cookies: hidden }, none: true },
+    ...['x-authorization', 'proxy-authorization', 'x-access-token'].map((name) => ({
+      name: `good ${scheme} in ${name}`,
+      request: { headers: { [name]: authorization } },
+      none: true,
+    })),
+  ]
+}
+
+/** Headers of another kind than `Authorization`, such as API keys: cut, longer, empty, another one. */
+export function keyCases(good: Readonly<Record<string, string>>): AttackCase[] {
+  return Object.entries(good)
+    .filter(([name]) => name.toLowerCase() !== 'authorization')
+    .flatMap(([name, value]) =>
+      Object.entries({
+        empty: '',
+        'a character less': value.slice(0, -1),
+        'a character more': `${value}x`,
+        'another last character': `${value.slice(0, -1)}${value.endsWith('x') ? 'y' : 'x'}`,
+        twice: `${value}, ${value}`,
+        null: 'null',
+        undefined: 'undefined',
+        '*': '*',
+        __proto__: '__proto__',
+        constructor: 'constructor',
+        quote: `' OR '1'='1`,
+        long: 'x'.repeat(15_000),
+      }).map(([title, text]) => ({
+        name: `${name}: ${title}`,
+        request: { headers: { ...good, [name]: text } },
+        none: text === '',
+      })),
+    )
+}

@@ -1,0 +1,358 @@
+import type { BasicPair } from '../../http/authorization.js'
+
+/** Credentials that corpora are made of: near misses have to be near. */
+export interface Good {
+  readonly pair: BasicPair
+  readonly token: string
+}
+
+const encoded = (bytes: string | Buffer): string => Buffer.from(bytes as string).toString('base64')
+const bytes = (...parts: (string | number[])[]): string =>
+  encoded(Buffer.concat(parts.map((part) => Buffer.from(part as string))))
+const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).concat('\u007f')
+
+/** Basic headers that RFC 7617 does not allow. */
+export function malformedBasic({ username, password }: BasicPair): string[] {
+  const pair = encoded(`${username}:${password}`)
+  const unpadded = pair.replace(/=+$/, '')
+  const credentials = [
+    // Separators and neighbours.
+    `${pair} `,
+    `${pair}  `,
+    `${pair}\t`,
+    `\t${pair}`,
+    ` \t${pair}`,
+    `${pair},`,
+    `,${pair}`,
+    `${pair};`,
+    `${pair}, Basic ${pair}`,
+    `${pair},Basic ${pair}`,
+    `${pair} ${pair}`,
+    `${pair}, ${pair}`,
+    `Basic ${pair}`,
+    `basic,${pair}`,
+    `${pair}, Bearer x.y.z`,
+    `"${pair}"`,
+    `'${pair}'`,
+    `<${pair}>`,
+    `realm="x", ${pair}`,
+    `credentials=${pair}`,
+    `${pair}, charset="UTF-8"`,
+    `${username}:${password}`,
+    `${username} ${password}`,
+    `${encoded(username)}:${encoded(password)}`,
+    `${encoded(username)} ${encoded(password)}`,
+    // Base64.
+    ...(unpadded === pair ? [] : [unpadded]),
+    ...(pair.endsWith('==') ? [`${unpadded}=`] : []),
+    `${pair}=`,
+    `${pair}==`,
+    `${pair}===`,
+    `=${pair}`,
+    `==${pair}`,
+    `${pair.slice(0, 8)}=${pair.slice(8)}`,
+    `${pair.slice(0, 8)}====${pair.slice(8)}`,
+    `${pair}${pair}`,
+    pair.slice(0, -3),
+    pair.slice(1),
+    `${pair}A`,
+    `${pair.slice(0, 8)} ${pair.slice(8)}`,
+    `${pair.slice(0, 8)}\n${pair.slice(8)}`,
+    `${pair.slice(0, 8)}\r\n ${pair.slice(8)}`,
+    `${pair.slice(0, 8)}-${pair.slice(9)}`,
+    `${pair.slice(0, 8)}_${pair.slice(9)}`,
+    `${pair.slice(0, 8)}!${pair.slice(8)}`,
+    `${pair.slice(0, 8)}~~~~${pair.slice(8)}`,
+    `${pair}\u0000`,
+    `\u0000${pair}`,
+    `${pair}\u00e9`,
+    `\uff21${pair.slice(1)}`,
+    `${pair}\ufeff`,
+    `\ufeff${pair}`,
+    ...(unpadded === pair ? [] : [pair.replace('=', '%3D')]),
+    `%20${pair}`,
+    '=',
+    '==',
+    '====',
+    'A',
+    'AA',
+    'AAA',
+    'A===',
+    '!',
+    '*',
+    'null',
+    'undefined',
+    '[object Object]',
+    '{}',
+    '0',
+    '-1',
+    'NaN',
+    '../../etc/passwd',
+    '${jndi:ldap://x}',
+    '%00',
+    '\u00ff\u00fe',
+    '\u{1f511}',
+    Buffer.from('alice:\u00ff\u00fe?>~').toString('base64url'),
+    // Unused bits that are not zero (RFC 4648 §3.5).
+    'YTpiYh==',
+    'YTpiYv==',
+    'YTp=',
+    'YTq=',
+    // What is in it.
+    encoded('alice'),
+    encoded('alicewonderland'),
+    encoded('alice;wonderland'),
+    encoded('alice%3Awonderland'),
+    encoded('alice\uff1awonderland'),
+    encoded(' '),
+    encoded('\u00a0'),
+    bytes([0x00]),
+    bytes([0xff]),
+    bytes('alice', [0xff]),
+    bytes('alice', [0xff], ':wonderland'),
+    bytes('alice:wonderland', [0x80]),
+    bytes('alice:wonderland', [0xc3]),
+    bytes('alice', [0xc0, 0xba], 'wonderland'),
+    bytes('alice', [0xe0, 0x80, 0xba], 'wonderland'),
+    bytes('al', [0xed, 0xa0, 0x80], 'ice:wonderland'),
+    bytes('al', [0xf8, 0x88, 0x80, 0x80, 0x80], 'ice:wonderland'),
+    bytes([0xff, 0xfe], Buffer.from('alice:wonderland', 'utf16le').toString('latin1')),
+    encoded(Buffer.from('alice:wonderland', 'utf16le')),
+    encoded(Buffer.from('jos\u00e9:wonderland', 'latin1')),
+    ...controls.map((control) => encoded(`${username}${control}:${password}`)),
+    ...controls.map((control) => encoded(`${username}:${password}${control}`)),
+    ...controls.slice(0, 3).map((control) => encoded(`${control}${username}:${password}`)),
+    // Size.
+    'A'.repeat(15_001),
+    '='.repeat(15_000),
+    ' '.repeat(15_000).concat('!'),
+    'a:'.repeat(7_500),
+    encoded('a'.repeat(12_000)),
+    'A'.repeat(1_000_001),
+  ]
+  const separators = [
+    '\t',
+    ',',
+    ':',
+    '=',
+    ';',
+    '"',
+    '/',
+    '\u00a0',
+    '\u2003',
+    '\u0000',
+    '\n',
+    '\u000b',
+  ]
+  return [
+    'Basic',
+    'basic',
+    'BASIC',
+    'Basic ',
+    'Basic    ',
+    ...credentials.map((text) => `Basic ${text}`),
+    ...credentials.slice(0, 25).map((text) => `bAsIc   ${text}`),
+    ...separators.map((separator) => `Basic${separator}${pair}`),
+    ...separators.map((separator) => `Basic${separator} ${pair}`),
+  ]
+}
+
+/** Basic headers whose name is none: no user service should be asked for it. */
+export function namelessBasic({ username, password }: BasicPair): string[] {
+  const texts = [
+    `:${password}`,
+    ':',
+    '::',
+    `:${username}:${password}`,
+    `${'a'.repeat(1025)}:${password}`,
+  ]
+  return texts.map((text) => `Basic ${encoded(text)}`)
+}
+
+/** Wrong pairs of a name and a password. */
+export function wrongPairs({ username, password }: BasicPair): [string, string][] {
+  const pairs: [string, string][] = [
+    [username, ''],
+    [username, ' '],
+    [username, ':'],
+    [username, `:${password}`],
+    [username, `${password}:`],
+    [username, ` ${password}`],
+    [username, `${password} `],
+    [username, password.toUpperCase()],
+    [username, password.slice(0, -1)],
+    [username, `${password}x`],
+    [username, `${password}${password}`],
+    [username, `${password.slice(0, -1)}\u043e`],
+    [username, `${password}\u00a0`],
+    [username, `\ufeff${password}`],
+    [username, `${password}\u0080`],
+    [username, '$2b$04$'],
+    [username, '*'],
+    [username, '%'],
+    [username, 'null'],
+    [username, 'undefined'],
+    [username, 'true'],
+    [username, '{"$ne":1}'],
+    [username, "' OR '1'='1"],
+    [username, 'p'.repeat(72)],
+    [username, 'p'.repeat(73)],
+    [username, password.padEnd(73, 'x')],
+    [username, 'p'.repeat(255)],
+    [username, 'p'.repeat(256)],
+    [username, 'p'.repeat(11_000)],
+    [username, '\u{1f511}'.repeat(2_000)],
+    [`${username}'--`, 'x'],
+    [`${username}" OR ""="`, 'x'],
+    ['*', 'x'],
+    ['%', 'x'],
+    ['__proto__', 'x'],
+    ['constructor', 'x'],
+    ['toString', 'x'],
+    ['{$gt}', 'x'],
+    [`../${username}`, 'x'],
+    ['\u00e4\u00f6\u00fc', 'x'],
+    ['\u{1f600}', 'x'],
+    [`\u202e${username}`, 'x'],
+    ['\u0085', 'x'],
+    ['a'.repeat(1024), 'x'],
+  ]
+  // What is the right one, should the password have no letters, say.
+  return pairs.filter(([name, guess]) => name !== username || guess !== password)
+}
+
+/** Basic headers that are well formed, and wrong. */
+export function wrongBasic(pair: BasicPair): string[] {
+  return wrongPairs(pair).map((parts) => `Basic ${encoded(parts.join(':'))}`)
+}
+
+/** Bearer headers that hold no good token. */
+export function badBearer({ pair: { username, password }, token }: Good): string[] {
+  const pair = encoded(`${username}:${password}`)
+  const credentials = [
+    'x',
+    'x.y',
+    'x.y.z',
+    '.',
+    '..',
+    'null',
+    'undefined',
+    'true',
+    '0',
+    '[object Object]',
+    '{}',
+    '=',
+    '==',
+    'a=b',
+    '=a',
+    pair,
+    `Bearer ${token}`,
+    `bearer,${token}`,
+    `${token} `,
+    `${token}\t`,
+    `\t${token}`,
+    ` \t${token}`,
+    `${token},`,
+    `,${token}`,
+    `${token};`,
+    `${token}, Bearer ${token}`,
+    `${token},${token}`,
+    `${token} ${token}`,
+    `${token}, Basic ${pair}`,
+    `"${token}"`,
+    `<${token}>`,
+    `token=${token}`,
+    `token="${token}"`,
+    `access_token=${token}`,
+    `${token}\u0000`,
+    `\u0000${token}`,
+    `${token}\n`,
+    `${token}\r\nX: y`,
+    `${token}\u00e9`,
+    `\ufeff${token}`,
+    `${token}\u00a0`,
+    `${token}=`,
+    `${token}==`,
+    `${token}.`,
+    `.${token}`,
+    `${token}~`,
+    encoded(token),
+    token.replaceAll('.', ' '),
+    token.replaceAll('.', '\u3002'),
+    token.toLowerCase(),
+    token.toUpperCase(),
+    token.slice(0, -1),
+    token.slice(1),
+    encodeURIComponent(`${token}:`),
+    'a'.repeat(15_000),
+    '.'.repeat(15_000),
+    '='.repeat(15_000),
+    `${'a'.repeat(15_000)}!`,
+    `${'a'.repeat(7_000)}${'='.repeat(7_000)}a`,
+    'a'.repeat(1_000_000),
+    ...controls.map((control) => `${token}${control}x`),
+  ]
+  const wrong = credentials.filter((text) => text !== token)
+  const separators = ['\t', ',', ':', '=', ';', '"', '/', '\u00a0', '\u2003', '\u0000', '\n']
+  return [
+    ...wrong.map((text) => `Bearer ${text}`),
+    ...wrong.slice(0, 40).map((text) => `bEARER   ${text}`),
+    ...separators.map((separator) => `Bearer${separator}${token}`),
+    ...separators.map((separator) => `Bearer${separator} ${token}`),
+  ]
+}
+
+/** Headers of no scheme, or of another one, which count as no credentials. */
+export function otherSchemes({ pair: { username, password }, token }: Good): string[] {
+  const pair = encoded(`${username}:${password}`)
+  const schemes = [
+    'Digest',
+    'Negotiate',
+    'NTLM',
+    'Token',
+    'JWT',
+    'ApiKey',
+    'Bearers',
+    'Bearer2',
+    'Bearer-',
+    'Bearer|',
+    'Basics',
+    'Basic2',
+    'Basic-Auth',
+    'XBasic',
+    'Basi',
+    'Beare',
+    'Ba\u017fic',
+    'Be\u0430rer',
+    '\uff22asic',
+    '"Basic"',
+    "'Bearer'",
+    '(Basic)',
+    '<Bearer>',
+    ',Basic',
+    ';Bearer',
+    '=Basic',
+    ' Basic',
+    '\tBearer',
+    '\u00a0Basic',
+    '\ufeffBearer',
+    '\u0000Basic',
+    'B asic',
+    'Bear\u0000er',
+    '',
+  ]
+  const bare = ['', ' ', '\t', ',', ':', '=', '\u0000', '__proto__', 'constructor', 'null', token]
+  return [
+    ...new Set([
+      'Bearer',
+      'Bearer ',
+      'BEARER     ',
+      ...bare,
+      ...schemes.flatMap((scheme) => [`${scheme} ${pair}`, `${scheme} ${token}`]),
+      `Digest username="${username}", Basic ${pair}`,
+      `Digest username="${username}", Bearer ${token}`,
+      `${username}:${password}`,
+      `${'x'.repeat(15_000)} ${token}`,
+    ]),
+  ]
+}

@@ -1,0 +1,222 @@
+import { createHash, createHmac, type KeyObject } from 'node:crypto'
+import { signingMethods } from '../../jwt/algorithms.js'
+import { pemOf } from '../broken.js'
+import { encode, forge, header, hmacToken, strangerKey } from '../forge.js'
+import type { Material } from '../material.js'
+
+/** A case of the corpus: what it is called, and the token or the header that must not get in. */
+export type Named = readonly [name: string, text: string]
+
+const json = (value: unknown): string => JSON.stringify(value)
+
+/** `none` in every case, what looks like it, and what is no algorithm at all. */
+export function algNone(): unknown[] {
+  const spellings = Array.from({ length: 16 }, (_, bits) =>
+    Array.from('none', (letter, at) => (bits & (1 << at) ? letter.toUpperCase() : letter)).join(''),
+  )
+  const others = [' none', 'none ', 'none\u0000', '\tnone', 'n\u043ene', '\uff4eone', 'none,HS256']
+  const nothing = ['', 'null', 'undefined', null, false, 0, [], ['none'], ['HS256'], {}, true]
+  return [...spellings, ...others, ...nothing]
+}
+
+/** Alg none, in every spelling, with and without a signature. */
+export function unsigned({ claims, key }: Material): Named[] {
+  const secret = key?.type === 'secret' ? key : undefined
+  const payload = encode(claims)
+  const tokens = algNone().flatMap((alg): Named[] => {
+    const stem = `${encode(header(alg))}.${payload}`
+    const hmac = (secret: string | KeyObject): string =>
+      createHmac('sha256', secret).update(stem).digest('base64url')
+    return [
+      [`alg ${json(alg)} without a signature`, `${stem}.`],
+      [`alg ${json(alg)} with the signature of an empty key`, `${stem}.${hmac('')}`],
+      ...(secret
+        ? [
+            [
+              `alg ${json(alg)} with the signature of the secret`,
+              `${stem}.${hmac(secret)}`,
+            ] as const,
+          ]
+        : []),
+    ]
+  })
+  const escaped = `${encode('{"alg":"n\\u006fne"}')}.${payload}`
+  const bare = (head: unknown): string => `${encode(head)}.${payload}.`
+  return [
+    ...tokens,
+    ['alg none, an escaped letter', `${escaped}.`],
+    ['alg none, two segments', escaped],
+    ['no alg at all', bare({ typ: 'JWT' })],
+    ['alg twice, none last', bare('{"alg":"HS256","alg":"none"}')],
+    ['alg twice, none first', bare('{"alg":"none","alg":"HS256"}')],
+    ...signingMethods.map((alg): Named => [`${alg} without a signature`, bare(header(alg))]),
+  ]
+}
+
+const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1)
+
+/** All that an attacker can make of a public key and hope that it is taken for an HMAC secret. */
+export function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
+  const pem = pemOf(publicKey)
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  const jwk = publicKey.export({ format: 'jwk' })
+  const body = pem.split('\n').filter((line) => line !== '' && !line.startsWith('-'))
+  const coordinates = [jwk.n ?? jwk.x, jwk.y].filter((part) => part !== undefined)
+  const bytes = coordinates.map((part) => Buffer.from(part, 'base64url'))
+  const variants: [string, string | Buffer][] = [
+    ['PEM', pem],
+    ['PEM, trimmed', pem.trim()],
+    ['PEM, CRLF', pem.replaceAll('\n', '\r\n')],
+    ['PEM, CRLF, trimmed', pem.trim().replaceAll('\n', '\r\n')],
+    ['PEM, CR', pem.replaceAll('\n', '\r')],
+    ['PEM, one more line', `${pem}\n`],
+    ['PEM, spelled \\n', pem.replaceAll('\n', '\\n')],
+    ['PEM, without line breaks', pem.replaceAll('\n', '')],
+    ['PEM, NUL at the end', `${pem}\0`],
+    ['base64 body', body.join('')],
+    ['base64 body, lines', body.join('\n')],
+    ['base64url body', spki.toString('base64url')],
+    ['DER', spki],
+    ['DER, hex', spki.toString('hex')],
+    ['DER, SHA-256', createHash('sha256').update(spki).digest()],
+    ['JWK', json(jwk)],
+    ['JWK, indented', JSON.stringify(jwk, null, 2)],
+    ['JWK, sorted', json(Object.fromEntries(Object.entries(jwk).toSorted(byKey)))],
+    ['JWK, with kid', json({ ...jwk, kid: '1', use: 'sig' })],
+    ['JWK set', json({ keys: [jwk] })],
+    ['first number, base64url', String(coordinates[0])],
+    ['numbers', Buffer.concat(bytes)],
+    ['numbers with 04', Buffer.concat([Buffer.from([4]), ...bytes])],
+    ['nothing', ''],
+    ['NUL', '\0'],
+    ['null', 'null'],
+    ['undefined', 'undefined'],
+    ['[object Object]', '[object Object]'],
+  ]
+  if (publicKey.asymmetricKeyType === 'rsa') {
+    variants.push(
+      ['PKCS#1 PEM', publicKey.export({ type: 'pkcs1', format: 'pem' })],
+      ['PKCS#1 DER', publicKey.export({ type: 'pkcs1', format: 'der' })],
+    )
+  }
+  return variants
+}
+
+/** Key confusion (RFC 8725 §2.1): HMAC with all that can be made of the public key. */
+export function confused(
+  { claims, method, publicKey }: Material,
+  named: readonly string[] = [method],
+  secrets = publicKey === undefined ? [] : secretsOf(publicKey),
+): Named[] {
+  return secrets.flatMap(([title, key]) => [
+    ...['256', '384', '512'].map((size): Named => [
+      `HS${size} keyed with the public key: ${title}`,
+      hmacToken(header(`HS${size}`), claims, key, `sha${size}`),
+    ]),
+    ...named.map((alg): Named => [
+      `${alg}, but HMAC keyed with the public key: ${title}`,
+      hmacToken(header(alg), claims, key),
+    ]),
+  ])
+}
+
+/** The right key with another algorithm, and one algorithm under the name of another. */
+export function otherAlgorithms({ claims, method, key, token = '' }: Material): Named[] {
+  const [, payload, signature] = token.split('.')
+  const others = signingMethods.filter((other) => other !== method)
+  const fitting = key === undefined ? [] : others.filter((other) => fits(other, key))
+  return [
+    ...(signature === undefined ? [] : others).map((other): Named => [
+      `renamed ${other}`,
+      [encode(header(other)), payload, signature].join('.'),
+    ]),
+    ...fitting.flatMap((other): Named[] => [
+      [`signed ${other} with the right key`, forge(header(other), claims, other, key as KeyObject)],
+      [`named ${method}, signed ${other}`, forge(header(method), claims, other, key as KeyObject)],
+    ]),
+  ]
+}
+
+const familyOfKey: Readonly<Record<string, RegExp>> = {
+  undefined: /^HS/,
+  rsa: /^(?:RS|PS)/,
+  ec: /^ES/,
+}
+
+/** Whether a key can sign by a method at all; the curve does not matter to the attacker. */
+function fits(method: string, key: KeyObject): boolean {
+  return familyOfKey[String(key.asymmetricKeyType)]?.test(method) === true
+}
+
+const kids: readonly unknown[] = [
+  '/dev/null',
+  '../../../../../../../dev/null',
+  '..\\..\\..\\windows\\win.ini',
+  'file:///dev/null',
+  '/proc/sys/kernel/randomize_va_space',
+  "x' UNION SELECT 'attacker",
+  "' OR 1=1 --",
+  '| whoami',
+  '$(id)',
+  '${7*7}',
+  'attacker\u0000.pem',
+  '__proto__',
+  'constructor',
+  '',
+  '1',
+  1,
+  -1,
+  0,
+  null,
+  true,
+  [],
+  ['1'],
+  {},
+  { toString: 'attacker' },
+  'k'.repeat(4000),
+]
+
+/**
+ * Headers that say where the key is to be had, or bring it along (RFC 7515 §4.1.2 to §4.1.8).
+ *
+ * @param url - where a server listens that should not be asked
+ */
+export function broughtKeys({ method }: Pick<Material, 'method'>, url: string): [string, object][] {
+  const rsa = strangerKey('RS256').publicKey.export({ format: 'jwk' })
+  const ec = strangerKey('ES256').publicKey.export({ format: 'jwk' })
+  const oct = { kty: 'oct', k: encode('attacker'), alg: 'HS256' }
+  const x5c = [
+    strangerKey('ES256').publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
+  ]
+  const own = strangerKey(method).publicKey.export({ format: 'jwk' })
+  return [
+    ['jwk', { jwk: own }],
+    ['jwk RSA', { jwk: rsa }],
+    ['jwk EC', { jwk: ec }],
+    ['jwk oct', { jwk: oct }],
+    ['jwk null', { jwk: null }],
+    ['jku', { jku: url }],
+    ['jku, file', { jku: 'file:///dev/null' }],
+    ['jku, many', { jku: [url] }],
+    ['x5u', { x5u: url }],
+    ['x5c', { x5c }],
+    ['jwk and kid', { jwk: { ...ec, kid: '1' }, kid: '1' }],
+    ['all of it', { jwk: rsa, jku: url, x5u: url, x5c, kid: '1' }],
+    ...kids.map((kid): [string, object] => [`kid ${json(kid).slice(0, 40)}`, { kid }]),
+  ]
+}
+
+/** Tokens of a stranger, whose headers say where the key is. */
+export function foreignKeys({ claims, method }: Material, url: string): Named[] {
+  return broughtKeys({ method }, url).flatMap(([title, more]): Named[] =>
+    [...new Set([method, 'RS256', 'ES256'] as const)]
+      .map((alg): Named => [
+        `${alg} of a stranger, ${title}`,
+        forge(header(alg, more), claims, alg, strangerKey(alg).privateKey),
+      ])
+      .concat([
+        [`HS256 keyed "attacker", ${title}`, hmacToken(header('HS256', more), claims, 'attacker')],
+        [`HS256 with an empty key, ${title}`, hmacToken(header('HS256', more), claims, '')],
+      ]),
+  )
+}

@@ -1,0 +1,63 @@
+import { brokenTokens, type BrokenToken } from './broken.js'
+import { misuse } from './error.js'
+import { materialOf, type TokenApp } from './material.js'
+import type { SigningMethod } from '../../types/jwt.js'
+
+/** A token for a test. */
+export interface MintOptions {
+  /** The claim `sub`. Where the app goes by another claim, leave it out and give that one in `claims`. */
+  readonly sub?: string | number | undefined
+  /** Seconds from now until `exp`; negative: it has expired. Default: `jwt.expiry`. */
+  readonly expiresIn?: number | undefined
+  /** Seconds from now until `nbf`. Default 0. */
+  readonly notBefore?: number | undefined
+  /** Default: `jwt.signingMethod`. */
+  readonly algorithm?: SigningMethod | undefined
+  /** More claims. Default: those of every token of the app. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined
+  /** The one fault that the token has. Default: none. */
+  readonly broken?: BrokenToken | undefined
+}
+
+/**
+ * A token of the app, signed with its own keys; or, with `broken`, one that is good but for one fault.
+ *
+ * @param app - the app, ready; or the inner scope in which the plugin is registered
+ * @throws ERR_AUTH_TESTING when the app has no tokens, or not the key that this one takes; ERR_AUTH_KEY,
+ * ERR_AUTH_CLAIMS as `jwtService` does
+ *
+ * @example
+ * const headers = { authorization: `Bearer ${mintToken(app, { sub: 'alice', broken: 'expired' })}` }
+ */
+export function mintToken(app: TokenApp, options: MintOptions): string {
+  const { broken, algorithm, claims, sub } = options
+  if (sub === undefined && claims === undefined) {
+    misuse('mintToken: expected "sub" or "claims", to say whose token it is.')
+  }
+  const material = materialOf(app, options, 'mintToken')
+  if (broken === undefined) {
+    // Only to have its error, which says what is missing.
+    return material.token ?? app.jwtService.generateTokenWithClaims({ sub }, algorithm)
+  }
+  const row = brokenTokens[broken] ?? unknown(broken)
+  const { needs } = row
+  if (needs !== undefined && material[needs] === undefined) missing(broken, needs, material.method)
+  return row.make(material)
+}
+
+function unknown(broken: string): never {
+  return misuse(
+    `mintToken: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenTokens).join(', ')}.`,
+  )
+}
+
+function missing(broken: string, needs: string, method: string): never {
+  const remedy =
+    needs === 'publicKey'
+      ? 'HMAC has none: give an algorithm with a key pair, or leave this case out.'
+      : 'Configure a signing key for the test.'
+  const what = needs === 'publicKey' ? 'a public key' : 'the key that signs'
+  misuse(
+    `mintToken: broken: "${broken}" takes ${what}, and the app has none for ${method}. ${remedy}`,
+  )
+}

@@ -1,0 +1,65 @@
+import { AssertionError } from 'node:assert'
+
+/** A case that was not refused as it should have been. */
+export interface AttackProblem {
+  /** What was sent. */
+  readonly case: string
+  /** The status that came back; null when none did. */
+  readonly status: number | null
+  /** Why that is a problem. */
+  readonly why: string
+}
+
+/** So many problems are spelled out. */
+const most = 20
+
+/** What `authAttacks` found. */
+export class AttackReport {
+  /** How many cases were played. */
+  cases = 0
+  /** Everything that was let through, gave a fault, or could not be judged; empty when all is well. */
+  readonly problems: AttackProblem[] = []
+  /** What was not played, and why. */
+  readonly leftOut: string[] = []
+  readonly #target: string
+
+  constructor(target: string) {
+    this.#target = target
+  }
+
+  /**
+   * For tests that would rather throw.
+   *
+   * @throws AssertionError that lists the problems, when there are any
+   */
+  assert(): void {
+    if (this.problems.length === 0) return
+    throw new AssertionError({ message: String(this), actual: this.problems, expected: [] })
+  }
+
+  /** The report as text, a line a problem. */
+  toString(): string {
+    const { cases, problems, leftOut } = this
+    const lines = problems
+      .slice(0, most)
+      .map(({ case: name, status, why }) => `  ${status ?? '---'}  ${name}: ${why}`)
+    const more = problems.length > most ? [`  … and ${problems.length - most} more`] : []
+    const head = `authAttacks ${this.#target}: ${cases} cases, ${problems.length} problems`
+    return [head, ...lines, ...more, ...leftOut.map((each) => `  left out: ${each}`)].join('\n')
+  }
+}
+
+/**
+ * Why a status is a problem.
+ *
+ * @param refusals - the statuses that count as a refusal
+ * @returns undefined when it is none
+ */
+export function problemOf(status: number | null, refusals: readonly number[]): string | undefined {
+  if (status === null) return 'no answer'
+  if (refusals.includes(status)) return undefined
+  if (status >= 500) return 'a fault: nothing that a client sends may give one'
+  if (status === 429) return 'throttled, and so not judged: switch throttling off in this test'
+  if (status < 400) return 'let through'
+  return `expected ${refusals[0]}; what follows the authentication has answered`
+}

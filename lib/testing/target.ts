@@ -1,0 +1,54 @@
+import { signingMethods } from '../jwt/algorithms.js'
+import { claimsOf, now } from './forge.js'
+import { keysOf, materialOf, type Material } from './material.js'
+import type { AttackedApp, AttackOptions } from './attack-options.js'
+import type { SigningMethod } from '../../types/jwt.js'
+
+/** Credentials that are let in, by lower-case name; undefined when none are known. */
+export function goodHeaders(
+  { good, sub, claims }: AttackOptions,
+  { token }: Material,
+): Readonly<Record<string, string>> | undefined {
+  if (typeof good === 'string') return { authorization: good }
+  if (good !== undefined) {
+    return Object.fromEntries(
+      Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
+    )
+  }
+  const isSomebody = sub !== undefined || claims !== undefined
+  return isSomebody && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
+}
+
+/** Made by the app's own service, or taken from the token that was given. */
+export function materialFor(app: AttackedApp, options: AttackOptions): Material {
+  const { good, sub, claims, claimName = 'sub', algorithm } = options
+  const given = typeof good === 'string' ? good : good?.authorization
+  const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(given ?? '')?.[1]
+  if (token !== undefined) return { ...materialOfToken(app, token, algorithm), claimName }
+  const { jwtService } = app
+  const wanted = { [claimName]: sub ?? 'alice', ...claims }
+  if (jwtService !== undefined) {
+    return {
+      ...materialOf({ jwtService }, { claims: wanted, algorithm }, 'authAttacks'),
+      claimName,
+    }
+  }
+  return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName }
+}
+
+function materialOfToken(
+  { jwtService }: AttackedApp,
+  token: string,
+  algorithm: SigningMethod | undefined,
+): Omit<Material, 'claimName'> {
+  try {
+    const claims = claimsOf(token)
+    const { alg } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as {
+      alg?: SigningMethod
+    }
+    const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
+    return { claims, method, token, ...(jwtService && keysOf(jwtService, method)) }
+  } catch {
+    return { claims: { exp: now() + 300 }, method: algorithm ?? 'HS256' }
+  }
+}

@@ -62,8 +62,8 @@ export function actingAs<User extends AuthUser>(
 /** Who a request acts as; undefined for all that was not injected with {@link actingAs}. */
 export function actingOf({ raw }: FastifyRequest): Acting | undefined {
   if (!isInjected(raw)) return undefined
-  const { simulate } = (raw as { _lightMyRequest?: { simulate?: object } })._lightMyRequest ?? {}
-  return simulate && actings.get(simulate)
+  const { _lightMyRequest: injection } = raw as { _lightMyRequest?: { simulate?: object } }
+  return injection?.simulate && actings.get(injection.simulate)
 }
 
 /** Enough by itself: Node makes all requests that come over a socket, and none of these is one of its. */

@@ -47,7 +47,7 @@ export function checkAttackOptions(options: AttackOptions): void {
   const { good, url } = options
   if (typeof url !== 'string')
     misuse('authAttacks: expected "url", the route to attack, as a text.')
-  const values: unknown[] = [good ?? {}].flatMap((each) => Object.values(each))
+  const values: unknown[] = typeof good === 'object' ? Object.values(good) : [good ?? '']
   if (values.every((value) => typeof value === 'string')) return
   misuse('authAttacks: "good": expected the value of Authorization, or an object of headers.')
 }

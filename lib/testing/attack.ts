@@ -8,7 +8,7 @@ import {
 import { wireCases } from './corpus/wire.js'
 import { problemOf, type AttackReport } from './report.js'
 import { goodHeaders, materialFor } from './target.js'
-import { patience, statusOf, type Wire } from './wire.js'
+import { patience, statusOf, within, type Wire } from './wire.js'
 import type { AttackedApp, AttackOptions } from './attack-options.js'
 import type { Material } from './material.js'
 
@@ -146,20 +146,4 @@ export class Attack {
 /** A wrong value of the scheme that the route takes. */
 function badOf(authorization: string | undefined): string {
   return /^basic /i.test(authorization ?? '') ? 'Basic eDp5' : 'Bearer x.y.z'
-}
-
-/** The status of an answer; null when there is none in time. */
-async function within(
-  answer: PromiseLike<{ readonly statusCode: number }>,
-  wait: number,
-): Promise<number | null> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, wait, null)
-  })
-  try {
-    return (await Promise.race([answer, late]))?.statusCode ?? null
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -66,7 +66,9 @@ export function forge(
   method: SigningMethod,
   key: KeyObject,
 ): string {
-  const hash = method === 'EdDSA' ? null : `sha${method.slice(2)}`
+  // By the key, since a method may be claimed that is not the one of the key.
+  const isEdwards = /^ed/.test(String(key.asymmetricKeyType))
+  const hash = isEdwards ? null : `sha${method.slice(2)}`
   return key.type === 'secret'
     ? hmacToken(header, payload, key, String(hash))
     : signedToken(header, payload, key, hash, method.startsWith('PS'))

@@ -66,3 +66,19 @@ export function statusOf(port: number, head: string, wait = patience): Promise<W
     socket.on('connect', () => socket.write(Buffer.from(head, 'latin1')))
   })
 }
+
+/** The status of an answer; null when there is none in time. */
+export async function within(
+  answer: PromiseLike<{ readonly statusCode: number }>,
+  wait: number,
+): Promise<number | null> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, wait, null)
+  })
+  try {
+    return (await Promise.race([answer, late]))?.statusCode ?? null
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -13,7 +13,7 @@ function signed(
   payload: unknown,
   head: unknown = header(method),
 ): string {
-  return forge(head as object, payload, method, key as KeyObject)
+  return forge(head, payload, method, key as KeyObject)
 }
 
 /** Extensions that are critical to understand (RFC 7515 §4.1.11), and `crit` that is no array. */
@@ -57,7 +57,10 @@ export function unencoded({ claims, key }: Material): Named[] {
   return [['not encoded', `${open}.${signature}`]]
 }
 
-const alphabet = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
+/** Of base64url. */
+export const alphabet = Array.from(
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+)
 
 function flipped(bytes: Buffer, at: number, bit: number): Buffer {
   const copy = Buffer.from(bytes)

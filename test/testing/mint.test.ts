@@ -1,0 +1,208 @@
+import { createHmac } from 'node:crypto'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, jwtAuthenticator, JwtService, type JwtConfig } from '../../lib/index.js'
+import { signingMethods } from '../../lib/jwt/algorithms.js'
+import { brokenTokens, siblingOf } from '../../lib/testing/broken.js'
+import { claimsOf, encode, now } from '../../lib/testing/forge.js'
+import { mintToken, type BrokenToken, type MintOptions } from '../../lib/testing/index.js'
+import { appWith, bearer, secret, secret512, userService } from '../helpers/app.js'
+import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
+import { thrownBy } from '../helpers/errors.js'
+import { configOf, methodCases } from '../helpers/keys.js'
+import { keys, privatePem, publicPem } from '../helpers/tokens.js'
+
+const names = Object.keys(brokenTokens) as BrokenToken[]
+
+const expired = { error: texts.jwtExpired, challenge: tokenChallenge('The token expired') }
+const early = { error: texts.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
+const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const refusals: Partial<Record<BrokenToken, typeof invalid>> = { expired, notYetValid: early }
+
+interface Subject {
+  readonly app: FastifyInstance
+  readonly users: ReturnType<typeof userService>
+  take(): number
+}
+
+async function appOf(t: Test, jwt: JwtConfig, claimName = 'sub'): Promise<Subject> {
+  const { handler, take } = probe()
+  const users = userService()
+  const app = await appWith(
+    t,
+    { userService: users, jwt, login: false, authenticator: jwtAuthenticator({ claimName }) },
+    (app) => app.get('/', { config: { auth: true } }, handler),
+  )
+  return { app, users, take }
+}
+
+for (const row of methodCases) {
+  t.test(`${row.title}: good ones pass, broken ones are refused`, async (t) => {
+    const jwt = configOf(row, ({ privateKey }) => ({ private: privatePem(privateKey) }))
+    const { app, users, take } = await appOf(t, { ...jwt, issuer: 'us', audience: 'them' })
+    const get = (token: string) => app.inject({ url: '/', headers: bearer(token) })
+    isWelcome(t, await get(mintToken(app, { sub: 'alice' })), 'alice')
+    t.strictSame([take(), users.asked.splice(0)], [1, ['alice']])
+    for (const broken of names) {
+      if (brokenTokens[broken].needs === 'publicKey' && row.pair === null) continue
+      const token = mintToken(app, { sub: 'alice', broken })
+      isRefusal(t, await get(token), refusals[broken] ?? invalid, broken)
+    }
+    t.strictSame([take(), users.asked], [0, []], 'nobody was looked up')
+  })
+}
+
+t.test('a broken token has one fault only', async (t) => {
+  const { app } = await appOf(t, { secret: secret512, issuer: 'us' })
+  const good = mintToken(app, { sub: 'alice', claims: { role: 'admin' } })
+  const claims = claimsOf(good)
+  const differs = (broken: BrokenToken, options: MintOptions = {}): string[] => {
+    const token = mintToken(app, { sub: 'alice', claims: { role: 'admin' }, broken, ...options })
+    const other = claimsOf(token)
+    return [...new Set([...Object.keys(claims), ...Object.keys(other)])].filter(
+      (name) => !['exp', 'nbf'].includes(name) && claims[name] !== other[name],
+    )
+  }
+  const changed: Record<string, string[]> = { withoutSubject: ['sub'], strangeSubject: ['sub'] }
+  for (const broken of names.filter((name) => name !== 'malformed' && name !== 'confused')) {
+    t.strictSame(differs(broken), changed[broken] ?? [], broken)
+  }
+  const lifetimes = (broken: BrokenToken): number[] => {
+    const { exp, nbf } = claimsOf(mintToken(app, { sub: 'alice', broken })) as Record<
+      string,
+      number
+    >
+    return [exp, nbf].map((time) => Math.round((Number(time) - now()) / 60))
+  }
+  t.strictSame(lifetimes('expired'), [-60, 0])
+  t.strictSame(lifetimes('notYetValid'), [120, 60])
+  t.strictSame(lifetimes('textualExp'), [60, 0])
+  t.notOk('exp' in claimsOf(mintToken(app, { sub: 'alice', broken: 'withoutExp' })))
+  // The right key signs also what is refused for its algorithm.
+  const [stem, signature] = split(mintToken(app, { sub: 'alice', broken: 'wrongAlgorithm' }))
+  t.equal(createHmac('sha384', secret512).update(stem).digest('base64url'), signature)
+})
+
+function split(token: string): [string, string] {
+  const at = token.lastIndexOf('.')
+  return [token.slice(0, at), token.slice(at + 1)]
+}
+
+t.test('claims, times and the algorithm are those that were asked for', async (t) => {
+  const { app } = await appOf(t, {
+    secret,
+    expiry: 60,
+    rsa: { private: privatePem(keys.rsa.privateKey) },
+  })
+  const start = now()
+  const plain = claimsOf(mintToken(app, { sub: 'alice' }))
+  t.strictSame(Object.keys(plain).toSorted(), ['exp', 'nbf', 'sub'])
+  t.ok(Number(plain.exp) - start - 60 <= 1 && Number(plain.exp) - start >= 60)
+  const token = mintToken(app, {
+    sub: 7,
+    expiresIn: 10,
+    notBefore: -10,
+    algorithm: 'RS256',
+    claims: { role: 'admin', sub: 'overridden' },
+  })
+  t.equal(token.split('.')[0], encode({ alg: 'RS256', typ: 'JWT' }))
+  const { exp, nbf, ...rest } = claimsOf(token)
+  t.strictSame(rest, { role: 'admin', sub: 7 })
+  t.ok(Number(exp) - start - 10 <= 1 && Number(nbf) - start + 10 <= 1)
+  t.equal(app.jwtService.verify(token, 'RS256').sub, 7)
+  const given = claimsOf(mintToken(app, { claims: { sub: 'bob', exp: 4_000_000_000, nbf: 5 } }))
+  t.strictSame(given, { sub: 'bob', exp: 4_000_000_000, nbf: 5 })
+  t.throws(() => app.jwtService.verify(mintToken(app, { sub: 'alice', expiresIn: -1 })), {
+    code: 'ERR_AUTH_JWT_EXPIRED',
+  })
+})
+
+t.test('another claim than sub names the user', async (t) => {
+  const { app, users, take } = await appOf(t, { secret }, 'userid')
+  const claims = { userid: 'alice' }
+  const response = await app.inject({ url: '/', headers: bearer(mintToken(app, { claims })) })
+  isWelcome(t, response, 'alice')
+  t.strictSame([take(), users.asked], [1, ['alice']])
+})
+
+t.test('an app that only verifies has no good tokens, but some that are broken', async (t) => {
+  const { app } = await appOf(t, {
+    rsa: { public: publicPem(keys.rsa.publicKey) },
+    signingMethod: 'RS256',
+  })
+  for (const broken of ['none', 'confused', 'otherKey', 'malformed'] as const) {
+    const token = mintToken(app, { sub: 'alice', broken })
+    isRefusal(t, await app.inject({ url: '/', headers: bearer(token) }), invalid, broken)
+  }
+  const needing = thrownBy(() => mintToken(app, { sub: 'alice', broken: 'expired' }))
+  t.equal(needing.code, 'ERR_AUTH_TESTING')
+  t.match(needing.message, /broken: "expired" takes the key that signs, and .* none for RS256/)
+  t.throws(() => mintToken(app, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
+})
+
+t.test('a service of the app itself: what needs no key', async (t) => {
+  const own = new JwtService({ secret })
+  const service = Object.fromEntries(
+    (['load', 'require', 'verifier', 'canSign', 'canVerify', 'generateToken'] as const).map(
+      (name) => [name, (...args: never[]) => (own[name] as (...args: never[]) => unknown)(...args)],
+    ),
+  )
+  const jwtService = {
+    ...service,
+    signingMethod: own.signingMethod,
+    canSign: () => true,
+    generateTokenWithClaims: (claims: object) => own.generateTokenWithClaims({ ...claims }),
+  } as never
+  const token = mintToken({ jwtService }, { sub: 'alice' })
+  t.equal(own.verify(token).sub, 'alice')
+  t.throws(() => own.verify(mintToken({ jwtService }, { sub: 'alice', broken: 'badSignature' })), {
+    code: 'ERR_AUTH_JWT_INVALID',
+  })
+  const { code } = thrownBy(() => mintToken({ jwtService }, { sub: 'alice', broken: 'withoutExp' }))
+  t.equal(code, 'ERR_AUTH_TESTING')
+})
+
+t.test('misuse says what to do', async (t) => {
+  const { app } = await appOf(t, { secret })
+  const cases: [RegExp, () => unknown][] = [
+    [/expected "sub" or "claims"/, () => mintToken(app, {})],
+    [
+      /found broken: "no", expected one of expired, /,
+      () => mintToken(app, { sub: 'a', broken: 'no' as never }),
+    ],
+    [/found broken: "__proto__"/, () => mintToken(app, { sub: 'a', broken: '__proto__' as never })],
+    [
+      /"confused" takes a public key.* HMAC has none/,
+      () => mintToken(app, { sub: 'a', broken: 'confused' }),
+    ],
+    [/no jwtService\. Await app\.ready\(\)/, () => mintToken(Fastify(), { sub: 'a' })],
+  ]
+  for (const [pattern, action] of cases) {
+    const { code, message } = thrownBy(action)
+    t.equal(code, 'ERR_AUTH_TESTING')
+    t.match(message, pattern)
+  }
+  const unready = Fastify()
+  t.teardown(() => unready.close())
+  unready.register(authn, { jwt: { secret } })
+  t.throws(() => mintToken(unready, { sub: 'a' }), { code: 'ERR_AUTH_TESTING' })
+})
+
+t.test('rows', async (t) => {
+  t.strictSame(signingMethods.map(siblingOf), [
+    'HS384',
+    'HS512',
+    'HS256',
+    'RS384',
+    'RS512',
+    'RS256',
+    'PS384',
+    'PS512',
+    'PS256',
+    'ES384',
+    'ES512',
+    'ES256',
+    'ES256',
+  ])
+  for (const [name, { what }] of Object.entries(brokenTokens)) t.match(what, /^[`\w].*[^.]$/, name)
+})

@@ -19,10 +19,11 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
  */
 const builtIn = ['@sinclair/typebox', 'rate-limiter-flexible']
 
+const forApps = { 'lib/index': 'lib/index.ts', 'lib/testing/index': 'lib/testing/index.ts' }
 /** The command line is a program of its own, for which one format is enough. */
 const entries = {
-  esm: { 'lib/index': 'lib/index.ts', 'lib/cli/main': 'lib/cli/main.ts' },
-  cjs: { 'lib/index': 'lib/index.ts' },
+  esm: { ...forApps, 'lib/cli/main': 'lib/cli/main.ts' },
+  cjs: forApps,
 }
 
 rmSync(new URL('dist/', root), { recursive: true, force: true })

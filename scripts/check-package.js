@@ -154,7 +154,13 @@ async function contents({ files, folder }) {
     none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
   })
   await report('everything is packed', async () => {
-    const declared = ['lib/index', 'types/index', 'types/fastify', 'locales/index']
+    const declared = [
+      'lib/index',
+      'lib/testing/index',
+      'types/index',
+      'types/fastify',
+      'locales/index',
+    ]
     const expected = [
       'README.md',
       'CHANGELOG.md',
@@ -168,6 +174,7 @@ async function contents({ files, folder }) {
       'dist/esm/lib/cli/main.js',
       ...['esm', 'cjs'].flatMap((format) => [
         `dist/${format}/lib/index.js`,
+        `dist/${format}/lib/testing/index.js`,
         ...declared.map((file) => `dist/${format}/${file}.d.ts`),
       ]),
     ]
@@ -175,8 +182,9 @@ async function contents({ files, folder }) {
   })
   await report('every language is built in', async () => {
     const languages = await readdir(path.join(root, 'locales'))
-    const script = await read('dist/esm/lib/index.js')
-    none(languages.filter((file) => !script.includes(`// locales/${file}`)))
+    const texts = await Promise.all(scripts.map(read))
+    const isBuiltIn = (file) => texts.some((text) => text.includes(`// locales/${file}`))
+    none(languages.filter((file) => !isBuiltIn(file)))
   })
   await report('the licence is MIT', () => {
     none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
@@ -195,7 +203,12 @@ async function contents({ files, folder }) {
     none(found)
   })
   await report('declarations need no package but Fastify and Node', async () => {
-    const reached = new Set(['dist/esm/lib/index.d.ts', 'dist/cjs/index.d.ts'])
+    const reached = new Set(
+      ['index.d.ts', 'lib/testing/index.d.ts'].flatMap((file) => [
+        `dist/esm/${file.replace(/^index/, 'lib/index')}`,
+        `dist/cjs/${file}`,
+      ]),
+    )
     const found = []
     for (const file of reached) {
       for (const specifier of specifiersOf(await read(file))) {
@@ -214,6 +227,21 @@ async function contents({ files, folder }) {
       if (/@fastify\/jwt|fast-jwt|negotiator/.test(code(await read(file)))) named.push(file)
     }
     none(named)
+  })
+  await report('nothing of the main entry point loads the test kit', async () => {
+    const reached = new Set(['dist/esm/lib/index.js', 'dist/cjs/index.js'])
+    for (const file of reached) {
+      for (const specifier of specifiersOf(await read(file))) {
+        if (/^\./.test(specifier)) reached.add(path.posix.join(path.dirname(file), specifier))
+      }
+    }
+    const kit = []
+    for (const file of reached) {
+      // What is built in stands under a comment with its path.
+      if (file.includes('/testing/') || /^\/\/ lib\/testing\//m.test(await read(file)))
+        kit.push(file)
+    }
+    none(kit)
   })
   await report('scripts load nothing but what package.json declares', async () => {
     const others = { ...manifest.dependencies, ...manifest.peerDependencies }

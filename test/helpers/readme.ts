@@ -86,11 +86,17 @@ export function writeSnippets(folder: string, blocks: readonly Block[]): void {
 /** The files of a `node_modules/fastify-authn` over the sources, for `import` and for `require`. */
 export function packageOverSources(): Record<string, string> {
   const index = JSON.stringify(path.join(root, 'lib/index.ts'))
+  const testing = JSON.stringify(path.join(root, 'lib/testing/index.ts'))
   return {
     'package.json': JSON.stringify({
       name: 'fastify-authn',
-      exports: { import: './index.mjs', require: './index.cjs' },
+      exports: {
+        '.': { import: './index.mjs', require: './index.cjs' },
+        './testing': { import: './testing.mjs', require: './testing.cjs' },
+      },
     }),
+    'testing.mjs': `export * from ${testing}\n`,
+    'testing.cjs': `module.exports = require(${testing})\n`,
     'index.mjs': `export * from ${index}\nexport { default } from ${index}\n`,
     'index.cjs': `const authn = require(${index})\nmodule.exports = Object.assign(authn.default, authn)\n`,
   }
@@ -109,7 +115,10 @@ const compilerOptions: ts.CompilerOptions = {
   noEmit: true,
   types: ['node'],
   typeRoots: [path.join(root, 'node_modules/@types')],
-  paths: { 'fastify-authn': [path.join(root, 'lib/index.ts')] },
+  paths: {
+    'fastify-authn': [path.join(root, 'lib/index.ts')],
+    'fastify-authn/testing': [path.join(root, 'lib/testing/index.ts')],
+  },
 }
 
 const host = ts.createCompilerHost(compilerOptions)

@@ -1,0 +1,71 @@
+// The test kit in ESM, with node:test; then against an app and a kit in CommonJS: they are one kit.
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import Fastify from 'fastify'
+import authn from 'fastify-authn'
+import * as kit from 'fastify-authn/testing'
+
+const { actingAs, authAttacks, authnTesting, mintToken } = kit
+const require = createRequire(import.meta.url)
+const secret = 'secret-secret-secret-secret-secret'
+const alice = { id: 1, name: 'alice', password: 'hash' }
+
+const builds = { esm: { authn, authnTesting }, cjs: commonJs() }
+
+function commonJs() {
+  return {
+    authn: require('fastify-authn'),
+    authnTesting: require('fastify-authn/testing').authnTesting,
+  }
+}
+
+async function build(core, plugin) {
+  const app = Fastify()
+  await app.register(core, {
+    userService: { findByUsername: (name) => (name === 'alice' ? alice : null) },
+    jwt: { secret },
+  })
+  if (plugin) await app.register(plugin)
+  app.get('/me', { config: { auth: true } }, (request) => request.user)
+  return app
+}
+
+for (const [core, { authn: plugin }] of Object.entries(builds)) {
+  for (const [testing, { authnTesting: kitPlugin }] of Object.entries(builds)) {
+    test(`an app with the ${core} build, the kit from the ${testing} one`, async (t) => {
+      const app = await build(plugin, kitPlugin)
+      t.after(() => app.close())
+      const me = await app.inject({ url: '/me', ...actingAs(alice) })
+      assert.deepEqual([me.statusCode, me.json()], [200, { id: 1, name: 'alice' }])
+      assert.equal((await app.inject('/me')).statusCode, 401)
+      const refused = await app.inject({
+        url: '/me',
+        headers: {
+          authorization: `Bearer ${mintToken(app, { sub: 'alice', broken: 'withoutExp' })}`,
+        },
+      })
+      assert.equal(refused.statusCode, 401)
+    })
+  }
+}
+
+test('without the kit nobody acts', async (t) => {
+  const app = await build(authn)
+  t.after(() => app.close())
+  assert.equal((await app.inject({ url: '/me', ...actingAs(alice) })).statusCode, 401)
+})
+
+test('attacks', async (t) => {
+  const app = await build(authn)
+  t.after(() => app.close())
+  const { problems, cases } = await authAttacks(app, { url: '/me', sub: 'alice' })
+  assert.deepEqual(problems, [])
+  assert.ok(cases > 500)
+})
+
+test('both builds have the same names', () => {
+  const names = (module) => Object.keys(module).sort()
+  const { default: _, 'module.exports': __, ...named } = kit
+  assert.deepEqual(names(require('fastify-authn/testing')), names(named))
+})

@@ -1,0 +1,52 @@
+// The test kit.
+import Fastify, { type InjectOptions } from 'fastify'
+import authn from 'fastify-authn'
+import {
+  actingAs,
+  authAttacks,
+  authnTesting,
+  mintToken,
+  type AttackProblem,
+  type AttackReport,
+  type BrokenToken,
+} from 'fastify-authn/testing'
+import { exactly } from '../exactly.js'
+import { rows } from './user.js'
+
+export async function tests(): Promise<void> {
+  const app = Fastify({ logger: true })
+  await app.register(authn, { jwt: { secret: 'x' } })
+  await app.register(authnTesting)
+
+  const options: InjectOptions = { url: '/me', ...actingAs({ id: 1, name: 'alice' }) }
+  await app.inject(options)
+  for (const row of rows) await app.inject({ url: '/me', ...actingAs(row) })
+  actingAs({ id: 1, name: 'alice' }, { claims: { sub: 'alice' }, extra: { tenant: 'a' } })
+  // @ts-expect-error -- no user without a name
+  actingAs({ id: 1 })
+  // @ts-expect-error -- a promise is no user
+  actingAs(Promise.resolve({ id: 1, name: 'alice' }))
+  // @ts-expect-error -- nobody
+  actingAs(null)
+  // @ts-expect-error -- a text is no claims set
+  actingAs({ id: 1, name: 'alice' }, { claims: 'sub' })
+
+  exactly<string>()(mintToken(app, { sub: 'alice' }))
+  mintToken(app, { sub: 1, expiresIn: 60, notBefore: -60, algorithm: 'ES256', claims: { a: 1 } })
+  const broken: BrokenToken = 'expired'
+  mintToken(app, { sub: 'alice', broken })
+  // @ts-expect-error -- no such fault
+  mintToken(app, { sub: 'alice', broken: 'late' })
+  // @ts-expect-error -- no algorithm
+  mintToken(app, { sub: 'alice', algorithm: 'none' })
+
+  const report = await authAttacks(app, { method: 'POST', url: '/me', payload: {}, sub: 'alice' })
+  exactly<AttackReport>()(report)
+  exactly<AttackProblem[]>()(report.problems)
+  exactly<number>()(report.cases)
+  report.assert()
+  await authAttacks(app, { url: '/me', good: { 'x-api-key': 'k' }, except: [/^socket/] })
+  await authAttacks(Fastify({ http2: true }), { url: '/me', good: 'Basic x', refusals: [403] })
+  // @ts-expect-error -- no URL
+  await authAttacks(app, { sub: 'alice' })
+}

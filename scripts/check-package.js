@@ -232,7 +232,7 @@ async function contents({ files, folder }) {
     const reached = new Set(['dist/esm/lib/index.js', 'dist/cjs/index.js'])
     for (const file of reached) {
       for (const specifier of specifiersOf(await read(file))) {
-        if (/^\./.test(specifier)) reached.add(path.posix.join(path.dirname(file), specifier))
+        if (specifier.startsWith('.')) reached.add(path.posix.join(path.dirname(file), specifier))
       }
     }
     const kit = []
@@ -266,7 +266,7 @@ function code(text) {
 
 /** What a script or a declaration file imports. */
 function specifiersOf(text) {
-  const pattern = /\b(?:from|import|require)\s*\(?\s*(['"])([^'"]+)\1/g
+  const pattern = /(?<!\.)\b(?:from|import|require)\s*\(?\s*(['"])([^'"]+)\1/g
   return new Set([...code(text).matchAll(pattern)].map(([, , specifier]) => specifier))
 }
 

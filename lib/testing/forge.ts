@@ -67,7 +67,7 @@ export function forge(
   key: KeyObject,
 ): string {
   // By the key, since a method may be claimed that is not the one of the key.
-  const isEdwards = /^ed/.test(String(key.asymmetricKeyType))
+  const isEdwards = key.asymmetricKeyType?.startsWith('ed') === true
   const hash = isEdwards ? null : `sha${method.slice(2)}`
   return key.type === 'secret'
     ? hmacToken(header, payload, key, String(hash))

@@ -43,9 +43,8 @@ function materialOfToken(
 ): Omit<Material, 'claimName'> {
   try {
     const claims = claimsOf(token)
-    const { alg } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as {
-      alg?: SigningMethod
-    }
+    const [head = ''] = token.split('.')
+    const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { alg?: unknown }
     const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
     return { claims, method, token, ...(jwtService && keysOf(jwtService, method)) }
   } catch {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { hashPassword, JwtService } from 'fastify-authn'
+import { actingAs, authAttacks, authnTesting } from 'fastify-authn/testing'
 import { buildApp } from '../../examples/demo/app.js'
 import { banner } from '../../examples/demo/banner.js'
 import { readSettings } from '../../examples/demo/config.js'
@@ -420,6 +421,29 @@ t.test('settings', async (t) => {
   }
   t.throws(() => readSettings({ LOG_LEVEL: 'loud' }), { message: /^LOG_LEVEL is "loud"/ })
   t.throws(() => readSettings({ AUTH_JWT_EXPIRY: 'long' }), { code: 'ERR_AUTH_OPTION' })
+})
+
+t.test('as its own authors would test it', async (t) => {
+  const app = await start(t, environment(t.testdir()))
+  await app.register(authnTesting)
+  const asBob = actingAs(profiles.bob)
+  for (const url of ['/me', '/account', '/rs256/me']) {
+    const response = await app.inject({ url, ...asBob })
+    t.strictSame([response.statusCode, response.json()], [200, profiles.bob], url)
+  }
+  const rs256 = await login(t, app, '/rs256/login', alice)
+  for (const target of [
+    { url: '/me', sub: alice.name },
+    { url: '/account', good: basic(alice) },
+    { url: '/export', sub: alice.name },
+    { url: '/notes', method: 'POST', payload: { title: 'a', text: 'b' }, sub: bob.name },
+    { url: '/admin/stats', good: basic(admin) },
+    { url: '/rs256/me', good: rs256 },
+  ]) {
+    const report = await authAttacks(app, target)
+    t.strictSame(report.problems, [], String(report))
+    t.ok(report.cases > 500, target.url)
+  }
 })
 
 t.test('what is printed', async (t) => {

@@ -2,18 +2,12 @@ import { AssertionError } from 'node:assert'
 import { createServer } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import {
-  AuthenticationError,
-  authn,
-  jwtAuthenticator,
-  type AuthnOptions,
-  type JwtConfig,
-} from '../../lib/index.js'
+import { AuthenticationError, authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { claimsOf } from '../../lib/testing/forge.js'
 import { authAttacks, type AttackedApp, type AttackOptions } from '../../lib/testing/index.js'
 import { problemOf } from '../../lib/testing/report.js'
 import { openWire, statusOf, within } from '../../lib/testing/wire.js'
-import { basic, bearer, passwords, secret, userService } from '../helpers/app.js'
+import { basic, passwords, secret, userService } from '../helpers/app.js'
 import { unusable } from '../helpers/attacks.js'
 import { anyService } from '../helpers/flows.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -375,6 +369,6 @@ t.test('misuse says what to do', async (t) => {
   const refusing: AttackedApp = {
     ...app,
     ready: () => Promise.reject(new Error('no boot')),
-  } as never
+  }
   t.equal((await rejectionOf(authAttacks(refusing, { url: '/' }))).message, 'no boot')
 })

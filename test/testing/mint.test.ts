@@ -142,13 +142,8 @@ t.test('an app that only verifies has no good tokens, but some that are broken',
 
 t.test('a service of the app itself: what needs no key', async (t) => {
   const own = new JwtService({ secret })
-  const service = Object.fromEntries(
-    (['load', 'require', 'verifier', 'canSign', 'canVerify', 'generateToken'] as const).map(
-      (name) => [name, (...args: never[]) => (own[name] as (...args: never[]) => unknown)(...args)],
-    ),
-  )
+  // Not all of the contract, but all that is asked of it.
   const jwtService = {
-    ...service,
     signingMethod: own.signingMethod,
     canSign: () => true,
     generateTokenWithClaims: (claims: object) => own.generateTokenWithClaims({ ...claims }),

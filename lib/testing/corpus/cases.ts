@@ -162,23 +162,25 @@ export function keyCases(good: Readonly<Record<string, string>>): AttackCase[] {
   return Object.entries(good)
     .filter(([name]) => name.toLowerCase() !== 'authorization')
     .flatMap(([name, value]) =>
-      Object.entries({
-        empty: '',
-        'a character less': value.slice(0, -1),
-        'a character more': `${value}x`,
-        'another last character': `${value.slice(0, -1)}${value.endsWith('x') ? 'y' : 'x'}`,
-        twice: `${value}, ${value}`,
-        null: 'null',
-        undefined: 'undefined',
-        '*': '*',
-        __proto__: '__proto__',
-        constructor: 'constructor',
-        quote: `' OR '1'='1`,
-        long: 'x'.repeat(15_000),
-      }).map(([title, text]) => ({
+      wrongKeys(value).map(([title, text]) => ({
         name: `${name}: ${title}`,
         request: { headers: { ...good, [name]: text } },
         none: text === '',
       })),
     )
+}
+
+function wrongKeys(value: string): [title: string, text: string][] {
+  const start = value.slice(0, -1)
+  return [
+    ['empty', ''],
+    ['a character less', start],
+    ['a character more', `${value}x`],
+    ['another last character', `${start}${value.endsWith('x') ? 'y' : 'x'}`],
+    ['twice', `${value}, ${value}`],
+    ...['null', 'undefined', '*', '__proto__', 'constructor', "' OR '1'='1"].map(
+      (text): [string, string] => [text, text],
+    ),
+    ['15,000 letters', 'x'.repeat(15_000)],
+  ]
 }

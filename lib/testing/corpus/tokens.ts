@@ -42,19 +42,19 @@ export function critical(material: Material): Named[] {
     [0, {}],
     [false, {}],
   ]
-  return crits.map(([crit, more]) => [
+  const tokens = crits.map(([crit, more]): Named => [
     `crit ${json(crit)} ${json(more)}`,
     resign(material, {}, header(material.method, { ...more, crit })),
   ])
+  return [...tokens, ...unencoded(material)]
 }
 
-/** RFC 7797: the payload itself is what is signed, not its base64url. For HMAC. */
-export function unencoded({ claims, key }: Material): Named[] {
+/** RFC 7797: the payload itself is what is signed, not its base64url. */
+function unencoded({ claims, key }: Material): Named[] {
+  if (key?.type !== 'secret') return []
   const open = `${encode(header('HS256', { b64: false, crit: ['b64'] }))}.${json(claims)}`
-  const signature = createHmac('sha256', key as KeyObject)
-    .update(open)
-    .digest('base64url')
-  return [['not encoded', `${open}.${signature}`]]
+  const signature = createHmac('sha256', key).update(open).digest('base64url')
+  return [['payload not encoded (b64)', `${open}.${signature}`]]
 }
 
 /** Of base64url. */
@@ -120,7 +120,7 @@ export function signatures({ token = '' }: Pick<Material, 'token'>): Named[] {
     ['an unlike letter', `${text.slice(0, -1)}\u00e9`],
   ]
   if (text.length % 4 !== 0) {
-    const last = alphabet.indexOf(text.at(-1) ?? '')
+    const last = alphabet.indexOf(text.slice(-1))
     const spare = text.length % 4 === 2 ? 16 : 4
     for (let rest = 1; rest < spare; rest += 1) {
       found.push([`unused bits ${rest}`, `${text.slice(0, -1)}${alphabet[last | rest]}`])

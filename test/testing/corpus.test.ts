@@ -46,7 +46,7 @@ t.test('without keys, only what can be made', async (t) => {
 })
 
 t.test('a good token of which nothing can be read', async (t) => {
-  for (const good of ['Bearer a.b.c', 'Bearer bnVsbA.e30.c', `Bearer ${'e30.bnVsbA'}.c`]) {
+  for (const good of ['Bearer a.b.c', 'Bearer bnVsbA.e30.c', 'Bearer e30.bnVsbA.c']) {
     const { method, claimName } = materialFor({} as never, { url: '/', good })
     t.strictSame({ method, claimName }, { method: 'HS256', claimName: 'sub' })
   }

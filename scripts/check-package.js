@@ -246,12 +246,12 @@ async function contents({ files, folder }) {
   await report('scripts load nothing but what package.json declares', async () => {
     const others = { ...manifest.dependencies, ...manifest.peerDependencies }
     // The program asks for its version by the name of the package.
-    const declared = [...Object.keys(others), manifest.name]
+    const declared = new Set([...Object.keys(others), manifest.name])
     const found = []
     for (const file of scripts) {
       for (const name of specifiersOf(await read(file))) {
         const packageName = /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]
-        const known = /^(?:\.{1,2}\/|node:)/.test(name) || declared.includes(packageName)
+        const known = /^(?:\.{1,2}\/|node:)/.test(name) || declared.has(packageName)
         if (!known) found.push(`${file}: ${name}`)
       }
     }

@@ -1,4 +1,4 @@
-// Type-checks the package, its tests, the demo and the benchmarks under both compilers that people use.
+// Type-checks the package, its tests, the examples, the demo and the benchmarks under both compilers that people use.
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ const compilers = {
 }
 
 for (const [version, tsc] of Object.entries(compilers)) {
-  for (const project of ['.', 'examples/demo', 'bench']) {
+  for (const project of ['.', 'examples', 'examples/demo', 'bench']) {
     console.log(`TypeScript ${version}: ${project}`)
     const args = [tsc, '--noEmit', '--pretty', '-p', project]
     try {

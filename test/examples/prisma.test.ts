@@ -1,0 +1,92 @@
+import t, { type Test } from 'tap'
+import { hashPassword } from 'fastify-authn'
+import { buildApp } from '../../examples/prisma.js'
+import { createPrismaClient } from '../../examples/support/prisma-client.js'
+import {
+  alice,
+  bearer,
+  bob,
+  expectAnswer,
+  login,
+  noCredentials,
+  refusal,
+  tokenChallenge,
+  welcome,
+  wrongCredentials,
+  wrongToken,
+} from '../helpers/examples.js'
+
+const url = '/me'
+
+async function setUp(t: Test) {
+  const rows = await Promise.all(
+    [alice, bob].map(async ({ name, password }, index) => ({
+      id: index + 1,
+      username: name,
+      // Weaker than new hashes are.
+      password: await hashPassword(password, { cost: 4 }),
+    })),
+  )
+  const prisma = createPrismaClient(rows)
+  const app = await buildApp(prisma)
+  t.teardown(() => app.close())
+  return { app, rows, queries: prisma.queries, answer: expectAnswer(t, app) }
+}
+
+t.test('the password is read for a login, and not for a token', async (t) => {
+  const { app, queries, answer } = await setUp(t)
+  const headers = await login(t, app, '/login', bob)
+  const where = { username: 'bob' }
+  t.strictSame(queries.splice(0), [{ where, select: ['id', 'username', 'password'] }])
+  await answer({ url, headers }, 200, { id: 2, username: 'bob' }, welcome)
+  t.strictSame(queries, [{ where, select: ['id', 'username'] }])
+})
+
+t.test('refusals', async (t) => {
+  const { app, queries, answer } = await setUp(t)
+  const wrong = { username: 'alice', password: bob.password }
+  await answer({ method: 'POST', url: '/login', payload: wrong }, 401, wrongCredentials, refusal())
+  const unknown = { username: 'carol', password: bob.password }
+  await answer(
+    { method: 'POST', url: '/login', payload: unknown },
+    401,
+    wrongCredentials,
+    refusal(),
+  )
+  await answer({ url }, 401, noCredentials, refusal())
+
+  queries.splice(0)
+  const gone = bearer(app.jwtService.generateToken('carol'))
+  const notAccepted = refusal(tokenChallenge('The token is not accepted'))
+  await answer({ url, headers: gone }, 401, wrongCredentials, notAccepted)
+  t.strictSame(queries.splice(0), [{ where: { username: 'carol' }, select: ['id', 'username'] }])
+  // The real client throws at a number where a text belongs.
+  const numbered = bearer(app.jwtService.generateToken(1))
+  await answer({ url, headers: numbered }, 401, wrongCredentials, notAccepted)
+  t.strictSame(queries, [], 'not asked')
+})
+
+t.test('a token without a name is nobody, and not the first user of the table', async (t) => {
+  const { app, queries, answer } = await setUp(t)
+  const nameless = bearer(app.jwtService.generateTokenWithClaims({ role: 'admin' }))
+  const headers = refusal(tokenChallenge('The token is invalid'))
+  await answer({ url, headers: nameless }, 401, wrongToken, headers)
+  t.strictSame(queries, [], 'not asked')
+})
+
+t.test('a weak hash is replaced after a login', async (t) => {
+  const { app, rows } = await setUp(t)
+  await login(t, app, '/login', alice)
+  for (let turn = 0; turn < 1000 && rows[0]?.password.startsWith('$2b$04$'); turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  t.match(rows[0]?.password, /^\$2b\$10\$/)
+  await login(t, app, '/login', alice)
+})
+
+t.test('the client behaves as Prisma does when it is asked for undefined', async (t) => {
+  const { user } = createPrismaClient([{ id: 1, username: 'alice', password: '' }])
+  const question = { where: { username: undefined }, select: { username: true } } as const
+  t.strictSame(await user.findFirst(question), { username: 'alice' }, 'findFirst: anybody')
+  await t.rejects(user.findUnique(question), /Argument `where` needs/, 'findUnique: nobody')
+})

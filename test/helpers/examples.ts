@@ -1,0 +1,32 @@
+// What the tests of the examples share. Like ./demo.ts without lib: examples use the built package.
+export { basic, bearer, expectAnswer, login } from './demo.js'
+
+export const alice = { name: 'alice', password: 'wonderland-1865' }
+export const bob = { name: 'bob', password: 'builder-1999' }
+
+/** Bodies of refusals. */
+export const noCredentials = { error: 'Invalid or missing authentication header.' }
+export const wrongCredentials = { error: 'Invalid credentials.' }
+export const wrongToken = { error: 'Your authentication token is invalid.' }
+export const expiredToken = { error: 'Your authentication token is expired.' }
+
+const realm = 'realm="Authorization required"'
+export const bearerChallenge = `Bearer ${realm}`
+export const basicChallenge = `Basic ${realm}, charset="UTF-8"`
+
+/** The challenge to a client that sent a token. */
+export const tokenChallenge = (description: string): string =>
+  `${bearerChallenge}, error="invalid_token", error_description="${description}"`
+
+/** Headers of a 401; a challenge that is undefined must not be there. */
+export const refusal = (
+  challenge: string | string[] | undefined = bearerChallenge,
+): Record<string, unknown> => ({
+  'www-authenticate': challenge,
+  'cache-control': 'no-store',
+  'content-language': 'en',
+  vary: 'Accept-Language',
+})
+
+/** Headers of an answer that is no refusal. */
+export const welcome = { 'www-authenticate': undefined, 'content-language': undefined }

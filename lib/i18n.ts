@@ -50,6 +50,7 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
     const catalogue = { ...base?.catalogue, ...messages }
     languages.set(tag.toLowerCase(), { tag: base?.tag ?? tag, catalogue })
   }
+  const english: Catalogue = { ...en, ...languages.get('en')?.catalogue }
   const fallback = lookup(languages, defaultLanguage)
   if (fallback === undefined) {
     throw new AuthnUsageError(
@@ -68,7 +69,8 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
     translate(key, language) {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
       const text = catalogue[key]
-      return text === undefined ? { text: en[key], language: 'en' } : { text, language: tag }
+      // What the app says in English counts here too.
+      return text === undefined ? { text: english[key], language: 'en' } : { text, language: tag }
     },
   }
 }

@@ -138,6 +138,14 @@ t.test('catalogues of the app', async (t) => {
   t.equal(translator.negotiate('tlh-KX'), 'tlh', 'a language that is added')
   t.strictSame(translator.translate(key, 'tlh'), { text: 'pIj!', language: 'tlh' })
   t.strictSame(translator.translate(other, 'tlh'), { text: en[other], language: 'en' })
+  t.strictSame(
+    createTranslator({ EN: { [other]: 'Who?' }, tlh: { [key]: 'pIj!' } }, 'en').translate(
+      other,
+      'tlh',
+    ),
+    { text: 'Who?', language: 'en' },
+    'the English of the app',
+  )
   t.equal(translator.negotiate('gsw-ch'), 'gsw-CH', 'as the app spells it')
   t.equal(translator.negotiate('gsw'), 'en')
   t.equal(createTranslator({}, 'en').translate(key, 'de').text, de[key], 'nobody else has them')

@@ -50,7 +50,7 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
     const catalogue = { ...base?.catalogue, ...messages }
     languages.set(tag.toLowerCase(), { tag: base?.tag ?? tag, catalogue })
   }
-  const english: Catalogue = { ...en, ...languages.get('en')?.catalogue }
+  const english = (languages.get('en') as Language).catalogue as Catalogue
   const fallback = lookup(languages, defaultLanguage)
   if (fallback === undefined) {
     throw new AuthnUsageError(
@@ -69,7 +69,7 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
     translate(key, language) {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
       const text = catalogue[key]
-      // What the app says in English counts here too.
+      // Of the app, where it says things in English its own way.
       return text === undefined ? { text: english[key], language: 'en' } : { text, language: tag }
     },
   }

@@ -56,7 +56,7 @@ t.test('users of a database', async (t) => {
     t.match(rows.map((row) => row['QUERY PLAN']).join('\n'), 'users_username')
   })
 
-  await t.test('refusals', async (t) => {
+  await t.test('refusals', async () => {
     await answer({ url }, 401, noCredentials, refusal())
     for (const username of ["' or 1 = 1 --", '%', 'alice\u00a0', '\u{1f469}', 'a'.repeat(1024)]) {
       const payload = { username, password: alice.password }

@@ -1,10 +1,10 @@
-// Users in PostgreSQL, through a pool of `pg`. Usernames are unique whatever their case.
-//
-// Without a server, PGlite can be one: `npx pglite-server` of @electric-sql/pglite-socket.
+// Users in PostgreSQL, through a pool of `pg`. Usernames are unique whatever their case. It uses the server of
+// `DATABASE_URL`, or else one in the process.
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { authn, hashPassword, type StoredUser, type UserService } from 'fastify-authn'
 import { Pool } from 'pg'
+import { startPostgres } from './support/embedded-postgres.js'
 import { bearer, isProgram, loginTip, start } from './support/start.js'
 
 declare module 'fastify-authn' {
@@ -76,8 +76,7 @@ export async function buildApp(pool: Pool, userServiceTimeout = 2): Promise<Fast
 }
 
 if (isProgram(import.meta.url)) {
-  const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env
-  const pool = createPool(DATABASE_URL)
+  const pool = createPool(process.env.DATABASE_URL || (await startPostgres()).connectionString)
   await pool.query(schema)
   await pool.query(
     'insert into users (username, password) values ($1, $2) on conflict do nothing',

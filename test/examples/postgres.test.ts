@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
 import { buildApp, createPool, schema } from '../../examples/postgres.js'
-import { startPostgres } from '../helpers/postgres.js'
+import { startPostgres } from '../../examples/support/embedded-postgres.js'
 import {
   alice,
   bearer,
@@ -21,7 +21,9 @@ const url = '/me'
 const stored = { id: 1, username: 'Alice' }
 
 async function setUp(t: Test) {
-  const pool = createPool(await startPostgres(t), 30_000)
+  const server = await startPostgres()
+  t.teardown(() => server.close())
+  const pool = createPool(server.connectionString, 30_000)
   await pool.query(schema)
   const insert = 'insert into users (username, password) values ($1, $2)'
   await pool.query(insert, ['Alice', await hashPassword(alice.password, { cost: 4 })])

@@ -1,24 +1,27 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { PGlite } from '@electric-sql/pglite'
-import type { Test } from 'tap'
 
 const sslRequest = 80_877_103
 /** Types of messages after which a client waits for an answer: Query, Sync. */
 const isTurn = (type: number): boolean => type === 0x51 || type === 0x53
 const terminate = 0x58
 
+/** A server, and how to end it. */
+export interface EmbeddedPostgres {
+  readonly connectionString: string
+  close(): Promise<void>
+}
+
 /**
- * Starts a PostgreSQL server (PGlite) on 127.0.0.1, for `pg`. Its connections take turns in one session, from
- * Sync to Sync: transactions of several at once would mix.
- *
- * @returns the connection string
+ * Starts a PostgreSQL server (PGlite) on 127.0.0.1, in memory, for `pg`. Its connections take turns in one
+ * session, from Sync to Sync: transactions of several at once would mix. It does not keep a process alive.
  */
-export async function startPostgres(t: Test): Promise<string> {
+export async function startPostgres(): Promise<EmbeddedPostgres> {
   const database = await PGlite.create()
   const sockets = new Set<Socket>()
   let turn: Promise<unknown> = Promise.resolve()
   const server = createServer((socket) => {
-    sockets.add(socket)
+    sockets.add(socket.unref())
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
     readTurns(socket, (messages) => {
@@ -27,14 +30,17 @@ export async function startPostgres(t: Test): Promise<string> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise((resolve) => server.close(resolve))
-    await turn.catch(() => undefined)
-    await database.close()
-  })
+  server.unref()
   const { port } = server.address() as AddressInfo
-  return `postgres://postgres@127.0.0.1:${port}/postgres`
+  return {
+    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+      await turn.catch(() => undefined)
+      await database.close()
+    },
+  }
 }
 
 /** Cuts what a client sends into what it wants answered at once. PostgreSQL, "Message Formats". */

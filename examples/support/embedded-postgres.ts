@@ -14,14 +14,14 @@ export interface EmbeddedPostgres {
 
 /**
  * Starts a PostgreSQL server (PGlite) on 127.0.0.1, in memory, for `pg`. Its connections take turns in one
- * session, from Sync to Sync: transactions of several at once would mix. It does not keep a process alive.
+ * session, from Sync to Sync: transactions of several at once would mix.
  */
 export async function startPostgres(): Promise<EmbeddedPostgres> {
   const database = await PGlite.create()
   const sockets = new Set<Socket>()
   let turn: Promise<unknown> = Promise.resolve()
   const server = createServer((socket) => {
-    sockets.add(socket.unref())
+    sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
     readTurns(socket, (messages) => {
@@ -30,7 +30,6 @@ export async function startPostgres(): Promise<EmbeddedPostgres> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  server.unref()
   const { port } = server.address() as AddressInfo
   return {
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,

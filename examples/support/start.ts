@@ -19,7 +19,7 @@ export async function start(app: FastifyInstance, ...tips: string[]): Promise<vo
     process.once(signal, () => {
       // Browsers keep connections open on which they ask nothing.
       app.server.closeAllConnections()
-      void app.close()
+      void app.close().finally(() => process.exit())
     })
   }
   const port = Number(process.env.PORT || 3000)

@@ -15,7 +15,7 @@ import {
   wrongCredentials,
 } from '../helpers/examples.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const url = '/me'
 const stored = { id: 1, username: 'Alice' }

@@ -76,7 +76,9 @@ t.test('users of a database', async (t) => {
       const { rows } = await pool.query<{ password: string }>('select password from users')
       return rows[0]?.password ?? ''
     }
-    while ((await passwordOf()).startsWith('$2b$04$')) await login(t, app, '/login', alice)
+    for (let turn = 0; turn < 1000 && (await passwordOf()).startsWith('$2b$04$'); turn += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
     t.match(await passwordOf(), /^\$2b\$10\$/)
   })
 

@@ -36,13 +36,14 @@ const consumersNeed = [
  */
 const esm = { type: 'module', module: 'nodenext', verbatimModuleSyntax: true }
 const cjs = { type: 'commonjs', module: 'commonjs' }
-const app = ['exactly.ts', 'app']
+const app = ['exactly.ts', 'app', 'typebox']
 const programs = {
   'ESM, NodeNext, all declarations': {
     ...esm,
     skipLibCheck: false,
     exactOptionalPropertyTypes: true,
-    files: app,
+    // Not typebox, whose own declarations take longer than everything else.
+    files: ['exactly.ts', 'app'],
   },
   'ESM, bundler': { ...esm, module: 'esnext', moduleResolution: 'bundler', files: app },
   'CommonJS, NodeNext': { ...cjs, module: 'nodenext', files: [...app, 'commonjs'] },

@@ -9,7 +9,7 @@ import {
 import { Type } from 'typebox'
 import authn, { type AuthUser } from 'fastify-authn'
 import { exactly } from '../exactly.js'
-import type { Row } from './user.js'
+import type { Row } from '../app/user.js'
 
 const app = Fastify().withTypeProvider<TypeBoxTypeProvider>()
 app.setValidatorCompiler(TypeBoxValidatorCompiler)

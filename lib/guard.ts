@@ -106,7 +106,10 @@ class Passage implements Refusable, Verdict {
 
   begin(): void {
     const { request, plan } = this
-    if (hasSeveral(request.raw.rawHeaders, 'authorization')) return this.fail(malformed())
+    // What @fastify/websocket injects has no raw headers.
+    const { rawHeaders } = request.raw as { rawHeaders?: string[] }
+    if (rawHeaders !== undefined && hasSeveral(rawHeaders, 'authorization'))
+      return this.fail(malformed())
     if (plan.direct !== undefined) return plan.direct(request, this)
     let outcome: unknown
     try {

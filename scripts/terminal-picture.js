@@ -1,4 +1,4 @@
-// Draws images/command-line.svg: a real session of the command line, in a real terminal (tmux), as text.
+// Draws docs/images/command-line.svg: a real session of the command line, in a real terminal (tmux), as text.
 //
 //   npm run build && node scripts/terminal-picture.js
 import { execFileSync } from 'node:child_process'
@@ -29,7 +29,7 @@ try {
   prepare()
   const lines = await record()
   mkdirSync(path.join(root, 'images'), { recursive: true })
-  writeFileSync(path.join(root, 'images/command-line.svg'), draw(lines))
+  writeFileSync(path.join(root, 'docs/images/command-line.svg'), draw(lines))
   console.log(lines.join('\n'))
 } finally {
   try {

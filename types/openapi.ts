@@ -1,16 +1,54 @@
+/** What every security scheme may have. */
+export interface DescribedScheme {
+  /** A text for people, in CommonMark. */
+  readonly description?: string
+}
+
+/** Credentials in the `Authorization` header (RFC 9110 §11). */
+export interface HttpScheme extends DescribedScheme {
+  /** `http`. */
+  readonly type: 'http'
+  /** The authentication scheme, such as `basic` or `bearer`. */
+  readonly scheme: string
+  /** What a bearer token looks like, such as `JWT`: a hint for people. */
+  readonly bearerFormat?: string
+}
+
+/** A key in a header, in the query or in a cookie. */
+export interface ApiKeyScheme extends DescribedScheme {
+  /** `apiKey`. */
+  readonly type: 'apiKey'
+  /** Where the key is. */
+  readonly in: 'header' | 'query' | 'cookie'
+  /** Of the header, the query parameter or the cookie. */
+  readonly name: string
+}
+
+/** OAuth 2 (RFC 6749). */
+export interface OAuth2Scheme extends DescribedScheme {
+  /** `oauth2`. */
+  readonly type: 'oauth2'
+  /** An OAuth Flows Object. */
+  readonly flows: Readonly<Record<string, object>>
+}
+
+/** OpenID Connect Discovery. */
+export interface OpenIdConnectScheme extends DescribedScheme {
+  /** `openIdConnect`. */
+  readonly type: 'openIdConnect'
+  /** The address of the discovery document. */
+  readonly openIdConnectUrl: string
+}
+
+/** A certificate of the client. */
+export interface MutualTlsScheme extends DescribedScheme {
+  /** `mutualTLS`. */
+  readonly type: 'mutualTLS'
+}
+
 /**
  * A Security Scheme Object of OpenAPI: how credentials are shown in API documents (OpenAPI 3.1 §4.8.27).
  * `mutualTLS` is not there before OpenAPI 3.1.
  */
-export type SecurityScheme = { readonly description?: string } & (
-  | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string }
-  | {
-      readonly type: 'apiKey'
-      readonly in: 'header' | 'query' | 'cookie'
-      /** Of the header, the query parameter or the cookie. */
-      readonly name: string
-    }
-  | { readonly type: 'oauth2'; readonly flows: Readonly<Record<string, object>> }
-  | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
-  | { readonly type: 'mutualTLS' }
-)
+export type SecurityScheme =
+  HttpScheme | ApiKeyScheme | OAuth2Scheme | OpenIdConnectScheme | MutualTlsScheme

@@ -171,7 +171,11 @@ export class JwtService implements JwtServiceLike {
     return (token) => this.#judge(token, method, resolved)
   }
 
-  /** For the test kit, whose bad tokens are such as no service would sign. */
+  /**
+   * For the test kit, whose bad tokens are such as no service would sign.
+   *
+   * @internal
+   */
   [kKeyOf](method: SigningMethod): LoadedKey | undefined {
     return this.#current.ring[algorithmOf(method).family]
   }

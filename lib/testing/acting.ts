@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http'
 import { Http2ServerRequest } from 'node:http2'
 import { Socket } from 'node:net'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, InjectOptions } from 'fastify'
 import { isError, isThenable } from '../objects.js'
 import { misuse } from './error.js'
 import type { JwtClaims, RequestExtra } from '../../types/request-extra.js'
@@ -17,7 +17,8 @@ export interface ActingOptions {
 
 /** Options of `app.inject`; an object whose identity is all that counts. */
 export interface ActingInjection {
-  readonly simulate: { end: boolean; split: boolean; error: boolean; close: boolean }
+  /** The usual behaviour of the stream of the body, which `app.inject` passes on as this very object. */
+  readonly simulate: NonNullable<InjectOptions['simulate']>
 }
 
 /** Who a request acts as. */

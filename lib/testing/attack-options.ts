@@ -1,17 +1,22 @@
-import type { InjectOptions } from 'fastify'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { misuse } from './error.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
 /** What of an app is needed. */
 export interface AttackedApp {
+  /** What signs a good token; not needed where {@link AttackOptions.good} is given. */
   readonly jwtService?: JwtServiceLike
+  /** Waits for the boot. */
   ready(): PromiseLike<unknown>
-  inject(options: InjectOptions): PromiseLike<{ readonly statusCode: number }>
+  /** Plays a request without a socket. */
+  inject(options: InjectOptions): PromiseLike<Pick<LightMyRequestResponse, 'statusCode'>>
+  /** Serves a request of a server of Node.js. */
   routing(request: never, reply: never): void
 }
 
 /** A route that requires a user, and how a user gets in. */
 export interface AttackOptions {
+  /** Of the route, with parameters filled in. */
   readonly url: string
   /** Default `GET`. */
   readonly method?: InjectOptions['method']

@@ -22,6 +22,7 @@ export interface Material {
 
 /** Whatever has tokens: an app, or an inner scope that the plugin is registered in. */
 export interface TokenApp {
+  /** Has the keys that sign. */
   readonly jwtService: JwtServiceLike
 }
 

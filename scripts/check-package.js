@@ -23,6 +23,7 @@ const compilers = { 6: installed('typescript/bin/tsc'), 7: installed('typescript
 const consumersNeed = [
   '@fastify/jwt',
   '@fastify/type-provider-typebox',
+  '@sinclair/typebox',
   '@types/node',
   'fastify-type-provider-zod',
   'typebox',
@@ -191,7 +192,7 @@ async function contents({ files, folder }) {
     none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
   })
   await report('every script has its declarations', () => {
-    const modules = scripts.filter((file) => !file.startsWith('dist/bin/'))
+    const modules = scripts.filter((file) => !/^dist\/(?:bin|esm\/chunks)\//.test(file))
     none(modules.filter((file) => !files.includes(file.replace(/\.js$/, '.d.ts'))))
   })
   await report('no file refers to a source map or to this machine', async () => {
@@ -408,7 +409,7 @@ async function types(packed) {
 async function pages() {
   await report('typedoc', async () => {
     const out = path.join(temporary, 'api')
-    await run(process.execPath, [bin('typedoc/bin/typedoc'), '--out', out], { cwd: root })
+    await run(process.execPath, [installed('typedoc/bin/typedoc'), '--out', out], { cwd: root })
     none((await readdir(out)).includes('index.html') ? [] : ['it has written no pages'])
   })
 }

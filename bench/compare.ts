@@ -22,13 +22,17 @@ const args = process.argv.slice(2)
 const isQuick = args.includes('--quick')
 const flags = numberFlags(
   isQuick
-    ? { rounds: 1, seconds: 0.3, retries: 0, connections: 64 }
-    : { rounds: 5, seconds: 1, retries: 2, connections: 64 },
+    ? { rounds: 1, seconds: 0.05, repeats: 6, retries: 0, connections: 64 }
+    : { rounds: 3, seconds: 0.1, repeats: 24, retries: 2, connections: 64 },
   args.filter((arg) => arg !== '--quick'),
 )
-const pace = { ...flags, repeats: isQuick ? 1 : 2, warmUp: isQuick ? 0.4 : 1.5 }
+const pace = { ...flags, warmUp: isQuick ? 0.4 : 1.5 }
 /** What only has to show a tendency. */
-const fewer = { ...pace, rounds: Math.ceil(flags.rounds / 2) }
+const fewer = {
+  ...pace,
+  rounds: Math.ceil(flags.rounds / 2),
+  repeats: Math.ceil(flags.repeats / 2),
+}
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
 installPeers()
@@ -43,7 +47,7 @@ await runRounds(variants.slice(0, 1), load, { ...fewer, rounds: 1 })
 const results = await runRounds(isQuick ? quickVariants : variants, load, pace)
 const scaling = await runRounds(scalingVariants(isQuick), load, fewer)
 say('several processes')
-const cluster = await runCluster(load, { ...fewer, warmUp: Math.max(1, fewer.warmUp) })
+const cluster = await runCluster(load, { ...fewer, seconds: isQuick ? 0.3 : 1, warmUp: 1 })
 say('memory')
 const growth = await growthOf(load)
 await load.end()

@@ -15,7 +15,10 @@ export interface LoadCount {
 }
 
 const { connections } = settingsOf<{ connections: number }>()
+/** Requests in the making, by the name that they were announced under. */
+const streams = new Map<string, Stream>()
 let open: KeepAlive[] = []
+let current: Stream | undefined
 const count = { right: 0, wrong: 0 }
 
 function replied(isOk: boolean): void {
@@ -23,21 +26,55 @@ function replied(isOk: boolean): void {
   else count.wrong += 1
 }
 
-async function start({ port, texts }: LoadOrder): Promise<void> {
+/** A stream goes on where it was left. */
+interface Stream {
+  readonly port: number
+  readonly next: () => string
+}
+
+function streamOf({ port, texts }: LoadOrder): Stream {
   let turn = 0
   const next = (): string => {
     turn = turn + 1 < texts.length ? turn + 1 : 0
     return texts[turn] as string
   }
+  return { port, next }
+}
+
+async function run(stream: Stream): Promise<void> {
+  const isConnected = current?.port === stream.port
+  current = stream
+  if (isConnected) return
+  hangUp()
+  const next = (): string => (current ?? stream).next()
   open = await Promise.all(
-    Array.from({ length: connections }, () => KeepAlive.open(port, next, replied)),
+    Array.from({ length: connections }, () => KeepAlive.open(stream.port, next, replied)),
   )
   for (const connection of open) connection.send()
 }
 
-function stop(): void {
+function start(order: LoadOrder): Promise<void> {
+  return run(streamOf(order))
+}
+
+/** Announces requests, so that {@link use} can change to them within a moment. */
+function prepare({ name, ...order }: LoadOrder & { readonly name: string }): void {
+  streams.set(name, streamOf(order))
+}
+
+function use(name: string): Promise<void> {
+  return run(streams.get(name) as Stream)
+}
+
+function hangUp(): void {
   for (const connection of open) connection.close()
   open = []
+}
+
+function stop(): void {
+  hangUp()
+  current = undefined
+  streams.clear()
   count.right = 0
   count.wrong = 0
 }
@@ -49,4 +86,4 @@ function stayAwake(): void {
 }
 stayAwake()
 
-answer({ ready: () => true, start, count: (): LoadCount => count, stop })
+answer({ ready: () => true, start, prepare, use, count: (): LoadCount => count, stop })

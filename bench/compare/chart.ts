@@ -7,8 +7,8 @@ interface Bar {
   readonly name: string
   readonly whose: 'fastify-authn' | 'others' | 'by hand, without a framework'
   readonly value: number
-  readonly min: number
-  readonly max: number
+  readonly low: number
+  readonly high: number
   readonly text: string
 }
 
@@ -29,7 +29,8 @@ const colours = {
 /** @returns the results as an SVG */
 export async function drawChart(results: readonly Result[], subtitle: string): Promise<string> {
   const shown = results.filter(
-    ({ variant: { group, name } }) => group !== 'ours' || ownInChart.has(name),
+    ({ variant: { group, name } }) =>
+      group !== 'against' && (group !== 'ours' || ownInChart.has(name)),
   )
   const renderer = await Child.start(peerAddress('chart'), {})
   const svg = await renderer.ask<string>('draw', chartOf(shown, subtitle))
@@ -68,18 +69,18 @@ const whoseOf = ({ variant: { group } }: Result): Bar['whose'] =>
   group === 'ours' ? 'fastify-authn' : group === 'floor' ? 'by hand, without a framework' : 'others'
 
 function rateBar(result: Result): Bar {
-  const { median, min, max } = result.rate
+  const { median, low, high } = result.rate
   const text = Math.round(median).toLocaleString('en-US')
-  return { name: result.variant.name, whose: whoseOf(result), value: median, min, max, text }
+  return { name: result.variant.name, whose: whoseOf(result), value: median, low, high, text }
 }
 
 function ratioBar(result: Result): Bar {
-  const { median, min, max } = result.ratio
+  const { median, low, high } = result.ratio
   const text = median.toFixed(2)
-  return { name: result.variant.name, whose: whoseOf(result), value: median, min, max, text }
+  return { name: result.variant.name, whose: whoseOf(result), value: median, low, high, text }
 }
 
-/** Bars by length, with a line from the least to the most that was found. */
+/** Bars by length, with a line over the middle half of what was found. */
 function panel(title: string, bars: readonly Bar[], format: string): object {
   const values = bars.toSorted((a, b) => b.value - a.value)
   const y = {
@@ -88,7 +89,7 @@ function panel(title: string, bars: readonly Bar[], format: string): object {
     sort: null,
     axis: { title: null, domain: false, ticks: false },
   }
-  const most = Math.max(...values.map(({ max }) => max))
+  const most = Math.max(...values.map(({ high }) => high))
   const scale = { domain: [0, most * 1.12] }
   const colour = { domain: Object.keys(colours), range: Object.values(colours) }
   const at = (field: string): object => ({
@@ -118,11 +119,11 @@ function panel(title: string, bars: readonly Bar[], format: string): object {
       },
       {
         mark: { type: 'rule', color: '#333' },
-        encoding: { y, x: at('min'), x2: { field: 'max' } },
+        encoding: { y, x: at('low'), x2: { field: 'high' } },
       },
       {
         mark: { type: 'text', align: 'left', dx: 6, fontSize: 11, color: '#222' },
-        encoding: { y, x: at('max'), text: { field: 'text' } },
+        encoding: { y, x: at('high'), text: { field: 'text' } },
       },
     ],
   }

@@ -11,8 +11,8 @@ export const thousands = (value: number): string => Math.round(value).toLocaleSt
 
 export const share = (value: number): string => value.toFixed(2)
 
-export function shareRange({ min, max }: Spread): string {
-  return `${share(min)}–${share(max)}`
+export function shareRange({ low, high }: Spread): string {
+  return `${share(low)}–${share(high)}`
 }
 
 /** The results of a comparison, and how they compare with the one of the name given. */
@@ -22,7 +22,7 @@ export function resultsTable(results: readonly Result[], reference: string): str
     [
       '',
       'share of its open route',
-      'least–most',
+      'middle half',
       'requests per CPU second',
       'of the first',
       'others, cores',

@@ -34,8 +34,10 @@ export interface Turn {
   readonly foreign: number | null
 }
 
+/** From a change of routes until nothing of the other one is on the way, in milliseconds. */
+const settling = 10
 /** From the connecting of the clients until the traffic is even, in milliseconds. */
-const settling = 50
+const connecting = 50
 
 /** Measures the protected route of a variant between measurements of the open one. */
 export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promise<Turn> {
@@ -45,7 +47,10 @@ export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promi
     await check(variant, server)
     const headers = variant.credentials()
     const guarded = { server, texts: requestsFor(variant.path ?? '/protected', headers) }
-    const open = { server: other ?? server, texts: requestsFor('/open', headers) }
+    const open = {
+      server: other ?? server,
+      texts: requestsFor(variant.baselinePath ?? '/open', headers),
+    }
     const others = watchOthers([server.pid, load.pid, ...(other ? [other.pid] : [])])
     const rates = await alternate(open, guarded, load, pace)
     return { ...rates, foreign: others() }
@@ -55,7 +60,10 @@ export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promi
   }
 }
 
-/** Two streams in turn: the first one before, between and after the measurements of the second one. */
+/**
+ * Two streams in turn: the first one before, between and after the measurements of the second one. Many
+ * short measurements, since a shared machine is faster and slower from one second to the next.
+ */
 export async function alternate(
   open: Stream,
   guarded: Stream,
@@ -64,15 +72,26 @@ export async function alternate(
 ): Promise<Omit<Turn, 'foreign'>> {
   await warm(guarded, load, warmUp)
   await warm(open, load, warmUp)
-  const rates = { open: [await rateOf(open, load, seconds)], protected: [] as number[] }
+  const streams = { open, guarded }
+  for (const [name, { server, texts }] of Object.entries(streams)) {
+    await load.ask('prepare', { name, port: server.port, texts })
+  }
+  const pause = open.server === guarded.server ? settling : connecting
+  const rateOf = async (name: keyof typeof streams): Promise<number> => {
+    await load.ask('use', name)
+    await sleep(pause)
+    return (await sample(streams[name], load, seconds)).rate
+  }
+  const rates = { open: [await rateOf('open')], protected: [] as number[] }
   const ratios: number[] = []
   for (let repeat = 0; repeat < repeats; repeat += 1) {
-    const rate = await rateOf(guarded, load, seconds)
-    const [before = NaN, after] = [rates.open.at(-1), await rateOf(open, load, seconds)]
+    const rate = await rateOf('guarded')
+    const [before = NaN, after] = [rates.open.at(-1), await rateOf('open')]
     rates.protected.push(rate)
     rates.open.push(after)
     ratios.push((2 * rate) / (before + after))
   }
+  await load.ask('stop')
   return { ...rates, ratios }
 }
 
@@ -101,22 +120,20 @@ export interface Sample {
   readonly throughput: number
 }
 
-async function rateOf(stream: Stream, load: Child, seconds: number): Promise<number> {
-  return (await sampleOf(stream, load, seconds)).rate
+/** Sends requests for a while and counts what they cost. */
+export async function sampleOf(stream: Stream, load: Child, seconds: number): Promise<Sample> {
+  await load.ask('start', { port: stream.server.port, texts: stream.texts } satisfies LoadOrder)
+  await sleep(connecting)
+  const found = await sample(stream, load, seconds)
+  await load.ask('stop')
+  return found
 }
 
-/** Sends requests for a while and counts what they cost. */
-export async function sampleOf(
-  { server, texts }: Stream,
-  load: Child,
-  seconds: number,
-): Promise<Sample> {
-  await load.ask('start', { port: server.port, texts } satisfies LoadOrder)
-  await sleep(settling)
+/** Counts what the requests that are being sent cost. */
+async function sample({ server }: Stream, load: Child, seconds: number): Promise<Sample> {
   const begun = await read(server, load)
   await sleep(seconds * 1000)
   const ended = await read(server, load)
-  await load.ask('stop')
   if (ended.wrong > 0) throw new Error(`${ended.wrong} replies were refusals or errors`)
   const count = ended.right - begun.right
   return {

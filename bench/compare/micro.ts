@@ -31,8 +31,8 @@ function taskTable(task: MicroResult['task'], all: readonly MicroResult[]): stri
   const cell = (library: string, algorithm: string): string => {
     const result = results.find((one) => one.library === library && one.algorithm === algorithm)
     if (result === undefined) return ''
-    const { median, min, max } = spreadOf(result.times)
-    return `**${median.toFixed(1)}** (${min.toFixed(1)}–${max.toFixed(1)})`
+    const { median, low, high } = spreadOf(result.times)
+    return `**${median.toFixed(1)}** (${low.toFixed(1)}–${high.toFixed(1)})`
   }
   return table(
     [`${task}, µs`, ...algorithms],

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { cores } from '../support/pin.js'
-import { resultsTable } from './markdown.js'
+import { resultsTable, share, shareRange, table } from './markdown.js'
 import type { Pace } from './measure.js'
 import { peerVersions } from './peers.js'
 import type { Result } from './rounds.js'
@@ -28,7 +28,7 @@ export function method({ rounds, repeats, seconds }: Pace): string {
   const lines = [
     `${today()}; ${machine()}.`,
     peerVersions().join(', ') + '.',
-    `Rounds: ${rounds}, in which all variants have their turn, in new processes. Measurements in a turn: ${repeats}, of ${seconds} s. A measurement of a protected route stands between two of the unprotected route of the same app; a share is the quotient. Medians, with the least and the most of all rounds. Rates are by the processor time of the server.`,
+    `Rounds: ${rounds}, in which all variants have their turn, in new processes. Measurements in a turn: ${repeats}, of ${seconds} s. A measurement of a protected route stands between two of the unprotected route of the same app; a share is the quotient. Medians, with the middle half of all measurements. Rates are by the processor time of the server.`,
     cores === null
       ? 'Servers and load generator share the cores.'
       : 'The server is kept on one core, the load generator on another, where it never idles.',
@@ -46,10 +46,23 @@ export function comparison(results: readonly Result[]): Section[] {
   const isPeer = ({ variant }: Result): boolean =>
     variant.name === first || ['peers', 'floor'].includes(variant.group)
   const isAsymmetric = ({ variant: { algorithm, group } }: Result): boolean =>
-    algorithm !== 'HS256' && group !== 'floor'
+    algorithm !== 'HS256' && !['floor', 'against'].includes(group)
   return [
     { title: 'HS256, against peers', text: of(isPeer, first) },
     { title: 'Other algorithms', text: of(isAsymmetric, 'fastify-authn, RS256') },
+    {
+      title: 'fastify-authn against a peer, in turn',
+      text: table(
+        ['', 'times the requests per CPU second', 'middle half'],
+        results
+          .filter(({ variant }) => variant.group === 'against')
+          .map(({ variant, ratio }) => [
+            variant.name,
+            `**${share(ratio.median)}**`,
+            shareRange(ratio),
+          ]),
+      ),
+    },
     {
       title: 'fastify-authn in all its ways',
       text: of(({ variant }) => variant.group === 'ours', first),

@@ -1,15 +1,15 @@
 import { Child } from '../support/child.js'
 import { pin } from '../support/pin.js'
-import { median } from '../support/report.js'
+import { median, quantile } from '../support/report.js'
 import { undisturbed } from '../support/rounds.js'
 import { takeTurn, type Pace, type Turn } from './measure.js'
 import type { Variant } from './variants.js'
 
-/** A median with the least and the most that was found. */
+/** A median with the middle half of all that was found around it. */
 export interface Spread {
   readonly median: number
-  readonly min: number
-  readonly max: number
+  readonly low: number
+  readonly high: number
 }
 
 /** What all turns of a variant have shown; rates are requests a second of processor time. */
@@ -24,7 +24,7 @@ export interface Result {
 }
 
 export function spreadOf(values: readonly number[]): Spread {
-  return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
+  return { median: median(values), low: quantile(values, 0.25), high: quantile(values, 0.75) }
 }
 
 /** Starts the load generator, on its core. */

@@ -16,6 +16,8 @@ export interface Variant {
   readonly app: App
   /** The app with the open route; default: the same app. */
   readonly baseline?: App
+  /** Its route. Default: `/open`. */
+  readonly baselinePath?: string
   /** Default: `/protected`. */
   readonly path?: string
   readonly algorithm: Algorithm
@@ -23,7 +25,7 @@ export interface Variant {
   readonly credentials: () => readonly (string | null)[]
 }
 
-export type Group = 'ours' | 'peers' | 'other algorithms' | 'floor'
+export type Group = 'ours' | 'peers' | 'other algorithms' | 'floor' | 'against'
 
 /** More than are remembered, so that each is forgotten before it comes again. */
 const rotation = { HS256: 20_000, RS256: 1200, ES256: 1200, EdDSA: 1200 }
@@ -148,13 +150,34 @@ function other(name: string, settings: object, algorithm: Algorithm): Variant {
   return peer(name, 'fastify-jwt', settings, algorithm, 'other algorithms')
 }
 
-export const variants: readonly Variant[] = [...ourVariants, ...peerVariants]
+/** Ours and a peer in turn, which is more exact than to compare what each has shown by itself. */
+function against(name: string, algorithm: Algorithm, settings: object): Variant {
+  return {
+    ...ours('', algorithm, { authn: noContext }),
+    name: `fastify-authn / ${name}, ${algorithm}`,
+    group: 'against',
+    baseline: { peer: 'fastify-jwt', settings: { key: keys[algorithm], ...settings } },
+    baselinePath: '/protected',
+  }
+}
+
+const documented = { style: 'documented' }
+
+const againstVariants: readonly Variant[] = [
+  against('@fastify/jwt, jwtVerify()', 'HS256', documented),
+  against('@fastify/jwt, jwtVerify(), cache', 'HS256', { ...documented, cache: true }),
+  against('@fastify/jwt, synchronous, cache', 'HS256', cached),
+  against('@fastify/jwt, jwtVerify()', 'ES256', documented),
+  against('@fastify/jwt, synchronous, cache', 'ES256', cached),
+]
+
+export const variants: readonly Variant[] = [...ourVariants, ...peerVariants, ...againstVariants]
 
 /** Those of a quick run: the ways that most apps go, and each peer once. */
 export const quickVariants: readonly Variant[] = variants.filter(({ name, group }) =>
   group === 'ours'
     ? /(?:[HRE]S256|HS256, first seen|remembered|bare Fastify)$/.test(name)
-    : group !== 'other algorithms' && !/KeyObject|by hand, HS256/.test(name),
+    : (group === 'peers' || group === 'floor') && !/KeyObject|by hand, HS256/.test(name),
 )
 
 /** The requests for a route, one for each header, with what else is to be sent. */

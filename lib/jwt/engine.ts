@@ -46,29 +46,47 @@ export function createVerifySignature(
   }) as (token: string) => DecodedToken
 
   return (token) => {
-    const headerEnd = token.indexOf('.')
     const payloadEnd = token.lastIndexOf('.')
     if (!isCanonical(token.slice(payloadEnd + 1))) throw invalidToken('signature not canonical')
     let decoded: DecodedToken
+    let isDoubtful: boolean
     try {
       decoded = verify(token)
       // Claims may be nested deeper than the stack is.
-      deepFreeze(decoded.payload)
+      isDoubtful = deepFreeze(decoded.payload)
     } catch (error) {
       throw invalidToken(error)
     }
     // No extension is understood here (RFC 7515 §4.1.11); the engine lets a falsy `crit` pass.
     if ('crit' in decoded.header) throw invalidToken('crit')
-    // RFC 7519 §7.2: a claims set is UTF-8; the engine replaces what is not.
-    const payload = Buffer.from(token.slice(headerEnd + 1, payloadEnd), 'base64url')
-    if (!isUtf8(payload)) throw invalidToken('payload not UTF-8')
+    // RFC 7519 §7.2: a claims set is UTF-8; the engine replaces what is not, which then shows in a text.
+    if (isDoubtful && !isUtf8(payloadOf(token, payloadEnd))) {
+      throw invalidToken('payload not UTF-8')
+    }
     return decoded.payload
   }
 }
 
-/** One object serves all requests with the same token: what one does to it, no other may see. */
-function deepFreeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key])
+function payloadOf(token: string, end: number): Buffer {
+  return Buffer.from(token.slice(token.indexOf('.') + 1, end), 'base64url')
+}
+
+/** What stands for bytes that are no UTF-8. */
+const replacement = '\ufffd'
+
+/**
+ * One object serves all requests with the same token: what one does to it, no other may see.
+ *
+ * @returns whether one of its texts or keys holds a character that may stand for bytes that are no UTF-8
+ */
+function deepFreeze(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes(replacement)
+  if (typeof value !== 'object' || value === null) return false
+  let isDoubtful = false
+  for (const key of Object.keys(value)) {
+    const inner = deepFreeze((value as Record<string, unknown>)[key])
+    isDoubtful ||= inner || key.includes(replacement)
+  }
   Object.freeze(value)
+  return isDoubtful
 }

@@ -21,8 +21,9 @@ interface Remembered {
  *
  * The key is the text itself: a hash of it would take longer than to look it up. Which one has to go is
  * found with the clock algorithm: a hand goes around, takes from each token that was used the mark of it, and
- * stops at one without. That is as good as "least recently used", but a hit only has to set a mark, and
- * tokens that come once cannot push out those that come often.
+ * stops at one without. That is as good as "least recently used", but a hit only has to set a mark. And once
+ * it is full, a token is remembered when it comes for the second time, so that those that come only once
+ * push nothing out, and cost nothing but their verification.
  */
 export function rememberTokens(
   verify: VerifySignature,
@@ -41,6 +42,8 @@ export function rememberTokens(
     }
   }
 
+  const hasComeBefore = createPreview(2 * max)
+
   return (token) => {
     const remembered = known.get(token)
     if (remembered !== undefined) {
@@ -49,9 +52,39 @@ export function rememberTokens(
     }
     const claims = verify(token)
     if (token.length > maxLength) return claims
-    if (known.size >= max) makeRoom()
+    if (known.size >= max) {
+      if (!hasComeBefore(token)) return claims
+      makeRoom()
+    }
     // A copy: what was cut out of a header would keep all of the header.
     known.set(Buffer.from(token).toString(), { claims, isUsed: false })
     return claims
   }
+}
+
+/**
+ * Knows roughly which tokens have come before, in 4 bytes each: fingerprints of signatures, a later one in the
+ * place of an earlier one. When it errs, a token is remembered early or late, and that is all.
+ */
+function createPreview(size: number): (token: string) => boolean {
+  const bits = Math.ceil(Math.log2(size))
+  let prints: Int32Array | undefined
+  return (token) => {
+    prints ??= new Int32Array(2 ** bits)
+    const print = fingerprintOf(token)
+    const place = print >>> (32 - bits)
+    if (prints[place] === print) return true
+    prints[place] = print
+    return false
+  }
+}
+
+/** 32 bits of the end of a token: the characters of a signature are as good as random. */
+function fingerprintOf(token: string): number {
+  let print = 0
+  for (let at = Math.max(0, token.length - 8); at < token.length; at += 1) {
+    print = Math.imul(print, 31) + token.charCodeAt(at)
+  }
+  // The high bits, which are those that count, depend on all of them.
+  return Math.imul(print, 0x9e37_79b1)
 }

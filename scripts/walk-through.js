@@ -1,0 +1,237 @@
+// The way of a newcomer: packs the package, installs it in an empty folder, follows the README, and prints
+// what there is to see. The code is that of README.md, found by its headings. Needs a registry of npm.
+//
+//   npm run walk-through      ends with 1, and the name of the step, when one does not show what it must
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { findChromium, openPage } from '../test/helpers/browser.ts'
+import { blocksOf, isExpectedOutput, root } from '../test/helpers/readme.ts'
+
+const readme = await readFile(path.join(root, 'README.md'), 'utf8')
+const { devDependencies } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
+const temporary = await mkdtemp(path.join(tmpdir(), 'fastify-authn-walk-'))
+const home = path.join(temporary, 'my-app')
+/** What a newcomer's shell has: nothing that npm tells the scripts of a package, no configuration of an app. */
+const notTheirs =
+  /^(?:npm_(?!config_)|npm_config_(?:local_|global_)?prefix$|NODE_(?:ENV|OPTIONS)$|_?TAP|AUTH_)/i
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !notTheirs.test(name)),
+)
+/** What still has to be ended, in the order in which it was started. */
+const endings = []
+
+const steps = {
+  'Install it in an empty folder': install,
+  '1. Protect a route': protectRoute,
+  '2. Log in, and call the route': logIn,
+  '3. See the lock in Swagger UI': seeLock,
+  '4. Write a test': writeTest,
+  '5. Find out why a token is refused': inspectTokens,
+  '6. List the routes that are open': listRoutes,
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => end().finally(() => process.exit(1)))
+}
+let passed = 0
+try {
+  for (const [name, step] of Object.entries(steps)) {
+    console.log(`\n=== ${name}\n`)
+    await step().catch((error) => {
+      throw new Error(`FAILED: ${name}\n${tidy(error.message)}`, { cause: error })
+    })
+    passed++
+  }
+} catch (error) {
+  console.log(error.message)
+  process.exitCode = 1
+} finally {
+  await end()
+}
+console.log(`\n${passed} steps passed, ${process.exitCode === 1 ? 1 : 0} failed`)
+
+async function install() {
+  const others = ['fastify', '@fastify/swagger', '@fastify/swagger-ui']
+  const names = others.map((name) => `${name}@${devDependencies[name]}`)
+  await mkdir(home)
+  const pack = await shell(
+    `npm pack --json --ignore-scripts --pack-destination '${temporary}'`,
+    root,
+  )
+  const [{ filename }] = [JSON.parse(pack.stdout)].flat()
+  await type('npm init -y', /"name": "my-app"/)
+  await type(
+    `npm install --no-audit --no-fund --ignore-scripts ../${filename} ${names.join(' ')}`,
+    /added \d+ packages/,
+  )
+}
+
+async function protectRoute() {
+  const [{ text, output }] = codeOf('First steps')
+  await write('first-steps.mjs', text)
+  await type('node first-steps.mjs', output)
+}
+
+async function logIn() {
+  const [{ text }] = codeOf('First steps')
+  // The same app, which listens in place of asking itself.
+  const server = await serve('server.mjs', text.slice(0, text.indexOf('const login =')))
+  const body = '{"username":"alice","password":"wonderland"}'
+  const { token } = JSON.parse(await request(`${server}/login`, 200, { body }))
+  expect(await request(`${server}/me`, 200, { token }), /^\{"id":1,"name":"alice"\}$/)
+  expect(await request(`${server}/me`, 401), /^\{"error":"Invalid or missing .*"\}$/)
+}
+
+async function seeLock() {
+  const [{ text, output }, page] = codeOf('OpenAPI')
+  await write('openapi.mjs', text)
+  await type('node openapi.mjs', output)
+  const app = text.slice(0, text.indexOf('await app.ready()'))
+  const server = await serve('docs.mjs', `${app}${page.text}`)
+  const { paths } = JSON.parse(await request(`${server}/docs/json`, 200))
+  expect(JSON.stringify(paths['/'].get.security), /^\[\{"basicAuth":\[\]\}\]$/)
+  const chromium = findChromium()
+  if (chromium === null) return console.log('(no Chromium here: nobody looks at the page)')
+  const { page: tab } = await openPage(
+    { teardown: (ending) => endings.push(ending) },
+    chromium,
+    'en',
+  )
+  await tab.goto(`${server}/docs`)
+  for (const [route, locks] of [
+    ['/', 1],
+    ['/news', 1],
+    ['/open', 0],
+  ]) {
+    const block = tab.locator('.opblock', { has: tab.locator(`[data-path="${route}"]`) })
+    await block.waitFor()
+    const lock = block.locator('.authorization__btn:visible')
+    const found = await lock.count()
+    console.log(`The page shows GET ${route} with${found > 0 ? '' : 'out'} a lock`)
+    if (found !== locks) throw new Error(`${route}: found ${found} locks, expected ${locks}`)
+  }
+}
+
+async function writeTest() {
+  const [{ text }] = codeOf('Testing your app')
+  await write('me.test.mjs', text)
+  await type('node --test', /pass 3\n[^]*fail 0\n/)
+}
+
+async function inspectTokens() {
+  await type('npx fastify-authn secret > .env')
+  await type('npx fastify-authn token --sub alice --expires 1s --env .env > token.txt')
+  await type('sleep 2')
+  await type('npx fastify-authn inspect --env .env < token.txt', /ERR_AUTH_JWT_EXPIRED.*expired/, 1)
+  await type('npx fastify-authn secret > other.env')
+  await type('npx fastify-authn token --sub alice --env other.env > token.txt')
+  await type('npx fastify-authn inspect --env .env < token.txt', /signature.*another key/, 1)
+  await type('npx fastify-authn inspect --env other.env < token.txt', /^Valid: /m)
+}
+
+async function listRoutes() {
+  const [{ text, output }] = codeOf('Which routes are open')
+  expect(output, /^METHOD[^]*POST +\/login +open[^]*GET \/ \| HEAD \/ \| POST \/login/)
+  await write('routes.mjs', text)
+  await type('node routes.mjs', output)
+}
+
+/** The code blocks of a section of the README, with what they print. */
+function codeOf(heading) {
+  const lines = readme.split('\n')
+  const start = lines.indexOf(`## ${heading}`)
+  if (start === -1) throw new Error(`README.md has no section "${heading}"`)
+  const stop = lines.findIndex((line, index) => index > start && line.startsWith('## '))
+  return blocksOf(readme).filter(({ line }) => line > start && line <= stop)
+}
+
+async function write(file, text) {
+  await writeFile(path.join(home, file), `${text.trim()}\n`)
+  console.log(`--- ${file}\n${indent(text.trim())}\n---`)
+}
+
+/** Types a command, which must end with a code and print a text: that of the README, or one that matches. */
+async function type(command, expected = /^$/, code = 0) {
+  console.log(`$ ${command}`)
+  const ended = await shell(command, home)
+  if (ended.stdout.trim() !== '') console.log(tidy(ended.stdout.trim()))
+  if (ended.code !== code) throw new Error(`it ended with ${ended.code}:\n${ended.stderr}`)
+  expect(ended.stdout, expected)
+}
+
+function expect(text, expected) {
+  const right =
+    typeof expected === 'string' ? isExpectedOutput(text, expected) : expected.test(text)
+  if (!right) throw new Error(`expected ${expected}\nfound ${text}`)
+}
+
+async function shell(command, cwd) {
+  const child = start('sh', ['-c', command], { cwd, timeout: 300_000 })
+  const [code] = await once(child, 'close')
+  return { code, ...child.printed }
+}
+
+function start(program, words, options) {
+  const child = spawn(program, words, { env, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+  child.printed = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (text) => (child.printed[name] += text))
+  }
+  endings.push(() => child.exitCode === null && child.kill('SIGKILL') && once(child, 'close'))
+  return child
+}
+
+/** Runs an app that listens, and returns its address. */
+async function serve(file, app) {
+  await write(
+    file,
+    `${app.trim()}\n\nconsole.log(await app.listen({ host: '127.0.0.1', port: 0 }))`,
+  )
+  console.log(`$ node ${file}`)
+  const child = start(process.execPath, [file], { cwd: home })
+  await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
+  const address = child.printed.stdout.trim()
+  if (!address.startsWith('http://'))
+    throw new Error(`it does not listen:\n${child.printed.stderr}`)
+  console.log(`${tidy(address)}`)
+  return address
+}
+
+async function request(url, status, { token, body } = {}) {
+  const headers = {
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(body && { 'content-type': 'application/json' }),
+  }
+  const method = body ? 'POST' : 'GET'
+  console.log(`${method} ${tidy(url)} ${tidy(body ?? headers.authorization ?? '(no token)')}`)
+  const signal = AbortSignal.timeout(30_000)
+  const response = await fetch(url, { method, headers, body, signal })
+  const text = await response.text()
+  const shown = tidy(text)
+  console.log(
+    indent(`${response.status} ${shown.length > 300 ? `${shown.slice(0, 300)} …` : shown}`),
+  )
+  if (response.status !== status) throw new Error(`expected ${status}, found ${response.status}`)
+  return text
+}
+
+/** Without what is of this machine, or of this run. */
+function tidy(text) {
+  return text
+    .replaceAll(temporary, '…')
+    .replaceAll(root, '…/')
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:3000')
+    .replaceAll(/(eyJ[\w-]{8})[\w-]+\.[\w-]+\.[\w-]+/g, '$1…')
+}
+
+function indent(text) {
+  return text.replaceAll(/^(?=.)/gm, '  ')
+}
+
+async function end() {
+  for (const ending of endings.splice(0).toReversed()) await ending()
+  await rm(temporary, { recursive: true, force: true })
+}

@@ -48,8 +48,14 @@ function readSeconds(env: Environment, name: string): number | undefined {
   if (/^[1-9]\d{0,9}$/.test(value)) return Number(value)
   throw new AuthnUsageError(
     'ERR_AUTH_OPTION',
-    `environment variable ${name}: found ${JSON.stringify(value)}, expected whole seconds, 1 or more.`,
+    `environment variable ${name}: found ${shown(value)}, expected whole seconds, 1 or more.`,
   )
+}
+
+/** Quotes what was perhaps meant as a span of time, and not what may be a secret in the wrong place. */
+function shown(value: string): string {
+  const isLikeSpan = value.length <= 20 && /^[\s\d.+-]*[a-z]{0,3}[\s\d]*$/i.test(value)
+  return isLikeSpan ? JSON.stringify(value) : 'a string that does not fit'
 }
 
 function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {

@@ -64,6 +64,17 @@ t.test('the expiry is whole seconds', async (t) => {
   }
 })
 
+t.test('what is no time may be a secret in the wrong variable: it is not quoted', async (t) => {
+  for (const text of ['hunter2', 'open sesame', 'f'.repeat(64), '9'.repeat(1_000_000)]) {
+    const { code, message } = thrownBy(() => configFromEnv({ AUTH_JWT_EXPIRY: text }))
+    t.equal(code, 'ERR_AUTH_OPTION')
+    t.equal(
+      message,
+      'fastify-authn: environment variable AUTH_JWT_EXPIRY: found a string that does not fit, expected whole seconds, 1 or more.',
+    )
+  }
+})
+
 t.test('the environment of the process, at the time of the call', async (t) => {
   t.intercept(process, 'env', { value: { AUTH_BASIC_USERNAME: 'now' } })
   t.strictSame(configFromEnv(), { basic: { username: 'now' } })

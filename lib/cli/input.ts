@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { CliError, exits, fail, type Input, type Io } from './command.js'
 import { quoted } from './text.js'
+import type { Readable } from 'node:stream'
 
 /** More than that is none of the texts that a command reads. */
 const longest = 1_048_576
@@ -12,38 +13,35 @@ const longest = 1_048_576
  *
  * @throws CliError when it cannot be read, is longer than 1 MiB, or is no UTF-8
  */
-export async function readAll(stdin: Input): Promise<string> {
+export function readAll(stdin: Input): Promise<string> {
+  return readStream(stdin, 'standard input')
+}
+
+/**
+ * The text of a file, which may be a device that never ends.
+ *
+ * @param source - what it is, for the error
+ * @throws CliError when it cannot be read, is longer than 1 MiB, or is no UTF-8
+ */
+export async function readText(file: string, source: string): Promise<string> {
+  return readStream(createReadStream(file), `the ${source} ${quoted(file)}`)
+}
+
+async function readStream(stream: Readable, source: string): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   try {
-    for await (const chunk of stdin) {
+    for await (const chunk of stream) {
       const bytes = Buffer.from(chunk as string | Buffer)
       size += bytes.length
       if (size > longest) break
       chunks.push(bytes)
     }
   } catch (error) {
-    fail(`standard input cannot be read (${reasonOf(error)}).`)
+    fail(`${source} cannot be read (${reasonOf(error)}).`)
   }
-  if (size > longest) fail('standard input is longer than 1 MiB.')
-  return textOf(Buffer.concat(chunks), 'standard input')
-}
-
-/**
- * The text of a file.
- *
- * @param source - what it is, for the error
- * @throws CliError when it cannot be read, or is no UTF-8
- */
-export async function readText(file: string, source: string): Promise<string> {
-  const name = `the ${source} ${quoted(file)}`
-  const bytes = await readFile(file).catch((error: unknown) =>
-    fail(`${name} cannot be read (${reasonOf(error)}).`),
-  )
-  return textOf(bytes, name)
-}
-
-function textOf(bytes: Buffer, source: string): string {
+  if (size > longest) fail(`${source} is longer than 1 MiB.`)
+  const bytes = Buffer.concat(chunks)
   if (!isUtf8(bytes)) fail(`${source} is no UTF-8.`)
   return bytes.toString()
 }
@@ -53,20 +51,20 @@ export function reasonOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
 }
 
-/** A text without the line break that `echo` and editors put at its end. */
-export function withoutLineBreak(text: string): string {
-  return text.replace(/\r?\n$/, '')
+/** A text without what editors and `echo` put around it unseen: a byte order mark, and one line break. */
+export function bareText(text: string): string {
+  return text.replace(/^\ufeff/, '').replace(/\r?\n$/, '')
 }
 
 /**
- * A secret: typed twice without echo at a terminal, else all of standard input, less one line break.
+ * A secret: typed twice without echo at a terminal, else all of standard input, as {@link bareText}.
  *
  * @param name - what is asked for
  * @throws CliError when both differ, or for Ctrl-C
  */
 export async function readSecret(io: Io, name: string): Promise<string> {
   const { stdin } = io
-  if (stdin.isTTY !== true) return withoutLineBreak(await readAll(stdin))
+  if (stdin.isTTY !== true) return bareText(await readAll(stdin))
   const [first, second] = await askHidden(io, [`${name}: `, 'Once more: '])
   if (first !== second) fail('the two differ. Nothing was done.')
   return first as string

@@ -36,8 +36,17 @@ t.test('standard input', async (t) => {
   }
 })
 
-t.test('a secret that is piped in loses one line break', async (t) => {
-  const cases = { a: 'a', 'a\n': 'a', 'a\r\n': 'a', 'a\n\n': 'a\n', ' a ': ' a ', '': '' }
+t.test('a secret that is piped in loses one line break, and a byte order mark', async (t) => {
+  const cases = {
+    a: 'a',
+    'a\n': 'a',
+    'a\r\n': 'a',
+    'a\n\n': 'a\n',
+    ' a ': ' a ',
+    '': '',
+    '\ufeffa\r\n': 'a',
+    'a\ufeff': 'a\ufeff',
+  }
   for (const [given, expected] of Object.entries(cases)) {
     const io = ioOf(piped(given))
     t.equal(await readSecret(io, 'Password'), expected, JSON.stringify(given))

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { algorithmOf, signingMethods } from '../../jwt/algorithms.js'
 import { fail, misuse, type Command, type Given, type Io } from '../command.js'
 import { toMethod } from '../environment.js'
-import { readSecret, readText, withoutLineBreak } from '../input.js'
+import { bareText, readSecret, readText } from '../input.js'
 import { writeNewFiles } from '../new-files.js'
 import { word } from '../text.js'
 import type { PairFamily } from '../../jwt/keys.js'
@@ -97,11 +97,14 @@ async function readPassphrase(given: Given, io: Io): Promise<string | undefined>
   const passphrase =
     file === undefined
       ? await readSecret(io, 'Passphrase')
-      : withoutLineBreak(await readText(file, 'passphrase file'))
+      : bareText(await readText(file, 'passphrase file'))
   const bytes = Buffer.byteLength(passphrase)
   if (bytes === 0) fail('the passphrase is empty.')
   if (bytes > longestPassphrase) {
     fail(`the passphrase has ${bytes} bytes, expected ${longestPassphrase} at most.`)
+  }
+  if (passphrase.includes('\0')) {
+    fail('the passphrase holds a NUL character, which no environment variable can hold.')
   }
   return passphrase
 }

@@ -78,7 +78,12 @@ t.test('encrypted: asked for, piped in, or from a file', async (t) => {
 })
 
 t.test('passphrases that are refused: nothing is written', async (t) => {
-  const folder = t.testdir({ empty: '\n', long: 'x'.repeat(1025), bytes: Buffer.from([0xff]) })
+  const folder = t.testdir({
+    empty: '\n',
+    long: 'x'.repeat(1025),
+    bytes: Buffer.from([0xff]),
+    nul: 'a\0b',
+  })
   const at = (name: string): string => path.join(folder, name)
   const cases: [words: string[], message: string][] = [
     [['--passphrase-file', at('empty')], 'the passphrase is empty.'],
@@ -91,6 +96,10 @@ t.test('passphrases that are refused: nothing is written', async (t) => {
       ['--passphrase-file', at('none')],
       `the passphrase file ${JSON.stringify(at('none'))} cannot be read (ENOENT).`,
     ],
+    [
+      ['--passphrase-file', at('nul')],
+      'the passphrase holds a NUL character, which no environment variable can hold.',
+    ],
     [['--encrypt'], 'the passphrase is empty.'],
   ]
   for (const [words, message] of cases) {
@@ -100,7 +109,7 @@ t.test('passphrases that are refused: nothing is written', async (t) => {
   const both = await cli(['keys', 'ES256', '--encrypt', '--passphrase-file', at('long')])
   t.equal(both.exit, 2)
   t.match(both.stderr, 'two ways to the same')
-  t.strictSame(readdirSync(folder).toSorted(), ['bytes', 'empty', 'long'])
+  t.strictSame(readdirSync(folder).toSorted(), ['bytes', 'empty', 'long', 'nul'])
   const longest = await cli(['keys', 'EdDSA', '--out', at('ok'), '--encrypt'], {
     stdin: piped('x'.repeat(1024)),
   })

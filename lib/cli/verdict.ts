@@ -1,4 +1,5 @@
 import { isAuthenticationError } from '../errors.js'
+import { algorithmOf, signingMethods } from '../jwt/algorithms.js'
 import { isUsableName } from '../users.js'
 import { quoted } from './text.js'
 import { timeInWords } from './times.js'
@@ -19,8 +20,14 @@ export interface Verdict {
 export interface Judge extends OpenedService {
   readonly rules: TokenRules
   readonly claimName: string
+  /** Whether the signing method is what a server mostly has, and not what was said. */
+  readonly assumed: boolean
   readonly header: Claims
 }
+
+/** What {@link isUsableName} asks for. */
+export const userNameRule =
+  'the name of a user: text that is not empty nor too long, without control characters, or a number'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -36,7 +43,7 @@ export function judge(token: string, claims: Claims, judge: Judge): Verdict {
     if (isUsableName(name)) {
       return { valid: true, reason: `signed with ${method}, with the key of ${source}.` }
     }
-    const reason = `the claim ${quoted(claimName)}, which names the user, is ${shown(name)}, expected a text or a number.`
+    const reason = `the claim ${quoted(claimName)}, which names the user, is ${shown(name)}, expected ${userNameRule}.`
     return { valid: false, code: 'ERR_AUTH_JWT_INVALID', reason }
   } catch (error) {
     if (!isAuthenticationError(error)) throw error
@@ -46,13 +53,13 @@ export function judge(token: string, claims: Claims, judge: Judge): Verdict {
 
 function reasonOf({ code, cause }: AuthenticationErrorLike, claims: Claims, judge: Judge): string {
   const now = Date.now() / 1000
-  if (code === 'ERR_AUTH_JWT_EXPIRED') return `it expired: ${timeInWords(claims.exp, now)}.`
+  if (code === 'ERR_AUTH_JWT_EXPIRED') return `it expired: ${moment(claims.exp, now)}.`
   if (code === 'ERR_AUTH_JWT_NOT_VALID_YET') {
-    return `its time has not come: ${timeInWords(claims.nbf, now)}.`
+    return `its time has not come: ${moment(claims.nbf, now)}.`
   }
   const { alg } = judge.header
   if (alg !== judge.method) {
-    return `its algorithm is ${shown(alg)}, the server accepts ${judge.method} only.`
+    return `its algorithm is ${shown(alg)}, the server accepts ${judge.method} only.${hintOf(judge)}`
   }
   return reasons[String(cause)]?.(judge, claims) ?? `it is malformed (${String(cause)}).`
 }
@@ -80,6 +87,18 @@ const reasons: Readonly<Record<string, Reason>> = Object.assign(Object.create(nu
   'claim aud': ({ rules }, { aud }) =>
     `the claim "aud" is ${shown(aud)}, expected one of ${quoted(rules.audience)}.`,
 } satisfies Record<string, Reason>)
+
+/** A time as a date, where a date can have it. */
+function moment(value: unknown, now: number): string {
+  return timeInWords(value, now) ?? shown(value)
+}
+
+/** Where the method was not said: another one of the same key may be meant. */
+function hintOf({ assumed, method, header }: Judge): string {
+  const other = signingMethods.find((each) => each === header.alg)
+  const isLike = other && algorithmOf(other).family === algorithmOf(method).family
+  return assumed && isLike ? ` If yours has another signingMethod: --alg ${other}` : ''
+}
 
 function shown(value: unknown): string {
   return value === undefined ? 'missing' : quoted(value)

@@ -16,6 +16,7 @@ function throwing(error: Error): Judge {
     source: 'AUTH_JWT_SECRET',
     rules: {},
     claimName: 'sub',
+    assumed: false,
     header: { alg: 'HS256' },
   }
 }

@@ -82,6 +82,7 @@ async function verdictOf(
       ...(await openService(env, alg, rules)),
       rules,
       claimName,
+      assumed: alg === undefined,
     })
   } catch (error) {
     return { valid: null, reason: whyNotChecked(error) }

@@ -9,6 +9,7 @@ import {
 import { parseSpan } from '../times.js'
 import { quoted } from '../text.js'
 import { isUsableName } from '../../users.js'
+import { userNameRule } from '../verdict.js'
 
 /** Prints a token that a server with the same configuration accepts. */
 export const token: Command = {
@@ -91,15 +92,22 @@ function parseValue(name: string, text: string): unknown {
     return text
   }
   // What JavaScript would change on the way must not get into a token unseen.
-  if (typeof value === 'number' && !(Number.isFinite(value) && isExact(value, text))) {
-    misuse(
-      `claim ${quoted(name)}: the number is too large to be exact. Give it as text: '${name}="…"'`,
-    )
+  if (!numbersIn(text).every(isExact)) {
+    const remedy =
+      typeof value === 'number' ? `Give it as text: '${name}="…"'` : 'Give it as text, in quotes.'
+    misuse(`claim ${quoted(name)}: the number is too large to be exact. ${remedy}`)
   }
   return value
 }
 
-function isExact(value: number, text: string): boolean {
+/** The numbers of a JSON text as they are written, those in arrays and objects too. */
+function numbersIn(json: string): string[] {
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/-?\d[\d.e+-]*/gi) ?? []
+}
+
+function isExact(text: string): boolean {
+  const value = Number(text)
+  if (!Number.isFinite(value)) return false
   return !Number.isInteger(value) || Number.isSafeInteger(value) || /[.e]/i.test(text)
 }
 
@@ -123,7 +131,7 @@ const reserved: Readonly<Record<string, Rule>> = Object.assign(Object.create(nul
   iss: textRule,
   jti: textRule,
   sub: {
-    expected: 'the name of a user: text that is not empty nor too long, or a number',
+    expected: userNameRule,
     fits: isUsableName,
   },
   aud: {

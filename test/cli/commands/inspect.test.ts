@@ -104,6 +104,13 @@ t.test('why it is not valid: what the server finds, in words', async (t) => {
       'ERR_AUTH_JWT_NOT_VALID_YET',
       /^its time has not come: .*Z, in 16 minutes/,
     ],
+    [sign({ sub: 'a', exp: -1e300 }), [], 'ERR_AUTH_JWT_EXPIRED', /^it expired: -1e\+300\.$/],
+    [
+      sign({ ...good, nbf: 1e300 }),
+      [],
+      'ERR_AUTH_JWT_NOT_VALID_YET',
+      /^its time has not come: 1e\+300\.$/,
+    ],
     [
       other,
       [],
@@ -123,7 +130,7 @@ t.test('why it is not valid: what the server finds, in words', async (t) => {
       service.generateTokenWithClaims(good, 'HS512'),
       [],
       invalid,
-      /^its algorithm is "HS512", the server accepts HS256 only\.$/,
+      /^its algorithm is "HS512", the server accepts HS256 only\. If yours has another signingMethod: --alg HS512$/,
     ],
     [
       valid,
@@ -131,7 +138,12 @@ t.test('why it is not valid: what the server finds, in words', async (t) => {
       invalid,
       /^its algorithm is "HS256", the server accepts HS384 only\.$/,
     ],
-    [`${encode({ alg: 'none' })}.${encode(good)}.`, [], invalid, /^its algorithm is "none"/],
+    [
+      `${encode({ alg: 'none' })}.${encode(good)}.`,
+      [],
+      invalid,
+      /^its algorithm is "none", the server accepts HS256 only\.$/,
+    ],
     [`${encode({})}.${encode(good)}.AAAA`, [], invalid, /^its algorithm is missing/],
     [sign({ sub: 'a' }), [], invalid, /^the claim "exp" is missing: a token has to expire\.$/],
     [
@@ -150,6 +162,7 @@ t.test('why it is not valid: what the server finds, in words', async (t) => {
     ],
     [sign({ exp }), [], invalid, /^the claim "sub", which names the user, is missing, expected/],
     [sign({ ...good, sub: null }), [], invalid, /^the claim "sub", .* is null, expected/],
+    [sign({ ...good, sub: 'a\0' }), [], invalid, /^the claim "sub", .* without control characters/],
     [valid, ['--claim-name', 'userid'], invalid, /^the claim "userid", .* is missing/],
     [sign(good, { crit: ['x'] }), [], invalid, /^its header demands extensions/],
     [sign(good, { crit: null }), [], invalid, /^its header demands extensions/],
@@ -196,7 +209,7 @@ t.test('other keys', async (t) => {
   const confused = hmacToken(header, { sub: 'a', exp: now() + 60 }, variables.AUTH_JWT_ECDSA_PUBLIC)
   const refused = await cli(['inspect', confused], { env: variables })
   t.equal(refused.exit, 1)
-  t.match(refused.stdout, 'its algorithm is "HS256", the server accepts ES384 only.')
+  t.match(refused.stdout, /its algorithm is "HS256", the server accepts ES384 only\.$/m)
 })
 
 t.test('without a key, or with a bad one, it is shown and not judged', async (t) => {

@@ -28,6 +28,7 @@ t.test('claims: JSON where it is any, else text', async (t) => {
     'e=1e20': 1e20,
     'nothing=null': null,
     'list=["a",1]': ['a', 1],
+    'digits=["12345678901234567890","\\"",1.5e20]': ['12345678901234567890', '"', 1.5e20],
     'text="1"': '1',
     'name=Jörg Müller': 'Jörg Müller',
     'url=https://a.example/?b=c': 'https://a.example/?b=c',
@@ -212,12 +213,18 @@ t.test('claims that are none', async (t) => {
     ]),
     ...['sub=', 'sub=null', 'sub={}', 'sub="a\\u0000"'].map((claim): [string[], string] => [
       ['--claim', claim],
-      'claim "sub": expected the name of a user: text that is not empty nor too long, or a number.',
+      'claim "sub": expected the name of a user: text that is not empty nor too long, without control characters, or a number.',
     ]),
     ...['12345678901234567890', '1e999'].map((number): [string[], string] => [
       ['--sub', 'a', '--claim', `id=${number}`],
       `claim "id": the number is too large to be exact. Give it as text: 'id="…"'`,
     ]),
+    ...['{"a":[12345678901234567890]}', '[-1e999]', '["\\"",12345678901234567890]'].map(
+      (json): [string[], string] => [
+        ['--sub', 'a', '--claim', `id=${json}`],
+        'claim "id": the number is too large to be exact. Give it as text, in quotes.',
+      ],
+    ),
   ]
   for (const [words, message] of cases) {
     const { exit, stdout, stderr } = await cli(['token', ...words], { env })

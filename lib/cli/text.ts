@@ -25,7 +25,13 @@ export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** A value for an env file or a shell: in quotes that it does not hold itself, where it needs any. */
+/** A word of a line to paste into a POSIX shell, which finds nothing in it to expand or to run. */
+export function shellWord(text: string): string {
+  if (/^[\w./:@+-]+$/.test(text)) return text
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** A value for an env file: in quotes that it does not hold itself, where it needs any. */
 export function word(text: string): string {
   if (/^[\w./:\\@+-]+$/.test(text)) return text
   const quote = [`'`, '"', '`'].find((each) => !text.includes(each)) ?? ''

@@ -1,5 +1,14 @@
+import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import { columns, count, didYouMean, nearest, printable, word } from '../../lib/cli/text.js'
+import {
+  columns,
+  count,
+  didYouMean,
+  nearest,
+  printable,
+  shellWord,
+  word,
+} from '../../lib/cli/text.js'
 
 t.test('nothing that a terminal acts on is left', async (t) => {
   const hostile =
@@ -16,12 +25,21 @@ t.test('nothing that a terminal acts on is left', async (t) => {
   t.strictSame(JSON.parse(printable(JSON.stringify(value, null, 2))), value, 'JSON stays the same')
 })
 
-t.test('words for shells and env files', async (t) => {
+t.test('words for env files', async (t) => {
   t.equal(word('keys/es256.pem'), 'keys/es256.pem')
   t.equal(word('my keys'), `'my keys'`)
   t.equal(word(`it's`), `"it's"`)
   t.equal(word(`it's "it"`), '`it\'s "it"`')
   t.equal(word('\'"`'), '\'"`', 'there is no quote left')
+})
+
+t.test('words for shells: nothing in them is run', async (t) => {
+  t.equal(shellWord('keys/es256.pem'), 'keys/es256.pem')
+  const names = ['my keys', `it's $(exit 1)`, `it's "it" \`exit 1\``, 'a\\b', '$HOME', `''`, '']
+  for (const name of names) {
+    if (process.platform === 'win32') continue
+    t.equal(execFileSync('sh', ['-c', `printf %s ${shellWord(name)}`], { encoding: 'utf8' }), name)
+  }
 })
 
 t.test('columns and counts', async (t) => {

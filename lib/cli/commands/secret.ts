@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { algorithmOf, signingMethods } from '../../jwt/algorithms.js'
+import { misuse, type Command } from '../command.js'
 import { algOption, toMethod } from '../environment.js'
-import type { Command } from '../command.js'
+import type { SigningMethod } from '../../../types/jwt.js'
 
 const methods = signingMethods.filter((method) => algorithmOf(method).family === 'secret')
 
@@ -27,5 +28,8 @@ export const secret: Command = {
 
 /** RFC 7518 §3.2: as many as the hash has. */
 function bitsOf(name: string): number {
+  if (!methods.includes(name as SigningMethod) && signingMethods.includes(name as SigningMethod)) {
+    misuse(`${name} takes a key pair, not a secret.`, `Try: npx fastify-authn keys ${name}`)
+  }
   return algorithmOf(toMethod(name, methods)).minimumBits as number
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { keyFilePaths } from '../../jwt/key-files.js'
 import { variables } from '../environment.js'
-import { nearest, quoted, word } from '../text.js'
+import { nearest, quoted, shellWord } from '../text.js'
 import { spanInWords } from '../times.js'
 import { bootWith, isSet } from './boot.js'
 import { note, warning, type Finding } from './finding.js'
@@ -17,7 +17,7 @@ export interface Setting {
 type Doubt = (setting: Setting) => readonly Finding[] | Promise<readonly Finding[]>
 
 const pairs = ['AUTH_JWT_RSA', 'AUTH_JWT_ECDSA', 'AUTH_JWT_EDDSA']
-const secrets = variables.filter((name) => /(?:SECRET|PASSPHRASE|PASSWORD|PRIVATE)$/.test(name))
+const secrets = variables.filter((name) => /(?:SECRET|PASSPHRASE|PASSWORD)$/.test(name))
 
 /** What a boot lets pass, and is nevertheless hardly meant. */
 const doubts: readonly Doubt[] = [
@@ -63,7 +63,8 @@ function unknownVariable(env: Environment, name: string): Finding[] {
       ? []
       : [warning(name, `is not read, and ${whole} is not set.`, `Is ${whole} meant?`)]
   }
-  if (!/^auth_/i.test(name)) return []
+  // Some editors begin a file with a byte order mark, which is then part of the first name.
+  if (!/^\ufeff?auth_/i.test(name)) return []
   const near = nearest(name, variables)
   if (near !== undefined) return [warning(name, 'is not read.', `Is ${near} meant?`)]
   return [note(name, 'is not read by fastify-authn.', 'Nothing, if it is for something else.')]
@@ -123,19 +124,24 @@ function oddExpiry({ env }: Setting): Finding[] {
 const open = new Map<string, number>([['win32', 0]]).get(process.platform) ?? 0o027
 
 async function openFiles({ env, file }: Setting): Promise<Finding[]> {
-  const privateKeys = pairs.flatMap((pair) => {
-    const variable = `${pair}_PRIVATE`
-    return keyFilePaths({ rsa: { private: env[variable] || undefined } }).map((path) => ({
-      path,
-      variable,
-    }))
-  })
-  const files: { path: string; variable: string | null }[] = [...privateKeys]
-  if (file !== null && secrets.some((name) => isSet(file.env, name))) {
+  const files: { path: string; variable: string | null }[] = pairs
+    .map((pair) => `${pair}_PRIVATE`)
+    .flatMap((variable) => pathsOf(env, variable).map((path) => ({ path, variable })))
+  if (file !== null && holdsSecret(file.env)) {
     files.push({ path: file.path, variable: null })
   }
   const found = await Promise.all(files.map(({ path, variable }) => openFile(path, variable)))
   return found.flat()
+}
+
+/** The path of the key file that a variable names, if it does not hold the key itself. */
+function pathsOf(env: Environment, variable: string): string[] {
+  return keyFilePaths({ rsa: { private: env[variable] || undefined } })
+}
+
+function holdsSecret(env: Environment): boolean {
+  const isKey = (name: string): boolean => isSet(env, name) && pathsOf(env, name).length === 0
+  return secrets.some((name) => isSet(env, name)) || pairs.some((pair) => isKey(`${pair}_PRIVATE`))
 }
 
 async function openFile(path: string, variable: string | null): Promise<Finding[]> {
@@ -147,7 +153,7 @@ async function openFile(path: string, variable: string | null): Promise<Finding[
     warning(
       variable,
       `others on this machine may read or change the file ${quoted(path)} (mode ${permissions}).`,
-      `chmod 600 ${word(path)}`,
+      `chmod 600 ${shellWord(path)}`,
     ),
   ]
 }

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, copyFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import t from 'tap'
 import authn, { configFromEnv } from '../../../lib/index.js'
@@ -200,6 +200,13 @@ t.test('what the boot lets pass, and is hardly meant', async (t) => {
       /Is AUTH_JWT_EXPIRY meant\?/,
     ],
     [
+      // The byte order mark of the file.
+      { ...base, '\ufeffAUTH_JWT_EXPIRY': '90' },
+      '\ufeffAUTH_JWT_EXPIRY',
+      /is not read/,
+      /Is AUTH_JWT_EXPIRY meant\?/,
+    ],
+    [
       {
         ...production,
         AUTH_BASIC_USERNAME: 'a',
@@ -291,6 +298,8 @@ t.test('files that others may read', async (t) => {
     'my k.pem': ec,
     '.env': `AUTH_JWT_SECRET=${secret}\n`,
     plain: 'AUTH_JWT_EXPIRY=60\n',
+    paths: 'AUTH_JWT_ECDSA_PRIVATE=k.pem\n',
+    inline: `AUTH_JWT_ECDSA_PRIVATE="${ec}"\n`,
   })
   const [key, spaced] = [`${folder}/k.pem`, `${folder}/my k.pem`]
   const withKey = (file: string): Env => ({
@@ -315,6 +324,13 @@ t.test('files that others may read', async (t) => {
   if (expected.length > 0) {
     t.match((await doctor(withKey(spaced))).findings, [{ remedy: `chmod 600 '${spaced}'` }])
   }
+  const running = `${folder}/it's $(exit).pem`
+  copyFileSync(key, running)
+  chmodSync(running, 0o644)
+  if (expected.length > 0) {
+    const remedy = `chmod 600 '${folder}/it'\\''s $(exit).pem'`
+    t.match((await doctor(withKey(running))).findings, [{ remedy }], 'to be pasted without harm')
+  }
   const words = (name: string): string[] => ['--env', `${folder}/${name}`]
   chmodSync(`${folder}/.env`, 0o644)
   chmodSync(`${folder}/plain`, 0o644)
@@ -323,12 +339,19 @@ t.test('files that others may read', async (t) => {
   t.strictSame((await doctor(production, words('.env'))).findings, [])
   const base = { ...production, AUTH_JWT_SECRET: secret }
   t.strictSame((await doctor(base, words('plain'))).findings, [], 'there is no secret in it')
+  for (const name of ['paths', 'inline']) chmodSync(`${folder}/${name}`, 0o644)
+  chmodSync(key, 0o600)
+  const withPath = { ...production, AUTH_JWT_SECRET: secret, AUTH_JWT_ECDSA_PRIVATE: key }
+  t.strictSame((await doctor(withPath, words('paths'))).findings, [], 'nor where it names a file')
+  const { findings } = await doctor(base, words('inline'))
+  t.equal(findings.length, expected.length > 0 ? 1 : 0, 'but a key is one')
 })
 
 t.test('an env file', async (t) => {
   const folder = t.testdir({
     '.env': `AUTH_JWT_SECRET=${secret}\nAUTH_JWT_EXPIRY=60\nNODE_ENV=production\n`,
     bytes: Buffer.from([0xff]),
+    long: `#${'x'.repeat(1_048_576)}`,
   })
   chmodSync(`${folder}/.env`, 0o600)
   const file = `${folder}/.env`
@@ -349,6 +372,8 @@ t.test('an env file', async (t) => {
   )
   const bytes = await cli(['doctor', '--env', `${folder}/bytes`])
   t.match(bytes.stderr, /^fastify-authn doctor: the env file ".*bytes" is no UTF-8\.\n$/)
+  const long = await cli(['doctor', '--env', `${folder}/long`])
+  t.match(long.stderr, /^fastify-authn doctor: the env file ".*long" is longer than 1 MiB\.\n$/)
 })
 
 t.test('what nobody has thought of is no finding', async (t) => {

@@ -239,7 +239,6 @@ t.test('without a key, or with a bad one, it is shown and not judged', async (t)
 })
 
 t.test('what is no token gets a friendly answer', async (t) => {
-  const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
   const cases: [text: string, reason: RegExp][] = [
     ['', /found nothing\.$/],
     ['Bearer ', /three parts/],
@@ -250,7 +249,6 @@ t.test('what is no token gets a friendly answer', async (t) => {
     [`${encode([])}.${encode({})}.x`, /its first part/],
     [`${encode('null')}.${encode({})}.x`, /its first part/],
     [`${encode(header)}.${encode('"text"')}.x`, /its second part/],
-    [`${encode(header)}.${encode(deep)}.x`, /its second part/],
     [`${encode(header)}.{"sub":1}.x`, /its second part/],
     ['..', /its first part/],
   ]
@@ -263,6 +261,15 @@ t.test('what is no token gets a friendly answer', async (t) => {
   }
   const half = await cli('inspect', { env, stdin: piped(`${encode(header)}.x.x`) })
   t.match(half.stdout, /^Header\n {2}alg {2}"HS256"\n/, 'what can be read is shown')
+})
+
+t.test('claims that are nested deeper than the stack is', async (t) => {
+  const deep = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  const token = `${encode(header)}.${encode(deep)}.x`
+  const { exit, stdout, stderr } = await cli('inspect', { env, stdin: piped(token) })
+  t.strictSame([exit, stderr], [1, ''])
+  // Newer versions of Node.js can read them, and then the signature is what is wrong.
+  t.match(stdout, /\nNot valid \(ERR_AUTH_JWT_INVALID\): (?:it is no JSON Web Token|its signature)/)
 })
 
 t.test('times and names that are hostile', async (t) => {

@@ -22,7 +22,7 @@ import { hasSeveral } from './http/authorization.js'
 import { isError, isThenable } from './objects.js'
 import { setUser } from './decorators.js'
 import { viewOf } from './user-view.js'
-import type { Verdict } from './verdict.js'
+import { directOf, type Verdict } from './verdict.js'
 import type { AuthUser } from '../types/user-service.js'
 
 /** The mark of a scope, inherited by the scopes inside it. */
@@ -110,10 +110,13 @@ class Passage implements Refusable, Verdict {
     const { rawHeaders } = request.raw as { rawHeaders?: string[] }
     if (rawHeaders !== undefined && hasSeveral(rawHeaders, 'authorization'))
       return this.fail(malformed())
-    if (plan.direct !== undefined) return plan.direct(request, this)
+    const { authenticator } = plan
+    // Asked every time: the app may have replaced `authenticate` since the plan was made.
+    const direct = directOf(authenticator)
+    if (direct !== undefined) return direct(request, this)
     let outcome: unknown
     try {
-      outcome = plan.authenticator.authenticate(request)
+      outcome = authenticator.authenticate(request)
       // What only looks like a promise may throw, or settle twice.
       if (isThenable(outcome) && !(outcome instanceof Promise)) outcome = Promise.resolve(outcome)
     } catch (error) {

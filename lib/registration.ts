@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from './errors.js'
 import { parseMark } from './marks.js'
 import { kRegistration, kStandIn } from './symbols.js'
-import { directOf, type Direct } from './verdict.js'
 import type { CheckCredentials } from './credentials.js'
 import type { Translator } from './i18n.js'
 import type { ResolvedOptions } from './options.js'
@@ -15,8 +14,6 @@ import type { UserService } from '../types/user-service.js'
 export interface Plan {
   readonly mode: AuthMode
   readonly authenticator: Authenticator
-  /** The way past the promise of `authenticate`, where it has one. */
-  readonly direct: Direct | undefined
   /** Its name, for logs and events; of several, all names. */
   readonly name: string
   /** The same as a list. */
@@ -90,8 +87,7 @@ export function createPlanner(
     const authenticator = (scope as Scope)[kStandIn]?.(judge) ?? judge
     const nobodyPasses = mode !== true || authenticator.optional === true
     const names = members.map(nameOf)
-    const direct = directOf(authenticator)
-    return { mode, authenticator, direct, name: names.join('|'), names, nobodyPasses }
+    return { mode, authenticator, name: names.join('|'), names, nobodyPasses }
   }
 
   function nameOf(authenticator: Authenticator): string {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { isThenable } from '../objects.js'
 import { isAutomatic, isWithin, markOf, methodsOf, urlsOf, type DeclaredRoute } from './declared.js'
-import { visible } from './table.js'
+import { constraintsText, visible } from './table.js'
 import type { AuditOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 
@@ -25,11 +25,11 @@ export function requireDecisions(
     ({ options, server }) =>
       markOf(options.config?.auth, server) === undefined && isWithin(server, scope),
   )
-  const gets = new Set(open.filter((route) => !isAutomatic(route.options)).flatMap(urlsOf))
-  const offending = open
-    .flatMap(describe)
+  const described = open.flatMap(describe)
+  const gets = new Set(described.filter(({ methods }) => methods.includes('GET')).map(placeOf))
+  const offending = described
     // What is decided for a GET route holds for the HEAD route that Fastify makes of it.
-    .filter(({ url, isAutomaticHead }) => !(isAutomaticHead && gets.has(url)))
+    .filter((route) => !(route.isAutomaticHead && gets.has(placeOf(route))))
     .filter((route) => except === undefined || !isExcepted(route, except))
   if (offending.length > 0) throw undecided(offending.map(nameOf).toSorted())
 }
@@ -67,6 +67,10 @@ function isExcepted(route: UndecidedRoute, except: NonNullable<AuditOptions['exc
     'ERR_AUTH_OPTION',
     `option "audit.except": found ${found} for ${nameOf(route)}, expected true or false.`,
   )
+}
+
+function placeOf({ url, constraints }: UndecidedRoute): string {
+  return `${url} ${constraintsText(constraints)}`
 }
 
 function nameOf({ methods, url }: UndecidedRoute): string {

@@ -180,6 +180,28 @@ t.test('an automatic HEAD route that a hook has left open is found', async (t) =
   t.strictSame(named(error), ['  HEAD /x'])
 })
 
+t.test('nor does a decision for another route at its URL hold for it', async (t) => {
+  const hook = (app: FastifyInstance): unknown =>
+    app.addHook('onRoute', (options) => {
+      const { host = 'mine' } = options.constraints ?? {}
+      if (options.method === 'GET' && host === 'mine') options.config = { auth: true } as never
+    })
+  const others: Record<string, (app: FastifyInstance) => unknown> = {
+    'of another method': (app) => app.post('/x', ok),
+    'of another host': (app) =>
+      app.get('/x', { constraints: { host: 'other' }, exposeHeadRoute: false }, ok),
+  }
+  for (const [name, other] of Object.entries(others)) {
+    const except: Except = ({ methods }) => !methods.includes('HEAD')
+    const error = await boot(t, { mode: 'explicit', except }, (app) => {
+      hook(app)
+      other(app)
+      app.get('/x', ok)
+    })
+    t.strictSame(named(error), ['  HEAD /x'], name)
+  }
+})
+
 t.test('an except that fails stops the boot', async (t) => {
   const cause = new Error('no')
   const thrown = await boot(

@@ -85,11 +85,15 @@ function watchRegister(root: FastifyInstance): () => boolean {
     } else {
       // An `import()`: what it is shows later, and then what was given has to be amended.
       options ??= {}
+      if (!Object.isExtensible(options)) options = { ...(options as object) }
     }
     if (!isThenable(plugin)) return register.call(this, plugin, options)
     const loaded = plugin.then((module: unknown) => {
       found = module
-      if (typeof options === 'object') Object.assign(options as object, optionsFor(module, options))
+      if (typeof options === 'function') return module
+      const amended = optionsFor(module, options)
+      // What is not amended may be frozen.
+      if (amended !== options) Object.assign(options as object, amended)
       return module
     })
     return register.call(this, loaded, options)

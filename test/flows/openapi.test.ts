@@ -818,6 +818,8 @@ t.test('every way in which @fastify/swagger can be registered', async (t) => {
       app.register(fp(async (inner) => inner.register(swagger, dialects['3.1']))),
     'with options that cannot be changed': (app) =>
       app.register(swagger, Object.freeze({ ...dialects['3.1'] })),
+    'as a module, with options that cannot be changed': (app) =>
+      app.register(import('@fastify/swagger'), Object.freeze({ ...dialects['3.1'] })),
   }
   for (const [name, way] of Object.entries(ways)) {
     await t.test(name, async (t) => {
@@ -834,6 +836,26 @@ t.test('every way in which @fastify/swagger can be registered', async (t) => {
       }
     })
   }
+
+  await t.test('other modules with options that cannot be changed', async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const options = Object.defineProperty({ prefix: '/x' }, 'level', {
+      get: () => 1,
+      enumerable: true,
+    })
+    for (const given of [Object.freeze({ prefix: '/frozen' }), options]) {
+      app.register(
+        Promise.resolve({
+          default: async (inner: FastifyInstance) => void inner.get('/', answer),
+        }),
+        given,
+      )
+    }
+    await app.ready()
+    t.ok(app.hasRoute({ method: 'GET', url: '/frozen' }))
+    t.ok(app.hasRoute({ method: 'GET', url: '/x' }))
+  })
 
   await t.test('without options', async (t) => {
     for (const plugin of [swagger, import('@fastify/swagger')] as (typeof swagger)[]) {

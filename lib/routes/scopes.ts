@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { isMark, parseMark } from '../marks.js'
+import { isThenable } from '../objects.js'
 import { nameOfPlugin, propertyOfPlugin } from '../plugin-names.js'
 
 /** A scope that carries a mark in the options of its `app.register`. */
@@ -35,13 +36,25 @@ export function watchRegister(
   foundLate: (scope: MarkedScope) => void,
 ): void {
   const { register } = root as { register: (plugin: unknown, options?: unknown) => unknown }
-  function watched(this: FastifyInstance, plugin: unknown, options?: unknown): unknown {
-    if (typeof options !== 'function') {
+  function watched(this: FastifyInstance, given: unknown, options?: unknown): unknown {
+    let plugin = given
+    const look = (report: (scope: MarkedScope) => void): void => {
       const scope = isShared(plugin) ? voidScope(options) : null
-      if (scope !== null) found(scope)
-      return register.call(this, plugin, options)
+      if (scope !== null) report(scope)
     }
-    return register.call(this, plugin, (instance: FastifyInstance): unknown => {
+    const loaded = isThenable(given)
+      ? given.then((module: unknown) => {
+          // What an `import()` is shows only now.
+          plugin = module
+          look(foundLate)
+          return module
+        })
+      : given
+    if (typeof options !== 'function') {
+      look(found)
+      return register.call(this, loaded, options)
+    }
+    return register.call(this, loaded, (instance: FastifyInstance): unknown => {
       const resolved: unknown = (options as (instance: FastifyInstance) => unknown)(instance)
       const scope = isOurs(plugin) ? null : voidScope(resolved)
       if (scope !== null) foundLate(scope)

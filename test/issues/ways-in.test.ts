@@ -8,6 +8,7 @@ import t from 'tap'
 import { AuthenticationError, authn } from '../../lib/index.js'
 import { appWith, bearer, secret, standardOptions } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
+import { basicChallenge } from '../helpers/flows.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
 
@@ -29,6 +30,14 @@ t.test('a mark on a plugin that has no scope of its own stops the boot', async (
       await app.register(async (inner) => {
         await inner.register(routes, { auth: { use: 'configBasic' } } as object)
       })
+    },
+    'a module that is loaded': (app) => {
+      void app.register(authn, options)
+      void app.register(Promise.resolve({ default: routes }), { auth: true } as object)
+    },
+    'a module that is loaded before the plugin': (app) => {
+      void app.register(Promise.resolve(routes) as never, { auth: true } as object)
+      void app.register(authn, options)
     },
     'options that are a function': async (app) => {
       await app.register(authn, options)
@@ -52,6 +61,27 @@ t.test('a mark on a plugin that has no scope of its own stops the boot', async (
     t.equal(error.code, 'ERR_AUTH_MARK', name)
     t.match(error.message, /the mark has no effect/, name)
   }
+})
+
+t.test('a mark on a module that is loaded, where it has an effect', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.register(
+    Promise.resolve({ default: authn }) as never,
+    () => ({ ...options, auth: true }) as never,
+  )
+  app.register(
+    Promise.resolve({
+      default: async (inner: FastifyInstance) => void inner.get('/open', () => 'open'),
+    }),
+    { auth: false } as object,
+  )
+  app.get('/closed', () => 'open')
+  const closed = await app.inject('/closed')
+  t.equal(closed.statusCode, 401, 'the option of the plugin')
+  t.equal(closed.headers['www-authenticate'], basicChallenge)
+  t.strictSame(closed.json(), { error: 'Invalid or missing authentication header.' })
+  t.equal((await app.inject('/open')).body, 'open', 'the mark of a scope')
 })
 
 t.test('an option `auth` of another plugin is none of our business', async (t) => {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { guard } from './guard.js'
 import { describeRoutes } from './openapi/swagger.js'
 import { requireDecisions } from './routes/audit.js'
-import { auditRoute, checkRoute, keep, type DeclaredRoute } from './routes/declared.js'
+import { auditRoute, checkRoute, declared, keep, type DeclaredRoute } from './routes/declared.js'
 import { hasRoutes, hasScopes, lateError, missedError } from './routes/late.js'
 import { checkScope, watchRegister, type MarkedScope } from './routes/scopes.js'
 import { kScopeMark, kTree } from './symbols.js'
@@ -56,7 +56,7 @@ function treeOf(root: Root, isLate = false): Tree {
   }
   root[kTree] = tree
   root.addHook('onRoute', function remember(this: FastifyInstance, options) {
-    const route = { options, server: this, url: options.url }
+    const route = declared(options, this)
     if (tree.isProtected) checkRoute(route)
     tree.routes.push(route)
   })

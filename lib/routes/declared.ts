@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { AuthnUsageError } from '../errors.js'
 import { routeName, scopeMarkOf, unguarded } from '../guard.js'
 import { parseMark } from '../marks.js'
 import { registrationOf } from '../registration.js'
@@ -9,6 +10,21 @@ export interface DeclaredRoute {
   readonly server: FastifyInstance
   /** The URL under which it was heard of: see {@link urlsOf}. */
   readonly url: string
+  /** The mark on it when Fastify made it, which is the one that requests meet. */
+  mark: unknown
+}
+
+/** @param options - as `onRoute` tells of them */
+export function declared(
+  options: DeclaredRoute['options'],
+  server: FastifyInstance,
+): DeclaredRoute {
+  const route: DeclaredRoute = { options, server, url: options.url, mark: undefined }
+  // Other hooks come first, and then Fastify copies what the configuration holds itself: all that at once.
+  queueMicrotask(() => {
+    route.mark = { ...options.config }.auth
+  })
+  return route
 }
 
 /** What is kept of a route once the app is ready, for the report: its options would keep schemas alive. */
@@ -31,14 +47,23 @@ export function checkRoute({ options }: DeclaredRoute): void {
 /**
  * Every marked route must have an authenticator that judges its requests.
  *
- * @throws ERR_AUTH_MARK
+ * @throws ERR_AUTH_MARK; also for a mark that Fastify has not seen
  */
-export function auditRoute({ options, server }: DeclaredRoute): void {
-  const mark = markOf(options.config?.auth, server)
+export function auditRoute({ options, server, mark: made }: DeclaredRoute): void {
+  const own: unknown = options.config?.auth
+  if (own !== made) throw voidMark(options)
+  const mark = markOf(own, server)
   if (mark === undefined || mark === false) return
   const registration = registrationOf(server)
   if (registration === undefined) throw unguarded(options.method, options.url)
   registration.plan(mark, routeName(options.method, options.url))
+}
+
+function voidMark({ method, url }: RouteOptions): AuthnUsageError {
+  return new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${routeName(method, url)}: the mark has no effect, since it was changed after the route was declared, or is no enumerable property of config itself. Put it into config where the route is declared, or in an onRoute hook.`,
+  )
 }
 
 /** The mark that counts: the one on the route, or else the one of the scope that is nearest. */

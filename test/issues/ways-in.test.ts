@@ -2,13 +2,13 @@
 import { createRequire } from 'node:module'
 import cors from '@fastify/cors'
 import type { AddressInfo } from 'node:net'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import t from 'tap'
 import { AuthenticationError, authn } from '../../lib/index.js'
 import { appWith, bearer, secret, standardOptions } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
-import { basicChallenge } from '../helpers/flows.js'
+import { basicChallenge, bootError } from '../helpers/flows.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
 
@@ -82,6 +82,69 @@ t.test('a mark on a module that is loaded, where it has an effect', async (t) =>
   t.equal(closed.headers['www-authenticate'], basicChallenge)
   t.strictSame(closed.json(), { error: 'Invalid or missing authentication header.' })
   t.equal((await app.inject('/open')).body, 'open', 'the mark of a scope')
+})
+
+t.test('a mark that comes too late stops the boot', async (t) => {
+  const marks: Record<string, [early: object | undefined, late: object]> = {
+    'put on': [undefined, { auth: true }],
+    'taken away': [{ auth: true }, {}],
+    changed: [{ auth: 'optional' }, { auth: true }],
+  }
+  for (const [name, [early, late]] of Object.entries(marks)) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const routes: RouteOptions[] = []
+    app.addHook('onRoute', (route) => {
+      if (route.url !== '/x') return
+      // Here it has an effect.
+      route.config = { ...early } as never
+      routes.push(route)
+    })
+    app.addHook('onReady', async () => {
+      for (const route of routes)
+        route.config = { ...route.config, auth: undefined, ...late } as never
+    })
+    const error = await bootError(async () => {
+      await app.register(authn, { ...options, audit: 'explicit' })
+      app.get('/x', { exposeHeadRoute: false }, () => 'open')
+      await app.ready()
+    })
+    t.match(
+      error,
+      {
+        code: 'ERR_AUTH_MARK',
+        message: /route GET \/x, config\.auth: the mark has no effect/,
+      },
+      name,
+    )
+  }
+})
+
+t.test('a mark that Fastify does not copy stops the boot', async (t) => {
+  class Config {
+    get auth(): true {
+      return true
+    }
+  }
+  const configs: Record<string, object> = {
+    inherited: Object.create({ auth: true }) as object,
+    'a getter of a class': new Config(),
+    'not enumerable': Object.defineProperty({}, 'auth', { value: true }),
+  }
+  for (const [name, config] of Object.entries(configs)) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const error = await bootError(async () => {
+      await app.register(authn, { ...options, audit: 'explicit' })
+      app.get('/x', { config }, () => 'open')
+      await app.ready()
+    })
+    t.match(
+      error,
+      { code: 'ERR_AUTH_MARK', message: /route GET \/x.*the mark has no effect/ },
+      name,
+    )
+  }
 })
 
 t.test('an option `auth` of another plugin is none of our business', async (t) => {

@@ -68,7 +68,7 @@ t.test('a mark on a module that is loaded, where it has an effect', async (t) =>
   t.teardown(() => app.close())
   app.register(
     Promise.resolve({ default: authn }) as never,
-    () => ({ ...options, auth: true }) as never,
+    () => ({ ...options, auth: true }),
   )
   app.register(
     Promise.resolve({
@@ -97,7 +97,7 @@ t.test('a mark that comes too late stops the boot', async (t) => {
     app.addHook('onRoute', (route) => {
       if (route.url !== '/x') return
       // Here it has an effect.
-      route.config = { ...early } as never
+      route.config = { ...early }
       routes.push(route)
     })
     app.addHook('onReady', async () => {

@@ -16,7 +16,7 @@ const temporary = await mkdtemp(path.join(tmpdir(), 'fastify-authn-walk-'))
 const home = path.join(temporary, 'my-app')
 /** What a newcomer's shell has: nothing that npm tells the scripts of a package, no configuration of an app. */
 const notTheirs =
-  /^(?:npm_(?!config_)|npm_config_(?:local_|global_)?prefix$|NODE_(?:ENV|OPTIONS)$|_?TAP|AUTH_)/i
+  /^(?:npm_(?!config_)|npm_config_(?:(?:local_|global_)?prefix|loglevel)$|NODE_(?:ENV|OPTIONS)$|_?TAP|AUTH_)/i
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !notTheirs.test(name)),
 )
@@ -57,11 +57,8 @@ async function install() {
   const others = ['fastify', '@fastify/swagger', '@fastify/swagger-ui']
   const names = others.map((name) => `${name}@${devDependencies[name]}`)
   await mkdir(home)
-  const pack = await shell(
-    `npm pack --json --ignore-scripts --pack-destination '${temporary}'`,
-    root,
-  )
-  const [{ filename }] = [JSON.parse(pack.stdout)].flat()
+  const pack = `npm pack --json --ignore-scripts --pack-destination '${temporary}'`
+  const [{ filename }] = [JSON.parse(await shell(pack, root))].flat()
   await type('npm init -y', /"name": "my-app"/)
   await type(
     `npm install --no-audit --no-fund --ignore-scripts ../${filename} ${names.join(' ')}`,
@@ -78,7 +75,7 @@ async function protectRoute() {
 async function logIn() {
   const [{ text }] = codeOf('First steps')
   // The same app, which listens in place of asking itself.
-  const server = await serve('server.mjs', text.slice(0, text.indexOf('const login =')))
+  const server = await serve('server.mjs', text.split('const login =')[0])
   const body = '{"username":"alice","password":"wonderland"}'
   const { token } = JSON.parse(await request(`${server}/login`, 200, { body }))
   expect(await request(`${server}/me`, 200, { token }), /^\{"id":1,"name":"alice"\}$/)
@@ -89,23 +86,15 @@ async function seeLock() {
   const [{ text, output }, page] = codeOf('OpenAPI')
   await write('openapi.mjs', text)
   await type('node openapi.mjs', output)
-  const app = text.slice(0, text.indexOf('await app.ready()'))
-  const server = await serve('docs.mjs', `${app}${page.text}`)
+  const server = await serve('docs.mjs', `${text.split('await app.ready()')[0]}${page.text}`)
   const { paths } = JSON.parse(await request(`${server}/docs/json`, 200))
   expect(JSON.stringify(paths['/'].get.security), /^\[\{"basicAuth":\[\]\}\]$/)
   const chromium = findChromium()
   if (chromium === null) return console.log('(no Chromium here: nobody looks at the page)')
-  const { page: tab } = await openPage(
-    { teardown: (ending) => endings.push(ending) },
-    chromium,
-    'en',
-  )
+  const teardown = (ending) => endings.push(ending)
+  const { page: tab } = await openPage({ teardown }, chromium, 'en')
   await tab.goto(`${server}/docs`)
-  for (const [route, locks] of [
-    ['/', 1],
-    ['/news', 1],
-    ['/open', 0],
-  ]) {
+  for (const [route, locks] of Object.entries({ '/': 1, '/news': 1, '/open': 0 })) {
     const block = tab.locator('.opblock', { has: tab.locator(`[data-path="${route}"]`) })
     await block.waitFor()
     const lock = block.locator('.authorization__btn:visible')
@@ -156,26 +145,28 @@ async function write(file, text) {
 /** Types a command, which must end with a code and print a text: that of the README, or one that matches. */
 async function type(command, expected = /^$/, code = 0) {
   console.log(`$ ${command}`)
-  const ended = await shell(command, home)
-  if (ended.stdout.trim() !== '') console.log(tidy(ended.stdout.trim()))
-  if (ended.code !== code) throw new Error(`it ended with ${ended.code}:\n${ended.stderr}`)
-  expect(ended.stdout, expected)
+  const printed = await shell(command, home, code)
+  if (printed !== '') console.log(tidy(printed.trim()))
+  expect(printed, expected)
 }
 
 function expect(text, expected) {
-  const right =
+  const isRight =
     typeof expected === 'string' ? isExpectedOutput(text, expected) : expected.test(text)
-  if (!right) throw new Error(`expected ${expected}\nfound ${text}`)
+  if (!isRight) throw new Error(`expected ${expected}\nfound ${text}`)
 }
 
-async function shell(command, cwd) {
-  const child = start('sh', ['-c', command], { cwd, timeout: 300_000 })
+async function shell(command, cwd, expected = 0) {
+  const child = start('sh', ['-c', command], cwd)
   const [code] = await once(child, 'close')
-  return { code, ...child.printed }
+  const { stdout, stderr } = child.printed
+  if (code !== expected) throw new Error(`${command} ended with ${code}:\n${stdout}${stderr}`)
+  return stdout
 }
 
-function start(program, words, options) {
-  const child = spawn(program, words, { env, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+function start(program, words, cwd) {
+  const stdio = ['ignore', 'pipe', 'pipe']
+  const child = spawn(program, words, { cwd, env, stdio, timeout: 300_000 })
   child.printed = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr']) {
     child[name].setEncoding('utf8').on('data', (text) => (child.printed[name] += text))
@@ -186,34 +177,27 @@ function start(program, words, options) {
 
 /** Runs an app that listens, and returns its address. */
 async function serve(file, app) {
-  await write(
-    file,
-    `${app.trim()}\n\nconsole.log(await app.listen({ host: '127.0.0.1', port: 0 }))`,
-  )
+  const listen = "console.log(await app.listen({ host: '127.0.0.1', port: 0 }))"
+  await write(file, `${app.trim()}\n\n${listen}`)
   console.log(`$ node ${file}`)
-  const child = start(process.execPath, [file], { cwd: home })
+  const child = start(process.execPath, [file], home)
   await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
-  const address = child.printed.stdout.trim()
-  if (!address.startsWith('http://'))
-    throw new Error(`it does not listen:\n${child.printed.stderr}`)
-  console.log(`${tidy(address)}`)
-  return address
+  const { stdout, stderr } = child.printed
+  if (!stdout.startsWith('http://')) throw new Error(`it does not listen:\n${stdout}${stderr}`)
+  console.log(tidy(stdout.trim()))
+  return stdout.trim()
 }
 
 async function request(url, status, { token, body } = {}) {
-  const headers = {
-    ...(token && { authorization: `Bearer ${token}` }),
-    ...(body && { 'content-type': 'application/json' }),
-  }
   const method = body ? 'POST' : 'GET'
-  console.log(`${method} ${tidy(url)} ${tidy(body ?? headers.authorization ?? '(no token)')}`)
+  const headers = body ? { 'content-type': 'application/json' } : {}
+  if (token) headers.authorization = `Bearer ${token}`
+  console.log(tidy(`${method} ${url} ${body ?? headers.authorization ?? ''}`.trim()))
   const signal = AbortSignal.timeout(30_000)
   const response = await fetch(url, { method, headers, body, signal })
   const text = await response.text()
-  const shown = tidy(text)
-  console.log(
-    indent(`${response.status} ${shown.length > 300 ? `${shown.slice(0, 300)} …` : shown}`),
-  )
+  const shown = tidy(`${response.status} ${text}`)
+  console.log(indent(shown.length > 300 ? `${shown.slice(0, 300)} …` : shown))
   if (response.status !== status) throw new Error(`expected ${status}, found ${response.status}`)
   return text
 }

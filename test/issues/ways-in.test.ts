@@ -66,10 +66,7 @@ t.test('a mark on a plugin that has no scope of its own stops the boot', async (
 t.test('a mark on a module that is loaded, where it has an effect', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  app.register(
-    Promise.resolve({ default: authn }) as never,
-    () => ({ ...options, auth: true }),
-  )
+  app.register(Promise.resolve({ default: authn }) as never, () => ({ ...options, auth: true }))
   app.register(
     Promise.resolve({
       default: async (inner: FastifyInstance) => void inner.get('/open', () => 'open'),

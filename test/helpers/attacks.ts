@@ -11,18 +11,21 @@ export const bounded = (numRuns: number): { numRuns: number; interruptAfterTimeL
   interruptAfterTimeLimit: 20_000,
 })
 
-/** A user service for which every name is somebody: whoever gets to ask it is in. */
+/** A user service for which every name is somebody, unless `known` says otherwise: whoever gets to ask it is in. */
 export interface CredulousService extends UserService<TestUser> {
   readonly asked: (string | number)[]
 }
 
-export function credulousService(password: string): CredulousService {
+export function credulousService(
+  password: string,
+  known: (name: string | number) => boolean = () => true,
+): CredulousService {
   const asked: (string | number)[] = []
   return {
     asked,
     findByUsername: async (name) => {
       asked.push(name)
-      return { id: 1, name: 'alice', password }
+      return known(name) ? { id: 1, name: 'alice', password } : null
     },
   }
 }

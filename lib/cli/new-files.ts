@@ -52,6 +52,11 @@ async function makeFolder(folder: string, undo: (() => Promise<void>)[]): Promis
   if ((await stat(folder).catch(() => null)) !== null) return
   const parent = path.dirname(folder)
   if (parent !== folder) await makeFolder(parent, undo)
-  await mkdir(folder, { mode: 0o700 })
-  undo.push(() => rmdir(folder))
+  try {
+    await mkdir(folder, { mode: 0o700 })
+    undo.push(() => rmdir(folder))
+  } catch (error) {
+    // Somebody else was faster: it is theirs.
+    if (reasonOf(error) !== 'EEXIST') throw error
+  }
 }

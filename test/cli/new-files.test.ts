@@ -47,6 +47,13 @@ t.test('what others have put into a new folder meanwhile stays', async (t) => {
   t.strictSame(readdirSync(inside), ['theirs'])
 })
 
+t.test('several at once in a folder that is not there yet', async (t) => {
+  const root = t.testdir()
+  const names = ['a', 'b', 'c']
+  await Promise.all(names.map((name) => writeNewFiles([file(path.join(root, 'new/deep', name))])))
+  t.strictSame(readdirSync(path.join(root, 'new/deep')).toSorted(), names)
+})
+
 t.test('where no folder can be made', async (t) => {
   const root = t.testdir({ taken: 'x' })
   t.match(await rejectionOf(writeNewFiles([file(path.join(root, 'taken/new/a'))])), {

@@ -6,6 +6,7 @@ import type {
 } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 import { en } from '../locales/en.js'
+import { kFault } from './symbols.js'
 
 export interface RefusalRow {
   readonly status: 401 | 429 | 503
@@ -161,6 +162,15 @@ export class AuthenticationFault extends Error {
   override get name(): string {
     return 'AuthenticationFault'
   }
+
+  get [kFault](): true {
+    return true
+  }
+}
+
+/** Whether an error is a fault already: by a symbol, since it may come from another copy of the package. */
+export function isAuthenticationFault(error: unknown): error is AuthenticationFault {
+  return typeof error === 'object' && error !== null && kFault in error
 }
 
 /** The app uses the plugin wrongly. The message names what is wrong, and how to mend it. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { reportRefusal } from './diagnostics.js'
-import { AuthenticationFault } from './errors.js'
+import { AuthenticationFault, isAuthenticationFault } from './errors.js'
 import { isThenable } from './objects.js'
 import { schemesOf, sendRefusal } from './unauthorized.js'
 import type { Plan, Registration } from './registration.js'
@@ -22,7 +22,7 @@ export function faultOf(
   code: 'ERR_AUTH_AUTHENTICATOR' | 'ERR_AUTH_ON_UNAUTHORIZED',
   error: unknown,
 ): Error {
-  return error instanceof AuthenticationFault ? error : new AuthenticationFault(code, error)
+  return isAuthenticationFault(error) ? error : new AuthenticationFault(code, error)
 }
 
 /** The refusal of the authenticator itself where it writes one, else ours; one of them is sent. */

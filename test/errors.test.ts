@@ -5,6 +5,7 @@ import {
   AuthenticationFault,
   AuthnUsageError,
   isAuthenticationError,
+  isAuthenticationFault,
   refusalOf,
 } from '../lib/errors.js'
 import { en } from '../locales/en.js'
@@ -132,6 +133,16 @@ t.test('a fault: neutral message, what happened in its cause', async (t) => {
   )
   t.equal(new AuthenticationFault('ERR_AUTH_HASHING', null, 503).statusCode, 503)
   t.equal(refusalOf(fault.code), undefined)
+})
+
+t.test('a fault of another copy of the package is one, what looks like it is not', async (t) => {
+  const fault = new AuthenticationFault('ERR_AUTH_USER_SERVICE', null)
+  const other = Object.assign(new Error('neutral'), { [Symbol.for('fastify-authn.fault')]: true })
+  t.ok(isAuthenticationFault(fault))
+  t.ok(isAuthenticationFault(other))
+  const { code, name, message } = fault
+  for (const value of [new Error(message), { code, name, message }, null, undefined, 'fault'])
+    t.notOk(isAuthenticationFault(value))
 })
 
 t.test('a misuse: says who speaks', async (t) => {

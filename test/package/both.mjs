@@ -28,6 +28,7 @@ for (const [outer, inner] of [
       theirs: inner.jwtAuthenticator(),
       any: outer.anyOf(inner.jwtAuthenticator(), outer.configBasicAuthenticator(admin())),
       refusing: refusing(inner.AuthenticationError),
+      failing: inner.jwtAuthenticator({ userService: { findByUsername: fail } }),
     },
   })
   const see = (request) => {
@@ -40,6 +41,7 @@ for (const [outer, inner] of [
   app.get('/theirs', { config: { auth: { use: 'theirs' } } }, see)
   app.get('/any', { config: { auth: { use: 'any' } } }, see)
   app.get('/refusing', { config: { auth: { use: 'refusing' } } }, see)
+  app.get('/failing', { config: { auth: { use: 'failing' } } }, see)
   app.get('/open', see)
   await app.register(async (scope) => {
     await scope.register(inner.default, {
@@ -78,11 +80,21 @@ for (const [outer, inner] of [
       [401, { error: 'Your authentication token is expired.' }],
       'an error of the other build is a refusal',
     )
+    const [status, fault] = await get('/failing', outerToken)
+    assert.deepEqual(
+      [status, fault.code],
+      [500, 'ERR_AUTH_USER_SERVICE'],
+      'so is its fault a fault',
+    )
     const challenges = (await app.inject('/any')).headers['www-authenticate']
     assert.equal([challenges].flat().length, 2, 'both members of anyOf challenge')
   } finally {
     await app.close()
   }
+}
+
+function fail() {
+  throw new Error('no database')
 }
 
 function admin() {

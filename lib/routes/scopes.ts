@@ -72,7 +72,7 @@ function voidScope(options: unknown): MarkedScope | null {
 
 /** Whether a plugin shares the scope around it, and is not this one. */
 function isShared(plugin: unknown): boolean {
-  return propertyOfPlugin(plugin, Symbol.for('skip-override')) === true && !isOurs(plugin)
+  return Boolean(propertyOfPlugin(plugin, Symbol.for('skip-override'))) && !isOurs(plugin)
 }
 
 function isOurs(plugin: unknown): boolean {

@@ -31,6 +31,13 @@ t.test('a mark on a plugin that has no scope of its own stops the boot', async (
         await inner.register(routes, { auth: { use: 'configBasic' } } as object)
       })
     },
+    'marked by hand as without a scope, truthy as Fastify takes it': async (app) => {
+      await app.register(authn, options)
+      const plain = async (inner: FastifyInstance) => void inner.get('/x', () => 'open')
+      await app.register(Object.assign(plain, { [Symbol.for('skip-override')]: 1 }), {
+        auth: true,
+      } as object)
+    },
     'a module that is loaded': (app) => {
       void app.register(authn, options)
       void app.register(Promise.resolve({ default: routes }), { auth: true } as object)

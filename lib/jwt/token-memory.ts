@@ -9,17 +9,25 @@ export interface TokenMemoryOptions {
 }
 
 interface Remembered {
+  readonly token: string
   readonly claims: ReturnType<VerifySignature>
   /** Whether it was asked for since the hand went by. */
   isUsed: boolean
 }
 
 /**
+ * Characters of a signature that a token is found by: 72 bits, as good as random. So few that V8 makes a text of
+ * its own of them, and not a window on the header.
+ */
+const keyLength = 12
+
+/**
  * Remembers whose signature was good, and nothing else: the same text under the same key has the same
  * claims for ever, while times, issuer, audience and user are judged on every request. One for each key and
  * method. Tokens that were refused are not kept, so that a flood of them displaces nothing.
  *
- * The key is the text itself: a hash of it would take longer than to look it up. Which one has to go is
+ * It is found by its end, which is the end of its signature: V8 has to hash what is looked up in a Map, and the
+ * whole text would take it longer than all the rest. Then the whole text is compared. Which one has to go is
  * found with the clock algorithm: a hand goes around, takes from each token that was used the mark of it, and
  * stops at one without. That is as good as "least recently used", but a hit only has to set a mark. And once
  * it is full, a token is remembered when it comes for the second time, so that those that come only once
@@ -45,19 +53,20 @@ export function rememberTokens(
   const hasComeBefore = createPreview(2 * max)
 
   return (token) => {
-    const remembered = known.get(token)
-    if (remembered !== undefined) {
+    const end = token.slice(-keyLength)
+    const remembered = known.get(end)
+    if (remembered !== undefined && remembered.token === token) {
       remembered.isUsed = true
       return remembered.claims
     }
     const claims = verify(token)
     if (token.length > maxLength) return claims
-    if (known.size >= max) {
+    if (remembered === undefined && known.size >= max) {
       if (!hasComeBefore(token)) return claims
       makeRoom()
     }
     // A copy: what was cut out of a header would keep all of the header.
-    known.set(Buffer.from(token).toString(), { claims, isUsed: false })
+    known.set(end, { token: Buffer.from(token).toString(), claims, isUsed: false })
     return claims
   }
 }

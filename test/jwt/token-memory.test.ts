@@ -37,6 +37,16 @@ t.test('a token is verified once, by its exact text', async (t) => {
   t.equal(calls.length, 5)
 })
 
+t.test('tokens with the same end are not taken for each other', async (t) => {
+  const { verify, calls } = counted({ max: 2 })
+  const [one, two] = ['one.0123456789abcdef', 'two.0123456789abcdef']
+  for (const token of [one, two, two, one]) t.strictSame(verify(token), { sub: token })
+  t.strictSame(calls, [one, two, one], 'the later one in the place of the earlier one')
+  t.throws(() => verify('bad.0123456789abcdef'))
+  verify(one)
+  t.equal(calls.length, 4, 'which a refused one does not take')
+})
+
 t.test('refused tokens are not remembered, and displace nothing', async (t) => {
   const { verify, calls } = counted({ max: 2 })
   verify('a')

@@ -1,17 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { carriedBy, carryOn } from './carried.js'
 import { AuthnUsageError } from './errors.js'
 import { extraOf } from './extra.js'
 import { MALFORMED, parseBearer } from './http/authorization.js'
 import { registrationOf, type Registration } from './registration.js'
-import { kLang, kStoredUser, kUser } from './symbols.js'
+import { kCarried } from './symbols.js'
 import type { AuthUser, StoredUser } from '../types/user-service.js'
-
-/** What requests carry of ours. */
-interface Carrier {
-  [kLang]?: string
-  [kStoredUser]?: object
-  [kUser]?: object
-}
 
 /** Names that an app cannot have taken for something else. */
 const ours = ['user', 'extra', 'bearerToken'] as const
@@ -23,19 +17,19 @@ const ours = ['user', 'extra', 'bearerToken'] as const
  * i18n plugin that has set it up wins.
  */
 export function decorateRequests(app: FastifyInstance): void {
-  if (app.hasRequestDecorator(kStoredUser)) return
+  if (app.hasRequestDecorator(kCarried)) return
   for (const name of ours) {
     if (app.hasRequestDecorator(name)) taken(name)
   }
-  app.decorateRequest(kStoredUser, undefined)
+  app.decorateRequest(kCarried, undefined)
   // Getters, not values: a scope that was made before the plugin was registered has values of its own
   // requests, but inherits what stands on the prototype.
   app.decorateRequest('user', {
     getter(this: FastifyRequest): AuthUser {
-      return ((this as Carrier)[kUser] ?? null) as AuthUser
+      return (carriedBy(this)?.user ?? null) as AuthUser
     },
     setter(this: FastifyRequest, user: AuthUser): void {
-      ;(this as Carrier)[kUser] = user
+      carryOn(this).user = user
     },
   })
   app.decorateRequest('extra', {
@@ -50,20 +44,19 @@ export function decorateRequests(app: FastifyInstance): void {
   if (app.hasRequestDecorator('lang')) return
   app.decorateRequest('lang', {
     getter(this: FastifyRequest): string {
-      const carrier = this as Carrier
-      return (carrier[kLang] ??= negotiate(this))
+      return (carryOn(this).lang ??= negotiate(this))
     },
     setter(this: FastifyRequest, language: string): void {
-      ;(this as Carrier)[kLang] = language
+      carryOn(this).lang = language
     },
   })
 }
 
 /** Puts a user into a request: what the app sees of it, and what the user service returned. */
 export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
-  const carrier = request as Carrier
-  carrier[kUser] = user
-  carrier[kStoredUser] = stored
+  const carried = carryOn(request)
+  carried.user = user
+  carried.stored = stored
 }
 
 function negotiate(request: FastifyRequest): string {
@@ -88,5 +81,5 @@ function taken(name: string): never {
 export function storedUser<Stored extends object = StoredUser>(
   request: FastifyRequest,
 ): Stored | null {
-  return ((request as Carrier)[kStoredUser] ?? null) as Stored | null
+  return (carriedBy(request)?.stored ?? null) as Stored | null
 }

@@ -108,8 +108,7 @@ class Passage implements Refusable, Verdict {
     const { request, plan } = this
     // What @fastify/websocket injects has no raw headers.
     const { rawHeaders } = request.raw as { rawHeaders?: string[] }
-    if (rawHeaders !== undefined && hasSeveral(rawHeaders, 'authorization'))
-      return this.fail(malformed())
+    if (rawHeaders !== undefined && hasSeveral(rawHeaders)) return this.fail(malformed())
     const { authenticator } = plan
     // Asked every time: the app may have replaced `authenticate` since the plan was made.
     const direct = directOf(authenticator)

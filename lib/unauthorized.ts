@@ -63,7 +63,7 @@ function bearerProblem(
   request: FastifyRequest,
 ): BearerProblem | undefined {
   const isBearer = scheme.toLowerCase() === 'bearer'
-  if (!isBearer || !credentialsOf(request.headers.authorization, 'bearer')) return undefined
+  if (!isBearer || !credentialsOf(request.headers.authorization, 'Bearer')) return undefined
   return { error: 'invalid_token', description: rowOf(error).description }
 }
 

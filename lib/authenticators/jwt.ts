@@ -92,7 +92,7 @@ function busyStatuses({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
 
 /** What follows `Bearer`, not yet held against the grammar. */
 function bearerCredentials(header: string | undefined): string | typeof MALFORMED | null {
-  return credentialsOf(header, 'bearer') || null
+  return credentialsOf(header, 'Bearer') || null
 }
 
 function missing(option: string, what: string): never {

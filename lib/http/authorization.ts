@@ -28,7 +28,7 @@ export interface BasicPair {
  * What follows a scheme in an `Authorization` header (RFC 9110 §11.6.2).
  *
  * @param header - the value of the header
- * @param scheme - the scheme in lower case
+ * @param scheme - the scheme, best in its usual spelling, which is compared first
  * @returns the credentials, `''` when there are none, MALFORMED when something else than a space
  * follows the scheme, or null when the header is missing or of another scheme
  */
@@ -38,11 +38,12 @@ export function credentialsOf(
 ): string | typeof MALFORMED | null {
   if (header === undefined) return null
   const { length } = scheme
-  if (header.length < length || header.slice(0, length).toLowerCase() !== scheme) return null
+  const start = header.slice(0, length)
+  if (start !== scheme && start.toLowerCase() !== scheme.toLowerCase()) return null
   if (header.length === length) return ''
-  let start = length
-  while (header.charCodeAt(start) === 0x20) start += 1
-  if (start > length) return header.slice(start)
+  let end = length
+  while (header.charCodeAt(end) === 0x20) end += 1
+  if (end > length) return header.slice(end)
   return tokenCharacter.test(header.charAt(length)) ? null : MALFORMED
 }
 
@@ -52,7 +53,7 @@ export function credentialsOf(
  * @returns the token; null when there is none (no header, another scheme, an empty `Bearer`)
  */
 export function parseBearer(header: string | undefined): string | typeof MALFORMED | null {
-  const credentials = credentialsOf(header, 'bearer')
+  const credentials = credentialsOf(header, 'Bearer')
   if (credentials === null || credentials === '') return null
   return credentials !== MALFORMED && b64token.test(credentials) ? credentials : MALFORMED
 }
@@ -64,7 +65,7 @@ export function parseBearer(header: string | undefined): string | typeof MALFORM
  * @returns the pair; null when there is none (no header, another scheme)
  */
 export function parseBasic(header: string | undefined): BasicPair | typeof MALFORMED | null {
-  const credentials = credentialsOf(header, 'basic')
+  const credentials = credentialsOf(header, 'Basic')
   if (credentials === null) return null
   if (credentials === MALFORMED || credentials === '' || credentials.length > longest)
     return MALFORMED
@@ -87,16 +88,20 @@ function decodeUtf8(octets: string): string | null {
 }
 
 /**
- * Whether a request has a header more than once; Node keeps the first one and drops the others.
+ * Whether a request has several `Authorization` headers; Node keeps the first one and drops the others.
  *
  * @param rawHeaders - names and values in turn
- * @param name - in lower case
  */
-export function hasSeveral(rawHeaders: readonly string[], name: string): boolean {
+export function hasSeveral(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const header = rawHeaders[at] as string
-    if (header.length === name.length && header.toLowerCase() === name) count += 1
+    const name = rawHeaders[at] as string
+    if (name.length === 13 && isAuthorization(name)) count += 1
   }
   return count > 1
+}
+
+/** By its usual spelling first, since a text in lower case is a new one. */
+function isAuthorization(name: string): boolean {
+  return name === 'Authorization' || name.toLowerCase() === 'authorization'
 }

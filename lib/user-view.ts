@@ -16,7 +16,8 @@ import { isThenable } from './objects.js'
  * @param hidden - names of the fields that hold password hashes
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
-  if (isFlatWithoutHash(user, hidden)) return user
+  const flat = viewOfFlat(user, hidden)
+  if (flat !== null) return flat
   // What toJSON will tell is not known before.
   if (!holdsHash(user, hidden) && !('toJSON' in user)) return user
   return isPlain(user) ? withoutHashes(user, hidden) : instanceView(user, hidden)
@@ -34,22 +35,41 @@ function isPlain(user: object): boolean {
 }
 
 /**
- * Whether a user is a plain object of nothing but texts, numbers and their like, and no hash among them: the
- * usual row of a database, looked at without a copy of its keys.
+ * The view of the usual row of a database, a plain object of nothing but texts, numbers and their like: what
+ * follows comes to the same, but is made for what is deeper.
+ *
+ * @returns null for any other
  */
-function isFlatWithoutHash(user: object, hidden: ReadonlySet<string>): boolean {
-  if (Object.getPrototypeOf(user) !== Object.prototype || 'toJSON' in user) return false
-  for (const field of hidden) if (field in user) return false
+function viewOfFlat(user: object, hidden: ReadonlySet<string>): object | null {
+  if (Object.getPrototypeOf(user) !== Object.prototype || 'toJSON' in user) return null
   try {
+    for (const field of hidden) if (field in user) return flatCopy(user, hidden)
     for (const key in user) {
       const value = (user as Record<string, unknown>)[key]
-      if (isBcryptHash(value) || isObject(value) || typeof value === 'function') return false
+      if (isBcryptHash(value) || !isFlat(value)) return null
     }
   } catch {
     // A getter that fails is left to who calls it.
-    return false
+    return null
   }
-  return true
+  return user
+}
+
+function isFlat(value: unknown): boolean {
+  return typeof value !== 'function' && !isObject(value)
+}
+
+function flatCopy(user: object, hidden: ReadonlySet<string>): object | null {
+  if (Object.getOwnPropertySymbols(user).length > 0) return null
+  const copy: Record<string, unknown> = {}
+  for (const key in user) {
+    if (hidden.has(key)) continue
+    const value = (user as Record<string, unknown>)[key]
+    if (isBcryptHash(value)) continue
+    if (key in copy || !isFlat(value)) return null
+    copy[key] = value
+  }
+  return copy
 }
 
 /** More objects than this below one user are not looked through: it is shown as if a hash was in them. */

@@ -604,3 +604,37 @@ t.test('a flat record is passed on as it is, unless there is a hash in it', asyn
   const speaking = { id: 1, toJSON: () => ({ id: 1, password: hash }) }
   t.notOk(JSON.stringify(viewOf(speaking, hidden)).includes(hash), 'toJSON')
 })
+
+t.test('a flat record with a hash, and what makes it none', async (t) => {
+  const real = `$2b$10$${'a'.repeat(53)}`
+  const mark = Symbol('mark')
+  const orders = ['one']
+  const records: Record<string, [Fields, Fields]> = {
+    flat: [
+      { id: 1, password: hash, since: null, note: undefined },
+      { id: 1, since: null, note: undefined },
+    ],
+    'a second hash': [{ password: hash, id: 1, other: real }, { id: 1 }],
+    'a hash under another name': [{ id: 1, other: real }, { id: 1 }],
+    'a list': [
+      { id: 1, password: hash, orders },
+      { id: 1, orders },
+    ],
+    'a symbol': [
+      { id: 1, password: hash, [mark]: 2 },
+      { id: 1, [mark]: 2 },
+    ],
+    'a hash under a symbol': [{ id: 1, password: hash, [mark]: real }, { id: 1 }],
+    'the name of a method of all objects': [
+      { id: 1, password: hash, valueOf: 3 },
+      { id: 1, valueOf: 3 },
+    ],
+  }
+  for (const [title, [user, expected]] of Object.entries(records)) {
+    const shown = view(user)
+    t.strictSame(Reflect.ownKeys(shown), Reflect.ownKeys(expected), title)
+    for (const key of Reflect.ownKeys(expected)) t.equal(shown[key], expected[key], title)
+    t.equal(Object.getPrototypeOf(shown), Object.prototype, title)
+    assertHidden(t, shown)
+  }
+})

@@ -170,7 +170,7 @@ export class AuthenticationFault extends Error {
 
 /** Whether an error is a fault already: by a symbol, since it may come from another copy of the package. */
 export function isAuthenticationFault(error: unknown): error is AuthenticationFault {
-  return typeof error === 'object' && error !== null && kFault in error
+  return (error as { [kFault]?: unknown } | null | undefined)?.[kFault] === true
 }
 
 /** The app uses the plugin wrongly. The message names what is wrong, and how to mend it. */

@@ -25,11 +25,11 @@ export function digestBy(oneCall: Digest | undefined): Digest {
 const digest = digestBy(crypto.hash)
 
 /**
- * A digest under a key: the inner half of HMAC (RFC 2104), SHA-256 over a block of key and the text. The outer
- * half keeps those who see a digest from extending the text; these digests are seen by nobody, and the second
- * hash would take as long again.
+ * A digest under a key: SHA-256 over the key and the text. HMAC (RFC 2104) would hash twice, to keep those who
+ * see a digest from extending the text; these digests are seen by nobody.
  *
- * @param key - random, 64 letters: the block size of SHA-256
+ * @param key - random, of a fixed length. Of 24 characters, 144 bits: SHA-256 works in blocks of 64 bytes, and
+ * with such a key a hash of bcrypt and a password of up to 35 bytes fit in two of them
  */
 export function keyedDigest(key: string): (text: string) => string {
   return (text) => digest('sha256', key + text, 'base64')
@@ -42,7 +42,7 @@ export function keyedDigest(key: string): (text: string) => string {
  * hash that has changed is another key.
  */
 export class CredentialMemory {
-  readonly #keyOf = keyedDigest(crypto.randomBytes(48).toString('base64'))
+  readonly #keyOf = keyedDigest(crypto.randomBytes(18).toString('base64'))
   /** Until when, on the clock of `performance`: the cache's own expiry starts timers. */
   readonly #known: LRUCache<string, number>
   readonly #ttl: number

@@ -3,6 +3,9 @@ import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 /** Where PEM text begins, whatever stands before it. */
 export const pemMarker = /-----\s*BEGIN/i
 
+/** What DER of all of them begins with: the tag of a sequence. Each form that does not fit costs an error. */
+const sequence = 0x30
+
 /** Forms of DER that a key or a certificate can have. */
 const derForms: ((key: Buffer) => unknown)[] = [
   (key) => createPublicKey({ key, format: 'der', type: 'spki' }),
@@ -20,7 +23,8 @@ const derForms: ((key: Buffer) => unknown)[] = [
 export function isAsymmetricKey(bytes: Buffer): boolean {
   return [bytes, Buffer.from(bytes.toString('latin1'), 'base64')].some(
     (form) =>
-      pemMarker.test(form.toString('latin1')) || derForms.some((parse) => parses(parse, form)),
+      pemMarker.test(form.toString('latin1')) ||
+      (form[0] === sequence && derForms.some((parse) => parses(parse, form))),
   )
 }
 
@@ -45,7 +49,7 @@ export function isJwk(text: string): boolean {
 
 /**
  * Whether a text that is meant as the path of a key file is a key itself: JSON, or base64 of its PEM or of
- * its DER, which is a sequence (0x30) as long as it says.
+ * its DER, which is a sequence as long as it says.
  */
 export function isBareKey(value: string): boolean {
   const text = value.replace(/\\n|\s/g, '')
@@ -53,7 +57,7 @@ export function isBareKey(value: string): boolean {
   const der = Buffer.from(text, 'base64')
   const [tag, length = 0] = der
   const octets = length < 0x80 ? 0 : length & 0x7f
-  if (tag !== 0x30 || octets > 4 || der.length < 2 + octets) return false
+  if (tag !== sequence || octets > 4 || der.length < 2 + octets) return false
   const size = octets === 0 ? length : der.readUIntBE(2, octets)
   return der.length > 32 && der.length === 2 + octets + size
 }

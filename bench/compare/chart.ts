@@ -5,7 +5,7 @@ import { peerAddress } from './server.js'
 /** A bar of the chart. */
 interface Bar {
   readonly name: string
-  readonly whose: 'fastify-authn' | 'others' | 'by hand, without a framework'
+  readonly whose: 'fastify-authn' | 'others' | 'by hand'
   readonly value: number
   readonly low: number
   readonly high: number
@@ -23,7 +23,7 @@ const ownInChart = new Set([
 const colours = {
   'fastify-authn': '#1a7f5a',
   others: '#8a93a0',
-  'by hand, without a framework': '#c9a227',
+  'by hand': '#c9a227',
 }
 
 /** @returns the results as an SVG */
@@ -66,7 +66,7 @@ function chartOf(results: readonly Result[], subtitle: string): object {
 }
 
 const whoseOf = ({ variant: { group } }: Result): Bar['whose'] =>
-  group === 'ours' ? 'fastify-authn' : group === 'floor' ? 'by hand, without a framework' : 'others'
+  group === 'ours' ? 'fastify-authn' : group === 'floor' ? 'by hand' : 'others'
 
 function rateBar(result: Result): Bar {
   const { median, low, high } = result.rate

@@ -42,13 +42,17 @@ const connecting = 50
 /** Measures the protected route of a variant between measurements of the open one. */
 export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promise<Turn> {
   const server = await startServer(variant.app)
-  const other = variant.baseline && (await startServer(variant.baseline))
+  const { baseline } = variant
+  const other = typeof baseline === 'object' ? await startServer(baseline) : undefined
   try {
     await check(variant, server)
     const headers = variant.credentials()
     const guarded = { server, texts: requestsFor(variant.path ?? '/protected', headers) }
+    const isBeside = baseline === 'beside'
     const open = {
-      server: other ?? server,
+      server: isBeside
+        ? { ...server, port: await server.ask<number>('beside') }
+        : (other ?? server),
       texts: requestsFor(variant.baselinePath ?? '/open', headers),
     }
     const others = watchOthers([server.pid, load.pid, ...(other ? [other.pid] : [])])

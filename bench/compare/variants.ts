@@ -14,8 +14,8 @@ export interface Variant {
   readonly name: string
   readonly group: Group
   readonly app: App
-  /** The app with the open route; default: the same app. */
-  readonly baseline?: App
+  /** The app with the open route, or the bare one in the process of the app; default: the same app. */
+  readonly baseline?: App | 'beside'
   /** Its route. Default: `/open`. */
   readonly baselinePath?: string
   /** Default: `/protected`. */
@@ -99,7 +99,8 @@ const ourVariants: readonly Variant[] = [
   }),
   ours(', unmarked route against bare Fastify', 'HS256', {
     path: '/open',
-    baseline: { peer: 'bare', settings: {} },
+    settings: { beside: true },
+    baseline: 'beside',
   }),
   ours('', 'HS256', {
     name: 'fastify-authn, Basic, remembered',
@@ -143,6 +144,7 @@ const peerVariants: readonly Variant[] = [
   peer('Nest + @nestjs/jwt, KeyObject', 'nest', keyObject),
   peer('node:http by hand', 'floor', {}, 'HS256', 'floor'),
   peer('node:http by hand, remembering', 'floor', { remember: true }, 'HS256', 'floor'),
+  peer('Fastify by hand, remembering', 'floor-fastify', { remember: true }, 'HS256', 'floor'),
   ...(['RS256', 'ES256'] as const).flatMap((algorithm) => [
     other('@fastify/jwt, jwtVerify()', { style: 'documented' }, algorithm),
     other('@fastify/jwt, synchronous, cache', cached, algorithm),

@@ -49,18 +49,15 @@ export function createVerifySignature(
     const payloadEnd = token.lastIndexOf('.')
     if (!isCanonical(token.slice(payloadEnd + 1))) throw invalidToken('signature not canonical')
     let decoded: DecodedToken
-    let isDoubtful: boolean
     try {
       decoded = verify(token)
-      // Claims may be nested deeper than the stack is.
-      isDoubtful = deepFreeze(decoded.payload)
     } catch (error) {
       throw invalidToken(error)
     }
     // No extension is understood here (RFC 7515 §4.1.11); the engine lets a falsy `crit` pass.
     if ('crit' in decoded.header) throw invalidToken('crit')
     // RFC 7519 §7.2: a claims set is UTF-8; the engine replaces what is not, which then shows in a text.
-    if (isDoubtful && !isUtf8(payloadOf(token, payloadEnd))) {
+    if (deepFreeze(decoded.payload) && !isUtf8(payloadOf(token, payloadEnd))) {
       throw invalidToken('payload not UTF-8')
     }
     return decoded.payload
@@ -75,18 +72,23 @@ function payloadOf(token: string, end: number): Buffer {
 const replacement = '\ufffd'
 
 /**
- * One object serves all requests with the same token: what one does to it, no other may see.
+ * One object serves all requests with the same token: what one does to it, no other may see. With a list of what
+ * is left to do, since claims may be nested deeper than the stack is.
  *
  * @returns whether one of its texts or keys holds a character that may stand for bytes that are no UTF-8
  */
-function deepFreeze(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes(replacement)
-  if (typeof value !== 'object' || value === null) return false
+function deepFreeze(claims: object): boolean {
   let isDoubtful = false
-  for (const key of Object.keys(value)) {
-    const inner = deepFreeze((value as Record<string, unknown>)[key])
-    isDoubtful ||= inner || key.includes(replacement)
+  const found = [claims]
+  // Goes on with what is added meanwhile.
+  for (const object of found) {
+    for (const key of Object.keys(object)) {
+      const value = (object as Record<string, unknown>)[key]
+      const isText = typeof value === 'string'
+      isDoubtful ||= key.includes(replacement) || (isText && value.includes(replacement))
+      if (typeof value === 'object' && value !== null) found.push(value)
+    }
+    Object.freeze(object)
   }
-  Object.freeze(value)
   return isDoubtful
 }

@@ -53,16 +53,18 @@ function refusalOf(token: string): unknown[] {
 
 const invalid = 'ERR_AUTH_JWT_INVALID'
 
-t.test(
-  'claims are frozen, and refused where they are nested deeper than the stack is',
-  async (t) => {
-    const nested = (depth: number): string =>
-      sealed(encode(header), encode(`{"n":${'['.repeat(depth)}${']'.repeat(depth)}}`))
-    const { n } = verify(nested(100)) as { n: unknown[] }
-    t.ok(Object.isFrozen(n) && Object.isFrozen(n[0]))
-    t.strictSame(refusalOf(nested(200_000)), [invalid, 'unknown'])
-  },
-)
+t.test('claims are frozen, also where they are nested deeper than the stack is', async (t) => {
+  const depth = 200_000
+  const claims = verify(
+    sealed(encode(header), encode(`{"n":${'['.repeat(depth)}${']'.repeat(depth)}}`)),
+  ) as { n: unknown[] }
+  t.ok(Object.isFrozen(claims))
+  let frozen = 0
+  for (let list: unknown = claims.n; Array.isArray(list); list = list[0]) {
+    frozen += Object.isFrozen(list) ? 1 : 0
+  }
+  t.equal(frozen, depth)
+})
 
 t.test('critical extensions: none is understood (RFC 7515 §4.1.11)', async (t) => {
   for (const crit of [['x'], [], null, false, 0, '', 'x', {}]) {

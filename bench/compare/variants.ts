@@ -182,7 +182,8 @@ export const variants: readonly Variant[] = [...ourVariants, ...peerVariants, ..
 export const quickVariants: readonly Variant[] = variants.filter(({ name, group }) =>
   group === 'ours'
     ? /(?:[HRE]S256|HS256, first seen|remembered|bare Fastify)$/.test(name)
-    : (group === 'peers' || group === 'floor') && !/KeyObject|by hand, HS256/.test(name),
+    : (group === 'peers' || group === 'floor') &&
+      !/KeyObject|by hand, HS256|Fastify by hand/.test(name),
 )
 
 /** The requests for a route, one for each header, with what else is to be sent. */

@@ -30,16 +30,14 @@ export function anyOf<Members extends readonly Authenticator[]>(
     throw new AuthnUsageError('ERR_AUTH_OPTION', 'anyOf(): expected one authenticator or more.')
   }
   members.forEach((member, index) => checkAuthenticator(member, `anyOf()[${index}]`))
-  const schemes = members.map(({ scheme }) => scheme?.toLowerCase())
   const judges = new WeakMap<FastifyRequest, Authenticator>()
 
   /** Those that a request has to be shown to. */
   function candidates(request: FastifyRequest): Authenticator[] {
     const { authorization } = request.headers
-    const picked = members.filter((_, index) => {
-      const scheme = schemes[index]
-      return scheme !== undefined && credentialsOf(authorization, scheme) !== null
-    })
+    const picked = members.filter(
+      ({ scheme }) => scheme !== undefined && credentialsOf(authorization, scheme) !== null,
+    )
     return picked.length > 0 ? picked : members.filter(({ scheme }) => scheme === undefined)
   }
 

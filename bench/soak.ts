@@ -27,7 +27,7 @@ const settings: SoakSettings = {
     rememberCredentials: { max: 150, ttl: 5 },
   },
 }
-const server = await Child.start('server', settings, ['--expose-gc'])
+const server = await Child.start('server', settings, { execArgv: ['--expose-gc'] })
 const port = await server.ask<number>('port')
 const others = watchOthers([server.pid])
 

@@ -1,6 +1,6 @@
-// API keys: a custom authenticator with a scheme, a 401 and scopes of its own.
+// API keys: a custom authenticator with a scheme, refusals and scopes of its own.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { authn, AuthenticationError, type Authenticator, type AuthUser } from 'fastify-authn'
 import { isProgram, start } from './support/start.js'
 
@@ -11,12 +11,6 @@ declare module 'fastify-authn' {
   }
   interface RequestExtra {
     apiKey?: { readonly id: string; readonly scopes: readonly string[] }
-  }
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    scope?: string
   }
 }
 
@@ -68,9 +62,11 @@ function apiKeyAuthenticator(keys: ApiKeys): Authenticator<AuthUser> {
       request.extra.apiKey = key
       return key.owner
     },
-    // Our own 401: problem details (RFC 9457) in place of {"error": …}.
-    onUnauthorized: ({ code }, _request, reply) =>
-      problem(reply.header('www-authenticate', 'ApiKey realm="reports"'), 401, code),
+    // Our own refusals: problem details (RFC 9457) in place of {"error": …}. A 401 has a challenge.
+    onUnauthorized({ code, statusCode }, _request, reply) {
+      if (statusCode === 401) void reply.header('www-authenticate', 'ApiKey realm="reports"')
+      return problem(reply, statusCode, code)
+    },
   }
 }
 
@@ -83,25 +79,19 @@ function problem(reply: FastifyReply, status: number, code: string): FastifyRepl
     .send(JSON.stringify(body))
 }
 
-/** Who may do what is not authentication: a hook behind it answers 403. */
-async function checkScope(request: FastifyRequest, reply: FastifyReply) {
-  const { scope } = request.routeOptions.config
-  if (scope === undefined || request.extra.apiKey?.scopes.includes(scope)) return undefined
-  return problem(reply, 403, 'missing-scope')
-}
-
 export async function buildApp(keys: ApiKeys): Promise<FastifyInstance> {
   const app = Fastify()
-  await app.register(authn, { authenticator: apiKeyAuthenticator(keys), auth: true })
+  await app.register(authn, {
+    authenticator: apiKeyAuthenticator(keys),
+    auth: true,
+    access: { scopesOf: (_user, { extra }) => extra.apiKey?.scopes },
+  })
 
-  // Hooks run in the order in which they were added: this one after the guard.
-  app.addHook('onRequest', checkScope)
-
-  app.get('/reports', { config: { auth: true, scope: 'reports:read' } }, ({ user, extra }) => ({
+  app.get('/reports', { config: { auth: { scope: 'reports:read' } } }, ({ user, extra }) => ({
     reader: user.username,
     scopes: extra.apiKey?.scopes,
   }))
-  app.post('/reports', { config: { auth: true, scope: 'reports:write' } }, (_, reply) =>
+  app.post('/reports', { config: { auth: { scope: 'reports:write' } } }, (_, reply) =>
     reply.code(201).send(),
   )
   // A key can always put an end to itself.

@@ -1,5 +1,4 @@
 // One set of catalogues, i18next's, for the texts of the app and for those of the plugin.
-import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authn, hashPassword, type UserService } from 'fastify-authn'
 import { createInstance, type i18n as I18n } from 'i18next'
@@ -62,7 +61,7 @@ export async function buildApp(userService: UserService): Promise<FastifyInstanc
   const i18n = await loadCatalogues()
   await app.register(authn, {
     userService,
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
     languages: languagesOf(i18n),
   })
 

@@ -1,6 +1,5 @@
 // Users in PostgreSQL, through a pool of `pg`. Usernames are unique whatever their case. It uses the server of
 // `DATABASE_URL`, or else one in the process.
-import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { authn, hashPassword, type StoredUser, type UserService } from 'fastify-authn'
 import { Pool } from 'pg'
@@ -51,8 +50,13 @@ function userService(pool: Pool): UserService {
       )
       return rows[0]
     },
-    async updatePasswordHash({ id }, password) {
-      await pool.query('update users set password = $2 where id = $1', [id, password])
+    async updatePasswordHash({ id }, password, previous) {
+      // Changes nothing when the password has been changed meanwhile.
+      await pool.query('update users set password = $2 where id = $1 and password = $3', [
+        id,
+        password,
+        previous,
+      ])
     },
   }
 }
@@ -64,10 +68,10 @@ export async function buildApp(pool: Pool, userServiceTimeout = 2): Promise<Fast
   await app.register(authn, {
     userService: userService(pool),
     userServiceTimeout,
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
     login: {
       // The name as it is stored, however it was typed.
-      tokenFunc: (_request, { username }) => app.jwtService.generateToken(username),
+      tokenFunc: (_request, { username }, jwtService) => jwtService.generateToken(username),
     },
   })
 

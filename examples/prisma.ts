@@ -1,6 +1,5 @@
 // Users that Prisma keeps. Tokens are for people who are known already, so the password column is read
 // only where a password is checked.
-import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { authn, hashPassword, jwtAuthenticator, type UserService } from 'fastify-authn'
 import { createPrismaClient, type PrismaClient } from './support/prisma-client.js'
@@ -31,7 +30,7 @@ function profiles(prisma: PrismaClient) {
 }
 
 /** For logins: with the password, which is checked and then left behind. */
-function accounts(prisma: PrismaClient): UserService {
+export function accounts(prisma: PrismaClient): UserService {
   return {
     async findByUsername(username) {
       if (typeof username !== 'string') return null
@@ -40,8 +39,9 @@ function accounts(prisma: PrismaClient): UserService {
         select: { ...profile, password: true },
       })
     },
-    async updatePasswordHash({ id }, password) {
-      await prisma.user.update({ where: { id }, data: { password } })
+    async updatePasswordHash({ id }, password, previous) {
+      // Changes nothing when the password has been changed meanwhile.
+      await prisma.user.updateMany({ where: { id, password: previous }, data: { password } })
     },
   }
 }
@@ -51,7 +51,7 @@ export async function buildApp(prisma: PrismaClient): Promise<FastifyInstance> {
   await app.register(authn, {
     userService: accounts(prisma),
     authenticator: jwtAuthenticator({ userService: profiles(prisma) }),
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
   })
 
   app.get('/me', { config: { auth: true } }, (request) => request.user)

@@ -1,5 +1,4 @@
 // Rate limits: by user where somebody is authenticated, by address elsewhere, and a narrow one for logins.
-import { randomBytes } from 'node:crypto'
 import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { authn, hashPassword, type UserService } from 'fastify-authn'
@@ -35,7 +34,7 @@ export async function buildApp(userService: UserService): Promise<FastifyInstanc
   })
   await app.register(authn, {
     userService,
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
     login: {
       routeOptions: {
         config: {

@@ -1,5 +1,4 @@
 // Tokens for people, Basic for machines: two authenticators with users of their own, chosen by the route.
-import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { authn, basicAuthenticator, hashPassword, type UserService } from 'fastify-authn'
 import { bearer, isProgram, loginTip, start } from './support/start.js'
@@ -25,7 +24,7 @@ export async function buildApp({ people, machines }: Directory): Promise<Fastify
   await app.register(authn, {
     // People log in at POST /login, and `jwt` finds them by their tokens. Machines cannot log in.
     userService: people,
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
     authenticators: {
       // In place of the built-in `basic`, which would take the passwords of people.
       basic: basicAuthenticator({ userService: machines }),

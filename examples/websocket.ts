@@ -97,7 +97,7 @@ export async function buildApp(users: UserService, ticketSeconds = 30): Promise<
   })
   await app.register(authn, {
     userService: users,
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
     authenticators: { ticket: ticketAuthenticator(tickets, users) },
   })
 
@@ -116,7 +116,7 @@ export async function buildApp(users: UserService, ticketSeconds = 30): Promise<
       // 4401: for applications (RFC 6455 §7.4.2). The page asks for another ticket.
       const timer = setTimeout(() => socket.close(4401, 'session ended'), rest)
       socket.on('close', () => clearTimeout(timer))
-      socket.on('message', (data: Buffer) => socket.send(`${user.username}: ${data.toString()}`))
+      socket.on('message', (data: Buffer) => socket.send(`${user?.username}: ${data.toString()}`))
     },
   )
   return app

@@ -8,4 +8,6 @@ export const ar = {
   'auth.jwt-expired': 'انتهت صلاحية رمز المصادقة الخاص بك.',
   'auth.overloaded': 'الخادم مشغول. يُرجى المحاولة مرة أخرى لاحقًا.',
   'auth.too-many-attempts': 'عدد المحاولات الفاشلة كبير جدًا. يُرجى المحاولة مرة أخرى لاحقًا.',
+  'auth.insufficient-scope': 'بيانات الاعتماد الخاصة بك لا تسمح بهذا الإجراء.',
+  'auth.forbidden': 'ليس مسموحًا لك القيام بذلك.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const ca = {
   'auth.jwt-expired': 'El vostre testimoni d’autenticació ha caducat.',
   'auth.overloaded': 'El servidor està sobrecarregat. Torneu-ho a provar més tard.',
   'auth.too-many-attempts': 'Hi ha hagut massa intents fallits. Torneu-ho a provar més tard.',
+  'auth.insufficient-scope': 'Les vostres credencials no permeten aquesta acció.',
+  'auth.forbidden': 'No teniu permís per fer això.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const cs = {
   'auth.jwt-expired': 'Platnost vašeho autentizačního tokenu vypršela.',
   'auth.overloaded': 'Server je přetížený. Zkuste to prosím později.',
   'auth.too-many-attempts': 'Příliš mnoho neúspěšných pokusů. Zkuste to prosím později.',
+  'auth.insufficient-scope': 'Vaše přihlašovací údaje tuto akci neumožňují.',
+  'auth.forbidden': 'K tomuto nemáte oprávnění.',
 } satisfies Catalogue

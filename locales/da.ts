@@ -8,4 +8,6 @@ export const da = {
   'auth.jwt-expired': 'Dit godkendelsestoken er udløbet.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøg. Prøv igen senere.',
+  'auth.insufficient-scope': 'Dine legitimationsoplysninger tillader ikke denne handling.',
+  'auth.forbidden': 'Du har ikke tilladelse til at gøre dette.',
 } satisfies Catalogue

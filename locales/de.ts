@@ -9,4 +9,6 @@ export const de = {
   'auth.overloaded': 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.',
   'auth.too-many-attempts':
     'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.',
+  'auth.insufficient-scope': 'Ihre Anmeldedaten erlauben diese Aktion nicht.',
+  'auth.forbidden': 'Sie sind dazu nicht berechtigt.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const en = {
   'auth.jwt-expired': 'Your authentication token is expired.',
   'auth.overloaded': 'The server is busy. Please try again later.',
   'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
+  'auth.insufficient-scope': 'Your credentials do not allow this action.',
+  'auth.forbidden': 'You are not allowed to do this.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const es = {
   'auth.jwt-expired': 'Su token de autenticación ha caducado.',
   'auth.overloaded': 'El servidor está sobrecargado. Inténtelo de nuevo más tarde.',
   'auth.too-many-attempts': 'Demasiados intentos fallidos. Inténtelo de nuevo más tarde.',
+  'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',
+  'auth.forbidden': 'No tiene permiso para hacer esto.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const fa = {
   'auth.jwt-expired': 'توکن احراز هویت شما منقضی شده است.',
   'auth.overloaded': 'سرور مشغول است. لطفاً بعداً دوباره تلاش کنید.',
   'auth.too-many-attempts': 'تعداد تلاش‌های ناموفق بیش از حد مجاز است. لطفاً بعداً دوباره تلاش کنید.',
+  'auth.insufficient-scope': 'اعتبارنامه شما اجازه این عملیات را نمی‌دهد.',
+  'auth.forbidden': 'شما مجاز به انجام این کار نیستید.',
 } satisfies Catalogue

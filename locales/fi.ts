@@ -8,4 +8,6 @@ export const fi = {
   'auth.jwt-expired': 'Todennustunnisteesi on vanhentunut.',
   'auth.overloaded': 'Palvelin on ruuhkautunut. Yritä myöhemmin uudelleen.',
   'auth.too-many-attempts': 'Liian monta epäonnistunutta yritystä. Yritä myöhemmin uudelleen.',
+  'auth.insufficient-scope': 'Tunnistetietosi eivät salli tätä toimintoa.',
+  'auth.forbidden': 'Sinulla ei ole oikeutta tehdä tätä.',
 } satisfies Catalogue

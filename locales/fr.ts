@@ -8,4 +8,6 @@ export const fr = {
   'auth.jwt-expired': 'Votre jeton d’authentification a expiré.',
   'auth.overloaded': 'Le serveur est surchargé. Veuillez réessayer plus tard.',
   'auth.too-many-attempts': 'Trop de tentatives infructueuses. Veuillez réessayer plus tard.',
+  'auth.insufficient-scope': 'Vos identifiants ne permettent pas cette action.',
+  'auth.forbidden': 'Vous n’êtes pas autorisé à faire cela.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const he = {
   'auth.jwt-expired': 'פג תוקפו של אסימון האימות שלך.',
   'auth.overloaded': 'השרת עמוס. נא לנסות שוב מאוחר יותר.',
   'auth.too-many-attempts': 'יותר מדי ניסיונות כושלים. נא לנסות שוב מאוחר יותר.',
+  'auth.insufficient-scope': 'פרטי ההזדהות שלך אינם מאפשרים פעולה זו.',
+  'auth.forbidden': 'אין לך הרשאה לעשות זאת.',
 } satisfies Catalogue

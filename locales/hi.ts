@@ -8,4 +8,6 @@ export const hi = {
   'auth.jwt-expired': 'आपके प्रमाणीकरण टोकन की अवधि समाप्त हो गई है।',
   'auth.overloaded': 'सर्वर व्यस्त है। कृपया बाद में फिर से प्रयास करें।',
   'auth.too-many-attempts': 'बहुत अधिक असफल प्रयास हुए हैं। कृपया बाद में फिर से प्रयास करें।',
+  'auth.insufficient-scope': 'आपके क्रेडेंशियल इस कार्य की अनुमति नहीं देते।',
+  'auth.forbidden': 'आपको यह करने की अनुमति नहीं है।',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const hr = {
   'auth.jwt-expired': 'Vaš token za autentifikaciju je istekao.',
   'auth.overloaded': 'Poslužitelj je preopterećen. Pokušajte ponovno kasnije.',
   'auth.too-many-attempts': 'Previše neuspjelih pokušaja. Pokušajte ponovno kasnije.',
+  'auth.insufficient-scope': 'Vaše vjerodajnice ne dopuštaju ovu radnju.',
+  'auth.forbidden': 'Nemate ovlasti za ovo.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const hu = {
   'auth.jwt-expired': 'A hitelesítési token lejárt.',
   'auth.overloaded': 'A kiszolgáló túlterhelt. Kérjük, próbálja újra később.',
   'auth.too-many-attempts': 'Túl sok sikertelen próbálkozás. Kérjük, próbálja újra később.',
+  'auth.insufficient-scope': 'A hitelesítő adatai nem engedélyezik ezt a műveletet.',
+  'auth.forbidden': 'Ehhez nincs jogosultsága.',
 } satisfies Catalogue

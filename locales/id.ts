@@ -8,4 +8,6 @@ export const id = {
   'auth.jwt-expired': 'Token autentikasi Anda sudah kedaluwarsa.',
   'auth.overloaded': 'Server sedang sibuk. Silakan coba lagi nanti.',
   'auth.too-many-attempts': 'Terlalu banyak percobaan yang gagal. Silakan coba lagi nanti.',
+  'auth.insufficient-scope': 'Kredensial Anda tidak mengizinkan tindakan ini.',
+  'auth.forbidden': 'Anda tidak diizinkan melakukan ini.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const it = {
   'auth.jwt-expired': 'Il token di autenticazione è scaduto.',
   'auth.overloaded': 'Il server è sovraccarico. Riprovare più tardi.',
   'auth.too-many-attempts': 'Troppi tentativi non riusciti. Riprovare più tardi.',
+  'auth.insufficient-scope': 'Le credenziali non consentono questa azione.',
+  'auth.forbidden': 'Non si dispone dei permessi per farlo.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const ja = {
   'auth.jwt-expired': '認証トークンの有効期限が切れています。',
   'auth.overloaded': 'サーバーが混み合っています。しばらくしてからもう一度お試しください。',
   'auth.too-many-attempts': '認証の失敗回数が多すぎます。しばらくしてからもう一度お試しください。',
+  'auth.insufficient-scope': 'お使いの認証情報ではこの操作は許可されていません。',
+  'auth.forbidden': 'この操作を行う権限がありません。',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const nb = {
   'auth.jwt-expired': 'Autentiseringstokenet ditt er utløpt.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igjen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøk. Prøv igjen senere.',
+  'auth.insufficient-scope': 'Legitimasjonen din tillater ikke denne handlingen.',
+  'auth.forbidden': 'Du har ikke lov til å gjøre dette.',
 } satisfies Catalogue

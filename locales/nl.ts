@@ -8,4 +8,6 @@ export const nl = {
   'auth.jwt-expired': 'Uw authenticatietoken is verlopen.',
   'auth.overloaded': 'De server is overbelast. Probeer het later opnieuw.',
   'auth.too-many-attempts': 'Te veel mislukte pogingen. Probeer het later opnieuw.',
+  'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',
+  'auth.forbidden': 'U mag dit niet doen.',
 } satisfies Catalogue

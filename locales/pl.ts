@@ -8,4 +8,6 @@ export const pl = {
   'auth.jwt-expired': 'Token uwierzytelniania wygasł.',
   'auth.overloaded': 'Serwer jest przeciążony. Proszę spróbować ponownie później.',
   'auth.too-many-attempts': 'Zbyt wiele nieudanych prób. Proszę spróbować ponownie później.',
+  'auth.insufficient-scope': 'Dane uwierzytelniające nie pozwalają na tę czynność.',
+  'auth.forbidden': 'Brak uprawnień do wykonania tej czynności.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const ptBr = {
   'auth.jwt-expired': 'Seu token de autenticação expirou.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Muitas tentativas malsucedidas. Tente novamente mais tarde.',
+  'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',
+  'auth.forbidden': 'Você não tem permissão para fazer isso.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const pt = {
   'auth.jwt-expired': 'O seu token de autenticação expirou.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Demasiadas tentativas falhadas. Tente novamente mais tarde.',
+  'auth.insufficient-scope': 'As suas credenciais não permitem esta ação.',
+  'auth.forbidden': 'Não tem permissão para fazer isto.',
 } satisfies Catalogue

@@ -9,4 +9,6 @@ export const ro = {
   'auth.overloaded': 'Serverul este suprasolicitat. Vă rugăm să încercați din nou mai târziu.',
   'auth.too-many-attempts':
     'Prea multe încercări eșuate. Vă rugăm să încercați din nou mai târziu.',
+  'auth.insufficient-scope': 'Datele dumneavoastră de autentificare nu permit această acțiune.',
+  'auth.forbidden': 'Nu aveți permisiunea de a face acest lucru.',
 } satisfies Catalogue

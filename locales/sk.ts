@@ -8,4 +8,6 @@ export const sk = {
   'auth.jwt-expired': 'Platnosť vášho autentifikačného tokenu uplynula.',
   'auth.overloaded': 'Server je preťažený. Skúste to znova neskôr.',
   'auth.too-many-attempts': 'Príliš veľa neúspešných pokusov. Skúste to znova neskôr.',
+  'auth.insufficient-scope': 'Vaše prihlasovacie údaje túto akciu neumožňujú.',
+  'auth.forbidden': 'Na toto nemáte oprávnenie.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const sr = {
   'auth.jwt-expired': 'Ваш токен за аутентификацију је истекао.',
   'auth.overloaded': 'Сервер је преоптерећен. Покушајте поново касније.',
   'auth.too-many-attempts': 'Превише неуспешних покушаја. Покушајте поново касније.',
+  'auth.insufficient-scope': 'Ваши акредитиви не дозвољавају ову радњу.',
+  'auth.forbidden': 'Није вам дозвољено да ово урадите.',
 } satisfies Catalogue

@@ -8,4 +8,6 @@ export const sv = {
   'auth.jwt-expired': 'Din autentiseringstoken har gått ut.',
   'auth.overloaded': 'Servern är överbelastad. Försök igen senare.',
   'auth.too-many-attempts': 'För många misslyckade försök. Försök igen senare.',
+  'auth.insufficient-scope': 'Dina inloggningsuppgifter tillåter inte den här åtgärden.',
+  'auth.forbidden': 'Du har inte behörighet att göra detta.',
 } satisfies Catalogue

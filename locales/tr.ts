@@ -8,4 +8,6 @@ export const tr = {
   'auth.jwt-expired': 'Kimlik doğrulama belirtecinizin süresi doldu.',
   'auth.overloaded': 'Sunucu meşgul. Lütfen daha sonra tekrar deneyin.',
   'auth.too-many-attempts': 'Çok fazla başarısız deneme yapıldı. Lütfen daha sonra tekrar deneyin.',
+  'auth.insufficient-scope': 'Kimlik bilgileriniz bu işleme izin vermiyor.',
+  'auth.forbidden': 'Bunu yapma yetkiniz yok.',
 } satisfies Catalogue

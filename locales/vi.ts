@@ -8,4 +8,6 @@ export const vi = {
   'auth.jwt-expired': 'Token xác thực của bạn đã hết hạn.',
   'auth.overloaded': 'Máy chủ đang bận. Vui lòng thử lại sau.',
   'auth.too-many-attempts': 'Quá nhiều lần thử không thành công. Vui lòng thử lại sau.',
+  'auth.insufficient-scope': 'Thông tin xác thực của bạn không cho phép thao tác này.',
+  'auth.forbidden': 'Bạn không được phép làm điều này.',
 } satisfies Catalogue

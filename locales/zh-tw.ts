@@ -8,4 +8,6 @@ export const zhTw = {
   'auth.jwt-expired': '您的身分驗證權杖已過期。',
   'auth.overloaded': '伺服器忙碌中，請稍後再試。',
   'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
+  'auth.insufficient-scope': '您的憑證不允許此操作。',
+  'auth.forbidden': '您沒有權限執行此操作。',
 } satisfies Catalogue

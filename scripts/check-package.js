@@ -21,7 +21,6 @@ const compilers = { 6: installed('typescript/bin/tsc'), 7: installed('typescript
 
 /** What the consumers import besides the package and what it declares to need itself. */
 const consumersNeed = [
-  '@fastify/jwt',
   '@fastify/type-provider-typebox',
   '@sinclair/typebox',
   '@types/node',
@@ -152,12 +151,13 @@ async function contents({ files, folder }) {
 
   await report('only built files are packed', () => {
     const allowed =
-      /^(?:README\.md|CHANGELOG\.md|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/bin\/fastify-authn\.js|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+      /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/bin\/fastify-authn\.js|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
     none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
   })
   await report('everything is packed', async () => {
     const declared = [
       'lib/index',
+      'lib/request/context',
       'lib/testing/index',
       'types/index',
       'types/fastify',
@@ -176,6 +176,7 @@ async function contents({ files, folder }) {
       'dist/esm/lib/cli/main.js',
       ...['esm', 'cjs'].flatMap((format) => [
         `dist/${format}/lib/index.js`,
+        `dist/${format}/lib/request/context.js`,
         `dist/${format}/lib/testing/index.js`,
         ...declared.map((file) => `dist/${format}/${file}.d.ts`),
       ]),
@@ -206,7 +207,7 @@ async function contents({ files, folder }) {
   })
   await report('declarations need no package but Fastify and Node', async () => {
     const reached = new Set(
-      ['index.d.ts', 'lib/testing/index.d.ts'].flatMap((file) => [
+      ['index.d.ts', 'lib/request/context.d.ts', 'lib/testing/index.d.ts'].flatMap((file) => [
         `dist/esm/${file.replace(/^index/, 'lib/index')}`,
         `dist/cjs/${file}`,
       ]),
@@ -248,7 +249,8 @@ async function contents({ files, folder }) {
   await report('scripts load nothing but what package.json declares', async () => {
     const others = { ...manifest.dependencies, ...manifest.peerDependencies }
     // The program asks for its version by the name of the package.
-    const declared = new Set([...Object.keys(others), manifest.name])
+    const inside = Object.keys(manifest.imports)
+    const declared = new Set([...Object.keys(others), ...inside, manifest.name])
     const found = []
     for (const file of scripts) {
       for (const name of specifiersOf(await read(file))) {

@@ -213,11 +213,12 @@ exec 3<>"/dev/tcp/127.0.0.1/${api##*:}"
 stop INT
 exec 3>&-
 is 'key files' $'-rw-------\n-rw-------' "$(ls -l "$work/keys"/*.pem | cut -c 1-10)"
-export AUTH_JWT_SECRET=a-secret-that-nobody-may-see-in-the-output
+AUTH_JWT_SECRET=$(node -p "crypto.randomBytes(32).toString('base64url')")
+export AUTH_JWT_SECRET
 start 0
 answer 200 "$alice" /rs256/me -H "Authorization: Bearer $rs256"
 answer 401 "$invalid" /me "${hs256[@]}"
-if grep -q "$AUTH_JWT_SECRET" "$work/out" "$work/err"; then fail 'the secret is printed'; else pass; fi
+if grep -qF -e "$AUTH_JWT_SECRET" "$work/out" "$work/err"; then fail 'the secret is printed'; else pass; fi
 stop TERM
 
 echo "$passed passed, $failed failed"

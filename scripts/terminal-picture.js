@@ -28,7 +28,6 @@ const tmux = (...words) =>
 try {
   prepare()
   const lines = await record()
-  mkdirSync(path.join(root, 'images'), { recursive: true })
   writeFileSync(path.join(root, 'docs/images/command-line.svg'), draw(lines))
   console.log(lines.join('\n'))
 } finally {

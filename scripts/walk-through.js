@@ -1,5 +1,5 @@
 // The way of a newcomer: packs the package, installs it in an empty folder, follows the README, and prints
-// what there is to see. The code is that of README.md, found by its headings. Needs a registry of npm.
+// what there is to see. The code is that of README.md and docs/, found by its headings. Needs a registry of npm.
 //
 //   npm run walk-through      ends with 1, and the name of the step, when one does not show what it must
 import { spawn } from 'node:child_process'
@@ -8,9 +8,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { findChromium, openPage } from '../test/helpers/browser.ts'
-import { blocksOf, isExpectedOutput, root } from '../test/helpers/readme.ts'
+import { root } from '../test/helpers/project.ts'
+import { blocksOf, isExpectedOutput, readPage } from '../test/helpers/readme.ts'
 
-const readme = await readFile(path.join(root, 'README.md'), 'utf8')
 const { devDependencies } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
 const temporary = await mkdtemp(path.join(tmpdir(), 'fastify-authn-walk-'))
 const home = path.join(temporary, 'my-app')
@@ -67,13 +67,14 @@ async function install() {
 }
 
 async function protectRoute() {
-  const [{ text, output }] = codeOf('First steps')
+  const [{ text, output }] = codeOf('README.md', 'First steps')
   await write('first-steps.mjs', text)
-  await type('node first-steps.mjs', output)
+  await type('npx fastify-authn secret > .env')
+  await type('node --env-file=.env first-steps.mjs', output)
 }
 
 async function logIn() {
-  const [{ text }] = codeOf('First steps')
+  const [{ text }] = codeOf('README.md', 'First steps')
   // The same app, which listens in place of asking itself.
   const server = await serve('server.mjs', text.split('const login =')[0])
   const body = '{"username":"alice","password":"wonderland"}'
@@ -83,7 +84,7 @@ async function logIn() {
 }
 
 async function seeLock() {
-  const [{ text, output }, page] = codeOf('OpenAPI')
+  const [{ text, output }, page] = codeOf('docs/openapi.md')
   await write('openapi.mjs', text)
   await type('node openapi.mjs', output)
   const server = await serve('docs.mjs', `${text.split('await app.ready()')[0]}${page.text}`)
@@ -105,7 +106,7 @@ async function seeLock() {
 }
 
 async function writeTest() {
-  const [{ text }] = codeOf('Testing your app')
+  const [{ text }] = codeOf('docs/testing.md')
   await write('me.test.mjs', text)
   await type('node --test', /pass 3\n[^]*fail 0\n/)
 }
@@ -122,19 +123,21 @@ async function inspectTokens() {
 }
 
 async function listRoutes() {
-  const [{ text, output }] = codeOf('Which routes are open')
+  const [{ text, output }] = codeOf('docs/routes.md', 'Which routes are open')
   expect(output, /^METHOD[^]*POST +\/login +open[^]*GET \/ \| HEAD \/ \| POST \/login/)
   await write('routes.mjs', text)
-  await type('node routes.mjs', output)
+  await type('node --env-file=.env routes.mjs', output)
 }
 
-/** The code blocks of a section of the README, with what they print. */
-function codeOf(heading) {
-  const lines = readme.split('\n')
+/** The code blocks of a page, or of one of its sections, with what they print. */
+function codeOf(page, heading) {
+  const markdown = readPage(page)
+  if (heading === undefined) return blocksOf(markdown)
+  const lines = markdown.split('\n')
   const start = lines.indexOf(`## ${heading}`)
-  if (start === -1) throw new Error(`README.md has no section "${heading}"`)
+  if (start === -1) throw new Error(`${page} has no section "${heading}"`)
   const stop = lines.findIndex((line, index) => index > start && line.startsWith('## '))
-  return blocksOf(readme).filter(({ line }) => line > start && line <= stop)
+  return blocksOf(markdown).filter(({ line }) => line > start && (stop === -1 || line <= stop))
 }
 
 async function write(file, text) {
@@ -179,13 +182,19 @@ function start(program, words, cwd) {
 async function serve(file, app) {
   const listen = "console.log(await app.listen({ host: '127.0.0.1', port: 0 }))"
   await write(file, `${app.trim()}\n\n${listen}`)
-  console.log(`$ node ${file}`)
-  const child = start(process.execPath, [file], home)
-  await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
+  console.log(`$ node --env-file=.env ${file}`)
+  const child = start(process.execPath, ['--env-file=.env', file], home)
+  const ended = once(child, 'close')
+  let address
+  do {
+    await Promise.race([once(child.stdout, 'data'), ended])
+    // Beside it stand the lines of the logger.
+    address = /^http:\S+$/m.exec(child.printed.stdout)?.[0]
+  } while (address === undefined && child.exitCode === null)
   const { stdout, stderr } = child.printed
-  if (!stdout.startsWith('http://')) throw new Error(`it does not listen:\n${stdout}${stderr}`)
-  console.log(tidy(stdout.trim()))
-  return stdout.trim()
+  if (address === undefined) throw new Error(`it does not listen:\n${stdout}${stderr}`)
+  console.log(tidy(address))
+  return address
 }
 
 async function request(url, status, { token, body } = {}) {

@@ -1,72 +1,44 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { dirname, join } from 'node:path/posix'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { programOf, root } from './helpers/project.js'
 
 /**
- * The layers: a file imports only from its own and from lower ones. The longest beginning that fits a
- * file counts. A new file beside these has to be given its place here.
+ * A file imports only from its own folder and from places further down in this list; from `everywhere` all may.
+ * A new folder has to be given its place here.
  */
-const layers: Readonly<Record<string, number>> = {
-  // Contracts.
-  'types/': 0,
-  // Texts, errors, grammar, tables: pure, or nearly so.
-  'locales/': 1,
-  'lib/carried.ts': 1,
-  'lib/client.ts': 1,
-  'lib/context.ts': 1,
-  'lib/errors.ts': 1,
-  'lib/extra.ts': 1,
-  'lib/hashing/bcrypt.ts': 1,
-  'lib/hashing/shape.ts': 1,
-  'lib/http/': 1,
-  'lib/jwt/algorithms.ts': 1,
-  'lib/objects.ts': 1,
-  'lib/plugin-names.ts': 1,
-  'lib/suspect.ts': 1,
-  'lib/symbols.ts': 1,
-  'lib/user-view.ts': 1,
-  'lib/verdict.ts': 1,
-  // One job each, without Fastify's life cycle.
-  'lib/config.ts': 2,
-  'lib/diagnostics.ts': 2,
-  'lib/hashing/': 2,
-  'lib/i18n.ts': 2,
-  'lib/jwt/': 2,
-  'lib/marks.ts': 2,
-  'lib/options.ts': 2,
-  'lib/options/': 2,
-  'lib/rehash.ts': 2,
-  'lib/throttle.ts': 2,
-  'lib/throttle/': 2,
-  'lib/users.ts': 2,
-  // What is made of several of them.
-  'lib/credentials.ts': 3,
-  'lib/jwt/service.ts': 3,
-  // What a scope of the app has.
-  'lib/registration.ts': 4,
-  // What works in a registration.
-  'lib/authenticators/': 5,
-  'lib/decorators.ts': 5,
-  'lib/password-tools.ts': 5,
-  'lib/refuse.ts': 5,
-  'lib/unauthorized.ts': 5,
-  // The ways of a request.
-  'lib/guard.ts': 6,
-  'lib/login/': 6,
-  // What routes say, for the audit and for people.
-  'lib/routes/': 7,
-  'lib/routes/table.ts': 1,
-  // What API documents show of the marks.
-  'lib/openapi/': 6,
-  // Wiring.
-  'lib/tree.ts': 7,
-  'lib/plugin.ts': 8,
-  'lib/index.ts': 9,
-  // A program of its own, over all of it: no other file imports it.
-  'lib/cli/': 10,
-  // Entry points of their own, for tests: above all, so that nothing of the core imports them.
-  'lib/testing/': 10,
-}
+const order = [
+  // Programs and test kits, which use the package like any app.
+  'lib/cli/',
+  'lib/testing/',
+  // The doors: they put the parts together.
+  'lib/index.ts',
+  'lib/plugin.ts',
+  // Rooms of their own: the life of a request enters them only where the doors lead there.
+  'lib/openapi/',
+  'lib/app/',
+  // The life of a request. The login route answers its refusals as the guard does.
+  'lib/login/',
+  'lib/guard/',
+  'lib/authenticators/',
+  'lib/request/',
+  'lib/registration.ts',
+  'lib/marks/',
+  'lib/jwt/',
+  // What a request may lean on.
+  'lib/passwords/',
+  'lib/users/',
+  'lib/throttle/',
+  'lib/options/',
+  'lib/http/',
+  'lib/common/',
+  'locales/',
+]
+const everywhere = ['types/', 'lib/errors.ts', 'lib/events.ts']
+/** Where the core ends: what stands above it in the list is not part of it. */
+const core = order.slice(order.indexOf('lib/login/'))
 
 type Graph = ReadonlyMap<string, readonly string[]>
 
@@ -82,19 +54,22 @@ function importsOf(source: string): string[] {
   return [...codeOf(source).matchAll(pattern)].map(([, , a, , b, , c]) => a ?? b ?? c ?? '')
 }
 
-function layerOf(file: string): number | undefined {
-  const [longest] = Object.keys(layers)
-    .filter((start) => file.startsWith(start))
-    .toSorted((a, b) => b.length - a.length)
-  return longest === undefined ? undefined : layers[longest]
+/** The place of a file in the order; -1 for one that has none. */
+function placeOf(file: string): number {
+  return order.findIndex((place) => file.startsWith(place))
 }
 
-/** Imports that point up. */
+function isEverywhere(file: string): boolean {
+  return everywhere.some((place) => file.startsWith(place))
+}
+
+/** Imports that point up, or to what has no place. */
 function upward(graph: Graph): string[] {
   return [...graph].flatMap(([file, imports]) =>
     imports
-      .filter((other) => Number(layerOf(other) ?? Infinity) > Number(layerOf(file) ?? -1))
-      .map((other) => `${file} (${layerOf(file)}) imports ${other} (${layerOf(other)})`),
+      .filter((other) => !isEverywhere(file) && !isEverywhere(other))
+      .filter((other) => placeOf(other) < Math.max(placeOf(file), 0))
+      .map((other) => `${file} imports ${other}`),
   )
 }
 
@@ -110,13 +85,13 @@ function reachable(graph: Graph, from: string): Set<string> {
   return found
 }
 
-const root = new URL('../', import.meta.url)
 const sources = new Map(
   ['lib', 'types', 'locales'].flatMap((folder) =>
-    readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.[cm]?[jt]sx?$/.test(file))
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      // A .d.ts file describes a package, and is no part of ours.
+      .filter((file) => /\.[cm]?[jt]sx?$/.test(file) && !file.endsWith('.d.ts'))
       .map((file) => join(folder, file.replaceAll('\\', '/')))
-      .map((file): [string, string] => [file, readFileSync(new URL(file, root), 'utf8')]),
+      .map((file): [string, string] => [file, readFileSync(path.join(root, file), 'utf8')]),
   ),
 )
 const libFiles = [...sources.keys()].filter((file) => file.startsWith('lib/'))
@@ -154,31 +129,60 @@ t.test('this test finds what it looks for', async (t) => {
   `
   const expected = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `./${name}.js`)
   t.strictSame(importsOf(source), expected)
-  t.strictSame([layerOf('lib/jwt/service.ts'), layerOf('lib/jwt/new.ts')], [3, 2], 'the longest')
-  t.equal(layerOf('lib/new.ts'), undefined)
+  t.strictSame([placeOf('lib/cli/x.ts'), placeOf('lib/new.ts')], [0, -1])
   const wrong = new Map([
-    ['lib/http/x.ts', ['lib/guard.ts', 'lib/errors.ts', 'lib/new.ts']],
-    ['lib/guard.ts', ['lib/login/x.ts']],
-    ['lib/login/x.ts', ['lib/guard.ts']],
+    ['lib/http/x.ts', ['lib/guard/hook.ts', 'lib/errors.ts', 'lib/new.ts']],
+    ['lib/guard/hook.ts', ['lib/login/x.ts']],
+    ['lib/login/x.ts', ['lib/guard/hook.ts']],
   ])
-  t.equal(upward(wrong).length, 2)
-  t.ok(reachable(wrong, 'lib/guard.ts').has('lib/guard.ts'), 'a cycle')
+  t.equal(upward(wrong).length, 3)
+  t.ok(reachable(wrong, 'lib/guard/hook.ts').has('lib/guard/hook.ts'), 'a cycle')
   t.notOk(reachable(wrong, 'lib/http/x.ts').has('lib/http/x.ts'))
   t.ok(sources.size > 60 && libFiles.length > 20, 'the files are there')
 })
 
-t.test('every file has its layer', async (t) => {
-  for (const file of sources.keys()) t.type(layerOf(file), 'number', `${file}: give it a layer`)
-  for (const start of Object.keys(layers)) {
+t.test('every file has its place, and every place its files', async (t) => {
+  const homeless = [...sources.keys()].filter((file) => placeOf(file) < 0 && !isEverywhere(file))
+  t.strictSame(homeless, [])
+  for (const place of [...order, ...everywhere]) {
     t.ok(
-      [...sources.keys()].some((file) => file.startsWith(start)),
-      `${start}: is there`,
+      [...sources.keys()].some((file) => file.startsWith(place)),
+      place,
     )
   }
 })
 
 t.test('imports point down', async (t) => {
   t.strictSame(upward(graph), [])
+})
+
+t.test('the core stands without what is above it', async (t) => {
+  const isCore = (file: string) =>
+    core.some((place) => file.startsWith(place)) || isEverywhere(file)
+  for (const file of [...sources.keys()].filter(isCore)) {
+    t.strictSame(
+      [...reachable(graph, file)].filter((other) => !isCore(other)),
+      [],
+      file,
+    )
+  }
+  const users = [...graph].filter(([, imports]) =>
+    imports.some((file) => file.startsWith('lib/openapi/')),
+  )
+  const outside = users.map(([file]) => file).filter((file) => !file.startsWith('lib/openapi/'))
+  t.strictSame(outside, ['lib/plugin.ts'], 'documents are one line of the plugin')
+})
+
+t.test('files are short, and the root of lib holds few', async (t) => {
+  t.ok(libFiles.filter((file) => dirname(file) === 'lib').length <= 6)
+  const isList = (file: string) => file.startsWith('lib/testing/corpus/')
+  const long = [...sources]
+    .filter(
+      ([file, source]) =>
+        source.split('\n').length > 181 && file.startsWith('lib/') && !isList(file),
+    )
+    .map(([file]) => file)
+  t.strictSame(long, [])
 })
 
 t.test('no file imports itself by way of others', async (t) => {
@@ -193,36 +197,70 @@ t.test('what is imported is there, under the name that it has when it is built',
 })
 
 t.test('every file is part of the package', async (t) => {
-  const entries = ['lib/index.ts', 'lib/testing/index.ts', 'lib/cli/main.ts']
+  const entries = [
+    'lib/index.ts',
+    'lib/request/context.ts',
+    'lib/testing/index.ts',
+    'lib/cli/main.ts',
+  ]
   const used = new Set(entries.flatMap((entry) => [entry, ...reachable(graph, entry)]))
   const unused = [...sources.keys()].filter((file) => !used.has(file))
   t.strictSame(unused, [])
 })
 
+/** The files of lib that the comment in the first lines of a test names: those that it holds. */
+function heldBy(source: string): string[] {
+  const [comment] = /^(?:\/\/.*\n)*/.exec(source) ?? []
+  return comment?.match(/\blib\/[\w/-]+\.ts/g) ?? []
+}
+
+t.test('every file of lib has its test', async (t) => {
+  t.strictSame(heldBy(`// Also holds lib/a.ts and\n// lib/b/c-d.ts.\n\n// lib/e.ts`), [
+    'lib/a.ts',
+    'lib/b/c-d.ts',
+  ])
+  const tests = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .map((file) => join('test', file.replaceAll('\\', '/')))
+    .filter((file) => file.endsWith('.test.ts'))
+  const named = tests.flatMap((file) => heldBy(readFileSync(path.join(root, file), 'utf8')))
+  const mirrored = tests.map((file) => file.replace(/^test(.*)\.test\.ts$/, 'lib$1.ts'))
+  const held = new Set([...named, ...mirrored])
+  const without = libFiles.filter((file) => !held.has(file))
+  t.strictSame(without, [], 'no test beside them, and the first lines of none name them')
+  t.strictSame(
+    named.filter((file) => !sources.has(file)),
+    [],
+    'what a test says that it holds is there',
+  )
+})
+
+t.test('only fastify-authn/context switches the AsyncLocalStorage on', async (t) => {
+  t.notOk(reachable(graph, 'lib/index.ts').has('lib/request/context.ts'))
+  const makers = [...sources].filter(([, source]) => /new AsyncLocalStorage/.test(codeOf(source)))
+  t.strictSame(Object.keys(Object.fromEntries(makers)), ['lib/request/context.ts'])
+})
+
 t.test('every file of lib can be loaded by itself', async (t) => {
   // Also so that a file that no test imports counts in the coverage, with nothing of it covered.
   for (const file of libFiles) {
-    const module = (await import(new URL(file.replace(/\.ts$/, '.js'), root).href)) as object
+    const module = (await import(pathToFileURL(programOf(file)).href)) as object
     t.ok(Object.keys(module).length > 0, file)
   }
 })
 
-t.test('bcrypt and the JWT engine each have one place', async (t) => {
+t.test('bcrypt, the JWT engine and the counters each have one place', async (t) => {
   t.equal(packages.get('bcrypt')?.length, 1, String(packages.get('bcrypt')))
-  const engine = packages.get('fast-jwt') ?? []
-  t.ok(engine.length > 0)
-  t.strictSame(
-    engine.filter((file) => !file.startsWith('lib/jwt/')),
-    [],
-  )
+  t.strictSame(packages.get('@fastify/jwt'), ['lib/jwt/engine.ts'])
+  t.notOk(packages.has('fast-jwt'), 'what is under @fastify/jwt is its own affair')
+  t.strictSame(packages.get('rate-limiter-flexible'), ['lib/throttle/counters.ts'])
 })
 
 t.test('packages: those of package.json, and all of them', async (t) => {
   const { dependencies, peerDependencies } = JSON.parse(
-    readFileSync(new URL('package.json', root), 'utf8'),
+    readFileSync(path.join(root, 'package.json'), 'utf8'),
   ) as Record<'dependencies' | 'peerDependencies', Record<string, string>>
   // See scripts/build.js.
-  const builtIn = ['@sinclair/typebox', 'rate-limiter-flexible']
+  const builtIn = ['@sinclair/typebox', 'leven']
   const declared = [...Object.keys(dependencies), ...Object.keys(peerDependencies), ...builtIn]
   t.strictSame([...packages.keys()].toSorted(), declared.toSorted())
 })
@@ -234,7 +272,9 @@ t.test('variants are rows of a table: no switch', async (t) => {
 })
 
 t.test('types are contracts: no run-time code', async (t) => {
-  const runTime = /^\s*(?:export\s+)?(?:default|const|let|var|function|class|enum|async)\b/m
+  // Type parameters may be `const` too.
+  const runTime =
+    /^\s*(?:export\s+)?(?:default|const(?!\s+\w+\s+extends)|let|var|function|class|enum|async)\b/m
   t.match('export const a = 1', runTime)
   for (const [file, source] of sources) {
     if (!file.startsWith('types/')) continue

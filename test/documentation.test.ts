@@ -1,12 +1,12 @@
+// Also holds lib/index.ts.
 // Hovering over a public name in an editor shows its documentation: of everything that the built
 // declarations export, of its members, and of what they add to Fastify's interfaces.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import ts from 'typescript'
+import { root } from './helpers/project.js'
 
-const root = fileURLToPath(new URL('../', import.meta.url))
 const options: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.NodeNext,
@@ -121,6 +121,7 @@ const main = {
   names: [
     'default',
     'AuthnOptions.login',
+    'AuthnEvents.failure',
     'AuthnStats.hashing.running',
     'JwtClaims.exp',
     'JwtService.verify',
@@ -130,10 +131,13 @@ const main = {
     'fastify.FastifyInstance.jwtService',
   ],
 }
+const context = { least: 1, names: ['userFromContext', 'runAs'] }
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
 const entries: Readonly<Record<string, Entry>> = {
   esm: { file: 'dist/esm/lib/index.d.ts', ...main },
   cjs: { file: 'dist/cjs/index.d.ts', ...main },
+  'context, esm': { file: 'dist/esm/lib/request/context.d.ts', ...context },
+  'context, cjs': { file: 'dist/cjs/lib/request/context.d.ts', ...context },
   'testing, esm': { file: 'dist/esm/lib/testing/index.d.ts', ...kit },
   'testing, cjs': { file: 'dist/cjs/lib/testing/index.d.ts', ...kit },
 }

@@ -1,3 +1,5 @@
+// Also holds lib/common/faults.ts.
+// lib/common/refusals.ts has the answers of the refusals.
 import t from 'tap'
 import vm from 'node:vm'
 import {
@@ -6,8 +8,8 @@ import {
   AuthnUsageError,
   isAuthenticationError,
   isAuthenticationFault,
-  refusalOf,
 } from '../lib/errors.js'
+import { refusalOf } from '../lib/common/refusals.js'
 import { en } from '../locales/en.js'
 import type { RefusalCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
@@ -18,6 +20,13 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
   ['auth.jwt-invalid', 'ERR_AUTH_JWT_INVALID', 401, 'The token is invalid'],
   ['auth.jwt-not-valid-yet', 'ERR_AUTH_JWT_NOT_VALID_YET', 401, 'The token is not valid yet'],
   ['auth.jwt-expired', 'ERR_AUTH_JWT_EXPIRED', 401, 'The token expired'],
+  [
+    'auth.insufficient-scope',
+    'ERR_AUTH_INSUFFICIENT_SCOPE',
+    403,
+    'The token does not have the scope that is needed',
+  ],
+  ['auth.forbidden', 'ERR_AUTH_FORBIDDEN', 403, 'The user may not do this'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
   ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
 ]
@@ -137,11 +146,12 @@ t.test('a fault: neutral message, what happened in its cause', async (t) => {
 
 t.test('a fault of another copy of the package is one, what looks like it is not', async (t) => {
   const fault = new AuthenticationFault('ERR_AUTH_USER_SERVICE', null)
-  const other = Object.assign(new Error('neutral'), { [Symbol.for('fastify-authn.fault')]: true })
+  const other = Object.assign(new Error(fault.message), { code: 'ERR_AUTH_HASHING' })
+  const loud = Object.assign(new Error('password: x'), { code: 'ERR_AUTH_HASHING' })
   t.ok(isAuthenticationFault(fault))
   t.ok(isAuthenticationFault(other))
   const { code, name, message } = fault
-  for (const value of [new Error(message), { code, name, message }, null, undefined, 'fault'])
+  for (const value of [loud, new Error(message), { code, name, message }, null, undefined, 'fault'])
     t.notOk(isAuthenticationFault(value))
 })
 

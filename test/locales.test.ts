@@ -1,7 +1,9 @@
 import { readdir } from 'node:fs/promises'
+import path from 'node:path'
 import t from 'tap'
 import { en } from '../locales/en.js'
 import { locales } from '../locales/index.js'
+import { root } from './helpers/project.js'
 
 /** Tags that are another tag for the same text. */
 const aliases: Readonly<Record<string, string>> = {
@@ -43,6 +45,8 @@ t.test('English, word for word', async (t) => {
     'auth.jwt-expired': 'Your authentication token is expired.',
     'auth.overloaded': 'The server is busy. Please try again later.',
     'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
+    'auth.insufficient-scope': 'Your credentials do not allow this action.',
+    'auth.forbidden': 'You are not allowed to do this.',
   })
 })
 
@@ -52,7 +56,7 @@ t.test('English and at least 20 more', async (t) => {
 })
 
 t.test('every file of a language is listed', async (t) => {
-  const files = await readdir(new URL('../locales/', import.meta.url))
+  const files = await readdir(path.join(root, 'locales'))
   const expected = languages.map(([tag]) => `${tag.toLowerCase()}.ts`)
   t.strictSame(files.toSorted(), [...expected, 'index.ts'].toSorted())
 })

@@ -1,13 +1,13 @@
-// Every code block of README.md is checked here. For whoever writes the README:
+// Every code block and every link of README.md, CONTRIBUTING.md, SECURITY.md and docs/ is checked here. For whoever writes them:
 //
-//   ```ts    is compiled, strictly, as a module of its own, against the sources. All snippets are one
-//            program: what one merges into `AuthUser` holds for all. What they may use without declaring
+//   ```ts    is compiled, strictly, as a module of its own, against the sources. All snippets of all pages are
+//            one program: what one merges into `AuthUser` holds for all. What they may use without declaring
 //            it (`app`, `users`, …) stands in test/types/readme-prelude.d.ts.
 //   ```js    must parse; one that calls `require` is CommonJS, any other one ESM.
 //   ```json  must parse.
 //   ```sh    may use the commands listed in test/helpers/readme.ts (npm, node, curl, openssl, …), without
 //            a prompt; an `npm run x` must be in package.json, and `npx fastify-authn x` be a command of ours.
-//            Those of the section "Command line" are run by test/cli/readme.test.ts.
+//            Those of docs/command-line.md are run by test/cli/readme.test.ts.
 //   ```text  is what the block before it prints.
 //
 // The line `<!-- run -->` before a ts or js block has it run as a program, with `fastify-authn` made of the
@@ -15,16 +15,19 @@
 // text, in which `…` stands for anything within a line.
 //
 // A block of another language, a text block that follows nothing that is run, and any other comment
-// directly before a block fail the test: nothing in the README goes unchecked.
+// directly before a block fail the test: no block goes unchecked.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { root } from './helpers/project.js'
 import {
   blocksOf,
   diagnose,
   isExpectedOutput,
+  linkProblems,
   packageOverSources,
-  root,
+  pages,
+  readPage,
   runSnippet,
   shellProblems,
   writeSnippets,
@@ -33,13 +36,13 @@ import {
 
 const isCode = ({ language }: Block): boolean => language === 'ts' || language === 'js'
 
-const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+const { scripts, files } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
+  files: readonly string[]
 }
 
-/** What is wrong with the blocks of a Markdown text. */
-async function problemsOf(t: Test, markdown: string): Promise<string[]> {
-  const blocks = blocksOf(markdown)
+/** What is wrong with the blocks of one Markdown text, or of several pages. */
+async function problemsOf(t: Test, ...blocks: Block[]): Promise<string[]> {
   const code = blocks.filter(isCode)
   const folder = t.testdir({ node_modules: { 'fastify-authn': packageOverSources() } })
   writeSnippets(folder, code)
@@ -52,7 +55,9 @@ async function problemsOf(t: Test, markdown: string): Promise<string[]> {
     ]
     if (found.length === 0 && block.marker === 'run')
       found.push(...(await runProblems(folder, block)))
-    problems.push(...found.map((problem) => `line ${block.line} (${block.language}): ${problem}`))
+    problems.push(
+      ...found.map((problem) => `${block.page}:${block.line} (${block.language}): ${problem}`),
+    )
   }
   return problems
 }
@@ -88,14 +93,30 @@ async function runProblems(folder: string, block: Block): Promise<string[]> {
   return [`it printed:\n${stdout}`]
 }
 
-t.test('README.md', async (t) => {
-  const markdown = readFileSync(path.join(root, 'README.md'), 'utf8')
-  t.ok(blocksOf(markdown).filter(isCode).length >= 10, 'it has code')
-  t.ok(
-    blocksOf(markdown).some(({ marker }) => marker === 'run'),
-    'some of it is run',
+t.test('the blocks of all pages', async (t) => {
+  const blocks = pages().flatMap((page) => blocksOf(readPage(page), page))
+  t.ok(blocks.filter(isCode).length >= 20, 'there is code')
+  t.ok(blocks.filter(({ marker }) => marker === 'run').length >= 5, 'some of it is run')
+  t.strictSame(await problemsOf(t, ...blocks), [])
+})
+
+t.test('README.md is for newcomers: at most 14,000 bytes', async (t) => {
+  t.ok(Buffer.byteLength(readPage('README.md')) <= 14_000)
+})
+
+t.test('links lead somewhere, in the package too', async (t) => {
+  const packed = ['README.md', 'LICENSE', ...files.map((file) => file.replace(/\*.*$/, ''))]
+  const found = pages().flatMap((page) =>
+    linkProblems(page, readPage(page), packed).map((problem) => `${page}: ${problem}`),
   )
-  t.strictSame(await problemsOf(t, markdown), [])
+  t.strictSame(found, [])
+})
+
+t.test('every page under docs/ is linked from the README', async (t) => {
+  const readme = readPage('README.md')
+  for (const page of pages().filter((each) => each.startsWith('docs/'))) {
+    t.match(readme, `(${page}`, page)
+  }
 })
 
 /** A fenced block. */
@@ -119,7 +140,7 @@ t.test('what is right passes', async (t) => {
       "import authn, { JwtService } from 'fastify-authn'",
       'const app = Fastify()',
       "await app.register(authn, { jwtService: new JwtService({ secret: 'x'.repeat(32) }) })",
-      "const token: string = app.jwtService.generateToken('alice')",
+      "const token: string | undefined = app.jwtService?.generateToken('alice')",
       'console.log(token)',
       "console.log('done?')",
     ),
@@ -144,7 +165,7 @@ t.test('what is right passes', async (t) => {
     '   true',
     '   ```',
   ].join('\n')
-  t.strictSame(await problemsOf(t, markdown), [])
+  t.strictSame(await problemsOf(t, ...blocksOf(markdown)), [])
   t.strictSame(
     blocksOf(markdown).map(({ language }) => language),
     ['ts', 'ts', 'ts', 'js', 'js', 'json', 'sh', 'json'],
@@ -181,26 +202,26 @@ t.test('what is wrong is found', async (t) => {
     fence('yaml', 'a: 1'),
     fence('', 'a'),
   ].join('\n')
-  const problems = await problemsOf(t, markdown)
+  const problems = await problemsOf(t, ...blocksOf(markdown))
   const expected = [
-    /^line 1 \(ts\): README\.md:2: .*possibly 'null'/,
-    /^line 5 \(ts\): README\.md:6: .*no exported member 'nothing'/,
-    /^line 9 \(ts\): README\.md:10: /,
-    /^line 13 \(js\): README\.md:14: /,
-    /^line 18 \(js\): it ended with 3/,
-    /^line 23 \(js\): it printed:\nthis/,
-    /^line 31 \(text\): it follows no block that is run/,
-    /^line 35 \(json\): /,
-    /^line 39 \(sh\): package\.json has no script "nothing"/,
-    /^line 39 \(sh\): fastify-authn has no command "tokn"/,
-    /^line 39 \(sh\): unknown npm command "pubish"/,
-    /^line 39 \(sh\): unknown command "sudo"/,
-    /^line 39 \(sh\): unknown command "\$"/,
-    /^line 39 \(sh\): unknown command "bash"/,
-    /^line 49 \(ts\): the comment "rum" means nothing here/,
-    /^line 54 \(json\): the comment "run" means nothing here/,
-    /^line 58 \(yaml\): nobody checks blocks of this language/,
-    /^line 62 \(\): nobody checks blocks of this language/,
+    /^README\.md:1 \(ts\): README\.md:2: .*possibly 'null'/,
+    /^README\.md:5 \(ts\): README\.md:6: .*no exported member 'nothing'/,
+    /^README\.md:9 \(ts\): README\.md:10: /,
+    /^README\.md:13 \(js\): README\.md:14: /,
+    /^README\.md:18 \(js\): it ended with 3/,
+    /^README\.md:23 \(js\): it printed:\nthis/,
+    /^README\.md:31 \(text\): it follows no block that is run/,
+    /^README\.md:35 \(json\): /,
+    /^README\.md:39 \(sh\): package\.json has no script "nothing"/,
+    /^README\.md:39 \(sh\): fastify-authn has no command "tokn"/,
+    /^README\.md:39 \(sh\): unknown npm command "pubish"/,
+    /^README\.md:39 \(sh\): unknown command "sudo"/,
+    /^README\.md:39 \(sh\): unknown command "\$"/,
+    /^README\.md:39 \(sh\): unknown command "bash"/,
+    /^README\.md:49 \(ts\): the comment "rum" means nothing here/,
+    /^README\.md:54 \(json\): the comment "run" means nothing here/,
+    /^README\.md:58 \(yaml\): nobody checks blocks of this language/,
+    /^README\.md:62 \(\): nobody checks blocks of this language/,
   ]
   for (const pattern of expected) {
     t.ok(
@@ -212,6 +233,16 @@ t.test('what is wrong is found', async (t) => {
     [...new Set(problems.map((problem) => Number(/\d+/.exec(problem)?.[0])))],
     [1, 5, 9, 13, 18, 23, 31, 35, 39, 49, 54, 58, 62],
     'and nothing else',
+  )
+  t.strictSame(
+    linkProblems('docs/options.md', '[a](nothing.md) [b](../examples/README.md) [c](#no-such)', [
+      'docs/',
+    ]),
+    [
+      'nothing.md: there is no docs/nothing.md',
+      '../examples/README.md: examples/README.md is not in the package',
+      '#no-such: docs/options.md has no such heading',
+    ],
   )
   t.throws(() => blocksOf('```ts\nconst a = 1\n'), { message: 'line 1: the block is not closed' })
 })

@@ -3,8 +3,7 @@ import type { AuthenticationErrorLike } from './errors.js'
 import type { SecurityScheme } from './openapi.js'
 
 /**
- * How a request proves who sends it (specification, "Authentication middleware"). The guard knows
- * only this contract; the built-in authenticators and those of the app stand behind it alike.
+ * Finds out who sends a request. Both the built-in authenticators and those of the app implement this interface.
  *
  * The methods are called without a `this` that could be relied on, so that an authenticator can be
  * wrapped by spreading it: `{ ...jwtAuthenticator(), authenticate(request) { … } }`.
@@ -22,8 +21,8 @@ export interface Authenticator<User extends object = object> {
   readonly scheme?: string
 
   /**
-   * `true` lets requests without credentials pass with `request.user` null also on routes marked
-   * `auth: true` (specification, "Optional flag"). Credentials that are present and wrong are still
+   * `true` lets requests without credentials pass, with `request.user` null, even on routes marked
+   * `auth: true`. Credentials that are present and wrong are still
    * refused. Default `false`. The mark `auth: 'optional'` does the same for one route, and types it.
    */
   readonly optional?: boolean
@@ -54,11 +53,16 @@ export interface Authenticator<User extends object = object> {
   authenticate(request: FastifyRequest): User | null | Promise<User | null>
 
   /**
-   * Writes the refusal in place of the plugin (specification, "Authentication middleware" 6).
-   * It must send before it returns, or return a promise; when it then has not sent, the plugin's
-   * own response goes out, so that no request hangs.
+   * Writes the refusal in place of the plugin. It must send before it returns, or return a promise; when
+   * it then has not sent, the plugin's own response goes out, so that no request hangs.
    *
-   * @param error - what was refused; `error.code` is stable
+   * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); replace or remove it as you like. An answer with
+   * a status that is neither 401 nor that of the error goes without it, unless you set one yourself.
+   *
+   * It is asked for all refusals, those of users who may not do what they ask for (403) included: answer with
+   * `error.statusCode`.
+   *
+   * @param error - what was refused: its `code` is stable, its `message` is in the language of the request
    */
   onUnauthorized?(
     error: AuthenticationErrorLike,

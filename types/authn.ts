@@ -1,44 +1,50 @@
+import type { TokenStats } from './jwt.js'
 import type { AuthnRoute } from './routes.js'
 
-/** Counts since the app was started, of the nearest registration of the plugin. */
+/** Counts since the app started, of the nearest registration of the plugin. */
 export interface AuthnStats {
-  /** Of the gate in front of bcrypt: of the whole tree of Fastify instances. */
+  /** The queue for bcrypt, which the whole tree of Fastify instances shares. */
   readonly hashing: {
-    /** bcrypt runs under way. */
+    /** bcrypt runs that are under way. */
     readonly running: number
-    /** Requests that wait for one. */
+    /** Requests that wait for a bcrypt run. */
     readonly waiting: number
     /** Requests that were refused with 503. */
     readonly refused: number
   }
-  /** Of the memory of verified credentials. */
+  /** The verified Basic credentials that are remembered. */
   readonly remembered: {
-    /** Requests that bcrypt was saved for. */
+    /** Requests that needed no bcrypt run. */
     readonly hits: number
-    /** Requests that it was not saved for. */
+    /** Requests that needed one. */
     readonly misses: number
     /** Credentials that are remembered now. */
     readonly size: number
   }
+  /**
+   * The verified tokens that the `jwtService` of the registration remembers. Two registrations that share a service
+   * show the same counts. All are zero without a service, and for a service that the app wrote itself.
+   */
+  readonly tokens: TokenStats
   /** Requests that were refused with 429. */
   readonly throttled: number
 }
 
 /** `app.authn`: what the nearest registration of the plugin offers to the app. */
 export interface Authn {
-  /** Names of the authenticators that `use` may name. */
+  /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 
-  /** Counts, made at the call. */
+  /** The current counts. */
   stats(): AuthnStats
 
   /**
    * Every route in the scope of the registration, those of inner scopes and of inner registrations included,
-   * sorted by URL and method. Made at the call.
+   * sorted by URL and method.
    *
    * @returns new objects, which say for each route who may call it and why
-   * @throws ERR_AUTH_REPORT before the app is ready (in an `onReady` hook that is added after the plugin it is), and
-   * when the package was loaded after routes had been declared
+   * @throws ERR_AUTH_REPORT before the app is ready, and when the package was loaded after routes had been declared.
+   * `onReady` hooks that are added after the plugin may call it
    */
   routes(): AuthnRoute[]
 

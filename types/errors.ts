@@ -9,6 +9,8 @@ export type RefusalCode =
   | 'ERR_AUTH_JWT_NOT_VALID_YET'
   | 'ERR_AUTH_JWT_EXPIRED'
   | 'ERR_AUTH_REFUSED'
+  | 'ERR_AUTH_INSUFFICIENT_SCOPE'
+  | 'ERR_AUTH_FORBIDDEN'
   | 'ERR_AUTH_TOO_MANY_ATTEMPTS'
   | 'ERR_AUTH_OVERLOADED'
   | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
@@ -18,6 +20,7 @@ export type FaultCode =
   | 'ERR_AUTH_USER_SERVICE'
   | 'ERR_AUTH_PASSWORD_FIELD'
   | 'ERR_AUTH_AUTHENTICATOR'
+  | 'ERR_AUTH_ACCESS'
   | 'ERR_AUTH_ON_UNAUTHORIZED'
   | 'ERR_AUTH_TOKEN_FUNC'
   | 'ERR_AUTH_HASHING'
@@ -30,6 +33,7 @@ export type MisuseCode =
   | 'ERR_AUTH_KEY'
   | 'ERR_AUTH_DECORATOR'
   | 'ERR_AUTH_CLAIMS'
+  | 'ERR_AUTH_CONTEXT'
   | 'ERR_AUTH_AUDIT'
   | 'ERR_AUTH_REPORT'
   | 'ERR_AUTH_TESTING'
@@ -38,7 +42,7 @@ export type MisuseCode =
 export interface AuthenticationErrorLike extends Error {
   /** What was refused, and why. */
   readonly code: RefusalCode
-  /** HTTP status: 401, or 429 and 503 where the client has to wait. */
+  /** HTTP status: 401; 403 for a user who may not; 429 and 503 where the client has to wait. */
   readonly statusCode: number
   /** The key of the message, or null when {@link Error.message} is the text to send. */
   readonly key: MessageKey | null

@@ -13,11 +13,12 @@ import type {
 import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/types/type-provider.js'
 import type { Authn } from './authn.js'
 import type { JwtServiceLike } from './jwt.js'
-import type { AuthMark, RequiredMark } from './marks.js'
+import type { UserUnder } from './marked-routes.js'
+import type { AuthMark } from './marks.js'
 import type { AuthnOptions } from './options.js'
 import type { AuthnPlugin } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
-import type { AuthUser, StoredUser, UnstatedUser } from './user-service.js'
+import type { StoredUser, UnstatedUser } from './user-service.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,7 +34,7 @@ declare module 'fastify' {
     auth?: unknown
   }
 
-  // Without the defaults of the parameters, which differ between versions of Fastify.
+  // The type parameters have no defaults here, because those differ between versions of Fastify.
   interface FastifyRegister<
     T,
     RawServer extends RawServerBase,
@@ -41,8 +42,8 @@ declare module 'fastify' {
     LoggerDefault extends FastifyBaseLogger,
   > {
     /**
-     * Registers fastify-authn. What `findByUsername` of the user service returns types the user of
-     * `login.tokenFunc`, and is what `passwordField` is held against.
+     * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`, and
+     * `passwordField` has to be one of its fields.
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
@@ -53,8 +54,11 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What the nearest registration of fastify-authn offers to the app. */
     authn: Authn
-    /** Issues and verifies tokens. */
-    jwtService: JwtServiceLike
+    /**
+     * Issues and verifies tokens: the service of the nearest registration of fastify-authn that has one.
+     * Undefined where none has `jwt` or `jwtService`.
+     */
+    jwtService: JwtServiceLike | undefined
   }
 
   interface FastifyRequest<
@@ -73,12 +77,12 @@ declare module 'fastify' {
     >,
   > {
     /** The authenticated user; null when nobody is. Never null on a route marked `auth: true`. */
-    user: ContextConfig extends { auth: RequiredMark } ? AuthUser : AuthUser | null
+    user: UserUnder<ContextConfig>
     /** Facts that authenticators leave for later handlers, such as the claims of a valid token. */
     readonly extra: RequestExtra
     /**
      * Language of the localized messages, a BCP 47 tag. Chosen from `Accept-Language` (RFC 4647 §3.4)
-     * at the first reading; the app may set it, and then wins.
+     * when it is read for the first time; the app may set it to another language.
      */
     lang: string
     /** The Bearer token of the `Authorization` header (RFC 6750 §2.1), or null when there is none. */

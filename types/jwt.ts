@@ -34,13 +34,13 @@ export interface TokenRules {
   clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */
   requireExp?: boolean | undefined
-  /** The `iss` claim that a token must have (RFC 7519 §4.1.1). Default: not looked at. */
+  /** The `iss` claim that a token must have (RFC 7519 §4.1.1). Default: not checked. */
   issuer?: string | undefined
-  /** A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). Default: not looked at. */
+  /** A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). Default: not checked. */
   audience?: string | readonly string[] | undefined
 }
 
-/** Configuration of the tokens and their keys (specification, "Configuration entries"). */
+/** Configuration of tokens and keys: the option `jwt`. */
 export interface JwtConfig extends TokenRules {
   /**
    * HMAC secret: at least 256 bits for HS256, 384 for HS384, 512 for HS512 (RFC 7518 §3.2).
@@ -65,15 +65,36 @@ export interface JwtConfig extends TokenRules {
   rememberTokens?: RememberTokensOptions | false | undefined
 }
 
-/** How many tokens are remembered, for each signing method. */
+/** How many tokens are remembered, for each signing method in use. */
 export interface RememberTokensOptions {
-  /** Tokens; those not used for the longest time are dropped first. Default 1000. */
+  /** Tokens; those not used for the longest time are dropped first. Default 10,000. */
   max?: number | undefined
-  /** Bytes of the longest token that is remembered. Default 4096. */
+  /**
+   * Bytes that all of them together may take, their claims included, by an estimate: a token of 250 characters with
+   * five claims counts as about 600. Default 8,388,608 (8 MiB).
+   */
   maxBytes?: number | undefined
 }
 
-/** What reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
+/** What a service remembers of tokens, over all its signing methods. */
+export interface TokenStats {
+  /** Tokens that are remembered now. */
+  readonly size: number
+  /** Bytes that they take, by an estimate. */
+  readonly bytes: number
+  /** Tokens whose signature did not have to be computed, since the service was made. */
+  readonly hits: number
+  /** Tokens whose signature had to be computed, those that were refused included. */
+  readonly misses: number
+}
+
+/** The current counts of a service. */
+export interface JwtStats {
+  /** All zero when `jwt.rememberTokens` is `false`. */
+  readonly tokens: TokenStats
+}
+
+/** Reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
 export interface KeyFileSystem {
   /** Gives the text or the bytes of a file: by a callback, as `node:fs` does it, or by a promise. */
   // Overloads of node:fs differ too much for a narrower type.
@@ -81,7 +102,7 @@ export interface KeyFileSystem {
   readFile: (...args: any[]) => any
 }
 
-/** What `app.jwtService` offers (specification, "JWT service"). */
+/** What `app.jwtService` offers. */
 export interface JwtServiceLike {
   /** The method of everything that names none itself. */
   readonly signingMethod: SigningMethod
@@ -156,9 +177,8 @@ export interface JwtServiceLike {
   /**
    * Verifies a token: first the signature, then the claims.
    *
-   * @typeParam Claims - what else the app knows of the claims: the compiler takes its word for it, and
-   * nothing looks whether a token has them. What holds for all tokens of an app goes into
-   * {@link JwtClaims}.
+   * @typeParam Claims - more claims that the app expects. Only the compiler uses this: a token is not checked for
+   * them. Claims of all tokens of an app are better declared in {@link JwtClaims}.
    * @param token - the compact serialization (RFC 7515 §7.1)
    * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`
    * @param rules - what differs from the rules of the configuration
@@ -171,4 +191,7 @@ export interface JwtServiceLike {
     signingMethod?: SigningMethod,
     rules?: TokenRules,
   ): VerifiedClaims<Claims>
+
+  /** Counts of the remembered tokens; a service that the app wrote itself need not have them. */
+  stats?(): JwtStats
 }

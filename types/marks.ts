@@ -7,6 +7,7 @@
  * - `'try'`: no credentials and wrong ones pass as nobody.
  * - `false`: open, also inside a protected scope.
  * - `{ mode, use }`: a mode, and the names of the authenticators that are accepted here.
+ * - `{ scope, role }`: what an authenticated user has to be allowed, too; `use` may stand beside it.
  */
 export type AuthMark = AuthMode | AuthMarkObject
 
@@ -16,36 +17,100 @@ export type AuthMode = boolean | 'optional' | 'try'
 /** One or several names of registered authenticators. Default: the authenticator of the scope. */
 export type AuthNames = string | readonly string[]
 
+/** Names of scopes or roles; at least one. */
+export type AccessNames = readonly [string, ...string[]]
+
 /**
- * The long form of a mark: a mode, names, or both. One of them has to be there, also for the compiler,
- * to which any text would be such an object otherwise.
+ * The scopes or roles that a mark asks for: exactly one; each of several; or at least one of several. A bare
+ * array is none of these, since some would read it as "all of them" and some as "one of them".
+ */
+export type AccessNeed =
+  | string
+  | {
+      /** Each of these. */
+      readonly all: AccessNames
+      /** Not beside `all`. */
+      readonly any?: never
+    }
+  | {
+      /** At least one of these. The first one is what clients are told to ask for: list the weakest first. */
+      readonly any: AccessNames
+      /** Not beside `any`. */
+      readonly all?: never
+    }
+
+/** What a mark asks for, once it is read: all of these names, or any of them. */
+export type NeededNames =
+  | {
+      /** Each of these. */
+      readonly all: readonly string[]
+    }
+  | {
+      /** At least one of these. */
+      readonly any: readonly string[]
+    }
+
+/** What a mark has that asks for no scope and no role. */
+interface NoAccess {
+  /** Only beside the mode `true`. */
+  readonly scope?: never
+  /** Only beside the mode `true`. */
+  readonly role?: never
+}
+
+/** A mark that asks what the user may do. */
+export type AccessMark = {
+  /** There has to be a user. Nothing else may stand beside `scope` and `role`. */
+  readonly mode?: true
+  /** The authenticators that are accepted here. Default: the one of the scope. */
+  readonly use?: AuthNames
+} & (
+  | {
+      /** Scopes that the user must have. */
+      readonly scope: AccessNeed
+      /** Roles that the user must have besides. */
+      readonly role?: AccessNeed
+    }
+  | {
+      /** Scopes that the user must have besides. */
+      readonly scope?: AccessNeed
+      /** Roles that the user must have. */
+      readonly role: AccessNeed
+    }
+)
+
+/**
+ * The long form of a mark: a mode, names of authenticators, scopes, roles. One of them has to be there, also for
+ * the compiler, to which any text would be such an object otherwise.
  */
 export type AuthMarkObject =
-  | {
+  | AccessMark
+  | (NoAccess & {
       /** Whether there has to be a user. */
       readonly mode: AuthMode
       /** The authenticators that are accepted here. Default: the one of the scope. */
       readonly use?: AuthNames
-    }
-  | {
+    })
+  | (NoAccess & {
       /** Whether there has to be a user. Default `true`. */
       readonly mode?: AuthMode
       /** The authenticators that are accepted here. */
       readonly use: AuthNames
-    }
+    })
 
 /** The marks under which `request.user` is never null. */
 export type RequiredMark =
   | true
-  | {
+  | AccessMark
+  | (NoAccess & {
       /** There has to be a user. */
       readonly mode: true
       /** The authenticators that are accepted here. */
       readonly use?: AuthNames
-    }
-  | {
+    })
+  | (NoAccess & {
       /** Left out: there has to be a user. */
       readonly mode?: never
       /** The authenticators that are accepted here. */
       readonly use: AuthNames
-    }
+    })

@@ -1,6 +1,6 @@
 /**
- * Keys of the message catalogue. An error names one of them, the text is chosen at the edge of the
- * response in the language of the request (specification, "Custom authenticator").
+ * Keys of the messages. An error names a key; the text is chosen when the response is sent, in the language
+ * of the request.
  */
 export type MessageKey =
   | 'auth.invalid-credentials'
@@ -10,6 +10,8 @@ export type MessageKey =
   | 'auth.jwt-expired'
   | 'auth.overloaded'
   | 'auth.too-many-attempts'
+  | 'auth.insufficient-scope'
+  | 'auth.forbidden'
 
 /** A complete catalogue of one language. */
 export type Catalogue = Readonly<Record<MessageKey, string>>

@@ -20,7 +20,7 @@ export interface ApiKeyScheme extends DescribedScheme {
   readonly type: 'apiKey'
   /** Where the key is. */
   readonly in: 'header' | 'query' | 'cookie'
-  /** Of the header, the query parameter or the cookie. */
+  /** Name of the header, the query parameter or the cookie. */
   readonly name: string
 }
 
@@ -48,7 +48,7 @@ export interface MutualTlsScheme extends DescribedScheme {
 
 /**
  * A Security Scheme Object of OpenAPI: how credentials are shown in API documents (OpenAPI 3.1 §4.8.27).
- * `mutualTLS` is not there before OpenAPI 3.1.
+ * `mutualTLS` exists since OpenAPI 3.1.
  */
 export type SecurityScheme =
   HttpScheme | ApiKeyScheme | OAuth2Scheme | OpenIdConnectScheme | MutualTlsScheme

@@ -4,7 +4,7 @@ import type { JwtConfig, JwtServiceLike, SigningMethod, TokenRules } from './jwt
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
 import type { UndecidedRoute } from './routes.js'
-import type { PasswordFieldOf, StoredUser, UserService } from './user-service.js'
+import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
@@ -15,18 +15,21 @@ export interface BasicConfig {
 }
 
 /**
- * Makes the token that a login answers with (specification, `TokenFunc`).
+ * Makes the token that the login route sends.
  *
  * @param request - the login request
  * @param user - the stored user, password hash included
+ * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`.
+ * A function with this parameter in a registration that has neither stops the boot.
  * @returns the token; anything but a non-empty string is a fault
  */
 export type TokenFunc<Stored extends object = StoredUser> = (
   request: FastifyRequest,
   user: Stored,
+  jwtService: JwtServiceLike,
 ) => string | Promise<string>
 
-/** The login route (specification, "JWT login controller"). */
+/** Options of the login route. */
 export interface LoginOptions<Stored extends object = StoredUser> {
   /** Path below the prefix of the scope. Default `/login`. */
   path?: string | undefined
@@ -42,13 +45,18 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
 
-/** How passwords are hashed, and how much of it there may be in a tree of Fastify instances. */
+/** How passwords are hashed, and how many bcrypt runs may wait. Shared by a whole tree of Fastify instances. */
 export interface HashingOptions {
   /**
-   * Cost of new hashes, 4 to 31, the binary logarithm of the rounds. Also the cost that unknown users
-   * have until the stored hashes have taught another. Default 10.
+   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every refusal takes at least this much work too,
+   * also for unknown usernames and for stored hashes of a lower cost. Default 10.
    */
   cost?: number | undefined
+  /**
+   * The highest cost of a stored hash that is compared with a password; one of a higher cost counts as
+   * malformed, with a warning. Default 14, or `cost` if that is higher.
+   */
+  maxCost?: number | undefined
   /**
    * How many bcrypt runs there are at once. Default: one a core, but one less than the thread pool of
    * libuv has threads, so that file and DNS work always finds one; shared by all apps of the process.
@@ -60,15 +68,15 @@ export interface HashingOptions {
   maxWait?: number | undefined
 }
 
-/** How verified credentials of Basic are remembered. */
+/** How verified Basic credentials are remembered. */
 export interface RememberOptions {
-  /** How many. Default 1,000; the least recently used one goes first. */
+  /** How many are remembered. Default 1,000; the least recently used one is dropped first. */
   max?: number | undefined
-  /** How long, in seconds. Default 60. */
+  /** How long each is remembered, in seconds. Default 60. */
   ttl?: number | undefined
 }
 
-/** How often one may guess. */
+/** How many failed attempts are allowed. */
 export interface ThrottleOptions {
   /** Failures for one username from one address. Default 10. */
   perUsername?: number | undefined
@@ -78,33 +86,68 @@ export interface ThrottleOptions {
   window?: number | undefined
   /** A client of ioredis that the app owns: several processes then share the counters. */
   redis?: object | undefined
-  /** What the names of the counters in Redis begin with. Default `fastify-authn`. */
+  /** Prefix of the names of the counters in Redis. Default `fastify-authn`. */
   keyPrefix?: string | undefined
 }
 
-/** Which routes need a decision of who may call them. */
+/** Which routes must have a mark. */
 export interface AuditOptions {
-  /** `'explicit'`: all of them. */
+  /** `'explicit'`: all routes. */
   mode: 'explicit'
   /**
-   * Excepts routes, as those that other plugins declare: asked while the app boots, for every route without a mark.
+   * Excepts routes, such as those of other plugins. Called while the app boots, for every route without a mark.
    *
-   * @returns true for a route that needs none; anything but true and false stops the boot
+   * @returns true for a route that needs no mark; anything but true and false stops the boot
    */
   except?: ((route: UndecidedRoute) => boolean) | undefined
+  /**
+   * `true` allows middleware of @fastify/express or @fastify/middie (`app.use(…)`), which marks do not protect. Default:
+   * such a plugin stops the boot.
+   */
+  middleware?: boolean | undefined
 }
+
+/** The default of `passwordField`, which fits where nobody has said what stored users have besides `AuthUser`. */
+type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password' : never
+
+/** Where the scopes and roles of a user come from, for marks that ask for them. */
+export interface AccessOptions {
+  /**
+   * Scopes that a user has. Asked at most once a request, and only where the mark asks for a scope. Default: those of
+   * the claims of the token, `scope` or else `scp`.
+   *
+   * @param user - what `request.user` shows
+   * @returns an iterable of names, which is no text; null or undefined for none; or a promise of these
+   */
+  scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
+  /**
+   * Roles that a user has. Asked at most once a request, and only where the mark asks for a role and its scopes are
+   * there. Default: `roles` of the user, an array of texts, or else `role`, a text.
+   *
+   * @param user - what `request.user` shows
+   * @returns an iterable of names, which is no text; null or undefined for none; or a promise of these
+   */
+  rolesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
+}
+
+/** Names that a user has, now or later. */
+export type GrantedNames =
+  NamesOfUser | null | undefined | PromiseLike<NamesOfUser | null | undefined>
+
+/** Any iterable of names but a text, whose names would be its letters. */
+export type NamesOfUser = Iterable<string> & object
 
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = StoredUser> {
   /**
-   * Finds users, for Basic, JWT and login. What it returns types the user of `login.tokenFunc`, and is what
-   * `passwordField` is held against.
+   * Finds users, for Basic, JWT and login. Its return type becomes the type of the user in `login.tokenFunc`, and
+   * `passwordField` has to be one of its fields.
    */
   userService?: UserService<Stored> | undefined
   /**
    * Field of the stored user that holds the bcrypt hash: one of type `string`. Default `password`.
    */
-  passwordField?: NoInfer<PasswordFieldOf<Stored>> | undefined
+  passwordField?: NoInfer<PasswordFieldOf<Stored>> | DefaultField<Stored> | undefined
   /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
   maxPasswordBytes?: number | false | undefined
   /** How passwords are hashed; one setting for a tree of Fastify instances. */
@@ -113,12 +156,16 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   rememberCredentials?: RememberOptions | false | undefined
   /** How failed logins and failed Basic attempts are throttled; `false` for not at all. Default: on. */
   throttle?: ThrottleOptions | false | undefined
-  /** Seconds after which a user service that does not answer gives a 503. Default: none. */
+  /**
+   * Seconds after which a user service, or a function of `access`, that does not answer gives a 503. Default: none.
+   */
   userServiceTimeout?: number | undefined
   /** The authenticator of marks without `use`: one, or names of registered ones. */
   authenticator?: Authenticator | string | readonly string[] | undefined
   /** More authenticators that `use` may name, by name. */
   authenticators?: Readonly<Record<string, Authenticator>> | undefined
+  /** Where scopes and roles come from. Default: the claims of the token, and fields of the user. */
+  access?: AccessOptions | undefined
   /** The mark of the scope in which the plugin is registered. Default: none. */
   auth?: AuthMark | undefined
   /**
@@ -134,22 +181,17 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined
-  /**
-   * Whether `userFromContext()` finds the user, which takes an `AsyncLocalStorage`. `false` for apps that
-   * never call it: it finds nobody then. Default `true`.
-   */
-  asyncContext?: boolean | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */
   languages?: Readonly<Record<string, Partial<Catalogue>>> | undefined
-  /** Language of clients that ask for none that is there. Default `en`. */
+  /** Language for clients that ask for none of the available ones. Default `en`. */
   defaultLanguage?: string | undefined
 }
 
 /** Options of `jwtAuthenticator`. What is left out comes from the plugin's options. */
 export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> extends TokenRules {
-  /** Finds the users of tokens. Types what the authenticator returns. */
+  /** Finds the users of tokens. Its return type is that of the authenticator. */
   userService?: UserService<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined
@@ -161,10 +203,10 @@ export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> ext
 
 /** Options of `basicAuthenticator`. What is left out comes from the plugin's options. */
 export interface BasicAuthenticatorOptions<Stored extends object = StoredUser> {
-  /** Finds users. Types what the authenticator returns, and is what `passwordField` is held against. */
+  /** Finds users. Its return type is that of the authenticator, and `passwordField` has to be one of its fields. */
   userService?: UserService<Stored> | undefined
   /** Field of the stored user that holds the bcrypt hash: one of type `string`. */
-  passwordField?: NoInfer<PasswordFieldOf<Stored>> | undefined
+  passwordField?: NoInfer<PasswordFieldOf<Stored>> | DefaultField<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */
   optional?: boolean | undefined
 }

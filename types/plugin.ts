@@ -17,8 +17,8 @@ export interface AuthnPlugin {
   ): Promise<void>
   (app: FastifyInstance, options: RefusedOptions): Promise<void>
   /**
-   * The plugin itself, by the name that `fastify-plugin` gives it. It tells this type from those of other
-   * plugins, and the ES module from CommonJS: where one program loads both, each has users of its own.
+   * The default export that `fastify-plugin` adds. This property distinguishes the type from those of other plugins,
+   * and the ES module from CommonJS: a program that loads both has a user type for each.
    */
   readonly fastifyAuthn: AuthnPlugin & {
     /** Not there at run time. */
@@ -35,7 +35,8 @@ export interface RefusedOptions extends Omit<
   'passwordField' | 'login'
 > {
   /** Field of the stored user that holds the bcrypt hash: one of type `string`. Default `password`. */
-  passwordField?: 'a field of type string of what findByUsername returns' | undefined
+  // The default `password` is accepted here, so that the compiler reports the option that is really wrong.
+  passwordField?: 'password' | 'a field of type string of what findByUsername returns' | undefined
   /** The login route; `false` for none. */
   login?: RefusedLoginOptions | false | undefined
 }
@@ -43,6 +44,6 @@ export interface RefusedOptions extends Omit<
 /** {@link LoginOptions} of {@link RefusedOptions}. */
 export interface RefusedLoginOptions extends Omit<LoginOptions, 'tokenFunc'> {
   /** Makes the token of a user that `findByUsername` returned. */
-  // Not a method, whose parameters would be compared in both directions.
+  // A property and not a method: TypeScript compares the parameters of methods in both directions.
   tokenFunc?: TokenFunc
 }

@@ -1,7 +1,7 @@
 /**
  * Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them.
- * An app that puts more into its tokens says so once, and has it in `request.extra` and from
- * `jwtService.verify()`:
+ * An app that puts more into its tokens declares it once; `request.extra` and `jwtService.verify()` then have the
+ * type:
  *
  * ```ts
  * declare module 'fastify-authn' {
@@ -19,15 +19,15 @@ export interface JwtClaims {
   readonly exp?: number
   /** Not before: the time from which the token is valid, in seconds since 1970. */
   readonly nbf?: number
-  /** Issued at. Not looked at. */
+  /** Issued at, in seconds since 1970. Not checked. */
   readonly iat?: unknown
-  /** Issuer. Looked at where `issuer` is configured. */
+  /** Issuer. Checked when `issuer` is configured. */
   readonly iss?: unknown
-  /** Audience: whom the token is for. Looked at where `audience` is configured. */
+  /** Audience: whom the token is for. Checked when `audience` is configured. */
   readonly aud?: unknown
-  /** Identifier of the token. Not looked at. */
+  /** Identifier of the token. Not checked. */
   readonly jti?: unknown
-  /** All other claims, until {@link JwtClaims} is told of them. */
+  /** All other claims, until the app declares them in {@link JwtClaims}. */
   readonly [claim: string]: unknown
 }
 
@@ -48,10 +48,9 @@ export type ExtraJwtClaimsKey = 'jwtClaims'
  */
 export interface RequestExtra {
   /**
-   * Claims of the token, set as soon as it is valid, also when the user then is unknown
-   * (specification, "JWT" 5).
+   * The claims of the token. Set when the token is valid, even if its user is not found.
    */
   jwtClaims?: JwtClaims
-  /** What other authenticators leave. Apps merge the types of their own keys into {@link RequestExtra}. */
+  /** What other authenticators set. Apps merge the types of their own keys into {@link RequestExtra}. */
   [key: string | symbol]: unknown
 }

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig } from 'fastify'
-import type { AuthMode } from './marks.js'
+import type { AuthMode, NeededNames } from './marks.js'
 
-/** A route as `app.authn.routes()` tells of it. */
+/** A route in the result of `app.authn.routes()`. */
 export interface AuthnRoute {
   /** Its methods in upper case, sorted. */
   readonly methods: readonly string[]
@@ -14,11 +14,15 @@ export interface AuthnRoute {
    * where the authenticator is `optional: true`.
    */
   readonly mode: AuthMode
+  /** The scopes that its users must have; null for none. */
+  readonly scope: NeededNames | null
+  /** The roles that its users must have; null for none. */
+  readonly role: NeededNames | null
   /** Names of the authenticators that judge its requests; `custom` for one that has no name. */
   readonly authenticators: readonly string[]
   /**
    * Where its mark stands: on the route itself, in the options of an `app.register` around it, in the option
-   * `auth` of the plugin, or nowhere.
+   * `auth` of the plugin, or nowhere; nowhere also for the OPTIONS route of @fastify/cors, which is open in every scope.
    */
   readonly source: 'route' | 'scope' | 'plugin' | 'none'
   /** The prefix of the scope that carries the mark, empty for none; null unless it is a scope that does. */

@@ -47,27 +47,27 @@ export type PasswordFieldOf<Stored extends object> = [keyof Stored] extends [nev
               : never
           }[keyof Stored]
 
-/** The user that `configBasicAuthenticator` sets (specification, "BasicUser"). */
+/** The user that `configBasicAuthenticator` sets. */
 export interface BasicUser {
-  /** The name that the client has sent: the one of the configuration. */
+  /** The username of the configuration. */
   name: string
 }
 
 /**
- * Finds users (specification, "User service"). Usernames must be unique.
+ * Finds users in the database of the app. Usernames must be unique.
  *
  * @typeParam Stored - the stored record, with the password hash in it where Basic or login are used
  */
 export interface UserService<Stored extends object = StoredUser> {
   /**
-   * Finds the user of a name. Asked on every request that names one.
+   * Finds a user by username. Called for every request with a valid token or with Basic credentials, and for
+   * every login.
    *
    * @param username - a name that a client claims to have: a non-empty string without control
-   * characters, or, from a token's claim only, a finite number
+   * characters, or, from the claim of a token only, a finite number
    * @param request - the request that asks
    * @returns the user, or `null`/`undefined` when there is none
-   * @throws anything, or rejects, when the question could not be answered: that is a fault (500),
-   * never a 401
+   * @throws any error, or rejects with it, when the look-up fails: the client gets a 500, never a 401
    */
   findByUsername(
     username: string | number,
@@ -76,10 +76,14 @@ export interface UserService<Stored extends object = StoredUser> {
 
   /**
    * Stores a new hash of the same password, after a success with a hash of a lower cost than
-   * `hashing.cost`. A failure is logged and does not fail the login.
+   * `hashing.cost`. Store it only where the previous hash still is (`WHERE … AND password_hash = previousHash`),
+   * or a password that is changed at the same moment is changed back. A failure is logged and does not fail
+   * the login.
    *
-   * @param user - as {@link findByUsername} returned it
+   * @param user - as {@link findByUsername} returns it when the new hash is ready; when there is no such user any
+   * more, or the hash is another one, this is not called
    * @param passwordHash - a bcrypt hash
+   * @param previousHash - the hash that it replaces
    */
-  updatePasswordHash?(user: Stored, passwordHash: string): unknown
+  updatePasswordHash?(user: Stored, passwordHash: string, previousHash: string): unknown
 }

@@ -12,14 +12,6 @@ interface Bar {
   readonly text: string
 }
 
-/** Of the many variants of ours, those that say most. */
-const ownInChart = new Set([
-  'fastify-authn, HS256',
-  'fastify-authn, HS256, first seen',
-  'fastify-authn, RS256',
-  'fastify-authn, ES256',
-  'fastify-authn, Basic, remembered',
-])
 const colours = {
   'fastify-authn': '#1a7f5a',
   others: '#8a93a0',
@@ -28,25 +20,20 @@ const colours = {
 
 /** @returns the results as an SVG */
 export async function drawChart(results: readonly Result[], subtitle: string): Promise<string> {
-  const shown = results.filter(
-    ({ variant: { group, name } }) =>
-      group !== 'against' && (group !== 'ours' || ownInChart.has(name)),
-  )
+  const isShown = ({ variant: { group, node } }: Result): boolean =>
+    node === 24 && (group === 'bare' || group === 'peers')
   const renderer = await Child.start(peerAddress('chart'), {})
-  const svg = await renderer.ask<string>('draw', chartOf(shown, subtitle))
+  const svg = await renderer.ask<string>('draw', chartOf(results.filter(isShown), subtitle))
   await renderer.end()
   return `${svg}\n`
 }
 
 function chartOf(results: readonly Result[], subtitle: string): object {
-  const isHs256 = ({ variant }: Result): boolean => variant.algorithm === 'HS256'
-  const others = results.filter((result) => !isHs256(result))
-  const hs256 = results.filter(isHs256)
   return {
     background: 'white',
     padding: 16,
     title: {
-      text: 'Protected routes in Node.js',
+      text: 'Protected routes in Node.js 24',
       subtitle,
       anchor: 'start',
       fontSize: 18,
@@ -57,27 +44,17 @@ function chartOf(results: readonly Result[], subtitle: string): object {
       view: { stroke: null },
       axis: { labelFontSize: 12, titleFontSize: 12, labelLimit: 0 },
     },
-    vconcat: [
-      panel('Requests per second of processor time: HS256 and Basic', hs256.map(rateBar), ',.0f'),
-      panel('Requests per second of processor time: RS256 and ES256', others.map(rateBar), ',.0f'),
-      panel('Share of the unprotected route of the same app', results.map(ratioBar), '.2f'),
-    ],
+    vconcat: [panel('Requests per CPU second, share of a bare Fastify', results.map(bar), '.2f')],
   }
 }
 
-const whoseOf = ({ variant: { group } }: Result): Bar['whose'] =>
-  group === 'ours' ? 'fastify-authn' : group === 'floor' ? 'by hand' : 'others'
+const whoseOf = ({ variant: { name } }: Result): Bar['whose'] =>
+  name.startsWith('fastify-authn') ? 'fastify-authn' : / by hand/.test(name) ? 'by hand' : 'others'
 
-function rateBar(result: Result): Bar {
-  const { median, low, high } = result.rate
-  const text = Math.round(median).toLocaleString('en-US')
-  return { name: result.variant.name, whose: whoseOf(result), value: median, low, high, text }
-}
-
-function ratioBar(result: Result): Bar {
+function bar(result: Result): Bar {
   const { median, low, high } = result.ratio
-  const text = median.toFixed(2)
-  return { name: result.variant.name, whose: whoseOf(result), value: median, low, high, text }
+  const name = result.variant.name.replace(/, Node \d+$/, '')
+  return { name, whose: whoseOf(result), value: median, low, high, text: median.toFixed(2) }
 }
 
 /** Bars by length, with a line over the middle half of what was found. */

@@ -15,24 +15,15 @@ export function shareRange({ low, high }: Spread): string {
   return `${share(low)}–${share(high)}`
 }
 
-/** The results of a comparison, and how they compare with the one of the name given. */
-export function resultsTable(results: readonly Result[], reference: string): string {
-  const ours = results.find(({ variant }) => variant.name === reference)?.rate.median ?? NaN
+/** The results of a comparison. */
+export function resultsTable(results: readonly Result[]): string {
   return table(
-    [
-      '',
-      'share of its open route',
-      'middle half',
-      'requests per CPU second',
-      'of the first',
-      'others, cores',
-    ],
+    ['', 'share', 'middle half', 'requests per CPU second', 'others, cores'],
     results.map(({ variant, ratio, rate, foreign }) => [
       variant.name,
       `**${share(ratio.median)}**`,
       shareRange(ratio),
       thousands(rate.median),
-      share(rate.median / ours),
       foreign.toFixed(2),
     ]),
   )

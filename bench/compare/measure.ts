@@ -4,7 +4,7 @@ import type { Child } from '../support/child.js'
 import { watchOthers } from '../support/machine.js'
 import { check } from './check.js'
 import { startServer, type Server } from './server.js'
-import { requestsFor, type Variant } from './variants.js'
+import { requestsOf, type Variant } from './variants.js'
 
 /** How long everything takes. */
 export interface Pace {
@@ -12,7 +12,7 @@ export interface Pace {
   readonly rounds: number
   /** Of one measurement. */
   readonly seconds: number
-  /** How often the protected route is measured in a turn. */
+  /** How often a variant is measured in a turn. */
   readonly repeats: number
   /** Seconds for each route until everything is compiled; longer where requests take long. */
   readonly warmUp: number
@@ -28,39 +28,30 @@ export interface Stream {
 export interface Turn {
   readonly open: readonly number[]
   readonly protected: readonly number[]
-  /** Each rate of the protected route by the mean of those of the open one before and after it. */
+  /** Each rate by the mean of those of the baseline before and after it. */
   readonly ratios: readonly number[]
   /** Cores that others used meanwhile. */
   readonly foreign: number | null
 }
 
-/** From a change of routes until nothing of the other one is on the way, in milliseconds. */
-const settling = 10
 /** From the connecting of the clients until the traffic is even, in milliseconds. */
 const connecting = 50
 
-/** Measures the protected route of a variant between measurements of the open one. */
+/** Measures a variant between measurements of its baseline, each in a process of its own. */
 export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promise<Turn> {
-  const server = await startServer(variant.app)
-  const { baseline } = variant
-  const other = typeof baseline === 'object' ? await startServer(baseline) : undefined
+  const { node, baseline } = variant
+  const server = await startServer(variant.app, { node })
+  const other = await startServer(baseline.app, { node })
   try {
     await check(variant, server)
-    const headers = variant.credentials()
-    const guarded = { server, texts: requestsFor(variant.path ?? '/protected', headers) }
-    const isBeside = baseline === 'beside'
-    const open = {
-      server: isBeside
-        ? { ...server, port: await server.ask<number>('beside') }
-        : (other ?? server),
-      texts: requestsFor(variant.baselinePath ?? '/open', headers),
-    }
-    const others = watchOthers([server.pid, load.pid, ...(other ? [other.pid] : [])])
+    const guarded = { server, texts: requestsOf(variant) }
+    const open = { server: other, texts: requestsOf(baseline) }
+    const others = watchOthers([server.pid, load.pid, other.pid])
     const rates = await alternate(open, guarded, load, pace)
     return { ...rates, foreign: others() }
   } finally {
     await server.end()
-    await other?.end()
+    await other.end()
   }
 }
 
@@ -80,11 +71,10 @@ export async function alternate(
   for (const [name, { server, texts }] of Object.entries(streams)) {
     await load.ask('prepare', { name, port: server.port, texts })
   }
-  const pause = open.server === guarded.server ? settling : connecting
   const rateOf = async (name: keyof typeof streams): Promise<number> => {
     await load.ask('use', name)
-    await sleep(pause)
-    return (await sample(streams[name], load, seconds)).rate
+    await sleep(connecting)
+    return rateOfSample(streams[name], load, seconds)
   }
   const rates = { open: [await rateOf('open')], protected: [] as number[] }
   const ratios: number[] = []
@@ -116,40 +106,16 @@ export async function warm({ server, texts }: Stream, load: Child, seconds: numb
   await load.ask('stop')
 }
 
-/** What one measurement has shown. */
-export interface Sample {
-  /** Requests a second of processor time of the server. */
-  readonly rate: number
-  /** Requests a second. */
-  readonly throughput: number
-}
-
-/** Sends requests for a while and counts what they cost. */
-export async function sampleOf(stream: Stream, load: Child, seconds: number): Promise<Sample> {
-  await load.ask('start', { port: stream.server.port, texts: stream.texts } satisfies LoadOrder)
-  await sleep(connecting)
-  const found = await sample(stream, load, seconds)
-  await load.ask('stop')
-  return found
-}
-
-/** Counts what the requests that are being sent cost. */
-async function sample({ server }: Stream, load: Child, seconds: number): Promise<Sample> {
+/** @returns requests per second of processor time of the server */
+async function rateOfSample({ server }: Stream, load: Child, seconds: number): Promise<number> {
   const begun = await read(server, load)
   await sleep(seconds * 1000)
   const ended = await read(server, load)
   if (ended.wrong > 0) throw new Error(`${ended.wrong} replies were refusals or errors`)
-  const count = ended.right - begun.right
-  return {
-    rate: (count / (ended.cpu - begun.cpu)) * 1e6,
-    throughput: (count / (ended.at - begun.at)) * 1e3,
-  }
+  return ((ended.right - begun.right) / (ended.cpu - begun.cpu)) * 1e6
 }
 
-async function read(
-  server: Server,
-  load: Child,
-): Promise<LoadCount & { readonly cpu: number; readonly at: number }> {
+async function read(server: Server, load: Child): Promise<LoadCount & { readonly cpu: number }> {
   const [cpu, count] = await Promise.all([server.cpu(), load.ask<LoadCount>('count')])
-  return { ...count, cpu, at: performance.now() }
+  return { ...count, cpu }
 }

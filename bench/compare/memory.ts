@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadCount, LoadOrder } from '../children/load.js'
 import { Child } from '../support/child.js'
 import { authnFor, requestsFor } from './variants.js'
+import { majors } from './nodes.js'
 import { peerAddress, startServer } from './server.js'
 import { distinctTokens } from './tokens.js'
 
 /** @returns bytes of heap that each 1,000 remembered tokens take */
 export async function heapPerThousand(): Promise<number> {
   const settings = { ...authnFor('HS256'), tokens: 20_000 }
-  const child = await Child.start(peerAddress('heap'), settings, ['--expose-gc'])
+  const child = await Child.start(peerAddress('heap'), settings, { execArgv: ['--expose-gc'] })
   const found = await child.ask<number>('perThousand')
   await child.end()
   return found
@@ -27,7 +28,13 @@ export async function growthOf(load: Child): Promise<Growth> {
     distinctTokens('HS256', 110_000).map((token) => `Bearer ${token}`),
   )
   const settings = { authn: authnFor('HS256') }
-  const server = await startServer({ peer: 'ours', settings }, { execArgv: ['--expose-gc'] })
+  const server = await startServer(
+    { peer: 'ours', settings },
+    {
+      node: majors[0],
+      execArgv: ['--expose-gc'],
+    },
+  )
   const heap = async (): Promise<number> =>
     (await server.ask<NodeJS.MemoryUsage>('memory')).heapUsed
   await send(load, { port: server.port, texts: texts.slice(0, 10_000) })

@@ -27,7 +27,7 @@ export function peerVersions(): string[] {
     dependencies: Record<string, string>
   }
   const peers = Object.entries(dependencies).map(([name, version]) => `${name} ${version}`)
-  return [...['fastify', '@fastify/jwt', 'fast-jwt'].map(installedVersion), ...peers]
+  return [...['fastify', '@fastify/jwt'].map(installedVersion), ...peers]
 }
 
 function installedVersion(name: string): string {

@@ -3,8 +3,10 @@ import { cpus, release, totalmem } from 'node:os'
 import { cores } from '../support/pin.js'
 import { resultsTable, share, shareRange, table } from './markdown.js'
 import type { Pace } from './measure.js'
+import { nodeVersions } from './nodes.js'
 import { peerVersions } from './peers.js'
 import type { Result } from './rounds.js'
+import type { Group } from './variants.js'
 
 const folder = new URL('../../bench/results/', import.meta.url)
 
@@ -18,56 +20,61 @@ export interface Section {
 export function machine(): string {
   const all = cpus()
   const memory = Math.round(totalmem() / 2 ** 30)
-  return `${all.length} × ${all[0]?.model.trim()}, ${memory} GiB, ${process.platform} ${release()}, Node ${process.version}`
+  return `${all.length} × ${all[0]?.model.trim()}, ${memory} GiB, ${process.platform} ${release()}, Node ${nodeVersions().join(' and ')}`
 }
 
 export const today = (): string => new Date().toISOString().slice(0, 10)
 
 /** How it was measured, for those who read the numbers only. */
-export function method({ rounds, repeats, seconds }: Pace): string {
+export function method(main: Pace, others: Pace): string {
   const lines = [
     `${today()}; ${machine()}.`,
     peerVersions().join(', ') + '.',
-    `Rounds: ${rounds}, in which all variants have their turn, in new processes. Measurements in a turn: ${repeats}, of ${seconds} s. A measurement of a protected route stands between two of the unprotected route of the same app; a share is the quotient. Medians, with the middle half of all measurements. Rates are by the processor time of the server.`,
+    `Rounds: ${main.rounds} for fastify-authn, ${others.rounds} for peers and scaling. In each round every variant has a turn in new processes: ${main.repeats} measurements (peers: ${others.repeats}) of ${main.seconds} s, each between two of the baseline, which is a process of its own. A share is the quotient of the two; tables show medians, and the middle half of all measurements. Rates are by the processor time of the server, with all of its threads.`,
+    'The baseline is a Fastify that never loaded a plugin and gets the same headers, unless a row names another one after a colon.',
     cores === null
       ? 'Servers and load generator share the cores.'
-      : 'The server is kept on one core, the load generator on another, where it never idles.',
+      : 'The servers are kept on one core, the load generator on another, where it never idles.',
     'All verify the same token (unless said otherwise), look the same user up asynchronously, and send the same reply; all were seen to refuse forged, expired and unsigned tokens before.',
-    'Left out: goyave.dev/goyave/v5 (Go).',
   ]
   return lines.join('\n\n')
 }
 
 /** The tables of the comparison. */
 export function comparison(results: readonly Result[]): Section[] {
-  const of = (isShown: (result: Result) => boolean, first: string): string =>
-    resultsTable(results.filter(isShown), first)
-  const first = 'fastify-authn, HS256'
-  const isPeer = ({ variant }: Result): boolean =>
-    variant.name === first || ['peers', 'floor'].includes(variant.group)
-  const isAsymmetric = ({ variant: { algorithm, group } }: Result): boolean =>
-    algorithm !== 'HS256' && !['floor', 'against'].includes(group)
-  return [
-    { title: 'HS256, against peers', text: of(isPeer, first) },
-    { title: 'Other algorithms', text: of(isAsymmetric, 'fastify-authn, RS256') },
+  const of = (group: Group): readonly Result[] =>
+    results.filter(({ variant }) => variant.group === group)
+  const groups: readonly (Section & { readonly group: Group })[] = [
     {
-      title: 'fastify-authn against a peer, in turn',
+      group: 'bare',
+      title: 'fastify-authn, share of a bare Fastify',
+      text: resultsTable(of('bare')),
+    },
+    {
+      group: 'peers',
+      title: 'Peers with HS256, share of a bare Fastify',
+      text: resultsTable(of('peers')),
+    },
+    {
+      group: 'against',
+      title: 'fastify-authn against another, in turn',
       text: table(
         ['', 'times the requests per CPU second', 'middle half'],
-        results
-          .filter(({ variant }) => variant.group === 'against')
-          .map(({ variant, ratio }) => [
-            variant.name,
-            `**${share(ratio.median)}**`,
-            shareRange(ratio),
-          ]),
+        of('against').map(({ variant, ratio }) => [
+          variant.name,
+          `**${share(ratio.median)}**`,
+          shareRange(ratio),
+        ]),
       ),
     },
     {
-      title: 'fastify-authn in all its ways',
-      text: of(({ variant }) => variant.group === 'ours', first),
+      group: 'scaling',
+      title: 'Scaling with HS256, share of a bare Fastify',
+      text: resultsTable(of('scaling')),
     },
   ]
+  // A quick run has only the first.
+  return groups.filter(({ group }) => of(group).length > 0)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Child } from '../support/child.js'
 import { pin } from '../support/pin.js'
+import { nodeProgram, type Major } from './nodes.js'
 import type { App } from './variants.js'
 
 /** A server under test. */
@@ -23,15 +24,24 @@ export function peerAddress(name: string): URL {
 /** How long a server may take to start, in seconds. */
 const patience = 30
 
+interface ServerOptions {
+  readonly node: Major
+  readonly pinned?: boolean
+  readonly execArgv?: string[]
+}
+
 /** Starts a server on its core, or on all of them where it has to use several. */
 export async function startServer(
   { peer, settings }: App,
-  { pinned = true, execArgv = [] as readonly string[] } = {},
+  { node, pinned = true, execArgv = [] }: ServerOptions,
 ): Promise<Server> {
   const late = setTimeout(() => {
     throw new Error(`${peer} has not started within ${patience} s`)
   }, patience * 1000)
-  const child = await Child.start(peerAddress(peer), settings, [...execArgv])
+  const child = await Child.start(peerAddress(peer), settings, {
+    execArgv,
+    execPath: nodeProgram(node),
+  })
   clearTimeout(late)
   if (pinned) pin(child.pid, 'server')
   const port = await child.ask<number>('port')

@@ -2,6 +2,7 @@ import bcrypt from 'bcrypt'
 import { basicHeader, requestText } from '../support/connection.js'
 import { algorithms, keys, type Algorithm } from './keys.js'
 import { distinctTokens, tokensOf } from './tokens.js'
+import type { Major } from './nodes.js'
 
 /** A server to start: a module of `bench/peers`. */
 export interface App {
@@ -9,36 +10,39 @@ export interface App {
   readonly settings: Readonly<Record<string, unknown>>
 }
 
-/** One thing to measure: requests for a protected route, against an open one. */
-export interface Variant {
-  readonly name: string
-  readonly group: Group
+/** Requests to one route of an app: what is measured, or what it is measured against. */
+export interface Side {
   readonly app: App
-  /** The app with the open route, or the bare one in the process of the app; default: the same app. */
-  readonly baseline?: App | 'beside'
-  /** Its route. Default: `/open`. */
-  readonly baselinePath?: string
-  /** Default: `/protected`. */
-  readonly path?: string
-  readonly algorithm: Algorithm
-  /** The `Authorization` headers that are sent in turn, to both routes; null for none. */
+  readonly path: string
+  /** The `Authorization` headers that are sent in turn; null for none. */
   readonly credentials: () => readonly (string | null)[]
 }
 
-export type Group = 'ours' | 'peers' | 'other algorithms' | 'floor' | 'against'
+/** One thing to measure: the requests of one process against those of another, in turn. */
+export interface Variant extends Side {
+  readonly name: string
+  readonly group: Group
+  readonly node: Major
+  readonly algorithm: Algorithm
+  readonly baseline: Side
+}
 
-/** Many more than are remembered, so that next to none is known when it comes again. */
-const rotation = { HS256: 20_000, RS256: 1200, ES256: 1200, EdDSA: 1200 }
+export type Group = 'bare' | 'peers' | 'against' | 'scaling'
 
 const bearer = (token: string): string => `Bearer ${token}`
 const oneToken =
-  (algorithm: Algorithm): Variant['credentials'] =>
+  (algorithm: Algorithm): Side['credentials'] =>
   () => [bearer(tokensOf(algorithm)())]
 
-/** Signing as many takes seconds, so it is done once. */
-function manyTokens(algorithm: Algorithm): Variant['credentials'] {
-  let made: string[] | undefined
-  return () => (made ??= distinctTokens(algorithm, rotation[algorithm]).map(bearer))
+const made = new Map<string, string[]>()
+/** Signing many takes seconds, so it is done once. */
+function tokensFor(algorithm: Algorithm, count: number): Side['credentials'] {
+  const key = `${algorithm} ${count}`
+  return () => {
+    const tokens = made.get(key) ?? distinctTokens(algorithm, count).map(bearer)
+    made.set(key, tokens)
+    return tokens
+  }
 }
 
 /** The options of fastify-authn for an algorithm. */
@@ -54,85 +58,138 @@ export function authnFor(algorithm: Algorithm, jwt: object = {}): { jwt: object 
   return { jwt: { signingMethod: algorithm, ...sources[algorithm], ...jwt } }
 }
 
-/** The variants of fastify-authn itself. */
-function ours(name: string, algorithm: Algorithm, more: Partial<Variant> & OursMore = {}): Variant {
-  const { jwt, authn, settings, ...rest } = more
-  return {
-    name: `fastify-authn, ${algorithm}${name}`,
-    group: 'ours',
-    algorithm,
-    app: {
-      peer: 'ours',
-      settings: { authn: { ...authnFor(algorithm, jwt), ...authn }, ...settings },
-    },
-    credentials: oneToken(algorithm),
-    ...rest,
-  }
-}
-
-interface OursMore {
+interface OursMore extends Partial<Pick<Side, 'path' | 'credentials'>> {
   readonly jwt?: object
   readonly authn?: object
   readonly settings?: object
 }
 
-const password = 'correct horse battery staple'
-const passwordHash = bcrypt.hashSync(password, 10)
-const noContext = { asyncContext: false }
-
-const ourVariants: readonly Variant[] = [
-  ...algorithms.map((algorithm) => ours('', algorithm)),
-  ...(['HS256', 'RS256', 'ES256'] as const).map((algorithm) =>
-    ours(', asyncContext: false', algorithm, { authn: noContext }),
-  ),
-  ...algorithms.map((algorithm) =>
-    ours(', first seen', algorithm, {
-      credentials: manyTokens(algorithm),
-      jwt: { rememberTokens: { max: 10 } },
-    }),
-  ),
-  ours(', rememberTokens: false', 'HS256', { jwt: { rememberTokens: false } }),
-  ours(', users with a password hash', 'HS256', { settings: { passwordHash } }),
-  ours(', optional, without credentials', 'HS256', {
-    settings: { mark: 'optional' },
-    credentials: () => [null],
-  }),
-  ours(', unmarked route against bare Fastify', 'HS256', {
-    path: '/open',
-    settings: { beside: true },
-    baseline: 'beside',
-  }),
-  ours('', 'HS256', {
-    name: 'fastify-authn, Basic, remembered',
-    settings: { passwordHash, mark: { use: 'basic' } },
-    authn: { throttle: false },
-    credentials: () => [basicHeader('user0', password).authorization],
-  }),
-]
-
-function peer(
-  name: string,
-  app: string,
-  settings: object = {},
-  algorithm: Algorithm = 'HS256',
-  group: Group = 'peers',
-): Variant {
+function ours(algorithm: Algorithm, { jwt, authn, settings, ...rest }: OursMore = {}): Side {
+  const options = { ...authnFor(algorithm, jwt), ...authn }
   return {
-    name: `${name}, ${algorithm}`,
-    group,
-    algorithm,
-    app: { peer: app, settings: { key: keys[algorithm], ...settings } },
+    app: { peer: 'ours', settings: { authn: options, ...settings } },
+    path: '/protected',
+    credentials: oneToken(algorithm),
+    ...rest,
+  }
+}
+
+function theirs(peer: string, algorithm: Algorithm, settings: object = {}): Side {
+  return {
+    app: { peer, settings: { key: keys[algorithm], ...settings } },
+    path: '/protected',
     credentials: oneToken(algorithm),
   }
 }
 
+/** A Fastify without any plugin, which gets the same headers. */
+function bare({ credentials }: Side): Side {
+  return { app: { peer: 'bare', settings: {} }, path: '/open', credentials }
+}
+
+function ofBare(
+  name: string,
+  side: Side,
+  { node = 24, algorithm = 'HS256', group = 'bare' }: Partial<Variant> = {},
+): Variant {
+  return { name: `${name}, Node ${node}`, group, node, algorithm, ...side, baseline: bare(side) }
+}
+
+/** Two of which both are protected, or both are ours. */
+function against(
+  name: string,
+  side: Side,
+  baseline: Side,
+  { node = 24, algorithm = 'HS256', group = 'against' }: Partial<Variant> = {},
+): Variant {
+  return {
+    name: `${name}, Node ${node}`,
+    group,
+    node,
+    algorithm,
+    ...side,
+    baseline: { ...baseline, credentials: side.credentials },
+  }
+}
+
+const password = 'correct horse battery staple'
+const passwordHash = bcrypt.hashSync(password, 10)
+const basic = ours('HS256', {
+  settings: { passwordHash, mark: { use: 'basic' } },
+  authn: { throttle: false },
+  credentials: () => [basicHeader('user0', password).authorization],
+})
+const context = { settings: { context: true } }
+const nobody = { settings: { mark: 'optional' }, credentials: () => [null] }
+const unmarked = ours('HS256', { path: '/open' })
+const byHand = (algorithm: Algorithm): Side =>
+  theirs('floor-fastify', algorithm, { remember: true })
+const synchronous = { style: 'synchronous' }
+const cached = { ...synchronous, cache: true }
+const documented = { style: 'documented' }
+
+const ofBareVariants: readonly Variant[] = [
+  ...algorithms.map((algorithm) =>
+    ofBare(`fastify-authn, ${algorithm}`, ours(algorithm), { algorithm }),
+  ),
+  ofBare('fastify-authn, HS256 with fastify-authn/context', ours('HS256', context)),
+  ofBare(
+    'fastify-authn, HS256, users with a password hash',
+    ours('HS256', { settings: { passwordHash } }),
+  ),
+  ofBare(
+    'fastify-authn, HS256, rememberTokens: false',
+    ours('HS256', { jwt: { rememberTokens: false } }),
+  ),
+  ofBare('fastify-authn, optional, without credentials', ours('HS256', nobody)),
+  ofBare('fastify-authn, Basic, remembered', basic),
+  ofBare('fastify-authn, unmarked route', unmarked),
+  ofBare('fastify-authn, HS256', ours('HS256'), { node: 20 }),
+  ofBare('fastify-authn, HS256 with fastify-authn/context', ours('HS256', context), { node: 20 }),
+  ofBare('fastify-authn, unmarked route', unmarked, { node: 20 }),
+]
+
+/** What the issue tracker calls a target: each pair in turn, which is more exact than to compare two shares. */
+const againstVariants: readonly Variant[] = [
+  ...(['HS256', 'RS256', 'ES256'] as const).flatMap((algorithm) => [
+    against(`${algorithm}: by hand with a map`, ours(algorithm), byHand(algorithm), { algorithm }),
+    against(
+      `${algorithm}: @fastify/jwt, synchronous, cache`,
+      ours(algorithm),
+      theirs('fastify-jwt', algorithm, cached),
+      { algorithm },
+    ),
+  ]),
+  against('HS256: by hand with a map', ours('HS256'), byHand('HS256'), { node: 20 }),
+  {
+    ...against(
+      '10,000 tokens in rotation: one token',
+      ours('HS256', { credentials: tokensFor('HS256', 10_000) }),
+      ours('HS256'),
+    ),
+    baseline: ours('HS256'),
+  },
+  ...Object.entries({ 'synchronous, no cache': synchronous, 'jwtVerify()': documented }).map(
+    ([name, settings]) =>
+      against(
+        `100,000 tokens in rotation: @fastify/jwt, ${name}`,
+        ours('HS256', { credentials: tokensFor('HS256', 100_000) }),
+        theirs('fastify-jwt', 'HS256', settings),
+      ),
+  ),
+]
+
+function peer(name: string, app: string, settings: object = {}): Variant {
+  return ofBare(name, theirs(app, 'HS256', settings), { group: 'peers' })
+}
+
 const keyObject = { keyObject: true }
-const cached = { style: 'synchronous', cache: true }
 
 const peerVariants: readonly Variant[] = [
-  peer('@fastify/jwt, jwtVerify()', 'fastify-jwt', { style: 'documented' }),
-  peer('@fastify/jwt, jwtVerify(), cache', 'fastify-jwt', { style: 'documented', cache: true }),
-  peer('@fastify/jwt, synchronous', 'fastify-jwt', { style: 'synchronous' }),
+  peer('Fastify by hand with a map', 'floor-fastify', { remember: true }),
+  peer('@fastify/jwt, jwtVerify()', 'fastify-jwt', documented),
+  peer('@fastify/jwt, jwtVerify(), cache', 'fastify-jwt', { ...documented, cache: true }),
+  peer('@fastify/jwt, synchronous', 'fastify-jwt', synchronous),
   peer('@fastify/jwt, synchronous, cache', 'fastify-jwt', cached),
   peer('@fastify/jwt + @fastify/auth', 'fastify-jwt', { style: 'auth' }),
   peer('@fastify/passport + passport-jwt', 'passport'),
@@ -142,51 +199,49 @@ const peerVariants: readonly Variant[] = [
   peer('Hono + hono/jwt', 'hono'),
   peer('Nest + @nestjs/jwt', 'nest'),
   peer('Nest + @nestjs/jwt, KeyObject', 'nest', keyObject),
-  peer('node:http by hand', 'floor', {}, 'HS256', 'floor'),
-  peer('node:http by hand, remembering', 'floor', { remember: true }, 'HS256', 'floor'),
-  peer('Fastify by hand, remembering', 'floor-fastify', { remember: true }, 'HS256', 'floor'),
-  ...(['RS256', 'ES256'] as const).flatMap((algorithm) => [
-    other('@fastify/jwt, jwtVerify()', { style: 'documented' }, algorithm),
-    other('@fastify/jwt, synchronous, cache', cached, algorithm),
-  ]),
+  peer('node:http by hand with a map', 'floor', { remember: true }),
 ]
 
-function other(name: string, settings: object, algorithm: Algorithm): Variant {
-  return peer(name, 'fastify-jwt', settings, algorithm, 'other algorithms')
+const scaled = (name: string, side: Side): Variant => ofBare(name, side, { group: 'scaling' })
+const number = (value: number): string => value.toLocaleString('en-US')
+
+/** The claims are padded until the header has about the size wanted; base64url adds a third. */
+function headerOf(kib: number): Variant {
+  const header = bearer(tokensOf('HS256')({ padding: 'x'.repeat(kib * 768 - 150) }))
+  const credentials = (): string[] => [header]
+  return scaled(`header of ${number(header.length)} bytes`, ours('HS256', { credentials }))
 }
 
-/** Ours and a peer in turn, which is more exact than to compare what each has shown by itself. */
-function against(name: string, algorithm: Algorithm, settings: object): Variant {
-  return {
-    ...ours('', algorithm, { authn: noContext }),
-    name: `fastify-authn / ${name}, ${algorithm}`,
-    group: 'against',
-    baseline: { peer: 'fastify-jwt', settings: { key: keys[algorithm], ...settings } },
-    baselinePath: '/protected',
-  }
-}
-
-const documented = { style: 'documented' }
-
-const againstVariants: readonly Variant[] = [
-  against('@fastify/jwt, jwtVerify()', 'HS256', documented),
-  against('@fastify/jwt, jwtVerify(), cache', 'HS256', { ...documented, cache: true }),
-  against('@fastify/jwt, synchronous, cache', 'HS256', cached),
-  against('@fastify/jwt, jwtVerify()', 'ES256', documented),
-  against('@fastify/jwt, synchronous, cache', 'ES256', cached),
+/** How the cost of a protected route grows with what an app may have many of. */
+const scalingVariants: readonly Variant[] = [
+  scaled(
+    '10,000 marked routes',
+    ours('HS256', { settings: { routes: 10_000 }, path: '/marked/5000' }),
+  ),
+  scaled('10 authenticators on the route', ours('HS256', manyAuthenticators(10))),
+  scaled('10,000 tokens in rotation', ours('HS256', { credentials: tokensFor('HS256', 10_000) })),
+  scaled('100,000 tokens in rotation', ours('HS256', { credentials: tokensFor('HS256', 100_000) })),
+  ...[1, 4].map(headerOf),
 ]
 
-export const variants: readonly Variant[] = [...ourVariants, ...peerVariants, ...againstVariants]
+function manyAuthenticators(count: number): OursMore {
+  const others = Array.from({ length: count - 1 }, (_, index) => `other${index}`)
+  return { settings: { authenticators: count - 1, mark: { use: ['jwt', ...others] } } }
+}
 
-/** Those of a quick run: the ways that most apps go, and each peer once. */
-export const quickVariants: readonly Variant[] = variants.filter(({ name, group }) =>
-  group === 'ours'
-    ? /(?:[HRE]S256|HS256, first seen|remembered|bare Fastify)$/.test(name)
-    : (group === 'peers' || group === 'floor') &&
-      !/KeyObject|by hand, HS256|Fastify by hand/.test(name),
-)
+/** Those that are judged, or are the subject of the page; measured more often than the rest. */
+export const mainVariants: readonly Variant[] = [...ofBareVariants, ...againstVariants]
+export const otherVariants: readonly Variant[] = [...peerVariants, ...scalingVariants]
 
-/** The requests for a route, one for each header, with what else is to be sent. */
+/** A quick run shows that all works, and orders of magnitude. */
+export const quickVariants: readonly Variant[] = ofBareVariants
+
+/** The requests of a side, one for each header. */
+export function requestsOf({ path, credentials }: Side): string[] {
+  return requestsFor(path, credentials())
+}
+
+/** The requests for a route, one for each header. */
 export function requestsFor(path: string, headers: readonly (string | null)[]): string[] {
   return headers.map((authorization) =>
     requestText('GET', path, authorization === null ? {} : { authorization }),

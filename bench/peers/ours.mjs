@@ -3,6 +3,8 @@ import Fastify from 'fastify'
 import authn from '../../dist/esm/lib/index.js'
 import { findUser, serve, settings, user0 } from './serve.mjs'
 
+if (settings.context) await import('../../dist/esm/lib/request/context.js')
+
 const started = performance.now()
 const app = Fastify()
 await app.register(authn, {
@@ -21,15 +23,7 @@ for (let route = 0; route < (settings.routes ?? 0); route += 1) {
 }
 await app.listen({ host: '127.0.0.1', port: 0 })
 const bootTime = performance.now() - started
-
-/** An app without the plugin, in the same process: two processes differ by more than a hook costs. */
-const beside = Fastify()
-beside.get('/open', async () => ({ name: user0.name }))
-if (settings.beside) await beside.listen({ host: '127.0.0.1', port: 0 })
-serve(app.server.address().port, {
-  bootTime: () => bootTime,
-  beside: () => beside.server.address().port,
-})
+serve(app.server.address().port, { bootTime: () => bootTime })
 
 /** Authenticators beside that of the tokens, each with a scheme of its own. */
 function* others(count) {

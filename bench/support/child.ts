@@ -11,6 +11,13 @@ interface Answer {
   readonly answer: unknown
 }
 
+/** How a child is started. */
+interface ChildOptions {
+  readonly execArgv?: string[]
+  /** The program; default: this process's own Node.js. */
+  readonly execPath?: string
+}
+
 /** A child process that answers questions over IPC. It ends with its parent, whatever happens to that. */
 export class Child {
   readonly #process: ChildProcess
@@ -22,16 +29,19 @@ export class Child {
   static async start(
     name: string | URL,
     settings: unknown,
-    execArgv: string[] = [],
+    { execArgv = [], execPath = process.execPath }: ChildOptions = {},
   ): Promise<Child> {
-    const child = new Child(name, settings, execArgv)
+    const child = new Child(name, settings, { execArgv, execPath })
     await child.ask('ready')
     return child
   }
 
-  private constructor(name: string | URL, settings: unknown, execArgv: string[]) {
+  private constructor(name: string | URL, settings: unknown, program: ChildOptions) {
     const file = name instanceof URL ? name : new URL(`../children/${name}.js`, import.meta.url)
-    this.#process = fork(file, [JSON.stringify(settings)], { execArgv, serialization: 'advanced' })
+    this.#process = fork(file, [JSON.stringify(settings)], {
+      ...program,
+      serialization: 'advanced',
+    })
     this.#process.on('message', ({ id, answer }: Answer) => {
       this.#open.get(id)?.(answer)
       this.#open.delete(id)

@@ -31,6 +31,6 @@ if (isProgram(import.meta.url)) {
     loginTip('alice', 'wonderland-1865'),
     `curl -i $URL/notes ${bearer}`,
     'curl -i $URL/notes',
-    'curl -i $URL/admin/stats -u "admin:${AUTH_BASIC_PASSWORD:-open sesame}"',
+    'curl -i $URL/admin/stats -u "admin:$AUTH_BASIC_PASSWORD"',
   )
 }

@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { authn } from 'fastify-authn'
-import { addDocs } from './docs.js'
+import { addDocs, shownLogin } from './docs.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
 import { createUserService, seedUsers } from './users.js'
@@ -38,6 +38,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       userService,
       jwt: await prepareKeys(settings),
       basic: settings.basic,
+      login: { routeOptions: shownLogin },
       // Closed by default: a route that nobody has marked stops the boot. One of another plugin gets its
       // mark from a scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
       audit: 'explicit',

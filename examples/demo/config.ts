@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { configFromEnv, type BasicConfig, type JwtConfig } from 'fastify-authn'
 import { StartError } from './errors.js'
+import { readPort } from './port.js'
 
 /** Everything that the environment decides. */
 export interface Settings {
@@ -48,11 +49,6 @@ export function readSettings(env: Environment = process.env): Settings {
 
 function randomText(bytes: number): string {
   return randomBytes(bytes).toString('base64url')
-}
-
-function readPort(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new StartError(`PORT is ${JSON.stringify(text)}, expected a number from 0 to 65535.`)
 }
 
 function readLogLevel(text: string): string {

@@ -14,12 +14,18 @@ const contentSecurityPolicy = {
   'frame-ancestors': "'none'",
 }
 
+const [{ name, password }] = demoUsers
+
+/** Has the page show logins with a name and a password that work. */
+export const shownLogin = {
+  schema: { body: { examples: [{ username: name, password }] } },
+}
+
 /**
  * The OpenAPI document of all routes that are declared later, and a page for it at `/docs`. Nothing here
  * says who may call them: that comes from the marks.
  */
 export async function addDocs(app: FastifyInstance): Promise<void> {
-  const [{ name, password }] = demoUsers
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

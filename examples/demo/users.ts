@@ -31,10 +31,12 @@ export function createUserService(database: Database): UserService {
       return user
     },
     // Called when a password was right and its hash is weaker than new ones: see `hashing.cost`.
-    async updatePasswordHash(user, passwordHash) {
-      await database.query('update demo_users set password = $2 where id = $1', [
-        user.id,
+    async updatePasswordHash({ id }, passwordHash, previousHash) {
+      // Changes nothing when the password has been changed meanwhile.
+      await database.query('update demo_users set password = $2 where id = $1 and password = $3', [
+        id,
         passwordHash,
+        previousHash,
       ])
     },
   }

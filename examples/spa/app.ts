@@ -10,7 +10,6 @@
 // What it costs: a reload of the page, and every new tab, is a login; the browser's password manager makes
 // that one click. What the other ways cost: storage can be read by any script that gets into the page, and
 // a cookie with a refresh token needs CSRF protection, and a table to revoke it in.
-import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import {
@@ -18,6 +17,7 @@ import {
   AuthenticationError,
   hashPassword,
   jwtAuthenticator,
+  JwtService,
   type Authenticator,
   type UserService,
 } from 'fastify-authn'
@@ -62,13 +62,14 @@ export async function buildApp(
   { token, session } = lifetimes,
 ): Promise<FastifyInstance> {
   const app = Fastify()
+  const jwtService = new JwtService({ secret: process.env.AUTH_JWT_SECRET })
   const issue = (username: string, began: number): string => {
     const exp = Math.min(now() + token, began + session)
-    return app.jwtService.generateTokenWithClaims({ sub: username, auth_time: began, exp })
+    return jwtService.generateTokenWithClaims({ sub: username, auth_time: began, exp })
   }
   await app.register(authn, {
     userService,
-    jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
+    jwtService,
     authenticators: { renewable: renewable(session) },
     login: { tokenFunc: (_request, { username }) => issue(username, now()) },
   })

@@ -38,10 +38,10 @@ export function createPrismaClient(rows: UserRow[]) {
       async findFirst<S extends Select>({ where, select }: { where: Where; select: S }) {
         return pick(rows.find(matches(where)), where, select)
       },
-      async update({ where, data }: { where: { id: number }; data: Partial<UserRow> }) {
-        const row = rows.find(matches(where))
-        if (row === undefined) throw new Error('Record to update not found.')
-        return Object.assign(row, data)
+      async updateMany({ where, data }: { where: Where; data: Partial<UserRow> }) {
+        const found = rows.filter(matches(where))
+        for (const row of found) Object.assign(row, data)
+        return { count: found.length }
       },
     },
   }

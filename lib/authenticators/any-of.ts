@@ -1,14 +1,18 @@
+import { propertyOf } from '../common/objects.js'
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, isAuthenticationError } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
-import { checkAuthenticator } from '../options.js'
+import { checkAuthenticator } from '../options/resolve-authenticators.js'
 import { registrationOf } from '../registration.js'
-import { kMembers } from '../symbols.js'
+import { kMembers } from './members.js'
+import { setClaims, takeClaims } from '../request/extra.js'
+import { holdFailures } from '../throttle/attempt.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { JwtClaims } from '../../types/request-extra.js'
 
 type Outcome = object | null
 
-/** An authenticator that stands for several. */
+/** An authenticator made of several. */
 export interface CombinedAuthenticator<User extends object> extends Authenticator<User> {
   readonly [kMembers]: readonly Authenticator[]
 }
@@ -17,7 +21,8 @@ export interface CombinedAuthenticator<User extends object> extends Authenticato
  * One authenticator out of several: the scheme of the request's `Authorization` header picks those
  * that are asked; where none of that scheme is there, those without a scheme are asked. They are
  * asked in order: the first user counts; when nobody is found, the first refusal; when nothing was
- * refused either, there were no credentials. A fault ends it at once.
+ * refused either, there were no credentials. A fault ends it at once. A failure counts for the throttle only
+ * when none of them accepts.
  *
  * It is optional only when all of its members are.
  *
@@ -31,8 +36,9 @@ export function anyOf<Members extends readonly Authenticator[]>(
   }
   members.forEach((member, index) => checkAuthenticator(member, `anyOf()[${index}]`))
   const judges = new WeakMap<FastifyRequest, Authenticator>()
+  const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
 
-  /** Those that a request has to be shown to. */
+  /** @returns the members that are asked about a request, by the scheme of its header */
   function candidates(request: FastifyRequest): Authenticator[] {
     const { authorization } = request.headers
     const picked = members.filter(
@@ -41,28 +47,49 @@ export function anyOf<Members extends readonly Authenticator[]>(
     return picked.length > 0 ? picked : members.filter(({ scheme }) => scheme === undefined)
   }
 
+  /** @returns the first answer that is not null. The guard refuses an answer that is neither a user nor null */
+  async function ask(asked: readonly Authenticator[], request: FastifyRequest): Promise<Outcome> {
+    let refusal: unknown = null
+    let claims: JwtClaims | null = null
+    for (const candidate of asked) {
+      try {
+        const user: Outcome = await candidate.authenticate(request)
+        if (user !== null) {
+          // It answers too where its user may not do what the route asks for.
+          if (isAnswering) judges.set(request, candidate)
+          return user
+        }
+        takeClaims(request)
+      } catch (error) {
+        if (!isAuthenticationError(error)) throw error
+        const left = takeClaims(request)
+        if (refusal !== null && (!isMissing(refusal) || isMissing(error))) continue
+        refusal = error
+        claims = left
+        judges.set(request, candidate)
+      }
+    }
+    if (claims !== null) setClaims(request, claims)
+    if (refusal !== null) throw refusal
+    return null
+  }
+
   return {
     [kMembers]: members,
-    optional: members.every(({ optional }) => optional === true),
+    optional: members.every((member) => propertyOf(member, 'optional') === true),
     async init(app) {
       for (const member of members) await registrationOf(app)?.initialize(member)
     },
     async authenticate(request): Promise<never> {
-      let refusal: unknown = null
-      for (const candidate of candidates(request)) {
-        try {
-          const user: Outcome = await candidate.authenticate(request)
-          // Not only objects: what is neither a user nor null is for the guard to refuse.
-          if (user !== null) return user as never
-        } catch (error) {
-          if (!isAuthenticationError(error)) throw error
-          if (refusal !== null && (!isMissing(refusal) || isMissing(error))) continue
-          refusal = error
-          judges.set(request, candidate)
-        }
+      const asked = candidates(request)
+      const end = asked.length > 1 ? holdFailures(request) : undefined
+      let user: Outcome = null
+      try {
+        user = await ask(asked, request)
+      } finally {
+        await end?.(typeof user === 'object' && user !== null)
       }
-      if (refusal !== null) throw refusal
-      return null as never
+      return user as never
     },
     onUnauthorized(error, request, reply) {
       const judge = judges.get(request) ?? members[0]

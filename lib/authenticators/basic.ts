@@ -1,15 +1,13 @@
 import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
-import { checkBasicAuthenticatorOptions } from '../options.js'
-import { busyStatuses } from '../password-tools.js'
-import { kBusy } from '../symbols.js'
-import { perRegistration } from './state.js'
+import { resolveBasicAuthenticatorOptions } from '../options/resolve-authenticators.js'
+import { busyStatuses, kBusy } from '../passwords/tools.js'
+import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
 
 /**
- * HTTP Basic against the user service and bcrypt (RFC 7617; specification, "Basic authentication,
- * database provider").
+ * HTTP Basic (RFC 7617): finds the user by the user service, and compares the password with bcrypt.
  *
  * @param options - what is left out comes from the options of the plugin
  * @throws ERR_AUTH_OPTION
@@ -17,7 +15,7 @@ import type { BasicAuthenticatorOptions } from '../../types/options.js'
 export function basicAuthenticator<Stored extends object>(
   options: BasicAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
-  const { userService, passwordField, optional = false } = checkBasicAuthenticatorOptions(options)
+  const { userService, passwordField, optional } = resolveBasicAuthenticatorOptions(options)
 
   const state = perRegistration('basicAuthenticator', (registration) => {
     const { options: shared, hiddenFields } = registration
@@ -50,7 +48,7 @@ export function basicAuthenticator<Stored extends object>(
   return authenticator
 }
 
-/** A Basic header that is none; also where credentials are optional, it is refused. */
+/** A Basic header that breaks RFC 7617. It is refused even where credentials are optional. */
 export function malformed(): AuthenticationError {
   return refusal('auth.no-credentials-provided', {
     code: 'ERR_AUTH_MALFORMED_CREDENTIALS',

@@ -1,53 +1,75 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
-import { checkBasicConfig } from '../options.js'
+import { checkBasicConfig } from '../options/resolve-authenticators.js'
 import { malformed } from './basic.js'
-import { perRegistration } from './state.js'
+import { kBusy, type busyStatuses } from '../passwords/tools.js'
+import type { MatchesBasic } from '../registration.js'
+import type { PasswordAttempt } from '../throttle/attempt.js'
+import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicConfig } from '../../types/options.js'
 import type { BasicUser } from '../../types/user-service.js'
 
 /**
- * HTTP Basic against one name and password of the configuration, for proofs of concept
- * (specification, "Basic authentication, config provider"). Both values are always compared, over
- * digests, in constant time.
+ * HTTP Basic (RFC 7617) against one username and password from the configuration, for proofs of concept.
  *
  * @param config - default: the option `basic` of the plugin
  * @throws ERR_AUTH_OPTION when a value is missing or could never be sent
  */
 export function configBasicAuthenticator(config?: BasicConfig): Authenticator<BasicUser> {
-  const own = config === undefined ? undefined : checkBasicConfig(config)
+  const own = config === undefined ? undefined : basicComparer(checkBasicConfig(config))
 
-  const state = perRegistration('configBasicAuthenticator', ({ options }) => {
-    if (own === undefined && options.basic === undefined) {
+  const state = perRegistration('configBasicAuthenticator', ({ matchesBasic, openAttempt }) => {
+    const matches = own ?? matchesBasic
+    if (matches === undefined) {
       throw new AuthnUsageError(
         'ERR_AUTH_OPTION',
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }
-    return comparer(own ?? checkBasicConfig(options.basic))
+    return { matches, openAttempt }
   })
 
-  return {
+  const authenticator: Authenticator<BasicUser> & { [kBusy]: typeof busyStatuses } = {
+    [kBusy]: ({ throttle }) => (throttle === false ? [] : [429]),
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
     authenticate(request) {
-      const matches = state.of(request)
+      const { matches, openAttempt } = state.of(request)
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
-      if (!matches(pair.username, pair.password)) {
-        throw refusal('auth.invalid-credentials')
-      }
-      return { name: pair.username }
+      const { username, password } = pair
+      return judge(openAttempt(username, password, request), matches(username, password))
     },
   }
+  return authenticator
 }
 
-/** Digests have one length, and under a random key nothing can be told from how they compare. */
-function comparer(config: Required<BasicConfig>): (name: string, password: string) => boolean {
+/** Answers with the result of the comparison, unless too many attempts have failed before. */
+function judge(attempt: PasswordAttempt, matches: boolean): BasicUser | Promise<BasicUser> {
+  const remembered = attempt.isRemembered
+  const conclude = (): BasicUser | Promise<BasicUser> => {
+    if (!matches) return refuse(attempt)
+    const user = { name: attempt.username }
+    return attempt.succeeded(remembered)?.then(() => user) ?? user
+  }
+  const allowed = attempt.begin(!remembered)
+  return allowed === undefined ? conclude() : allowed.then(() => attempt.claim()).then(conclude)
+}
+
+async function refuse(attempt: PasswordAttempt): Promise<never> {
+  await attempt.failed()
+  throw refusal('auth.invalid-credentials')
+}
+
+/**
+ * Compares without telling by its time how much of a value is right: both values are always compared, as
+ * digests of one length. The plain password is not kept: a digest under a random key tells nothing of it.
+ */
+export function basicComparer(config: BasicConfig): MatchesBasic {
   const key = randomBytes(32)
   const digest = (text: string | undefined): Buffer =>
     createHmac('sha256', key).update(String(text)).digest()

@@ -1,20 +1,29 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, refusal } from '../errors.js'
 import { credentialsOf, MALFORMED, parseBearer } from '../http/authorization.js'
-import { checkJwtAuthenticatorOptions } from '../options.js'
-import { setClaims } from '../extra.js'
-import { findUser, handUser, isUsableName, known } from '../users.js'
-import { setDirect } from '../verdict.js'
+import { resolveJwtAuthenticatorOptions } from '../options/resolve-authenticators.js'
+import { proveClaims, setClaims } from '../request/extra.js'
+import { findUser, isUsableName, known } from '../users/find.js'
 import { JwtService } from '../jwt/service.js'
-import { kBusy } from '../symbols.js'
-import { perRegistration } from './state.js'
-import type { ResolvedOptions } from '../options.js'
-import type { BusyStatus } from '../password-tools.js'
+import { perRegistration } from './per-registration.js'
+import { tokenKindOf } from '../jwt/token-kind.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+import { kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { SigningMethod, TokenRules } from '../../types/jwt.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
 /**
- * JSON Web Tokens in the `Authorization` header (RFC 6750 §2.1, RFC 7519; specification, "JWT").
+ * Where the authenticator tells which tokens it accepts, for the documents: nothing that is secret. Global, since it
+ * can come from the other build of the package than the plugin.
+ */
+export const kAccepted: unique symbol = Symbol.for('fastify-authn.accepted-tokens')
+
+/** The method that verifies tokens, default that of the service, and the rules for their claims. */
+export type Accepted = readonly [SigningMethod | undefined, TokenRules]
+
+/**
+ * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1).
  *
  * The signature is judged first, then the claims; the claim `claimName` must be a non-empty string or
  * a finite number, and names the user that the user service is asked for on every request.
@@ -25,20 +34,17 @@ import type { JwtAuthenticatorOptions } from '../../types/options.js'
 export function jwtAuthenticator<Stored extends object>(
   options: JwtAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
-  const {
-    userService,
-    optional = false,
-    claimName = 'sub',
-    signingMethod,
-    ...rules
-  } = checkJwtAuthenticatorOptions(options)
+  const { userService, optional, claimName, signingMethod, ...rules } =
+    resolveJwtAuthenticatorOptions(options)
 
-  const state = perRegistration('jwtAuthenticator', (registration) => {
-    const { jwtService, options: shared } = registration
+  const state = perRegistration('jwtAuthenticator', (registration, { prefix }) => {
+    const { jwtService, options: shared, tokenUses } = registration
     const service = userService ?? shared.userService
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
+    const kind = tokenKindOf(jwtService, signingMethod, rules)
+    tokenUses.push({ ...kind, userService: service, prefix })
     // Ours looks at the letters itself, and not again at those of a token that it remembers.
     const tokenOf = jwtService instanceof JwtService ? bearerCredentials : parseBearer
 
@@ -56,41 +62,37 @@ export function jwtAuthenticator<Stored extends object>(
     return { service, nameOf, timeout: shared.userServiceTimeout }
   })
 
-  function authenticate(request: FastifyRequest): Stored | null | Promise<Stored> {
-    const { service, nameOf, timeout } = state.of(request)
-    const name = nameOf(request)
-    if (name === null) return null
-    return findUser(service, name, request, timeout, known) as Stored | Promise<Stored>
-  }
-
-  setDirect(authenticate, (request, verdict) => {
-    try {
-      const { service, nameOf, timeout } = state.of(request)
-      const name = nameOf(request)
-      if (name === null) return verdict.judge(null)
-      handUser(service, name, request, timeout, verdict)
-    } catch (error) {
-      verdict.fail(error)
-    }
-  })
-
-  const authenticator: Authenticator<Stored> & { [kBusy]: typeof busyStatuses } = {
+  const authenticator: Authenticator<Stored> & {
+    [kBusy]: typeof busyStatuses
+    [kAccepted]: Accepted
+  } = {
     [kBusy]: busyStatuses,
+    [kAccepted]: [signingMethod, rules],
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,
     init: state.init,
-    authenticate,
+    authenticate(request) {
+      const { service, nameOf, timeout } = state.of(request)
+      const name = nameOf(request)
+      if (name === null) return null
+      const accept = (user: object | null): object => {
+        const accepted = known(user)
+        proveClaims(request)
+        return accepted
+      }
+      return findUser(service, name, request, timeout, accept) as Stored | Promise<Stored>
+    },
   }
   return authenticator
 }
 
-/** Only a user service that takes too long keeps those with a token waiting. */
+/** The status that tells a client to wait: 503, when the user service is too slow. */
 function busyStatuses({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
   return userServiceTimeout === undefined ? [] : [503]
 }
 
-/** What follows `Bearer`, not yet held against the grammar. */
+/** The text after `Bearer`. Its characters are not checked yet. */
 function bearerCredentials(header: string | undefined): string | typeof MALFORMED | null {
   return credentialsOf(header, 'Bearer') || null
 }

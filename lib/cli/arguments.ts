@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { misuse, type Command, type Given, type Option } from './command.js'
 import { didYouMean } from './text.js'
 
-/** Options that every command has. */
+/** Options that every command takes. */
 export const commonOptions: Readonly<Record<string, Option>> = {
   json: { text: 'print the result as JSON' },
   help: { text: 'print this help' },
@@ -21,25 +21,25 @@ function tokensOf(words: readonly string[], options: Readonly<Record<string, Opt
       ]),
     ),
     allowPositionals: true,
-    // What is wrong is said by us: without quoting it, and with what was perhaps meant.
+    // Not strict, because the errors of Node.js quote the value, which may be a secret, and suggest nothing.
     strict: false,
     tokens: true,
   })
   return tokens
 }
 
-/** Whether help is asked for, whatever else is given. */
+/** Whether help is asked for, also when other words are wrong. */
 export function asksForHelp(words: readonly string[]): boolean {
   const end = words.indexOf('--')
-  // Not by what is parsed: an unknown `-secreth` would be a cluster of switches with an h in it.
+  // The words themselves are compared: the parser would read `-secreth` as several switches, the last one `-h`.
   return words
     .slice(0, end === -1 ? words.length : end)
     .some((word) => word === '--help' || word === '-h')
 }
 
 /**
- * @param words - what follows the command
- * @throws CliError for what the command does not take
+ * @param words - the words after the name of the command
+ * @throws CliError for an option or an argument that the command does not take
  */
 export function parseArguments(words: readonly string[], command: Command): Given {
   const options = { ...command.options, ...commonOptions }
@@ -66,8 +66,8 @@ export function parseArguments(words: readonly string[], command: Command): Give
 }
 
 /**
- * `--env-file` is taken for `--env`, and not the other way round: Node.js itself looks for it among the
- * arguments of programs, and ends with its own error (9) where there is no such file (nodejs/node#54232).
+ * Reads `--env-file` as `--env`. Our option is not called `--env-file` itself, because Node.js looks for that among
+ * the arguments of programs too, and exits with its own error 9 when the file is missing (nodejs/node#54232).
  */
 function withOurName(word: string): string {
   return word.replace(/^--env-file(?==|$)/, '--env')

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Environment } from '../config.js'
+import type { Environment } from '../options/environment.js'
 
 /** Standard input: a file, a pipe, or a terminal. */
 export interface Input extends Readable {
@@ -7,7 +7,7 @@ export interface Input extends Readable {
   setRawMode?(raw: boolean): unknown
 }
 
-/** What a command may touch of its process. */
+/** The parts of the process that a command may use. */
 export interface Io {
   readonly stdin: Input
   readonly stdout: Writable
@@ -15,26 +15,26 @@ export interface Io {
   readonly env: Environment
 }
 
-/** What a command ends with. */
+/** Exit codes. */
 export const exits = {
   done: 0,
-  /** The answer is no, there are findings, or it could not be done. */
+  /** The answer is no, something was found, or the command failed. */
   no: 1,
   usage: 2,
-  /** As shells have it for what Ctrl-C has ended. */
+  /** What shells report for a program that Ctrl-C has ended. */
   cancelled: 130,
 } as const
 export type Exit = (typeof exits)[keyof typeof exits]
 
 /** An option of a command. */
 export interface Option {
-  /** What stands for its value in the help; an option without is a switch. */
+  /** The name of its value in the help. An option without it is a switch and takes no value. */
   readonly value?: string
   readonly multiple?: boolean
   readonly text: string
 }
 
-/** What was given to a command, checked against its {@link Command.options}. */
+/** The options and the argument given to a command, checked against its {@link Command.options}. */
 export interface Given {
   readonly argument: string | undefined
   flag(name: string): boolean
@@ -42,15 +42,15 @@ export interface Given {
   all(name: string): readonly string[]
 }
 
-/** What a command has found. */
+/** The result of a command. */
 export interface Outcome {
-  /** Default: done. */
+  /** Default: `exits.done`. */
   readonly exit?: Exit
-  /** For standard output. */
+  /** Lines for standard output. */
   readonly lines: readonly string[]
-  /** In place of the lines, with `--json`. */
+  /** Printed in place of the lines with `--json`. */
   readonly json: object
-  /** For standard error: what a script does not read. */
+  /** Lines for standard error, so that a script that reads standard output does not get them. */
   readonly aside?: readonly string[]
 }
 
@@ -63,17 +63,17 @@ export interface Command {
   readonly examples: readonly string[]
   /** What the exit codes 0 and 1 mean. */
   readonly exits: readonly [done: string, no: string]
-  /** Said when something is given that does not belong there, and may be a secret. */
+  /** The error when a command without arguments gets one, which may be a secret and is not quoted. */
   readonly noArguments?: string
   run(given: Given, io: Io): Outcome | Promise<Outcome>
 }
 
-/** Ends a command. The message never holds a value that was given: it may be a secret. */
+/** Ends a command. The message must not contain a value that was given: it may be a secret. */
 export class CliError extends Error {
   readonly exit: Exit
   readonly remedy: string | undefined
 
-  /** @param remedy - what to do, a line of its own */
+  /** @param remedy - what to do about it; printed on a line of its own */
   constructor(exit: Exit, message: string, remedy?: string) {
     super(message)
     this.exit = exit
@@ -86,7 +86,7 @@ export function misuse(message: string, remedy?: string): never {
   throw new CliError(exits.usage, message, remedy)
 }
 
-/** @throws CliError: it could not be done */
+/** @throws CliError: the command failed */
 export function fail(message: string, remedy?: string): never {
   throw new CliError(exits.no, message, remedy)
 }

@@ -6,7 +6,7 @@ import { secret } from './commands/secret.js'
 import { token } from './commands/token.js'
 import type { Command } from './command.js'
 
-/** Every command, in the order of the help: a new one is a file, and a line here. */
+/** Every command, in the order of the help. A new one is a file in `commands/` and a line here. */
 export const commands: Readonly<Record<string, Command>> = Object.assign(Object.create(null), {
   secret,
   keys,

@@ -2,12 +2,12 @@ import { quoted } from './text.js'
 
 type Part = Readonly<Record<string, unknown>>
 
-/** What is in a token, whether it is valid or not; `problem`: why it is no token. */
+/** The content of a token, valid or not; or `problem`: why the text is not a token. */
 export type Decoded =
   | { readonly header: Part; readonly claims: Part; readonly problem: null }
   | { readonly header: Part | null; readonly claims: null; readonly problem: string }
 
-/** A token as it was pasted, without what often comes with it: spaces, quotes, the name of the header. */
+/** Removes what is often pasted together with a token: spaces, quotes, the name of the header. */
 export function cleaned(text: string): string {
   return text
     .trim()
@@ -17,7 +17,7 @@ export function cleaned(text: string): string {
     .trim()
 }
 
-/** Reads the compact serialization (RFC 7515 §7.1), without judging it. */
+/** Decodes the compact serialization (RFC 7515 §7.1), without verifying anything. */
 export function decode(token: string): Decoded {
   const parts = token.split('.')
   if (parts.length !== 3) {
@@ -41,7 +41,7 @@ function decodePart(part: string): Part | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-    // Nested deeper than can be printed: nobody's token.
+    // Throws for JSON that is nested too deeply to print.
     quoted(value)
     return value as Part
   } catch {

@@ -1,8 +1,9 @@
 import util from 'node:util'
-import { configFromEnv, type Environment } from '../config.js'
-import { algorithmOf, signingMethods } from '../jwt/algorithms.js'
-import { pairNames } from '../jwt/keys.js'
+import { configFromEnv, type Environment } from '../options/environment.js'
+import { algorithmOf, signingMethods } from '../common/algorithms.js'
+import { pairNames } from '../jwt/keys/ring.js'
 import { JwtService } from '../jwt/service.js'
+import { defaults } from '../options/resolve.js'
 import { fail, misuse, type Given, type Io, type Option } from './command.js'
 import { readText } from './input.js'
 import { didYouMean } from './text.js'
@@ -10,12 +11,15 @@ import type { JwtConfig, SigningMethod, TokenRules } from '../../types/jwt.js'
 
 const families = pairNames.map((name) => name.toUpperCase())
 
-/** Every variable that configFromEnv() reads. */
+/** The common start of the variables of each key pair, such as `AUTH_JWT_RSA`. */
+export const pairVariables = families.map((family) => `AUTH_JWT_${family}`)
+
+/** All variables that configFromEnv() reads. */
 export const variables: readonly string[] = [
   'AUTH_JWT_SECRET',
   'AUTH_JWT_EXPIRY',
-  ...families.flatMap((family) =>
-    ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((half) => `AUTH_JWT_${family}_${half}`),
+  ...pairVariables.flatMap((pair) =>
+    ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((half) => `${pair}_${half}`),
   ),
   'AUTH_BASIC_USERNAME',
   'AUTH_BASIC_PASSWORD',
@@ -31,7 +35,7 @@ export const envFileOption: Option = {
 export const algOption = (text: string): Option => ({ value: 'method', text })
 
 /**
- * The environment of the process, and what the env file adds, as `node --env-file` has it.
+ * The environment of the process, completed by the env file. As with `node --env-file`, the process wins.
  *
  * @throws CliError when the file cannot be read
  */
@@ -51,14 +55,14 @@ export async function readEnvFile(file: string): Promise<Environment> {
 /**
  * The value of an option that names a signing method.
  *
- * @throws CliError for what is none
+ * @throws CliError for a value that is not a signing method
  */
 export function methodOption(given: Given): SigningMethod | undefined {
   const name = given.text('alg')
   return name === undefined ? undefined : toMethod(name)
 }
 
-/** @throws CliError for what is no signing method */
+/** @throws CliError for a text that is not a signing method */
 export function toMethod(
   name: string,
   known: readonly SigningMethod[] = signingMethods,
@@ -70,7 +74,7 @@ export function toMethod(
   )
 }
 
-/** A message of the core, with variables where it names options. */
+/** A message of the core, in which names of options are replaced by names of variables. */
 export function inVariables(message: string): string {
   return message
     .replace(/^fastify-authn: /, '')
@@ -80,13 +84,13 @@ export function inVariables(message: string): string {
     .replace(/^environment variable /, '')
 }
 
-/** The variable of an option; of a pair, what its variables begin with. */
+/** The variable of an option; for a whole key pair, the common start of its variables. */
 function variableOf(option: string): string {
   const name = `AUTH_${option.replaceAll('.', '_').toUpperCase()}`
   return families.some((family) => name === `AUTH_JWT_${family}`) ? `${name}_*` : name
 }
 
-/** The service that a server has with this environment. */
+/** The service that a server makes from this environment. */
 export interface OpenedService {
   readonly service: JwtService
   readonly method: SigningMethod
@@ -96,7 +100,8 @@ export interface OpenedService {
 
 /**
  * @param alg - the signing method, if one is given
- * @throws CliError when no key is configured, or several and no method; what the boot throws for bad keys
+ * @throws CliError when no key is configured, or when several are and no method is given; for bad keys, the
+ * error of the boot
  */
 export async function openService(
   env: Environment,
@@ -111,38 +116,42 @@ export async function openService(
     )
   }
   const service = await new JwtService({ ...jwt, ...rules }).load()
-  const method = alg ?? standardMethod(jwt, service)
+  const method =
+    alg ?? standardMethod(jwt, (each) => service.require(each, 'verify', 'the command line'))
   const { family } = algorithmOf(method)
   const source = family === 'secret' ? 'AUTH_JWT_SECRET' : `AUTH_JWT_${family.toUpperCase()}_*`
   return { service, method, source }
 }
 
-/** Whether tokens are configured at all, and not only how long they live. */
+/** Whether any key is configured: `AUTH_JWT_EXPIRY` alone is not enough. */
 export function hasKey({ secret, rsa, ecdsa, eddsa }: JwtConfig): boolean {
   return secret !== undefined || Boolean(rsa ?? ecdsa ?? eddsa)
 }
 
 /**
- * The method that a server would have: HS256 where there is a secret, as the plugin has it; else the one of
- * the only pair.
+ * The method to use when none is given: HS256 if there is a secret, which is the plugin's default too; otherwise the
+ * method of the only key pair.
  *
- * @throws CliError where there are several pairs
+ * @param require - throws when no key fits a method
+ * @throws CliError when there are several pairs
  */
-export function standardMethod(jwt: JwtConfig, service: JwtService): SigningMethod {
-  if (jwt.secret !== undefined) return 'HS256'
+export function standardMethod(
+  jwt: JwtConfig,
+  require: (method: SigningMethod) => unknown,
+): SigningMethod {
+  if (jwt.secret !== undefined) return defaults.jwt.signingMethod
   const [family, ...others] = pairNames.filter((name) => jwt[name] !== undefined)
   if (others.length > 0) {
     misuse('several key pairs are configured.', 'Say which signing method is meant: --alg RS256')
   }
-  const methods = signingMethods.filter((method) => algorithmOf(method).family === family)
-  return methods.find((method) => fits(service, method)) as SigningMethod
-}
-
-function fits(service: JwtService, method: SigningMethod): boolean {
-  try {
-    service.require(method, 'verify', 'the command line')
-    return true
-  } catch {
-    return false
+  const fits = (method: SigningMethod): boolean => {
+    try {
+      require(method)
+      return true
+    } catch {
+      return false
+    }
   }
+  const methods = signingMethods.filter((method) => algorithmOf(method).family === family)
+  return methods.find(fits) as SigningMethod
 }

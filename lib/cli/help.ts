@@ -4,7 +4,7 @@ import type { Command, Option } from './command.js'
 
 const program = 'npx fastify-authn'
 
-/** What `--help` prints, without a command. */
+/** The text of `--help` without a command. */
 export function overview(commands: Readonly<Record<string, Command>>): string[] {
   return [
     `Usage: ${program} <command> [options]`,
@@ -23,7 +23,7 @@ export function overview(commands: Readonly<Record<string, Command>>): string[] 
   ]
 }
 
-/** What `--help` prints after a command. */
+/** The text of `--help` after a command. */
 export function helpOf(name: string, command: Command): string[] {
   const { summary, details = [], argument, examples } = command
   const options = Object.entries({ ...command.options, ...commonOptions })

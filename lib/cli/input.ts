@@ -5,11 +5,11 @@ import { CliError, exits, fail, type Input, type Io } from './command.js'
 import { quoted } from './text.js'
 import type { Readable } from 'node:stream'
 
-/** More than that is none of the texts that a command reads. */
+/** The longest text that a command reads, in bytes. */
 const longest = 1_048_576
 
 /**
- * All of standard input.
+ * Reads all of standard input.
  *
  * @throws CliError when it cannot be read, is longer than 1 MiB, or is no UTF-8
  */
@@ -18,9 +18,9 @@ export function readAll(stdin: Input): Promise<string> {
 }
 
 /**
- * The text of a file, which may be a device that never ends.
+ * Reads a text file. It stops at 1 MiB, because the file may be a device that never ends.
  *
- * @param source - what it is, for the error
+ * @param source - what the file is, for the error
  * @throws CliError when it cannot be read, is longer than 1 MiB, or is no UTF-8
  */
 export async function readText(file: string, source: string): Promise<string> {
@@ -46,21 +46,22 @@ async function readStream(stream: Readable, source: string): Promise<string> {
   return bytes.toString()
 }
 
-/** The code of an error of the operating system. */
+/** The code of an error of the operating system, such as `ENOENT`. */
 export function reasonOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
 }
 
-/** A text without what editors and `echo` put around it unseen: a byte order mark, and one line break. */
+/** Removes what editors and `echo` add without showing it: a byte order mark, and one line break at the end. */
 export function bareText(text: string): string {
   return text.replace(/^\ufeff/, '').replace(/\r?\n$/, '')
 }
 
 /**
- * A secret: typed twice without echo at a terminal, else all of standard input, as {@link bareText}.
+ * Reads a secret. At a terminal it is typed twice and not shown; otherwise it is all of standard input, after
+ * {@link bareText}.
  *
  * @param name - what is asked for
- * @throws CliError when both differ, or for Ctrl-C
+ * @throws CliError when the two differ, or for Ctrl-C
  */
 export async function readSecret(io: Io, name: string): Promise<string> {
   const { stdin } = io
@@ -70,16 +71,16 @@ export async function readSecret(io: Io, name: string): Promise<string> {
   return first as string
 }
 
-/** The characters of an answer, so that one can be taken back. */
+/** The characters typed so far. A list, so that backspace removes a whole character. */
 type Typed = string[]
 
-/** Keys that are no letters; those that are not here do nothing. */
+/** What control characters do while an answer is typed; all others are ignored. */
 const editingKeys: Readonly<Record<string, (typed: Typed) => 'enter' | 'cancel' | null>> =
   Object.assign(Object.create(null), {
     '\r': () => 'enter',
     '\n': () => 'enter',
     '\u0003': () => 'cancel',
-    // Ctrl-D: the end of the input, which is no answer where nothing was typed.
+    // Ctrl-D is the end of the input: it cancels when nothing was typed.
     '\u0004': (typed: Typed) => (typed.length === 0 ? 'cancel' : 'enter'),
     '\b': (typed: Typed) => drop(typed, 1),
     '\u007f': (typed: Typed) => drop(typed, 1),
@@ -91,13 +92,14 @@ function drop(typed: Typed, letters: number): null {
   return null
 }
 
-/** What arrow and function keys send (ECMA-48 §5.4, and SS3). */
+/** The escape sequences that arrow and function keys send (ECMA-48 §5.4, and SS3). They are ignored. */
 // oxlint-disable-next-line no-control-regex -- the escape character is what it looks for
 const escapeSequence = /\u001b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[ -~])?/g
 
 /**
- * Asks at the terminal, without echo. The questions go to standard error, so that standard output can be
- * redirected. Whatever happens, the terminal is left as it was.
+ * Asks at the terminal, and does not show what is typed. No package is used for this: the present versions of `read`
+ * and `@inquirer/password` need Node.js 22.22, and this package supports 20. The questions go to standard error, so
+ * that standard output can be redirected. The state of the terminal is always restored.
  *
  * @throws CliError (130) for Ctrl-C, for Ctrl-D on an empty line, and when the terminal goes away
  */
@@ -123,7 +125,7 @@ export function askHidden(
       if (letter >= ' ') typed.push(letter)
       return null
     }
-    /** Whether it was the last one. */
+    /** Takes what was typed as the answer. @returns whether it was the last one */
     function answer(): boolean {
       answers.push(typed.join(''))
       typed = []
@@ -141,7 +143,7 @@ export function askHidden(
     function leave(): void {
       stdin.off('data', onData).off('end', cancel).off('error', cancel)
       stdin.setRawMode?.(false)
-      // Else the process would wait for more.
+      // Otherwise the process would keep waiting for input.
       stdin.pause()
     }
 

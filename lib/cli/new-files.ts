@@ -12,8 +12,8 @@ export interface NewFile {
 }
 
 /**
- * Writes files that must not be there yet, all of them or none: what it has made itself is removed again
- * when one fails, and nothing else. Folders are made where they are missing, for the owner alone.
+ * Writes new files, all or none. It never replaces a file. When one fails, the files and folders that were created
+ * by this call are removed, and nothing else. Missing folders are created with access for the owner only.
  *
  * @throws CliError that names the file
  */
@@ -24,8 +24,8 @@ export async function writeNewFiles(files: readonly NewFile[]): Promise<void> {
     for (const { file, text, mode } of files) {
       current = file
       await makeFolder(path.dirname(file), undo)
-      // Exclusive: fails on whatever is there, a symbolic link too, and leaves no time between a look and
-      // the making. The mode is there from the beginning.
+      // `wx` fails when anything exists there, also a symbolic link. It checks and creates in one step, so nobody can
+      // put a file there in between; and the mode holds from the beginning.
       const handle = await open(file, 'wx', mode)
       undo.push(() => unlink(file))
       try {
@@ -46,9 +46,9 @@ export async function writeNewFiles(files: readonly NewFile[]): Promise<void> {
   }
 }
 
-/** One by one: the recursive mkdir of Node.js never ends where the kernel says ENOENT, as in /proc. */
+/** Creates missing folders one by one: `mkdir` with `recursive` never ends where the kernel says ENOENT, as in /proc. */
 async function makeFolder(folder: string, undo: (() => Promise<void>)[]): Promise<void> {
-  // Of something else than a folder, the opening of the file complains.
+  // If it is not a folder, the error comes when the file is opened.
   if ((await stat(folder).catch(() => null)) !== null) return
   const parent = path.dirname(folder)
   if (parent !== folder) await makeFolder(parent, undo)
@@ -56,7 +56,27 @@ async function makeFolder(folder: string, undo: (() => Promise<void>)[]): Promis
     await mkdir(folder, { mode: 0o700 })
     undo.push(() => rmdir(folder))
   } catch (error) {
-    // Somebody else was faster: it is theirs.
+    // Another process has just created the folder, so it is not ours to remove.
     if (reasonOf(error) !== 'EEXIST') throw error
   }
+}
+
+/**
+ * Warns when every user may write to a folder, or may replace it: they could then put their own keys there.
+ */
+export async function openFolder(folder: string): Promise<string[]> {
+  // Windows does not have these permission bits.
+  const everybody = new Map([['win32', 0]]).get(process.platform) ?? 0o002
+  for (let each = path.resolve(folder), inner = ''; each !== inner;) {
+    const { mode } = await stat(each)
+    // In a parent folder, the sticky bit keeps other users from renaming this one.
+    const isOpen = (mode & everybody) !== 0 && (inner === '' || (mode & 0o1000) === 0)
+    if (isOpen)
+      return [
+        `Warning: everybody may write to the folder ${quoted(each)}. Choose another one with --out.`,
+      ]
+    inner = each
+    each = path.dirname(each)
+  }
+  return []
 }

@@ -11,8 +11,8 @@ import type { Writable } from 'node:stream'
 /**
  * Runs one command line.
  *
- * @param words - what follows the name of the program
- * @returns the exit code; nothing is thrown
+ * @param words - the words after the name of the program
+ * @returns the exit code; it never throws
  */
 export async function run(words: readonly string[], io: Io): Promise<Exit> {
   const [name, ...rest] = words
@@ -56,7 +56,7 @@ async function dispatch(name: string | undefined, rest: readonly string[], io: I
   return exit
 }
 
-/** What can stand in place of a command. */
+/** Words that may be given in place of a command. */
 const generalOptions: Readonly<Record<string, (topic?: string) => string[]>> = Object.assign(
   Object.create(null),
   {
@@ -72,9 +72,9 @@ function help(topic?: string): string[] {
   return topic === undefined ? overview(commands) : helpOf(topic, commandOf(topic))
 }
 
-/** The version of the package that this file is in. */
+/** The version of this package. */
 function version(): string[] {
-  // By its own name: the sources and what is built from them stand at different depths.
+  // Loaded by the package's own name, because the path differs between the sources and the build.
   const load = createRequire(import.meta.url)
   return [(load('fastify-authn/package.json') as { version: string }).version]
 }
@@ -83,7 +83,7 @@ function commandOf(name: string): Command {
   const command = commands[name]
   if (command !== undefined) return command
   const kind = name.startsWith('-') ? 'option' : 'command'
-  // A long one may be a token that was pasted in the wrong place.
+  // A long word may be a token in the wrong place, and is not shown.
   const shown = name.length > 20 ? '' : ` ${quoted(name)}`
   return misuse(`unknown ${kind}${shown}.${didYouMean(name, Object.keys(commands))}`)
 }
@@ -93,7 +93,7 @@ function explain(error: unknown): { exit: Exit; message: string; remedy?: string
   if (error instanceof AuthnUsageError) {
     return { exit: exits.no, message: inVariables(error.message) }
   }
-  // Not its message: nobody knows what is in it.
+  // The message is not shown, because it may contain a secret.
   const { name, code } = error as { name?: unknown; code?: unknown }
   return { exit: exits.no, message: `unexpected error (${String(code ?? name)}).` }
 }

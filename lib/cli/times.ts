@@ -6,7 +6,7 @@ const units = [
   ['second', 1],
 ] as const
 
-/** A span in words: its greatest unit and, beside that, one more. */
+/** A number of seconds in words, in at most two units: `1 hour 5 minutes`. */
 export function spanInWords(seconds: number): string {
   let rest = Math.floor(seconds)
   const parts: string[] = []
@@ -26,9 +26,9 @@ export function relative(seconds: number, now: number): string {
   return seconds > now ? `in ${span}` : `${span} ago`
 }
 
-/** A NumericDate (RFC 7519 §2) as a date and in words, or null for what is none. */
+/** A NumericDate (RFC 7519 §2) as a date and in words; null for any other value. */
 export function timeInWords(value: unknown, now: number): string | null {
-  // The times that a date can have (ECMA-262, time values), and not NaN.
+  // The largest time that a Date can hold (ECMA-262, time values). The negation also catches NaN.
   if (typeof value !== 'number' || !(Math.abs(value) <= 8.64e12)) return null
   const date = new Date(value * 1000).toISOString().replace('.000Z', 'Z')
   return `${date}, ${relative(value, now)}`
@@ -43,7 +43,7 @@ const sizes: Readonly<Record<string, number>> = Object.assign(Object.create(null
   w: 604_800,
 })
 
-/** Seconds of a span such as `900`, `15m`, `8h`, `7d`; null for what is none. */
+/** The seconds in a span such as `900`, `15m`, `8h` or `7d`; null for any other text. */
 export function parseSpan(text: string): number | null {
   const [, digits, unit = ''] = /^(\d{1,10})([smhdw]?)$/.exec(text) ?? []
   const seconds = Number(digits) * Number(sizes[unit])

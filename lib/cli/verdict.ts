@@ -1,40 +1,40 @@
 import { isAuthenticationError } from '../errors.js'
-import { algorithmOf, signingMethods } from '../jwt/algorithms.js'
-import { isUsableName } from '../users.js'
+import { algorithmOf, signingMethods } from '../common/algorithms.js'
+import { isUsableName } from '../users/find.js'
 import { quoted } from './text.js'
 import { timeInWords } from './times.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { OpenedService } from './environment.js'
 import type { TokenRules } from '../../types/jwt.js'
 
-/** What the server says of a token, and why. */
+/** Whether the server would accept a token, and why. */
 export interface Verdict {
-  /** Null: not checked. */
+  /** Null when it was not checked. */
   readonly valid: boolean | null
   readonly reason: string
-  /** The code that the server has for it. */
+  /** The code of the server's error. */
   readonly code?: string
 }
 
-/** What a token is held against. */
+/** What a token is checked against. */
 export interface Judge extends OpenedService {
   readonly rules: TokenRules
   readonly claimName: string
-  /** Whether the signing method is what a server mostly has, and not what was said. */
+  /** Whether the signing method is the default, because none was given. */
   readonly assumed: boolean
   readonly header: Claims
 }
 
-/** What {@link isUsableName} asks for. */
+/** The rule of {@link isUsableName} in words. */
 export const userNameRule =
   'the name of a user: text that is not empty nor too long, without control characters, or a number'
 
 type Claims = Readonly<Record<string, unknown>>
 
 /**
- * Lets the service that the server has verify a token, and says in words what it found.
+ * Verifies a token with the same service that the server has, and explains the result.
  *
- * @param claims - what is in the token, not yet judged
+ * @param claims - the claims of the token, not verified yet
  */
 export function judge(token: string, claims: Claims, judge: Judge): Verdict {
   const { service, method, source, claimName } = judge
@@ -68,7 +68,7 @@ const noExtensions = 'its header demands extensions ("crit"), and there are none
 
 type Reason = (judge: Judge, claims: Claims) => string
 
-/** By the cause that the service gives. */
+/** Explanations, by the `cause` of the service's error. */
 const reasons: Readonly<Record<string, Reason>> = Object.assign(Object.create(null), {
   FAST_JWT_INVALID_SIGNATURE: ({ source }) =>
     `its signature does not fit: it was made with another key than that of ${source}, or changed since.`,
@@ -88,12 +88,12 @@ const reasons: Readonly<Record<string, Reason>> = Object.assign(Object.create(nu
     `the claim "aud" is ${shown(aud)}, expected one of ${quoted(rules.audience)}.`,
 } satisfies Record<string, Reason>)
 
-/** A time as a date, where a date can have it. */
+/** A time as a date and in words; any other value as it is. */
 function moment(value: unknown, now: number): string {
   return timeInWords(value, now) ?? shown(value)
 }
 
-/** Where the method was not said: another one of the same key may be meant. */
+/** A hint when no method was given: the token may use another method of the same key. */
 function hintOf({ assumed, method, header }: Judge): string {
   const other = signingMethods.find((each) => each === header.alg)
   const isLike = other && algorithmOf(other).family === algorithmOf(method).family

@@ -12,10 +12,10 @@ const printable = /^[ -~]*$/
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 export const controlCharacter = /[\u0000-\u001f\u007f]/
 
-/** Node itself takes 16 KiB of headers; an app that lets it take more needs no longer names. Characters. */
+/** The longest header that is read, in characters. 16 KiB is what Node accepts of all headers by default. */
 const longest = 16_384
 
-/** The scheme is ours, but what follows it is not what its RFC says. */
+/** Returned when the scheme is ours, but what follows breaks its RFC. */
 export const MALFORMED = Symbol('malformed')
 
 /** `user-id` and `password` of RFC 7617 §2. */
@@ -73,7 +73,7 @@ export function parseBasic(header: string | undefined): BasicPair | typeof MALFO
   const unpadded = padding === -1 ? credentials.length : padding
   if (credentials.length % 4 !== 0 || !base64.test(credentials)) return MALFORMED
   if (!isCanonical(credentials, unpadded)) return MALFORMED
-  // One character a byte. Most pairs are ASCII, for which this is all, and faster than a Buffer.
+  // atob() gives one character for each byte. For ASCII that is the text already, faster than by a Buffer.
   const octets = atob(credentials)
   const text = printable.test(octets) ? octets : decodeUtf8(octets)
   if (text === null || controlCharacter.test(text)) return MALFORMED
@@ -101,7 +101,7 @@ export function hasSeveral(rawHeaders: readonly string[]): boolean {
   return count > 1
 }
 
-/** By its usual spelling first, since a text in lower case is a new one. */
+/** Compares with the usual spellings first, since toLowerCase() makes a new string. */
 function isAuthorization(name: string): boolean {
   return name === 'Authorization' || name.toLowerCase() === 'authorization'
 }

@@ -1,8 +1,8 @@
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * Whether the unused bits after the last byte are zero (RFC 4648 §3.5): what Node does not look at, and
- * without which one value would have several texts.
+ * Whether the unused bits after the last byte are zero (RFC 4648 section 3.5). Node ignores them, so that
+ * several texts would decode to one value.
  *
  * @param text - base64 or base64url; the letters in which both alphabets differ end no such text
  * @param length - without the padding

@@ -1,11 +1,13 @@
-/** What cannot stand in a quoted-string: control characters would end the header or be refused. */
+/** Characters that a quoted-string cannot hold. A line feed, for example, would end the header. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const unquotable = /[^\t\u0020-\u007e\u0080-\u00ff]/
 
 /** The attributes of a Bearer challenge that say what was wrong (RFC 6750 §3). */
 export interface BearerProblem {
-  readonly error: 'invalid_token'
+  readonly error: 'invalid_token' | 'insufficient_scope'
   readonly description: string
+  /** The scopes that are needed, separated by spaces. */
+  readonly scope?: string
 }
 
 /** Whether a text can be sent in a quoted-string (RFC 9110 §5.6.4) of a header. */
@@ -28,7 +30,9 @@ export function quote(text: string): string {
 export function challenge(scheme: string, realm: string, problem?: BearerProblem): string {
   const start = `${scheme} realm=${quote(realm)}`
   if (problem !== undefined) {
-    return `${start}, error="${problem.error}", error_description=${quote(problem.description)}`
+    const { error, description, scope } = problem
+    const needed = scope === undefined ? '' : `, scope=${quote(scope)}`
+    return `${start}, error="${error}", error_description=${quote(description)}${needed}`
   }
   return scheme.toLowerCase() === 'basic' ? `${start}, charset="UTF-8"` : start
 }

@@ -1,28 +1,10 @@
 import { AuthnUsageError, refusal } from '../errors.js'
-import type { TokenRules } from '../../types/jwt.js'
+import { isThenable } from '../common/objects.js'
+import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** Rules with every default in place. */
-export interface ResolvedRules {
-  readonly clockTolerance: number
-  readonly requireExp: boolean
-  readonly issuer: string | undefined
-  readonly audience: readonly string[] | undefined
-}
-
-/** Rules of a verifier: its own, else those of the configuration, else the defaults. */
-export function resolveRules(own: TokenRules, base?: ResolvedRules): ResolvedRules {
-  const { audience } = own
-  return {
-    clockTolerance: own.clockTolerance ?? base?.clockTolerance ?? 0,
-    requireExp: own.requireExp ?? base?.requireExp ?? true,
-    issuer: own.issuer ?? base?.issuer,
-    audience: audience === undefined ? base?.audience : [audience].flat(),
-  }
-}
-
 /**
- * Judges the claims of a token whose signature is already verified (RFC 7519 §4.1).
+ * Checks the claims of a token whose signature is already verified (RFC 7519 §4.1).
  *
  * @param now - milliseconds since 1970
  * @throws AuthenticationError
@@ -35,7 +17,7 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (nbf !== undefined && !Number.isFinite(nbf)) invalid('nbf')
   if (rules.issuer !== undefined && claims.iss !== rules.issuer) invalid('iss')
   if (rules.audience !== undefined && !meetsAudience(claims.aud, rules.audience)) invalid('aud')
-  // "on or after": a token is dead in the very second of its exp (RFC 7519 §4.1.4).
+  // RFC 7519 §4.1.4 refuses a token "on or after" its exp, so the very second of exp counts as expired.
   if (exp !== undefined && seconds >= (exp as number) + tolerance) {
     throw refusal('auth.jwt-expired')
   }
@@ -48,7 +30,7 @@ function invalid(claim: string): never {
   throw refusal('auth.jwt-invalid', { cause: `claim ${claim}` })
 }
 
-/** RFC 7519 §4.1.3: a string, or an array of strings. */
+/** Whether `aud`, a string or an array of strings (RFC 7519 §4.1.3), names one of the accepted audiences. */
 function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
   const values: unknown[] = Array.isArray(aud) ? aud : [aud]
   return (
@@ -58,12 +40,33 @@ function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
 }
 
 /**
- * Claims whose times can be signed, in whole seconds.
+ * The claims to sign: those of the caller, plus `nbf` and `exp`, plus `iss` and `aud` where they are configured.
  *
- * @throws ERR_AUTH_CLAIMS for a time that is none
+ * @throws ERR_AUTH_CLAIMS when `claims` is not an object, or when `nbf` or `exp` is not a number of seconds
  */
-export function toSignable(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const payload = { ...claims }
+export function issued(
+  claims: Readonly<Partial<JwtClaims>>,
+  { issuer, audience, expiry }: Pick<ResolvedJwtConfig, 'issuer' | 'audience' | 'expiry'>,
+): Record<string, unknown> {
+  if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
+    throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
+  }
+  if (isThenable(claims)) {
+    throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: found a promise. Await it.')
+  }
+  const now = Math.floor(Date.now() / 1000)
+  const payload: Record<string, unknown> = {
+    ...(issuer !== undefined && { iss: issuer }),
+    ...(audience !== undefined && { aud: audience.length === 1 ? audience[0] : audience }),
+    ...claims,
+  }
+  // Not `{ nbf, exp, ...claims }`: `exp: undefined` from the caller would make a token that never expires.
+  if (payload.nbf === undefined) payload.nbf = now
+  if (payload.exp === undefined) payload.exp = now + expiry
+  return withWholeSeconds(payload)
+}
+
+function withWholeSeconds(payload: Record<string, unknown>): Record<string, unknown> {
   for (const claim of ['nbf', 'exp', 'iat']) {
     const value = payload[claim]
     if (value === undefined) continue

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { createSigner, createVerifier } from 'fast-jwt'
+import fastifyJwt from '@fastify/jwt'
 import { isCanonical } from '../http/base64.js'
 import { invalidToken } from './token-errors.js'
 import type { SigningMethod } from '../../types/jwt.js'
@@ -8,55 +8,100 @@ import type { JwtClaims } from '../../types/request-extra.js'
 /** Signs claims. */
 export type Sign = (claims: Readonly<Record<string, unknown>>) => string
 
-/** Verifies the signature of a token, and returns its claims unjudged and frozen. */
+/** Verifies the signature of a token, and returns its claims: frozen, but not checked yet. */
 export type VerifySignature = (token: string) => JwtClaims
 
-interface DecodedToken {
-  readonly header: object
-  readonly payload: JwtClaims
+/** A secret, or the PEM text of a key pair. With a public key alone, tokens can be verified and not signed. */
+export interface EngineKey {
+  readonly sign?: Buffer | string
+  readonly verify: Buffer | string
 }
 
-/** @param key - the secret, or PEM text of a private key */
-export function createSign(key: string | Buffer, method: SigningMethod): Sign {
-  const options = { key, algorithm: method }
-  // The engine adds `iat` unless it is told not to, and then drops one of the caller's.
-  const bare = createSigner({ ...options, noTimestamp: true })
-  const dated = createSigner(options)
-  return (claims) => (claims.iat === undefined ? bare(claims) : dated(claims))
+/** Signs and verifies with one key and one method. */
+export interface Engine {
+  readonly sign: Sign
+  readonly verify: VerifySignature
+}
+
+/** What @fastify/jwt adds to an instance. Both functions are synchronous when they are called without options. */
+interface Decorator {
+  sign(claims: object): string
+  verify(token: string): { readonly header: object; readonly payload: JwtClaims }
 }
 
 /**
- * The engine, for one method and one key, and where it is more lenient than RFC 7515 and RFC 7519, what is
- * missing. Time claims are not left to it: it takes Infinity, and throws a bare RangeError for a huge nbf.
- *
- * @param key - the secret, or PEM text of a public key
- * @throws (the function) AuthenticationError for any fault of a token
+ * Makes the engine for a key and a method: an instance of @fastify/jwt. That adds `iat` to the claims; told not to
+ * (`noTimestamp`), it also drops an `iat` of the caller. So claims with an `iat` are signed by a second instance,
+ * which is made when it is needed for the first time.
  */
-export function createVerifySignature(
-  key: string | Buffer,
-  method: SigningMethod,
-): VerifySignature {
-  const verify = createVerifier({
-    key,
-    algorithms: [method],
-    cache: false,
-    complete: true,
-    ignoreExpiration: true,
-    ignoreNotBefore: true,
-  }) as (token: string) => DecodedToken
+export function createEngine(key: EngineKey, method: SigningMethod): Engine {
+  const plain = decorated(key, method, false)
+  let dated: Decorator | undefined
+  return {
+    sign(claims) {
+      if (claims.iat === undefined) return plain.sign(claims)
+      dated ??= decorated(key, method, true)
+      return dated.sign(claims)
+    },
+    verify: strictly((token) => plain.verify(token)),
+  }
+}
 
+/**
+ * Calls the plugin function of @fastify/jwt with an object that has only the three methods that it needs, because a
+ * whole Fastify instance would add 2 ms to the boot. Nothing reaches the instance of the app, which may register
+ * @fastify/jwt for itself.
+ */
+function decorated(key: EngineKey, method: SigningMethod, isDated: boolean): Decorator {
+  let decorator: unknown
+  const instance = {
+    decorate(_name: 'jwt', value: unknown) {
+      decorator = value
+    },
+    decorateRequest() {},
+    decorateReply() {},
+  }
+  fastifyJwt(
+    instance,
+    {
+      secret:
+        typeof key.verify === 'string' ? { private: key.sign, public: key.verify } : key.verify,
+      sign: { algorithm: method, noTimestamp: !isDated },
+      // lib/jwt/claims.ts checks the times: the engine accepts Infinity, and throws a RangeError for a huge nbf.
+      verify: {
+        algorithms: [method],
+        cache: false,
+        complete: true,
+        ignoreExpiration: true,
+        ignoreNotBefore: true,
+      },
+    },
+    (error) => {
+      if (error !== undefined) throw error
+    },
+  )
+  return decorator as Decorator
+}
+
+/**
+ * Adds the checks of RFC 7515 and RFC 7519 that @fastify/jwt does not make.
+ *
+ * @returns a function that throws AuthenticationError for every token that is not valid
+ */
+function strictly(verify: Decorator['verify']): VerifySignature {
   return (token) => {
     const payloadEnd = token.lastIndexOf('.')
     if (!isCanonical(token.slice(payloadEnd + 1))) throw invalidToken('signature not canonical')
-    let decoded: DecodedToken
+    let decoded: ReturnType<Decorator['verify']>
     try {
       decoded = verify(token)
     } catch (error) {
       throw invalidToken(error)
     }
-    // No extension is understood here (RFC 7515 §4.1.11); the engine lets a falsy `crit` pass.
+    // We support no extensions, so any `crit` is refused (RFC 7515 §4.1.11); the engine accepts a falsy one.
     if ('crit' in decoded.header) throw invalidToken('crit')
-    // RFC 7519 §7.2: a claims set is UTF-8; the engine replaces what is not, which then shows in a text.
+    // Claims have to be UTF-8 (RFC 7519 §7.2). The engine replaces invalid bytes by U+FFFD; where one is found,
+    // the bytes themselves are checked.
     if (deepFreeze(decoded.payload) && !isUtf8(payloadOf(token, payloadEnd))) {
       throw invalidToken('payload not UTF-8')
     }
@@ -68,19 +113,19 @@ function payloadOf(token: string, end: number): Buffer {
   return Buffer.from(token.slice(token.indexOf('.') + 1, end), 'base64url')
 }
 
-/** What stands for bytes that are no UTF-8. */
+/** The character by which decoders replace bytes that are not UTF-8. */
 const replacement = '\ufffd'
 
 /**
- * One object serves all requests with the same token: what one does to it, no other may see. With a list of what
- * is left to do, since claims may be nested deeper than the stack is.
+ * Freezes claims at every depth, because all requests with the same token share one object. It works through a list
+ * and does not call itself, because deeply nested claims would overflow the stack.
  *
- * @returns whether one of its texts or keys holds a character that may stand for bytes that are no UTF-8
+ * @returns whether a key or a text contains U+FFFD, which may stand for bytes that are not UTF-8
  */
 function deepFreeze(claims: object): boolean {
   let isDoubtful = false
   const found = [claims]
-  // Goes on with what is added meanwhile.
+  // The loop also visits what is added to the array while it runs.
   for (const object of found) {
     for (const key of Object.keys(object)) {
       const value = (object as Record<string, unknown>)[key]

@@ -1,11 +1,11 @@
 import { AuthenticationError, refusal } from '../errors.js'
 
 /**
- * What the engine throws while it verifies a token, as a refusal. Only the client's bytes can make
- * the engine throw here (the keys are checked at boot), so whatever it is, the token is invalid. The
- * engine's error is not kept as the cause: some of its texts quote the token.
+ * Makes a refusal of what the engine throws while it verifies a token. The keys are checked at boot, so only the
+ * client's bytes can make it throw: whatever the error is, the token is invalid. The engine's error is not kept
+ * as the cause, because some of its messages quote the token.
  *
- * @param reason - what the engine threw, or what we found ourselves
+ * @param reason - the error of the engine, or a word for what our own checks found
  */
 export function invalidToken(reason: unknown): AuthenticationError {
   if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })

@@ -1,15 +1,19 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { ABANDONED } from '../client.js'
-import { reportRefusal, reportSuccess, startClock } from '../diagnostics.js'
-import { AuthenticationFault, AuthnUsageError, isAuthenticationError } from '../errors.js'
-import { sendRefusal } from '../unauthorized.js'
-import { kLogin } from '../symbols.js'
-import { viewOf } from '../user-view.js'
-import { loginBody } from './schema.js'
-import type { LoginFacts } from '../openapi/login.js'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  onRequestHookHandler,
+} from 'fastify'
+import { ABANDONED } from '../http/disconnect.js'
+import { reportRefusal, reportSuccess, startClock } from '../events.js'
+import { AuthnUsageError, faultOf, isAuthenticationError } from '../errors.js'
+import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
+import { viewOf } from '../users/view.js'
+import { kLogin, loginBody, type LoginFacts } from './schema.js'
+import { issue, tokenMaker, type MakeToken } from './token.js'
+import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
-import type { JwtServiceLike } from '../../types/jwt.js'
-import type { LoginOptions, TokenFunc } from '../../types/options.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** A validation fault as Fastify reports its own. */
@@ -19,18 +23,17 @@ class ValidationError extends Error {
 }
 
 /**
- * Whether there is to be a login route.
+ * The login route that there is to be; null for none.
  *
  * @throws ERR_AUTH_OPTION when one is asked for that could not work
  */
-export function wantsLogin({ options, jwtService }: Registration): boolean {
+export function wantedLogin({ options, jwtService }: Registration): ResolvedLogin | null {
   const { login, userService } = options
-  if (login === false) return false
-  const explicit = login !== undefined
+  if (login === false) return null
   const canIssue =
-    login?.tokenFunc !== undefined || jwtService?.canSign(login?.signingMethod) === true
-  if (userService !== undefined && canIssue) return true
-  if (!explicit) return false
+    login.tokenFunc !== undefined || jwtService?.canSign(login.signingMethod) === true
+  if (userService !== undefined && canIssue) return login
+  if (!login.isExplicit) return null
   const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
   throw new AuthnUsageError(
     'ERR_AUTH_OPTION',
@@ -39,22 +42,24 @@ export function wantsLogin({ options, jwtService }: Registration): boolean {
 }
 
 /**
- * Declares `POST /login` (specification, "POST /login"): always open, also in a protected scope, and
- * with a validator of its own, so that the compilers of the app are neither needed nor disturbed.
+ * Declares `POST /login`. The route is always open, also in a protected scope. It has a validator of its
+ * own, so that a schema compiler of the app (Zod, say) does not have to understand our schema.
  *
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
-export function declareLogin(app: FastifyInstance, registration: Registration): void {
-  const { options, jwtService } = registration
-  const login: LoginOptions = options.login || {}
-  const { config, schema, onRequest, ...routeOptions } = login.routeOptions ?? {}
+export function declareLogin(
+  app: FastifyInstance,
+  registration: Registration,
+  login: ResolvedLogin,
+): void {
+  const { config, schema, onRequest, ...routeOptions } = login.routeOptions
   if (config !== undefined && 'auth' in config) {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',
       'option "login.routeOptions.config.auth": the login route is always open. Leave it out.',
     )
   }
-  const { usernameField = 'username', passwordField = 'password' } = login
+  const { usernameField, passwordField } = login
   if (usernameField === passwordField) {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',
@@ -62,13 +67,15 @@ export function declareLogin(app: FastifyInstance, registration: Registration): 
     )
   }
   const body = loginBody(usernameField, passwordField)
-  const handler = loginHandler(registration, body, tokenMaker(login, jwtService))
-  const facts: Described = { [kLogin]: { registration, usernameField, passwordField } }
+  const handler = loginHandler(registration, body, tokenMaker(login, registration.jwtService))
+  const facts: { [kLogin]: LoginFacts } = {
+    [kLogin]: { registration, usernameField, passwordField, example: exampleOf(schema) },
+  }
   app.route({
     ...routeOptions,
     ...facts,
     method: 'POST',
-    url: login.path ?? '/login',
+    url: login.path,
     config: { ...config, auth: false },
     onRequest: [noStore, ...[onRequest ?? []].flat()],
     schema: { ...shown, ...schema, body: body.schema },
@@ -80,46 +87,36 @@ export function declareLogin(app: FastifyInstance, registration: Registration): 
   })
 }
 
-/** What documents find out of the route. */
-interface Described {
-  readonly [kLogin]: LoginFacts
-}
-
-/** For documents; nothing that validates or serializes. */
+/** The part of the route schema that only API documents read. */
 const shown = {
   summary: 'Log in',
   description: 'Answers with a token for a username and a password.',
   tags: ['authentication'],
 }
 
-/** Nothing that a login answers may be stored, errors included. */
+/** The first of `examples` in what the app says of the body: the rest is ours to say. */
+function exampleOf(schema: FastifySchema | undefined): object | undefined {
+  const { examples } = (schema?.body ?? {}) as { examples?: unknown }
+  const example: unknown = Array.isArray(examples) ? examples[0] : undefined
+  return typeof example === 'object' && example !== null ? example : undefined
+}
+
+/** Caches must not store a token (RFC 6749 section 5.1); error replies get the same header. */
 const noStore: onRequestHookHandler = (_, reply, done) => {
   void reply.header('cache-control', 'no-store')
   done()
 }
 
-/** The function of the app, or tokens whose `sub` is the submitted username. */
-function tokenMaker(
-  { tokenFunc, signingMethod }: LoginOptions,
-  jwtService: JwtServiceLike | null,
-): (username: string, ...args: Parameters<TokenFunc>) => string | Promise<string> {
-  if (tokenFunc !== undefined) return (_, request, user) => tokenFunc(request, user)
-  const service = jwtService as JwtServiceLike
-  const method = signingMethod ?? service.signingMethod
-  service.require(method, 'sign', 'login')
-  return (username) => service.generateTokenWithClaims({ sub: username }, method)
-}
-
 function loginHandler(
   registration: Registration,
   body: ReturnType<typeof loginBody>,
-  makeToken: ReturnType<typeof tokenMaker>,
+  makeToken: MakeToken,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const { userService, passwordField } = registration.options
   const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
   return async (request, reply) => {
-    // Again, and not only in the validator: a request of some content types has got past it before
-    // (CVE-2026-25223 of Fastify), and attachValidation can be set by a hook.
+    // Checked again after the validator: some content types have bypassed validation before
+    // (CVE-2026-25223 of Fastify), and a hook of the app can set attachValidation.
     const problem = body.problem(request.body)
     if (problem !== null) throw new ValidationError(problem)
     const { username, password } = body.read(request.body)
@@ -131,7 +128,8 @@ function loginHandler(
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, 'login', started)
-      sendRefusal(error, request, reply, registration, ['Bearer'], false)
+      setChallenges(error, request, reply, registration, ['Bearer'], false)
+      sendRefusal(error, wordsOf(error, request, registration), reply)
       return reply
     }
     const token = await issue(makeToken, username, request, user)
@@ -142,7 +140,7 @@ function loginHandler(
   }
 }
 
-/** @throws AuthenticationFault for a user that cannot be shown */
+/** @throws AuthenticationFault when a getter of the user throws */
 function reportLogin(
   { hiddenFields }: Registration,
   request: FastifyRequest,
@@ -153,29 +151,7 @@ function reportLogin(
   try {
     shown = viewOf(user, hiddenFields)
   } catch (error) {
-    throw new AuthenticationFault('ERR_AUTH_AUTHENTICATOR', error)
+    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }
   reportSuccess(request, shown, 'login', started)
-}
-
-/** @throws AuthenticationFault when no token comes out */
-async function issue(
-  makeToken: ReturnType<typeof tokenMaker>,
-  username: string,
-  request: FastifyRequest,
-  user: object,
-): Promise<string> {
-  let token: unknown
-  try {
-    token = await makeToken(username, request, user)
-  } catch (error) {
-    throw new AuthenticationFault('ERR_AUTH_TOKEN_FUNC', error)
-  }
-  if (typeof token === 'string' && token !== '') return token
-  throw new AuthenticationFault(
-    'ERR_AUTH_TOKEN_FUNC',
-    new TypeError(
-      `tokenFunc returned ${token === '' ? 'an empty string' : typeof token}, expected a token.`,
-    ),
-  )
 }

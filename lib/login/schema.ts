@@ -1,6 +1,22 @@
 import * as Type from '@sinclair/typebox/type'
 import { Errors } from '@sinclair/typebox/errors'
-import { isUsableName } from '../users.js'
+import { isUsableName } from '../users/find.js'
+import type { Registration } from '../registration.js'
+
+/**
+ * The key under which a login route keeps what API documents need. A global symbol, since an app can load
+ * the ESM and the CommonJS build, and one may document the route that the other declared.
+ */
+export const kLogin: unique symbol = Symbol.for('fastify-authn.login')
+
+/** What API documents need to know of a login route. */
+export interface LoginFacts {
+  readonly registration: Registration
+  readonly usernameField: string
+  readonly passwordField: string
+  /** Of the app's own, for the documents. */
+  readonly example: object | undefined
+}
 
 /** Username and password of a login request. */
 export interface Credentials {
@@ -8,18 +24,18 @@ export interface Credentials {
   readonly password: string
 }
 
-/** The body of a login request: JSON Schema for documentation, and a strict check of it. */
+/** The body of a login request: a JSON Schema for API documents, and a strict check. */
 export interface LoginBody {
   readonly schema: Type.TObject
   /** @returns what is wrong, in the words of Fastify's own validation, or null */
   problem(body: unknown): string | null
-  /** Reads a body in which there is no problem. */
+  /** Reads a body for which {@link problem} returned null. */
   read(body: unknown): Credentials
 }
 
 /**
- * Two non-empty strings (specification, "Login request"). Nothing is coerced: a number, or an array of
- * one string, is no string. Other fields are left alone.
+ * The body is an object with two non-empty strings. Types are not converted: a number, or an array of one
+ * string, is refused. Other fields are allowed and ignored.
  */
 export function loginBody(usernameField: string, passwordField: string): LoginBody {
   const schema = Type.Object({

@@ -6,24 +6,25 @@ import type { SecurityScheme } from '../../types/openapi.js'
 /** A part of a document. */
 export type Node = Record<string, unknown>
 
-/** What stands where, and how: in OpenAPI 3, or in Swagger 2.0. */
+/** The differences between OpenAPI 3 and Swagger 2.0. */
 export interface Dialect {
-  /** The security schemes of a document, to add to. */
+  /** The object with the security schemes of a document; new ones are added to it. */
   schemes(document: Node): Node
-  /** The schemas of a document, to add to, and what references to them begin with. */
+  /** The object with the schemas of a document, and the start of references to them; new ones are added to it. */
   schemas(document: Node): Node
   readonly schemaPath: string
-  /** Null for a scheme that cannot be said. */
+  /** Writes a security scheme; null for one that the format cannot express. */
   scheme(scheme: SecurityScheme): object | null
   /** @param $ref - the schema of the body */
   reply(reply: Reply, $ref: string): Node
   /** The response with the token. */
   token(login: LoginDescription): Node
-  /** Gives an operation the body of a login. */
+  /** Adds the request body of a login to an operation. */
   addLoginBody(operation: Node, login: LoginDescription): void
 }
 
-const tokenIs = 'A token, for the header "Authorization: Bearer <token>".'
+// Written as code: Markdown would take <token> for an HTML tag and not show it.
+const tokenIs = 'A token, for the header `Authorization: Bearer <token>`.'
 
 export const openapi3: Dialect = {
   schemes: (document) => copied(copied(document, 'components'), 'securitySchemes'),
@@ -37,7 +38,7 @@ export const openapi3: Dialect = {
   }),
   token: ({ token }) => ({ description: tokenIs, content: json(token) }),
   addLoginBody(operation, { body, consumes }) {
-    // New objects: YAML shows one that is there twice as an alias.
+    // Each media type gets a copy, because YAML writes an object that occurs twice as an alias.
     const content = Object.fromEntries(consumes.map((type) => [type, structuredClone(body)]))
     operation.requestBody = { required: true, content }
   },
@@ -74,7 +75,7 @@ function headersOf(headers: Reply['headers'], show: (header: Header) => object):
   return shown.length === 0 ? {} : { headers: Object.fromEntries(shown) }
 }
 
-/** A copy of an object inside another one, in its place: what the app gave is left as it is. */
+/** Replaces an inner object by a copy and returns the copy, so that the app's own object is not changed. */
 function copied(owner: Node, key: string): Node {
   const copy = { ...(owner[key] as Node | undefined) }
   owner[key] = copy

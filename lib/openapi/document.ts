@@ -4,24 +4,24 @@ import type { LoginDescription } from './login.js'
 import type { Reply } from './replies.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
-/** What there is to say of a route besides what the app says of it. */
+/** What we add to the description of a route. */
 export interface Facts {
   readonly replies: readonly Reply[]
   readonly login: LoginDescription | null
-  /** Whether the app has described success itself. */
+  /** Whether the app describes the success response itself. */
   readonly hasOwnSuccess: boolean
 }
 
 /**
- * Facts travel in the schema of their route through the builder of the document, which copies extensions
- * into operations. They are taken out before anybody sees the document.
+ * The key under which facts are put into the schema of a route. @fastify/swagger copies such extensions into the
+ * operation, where they are read and removed before the document is returned.
  */
 export const marker = 'x-fastify-authn'
 
 /** A security requirement (OpenAPI 3.1 §4.8.30). */
 type Requirement = Record<string, string[]>
 
-/** The body of all refusals. */
+/** The schema of the body of all refusals. */
 const errorSchema = {
   type: 'object',
   description: 'Why the request was refused, in the language of the client.',
@@ -29,12 +29,14 @@ const errorSchema = {
   properties: { error: { type: 'string' } },
 }
 
-/** One document while it is built: what was added to it, and under which names. */
+/** Completes one document, and keeps track of what was added to it under which name. */
 export class DocumentWriter {
   readonly #document: Node
   readonly #dialect: Dialect
-  /** The security schemes that are ours, by name, as they are in OpenAPI 3. */
+  /** The security schemes that we added, by name, in the form of OpenAPI 3. */
   readonly #added = new Map<string, SecurityScheme>()
+  /** What each scheme is for, by name: see {@link NamedScheme.tokens}. */
+  readonly #tokens = new Map<string, readonly unknown[]>()
   #schemes: Node | null = null
   #errorRef: string | null = null
 
@@ -43,17 +45,17 @@ export class DocumentWriter {
     this.#dialect = 'swagger' in document ? swagger2 : openapi3
   }
 
-  /** Whether the document asks for credentials wherever an operation says nothing of them. */
+  /** Whether the document has security requirements for all operations that have none of their own. */
   get hasSecurity(): boolean {
     return this.#document.security !== undefined
   }
 
   /**
-   * The alternatives of an operation. A scheme of the app counts as the one that is meant when it has its
-   * name, or asks for the same credentials under another one.
+   * The security requirements of an operation, any of which is enough. A scheme of the app is used in place of ours when
+   * it has the same name, or asks for the same credentials under another name.
    *
-   * @param isOptional - adds the empty alternative
-   * @returns undefined when there is no scheme to name
+   * @param isOptional - adds the empty requirement, which means: no credentials
+   * @returns undefined when there is no scheme
    */
   requirements(schemes: readonly NamedScheme[], isOptional: boolean): Requirement[] | undefined {
     const names = schemes.flatMap((named) => this.#nameOf(named) ?? [])
@@ -62,26 +64,38 @@ export class DocumentWriter {
     return isOptional ? [...alternatives, {}] : alternatives
   }
 
-  /** Takes the facts out of all operations, and writes down what they say. */
+  /** Removes the facts from all operations, and adds to each what its facts say. */
   finish(): void {
     const operations = operationsOf(this.#document)
     for (const operation of operations) {
       const facts = operation[marker] as Facts | undefined
-      // Methods of one route can share an operation, which then is finished already.
+      // Several methods of a route can share one operation object, which may be finished already.
       delete operation[marker]
       if (facts !== undefined) this.#write(operation, facts)
     }
     this.#dropUnused(operations)
   }
 
-  #nameOf({ name, scheme }: NamedScheme): string | null {
+  #nameOf(named: NamedScheme): string | null {
+    const name = this.#find(named)
+    if (name === null) return null
+    // Also the name that a scheme of the app stands in for: it means no other tokens.
+    for (const each of [name, named.name])
+      if (!this.#tokens.has(each)) this.#tokens.set(each, named.tokens)
+    return name
+  }
+
+  #find({ name: first, otherName, scheme, tokens }: NamedScheme): string | null {
     const shown = this.#dialect.scheme(scheme)
     if (shown === null) return null
     this.#schemes ??= this.#dialect.schemes(this.#document)
     const schemes = this.#schemes
-    if (Object.hasOwn(schemes, name) && !this.#added.has(name)) return name
-    // In Swagger 2.0, different schemes look alike.
+    const isTaken = (name: string): boolean => isOther(this.#tokens.get(name) ?? tokens, tokens)
+    const name = isTaken(first) ? otherName : first
+    if (Object.hasOwn(schemes, name) && !this.#added.has(name) && !isTaken(name)) return name
+    // Compared in the form of OpenAPI 3, because different schemes can look the same in Swagger 2.0.
     const same = Object.keys(schemes).find((other) => {
+      if (isTaken(other)) return false
       const own = this.#added.get(other)
       return own === undefined ? isSameScheme(schemes[other], shown) : isSameScheme(own, scheme)
     })
@@ -100,12 +114,12 @@ export class DocumentWriter {
       responses['400'] ??= { description: 'The body holds no username and password.' }
     }
     for (const reply of replies) {
-      // Of a range such as 4XX the app says less than we know: both stand there.
+      // A range of the app, such as 4XX, stays beside our exact status.
       responses[reply.status] ??= this.#dialect.reply(reply, this.#errorSchema(reply))
     }
   }
 
-  /** A reference to the schema of the body of a refusal, which is added when the first one needs it. */
+  /** A reference to the schema of a refusal's body. The schema is added when it is needed for the first time. */
   #errorSchema({ text }: Reply): string {
     if (text === null) return ''
     if (this.#errorRef === null) {
@@ -117,7 +131,7 @@ export class DocumentWriter {
     return this.#errorRef
   }
 
-  /** Schemes of routes that are not shown, or that name others. */
+  /** Removes schemes that no operation uses: those of hidden routes, and of routes that name other schemes. */
   #dropUnused(operations: readonly Node[]): void {
     const stated = [this.#document, ...operations].map(({ security }) => security ?? [])
     const used = new Set((stated as object[][]).flat().flatMap((names) => Object.keys(names)))
@@ -127,13 +141,17 @@ export class DocumentWriter {
   }
 }
 
+function isOther(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length !== other.length || one.some((each, index) => each !== other[index])
+}
+
 function freeName(taken: Node, name: string): string {
   let free = name
   for (let number = 2; Object.hasOwn(taken, free); number++) free = `${name}${number}`
   return free
 }
 
-/** All operations, also those of methods that have no field of their own (OpenAPI 3.2). */
+/** All operations, also those under `additionalOperations` (OpenAPI 3.2). */
 function operationsOf({ paths }: Node): Node[] {
   const items = Object.values(paths as Record<string, Node>)
   return items.flatMap(({ additionalOperations, ...fields }) =>

@@ -1,30 +1,23 @@
 import { loginRepliesOf, type Reply } from './replies.js'
-import type { Registration } from '../registration.js'
+import type { LoginFacts } from '../login/schema.js'
 
-/** What a login route tells the documents of itself. */
-export interface LoginFacts {
-  readonly registration: Registration
-  readonly usernameField: string
-  readonly passwordField: string
-}
-
-/** A JSON Schema, and an example of what it describes. */
+/** A JSON Schema with an example. */
 interface Content {
   readonly schema: object
   readonly example: object
 }
 
-/** A login route as documents show it. */
+/** How a document describes a login route. */
 export interface LoginDescription {
   readonly body: Content
-  /** Media types of the body. */
+  /** Media types of the request body. */
   readonly consumes: readonly string[]
   readonly token: Content
   readonly replies: readonly Reply[]
 }
 
 export function describeLogin(
-  { usernameField, passwordField, registration }: LoginFacts,
+  { usernameField, passwordField, example, registration }: LoginFacts,
   consumes: readonly string[],
 ): LoginDescription {
   const text = { type: 'string', minLength: 1 }
@@ -35,7 +28,10 @@ export function describeLogin(
         required: [usernameField, passwordField],
         properties: { [usernameField]: text, [passwordField]: { ...text, format: 'password' } },
       },
-      example: { [usernameField]: 'alice', [passwordField]: 'correct horse battery staple' },
+      example: example ?? {
+        [usernameField]: 'alice',
+        [passwordField]: 'correct horse battery staple',
+      },
     },
     consumes,
     token: {

@@ -1,9 +1,9 @@
-import { schemesOf } from '../unauthorized.js'
-import { kBusy } from '../symbols.js'
-import { membersOf } from './schemes.js'
-import { busyStatuses, type BusyStatus } from '../password-tools.js'
-import type { ResolvedOptions } from '../options.js'
-import type { Plan, Registration } from '../registration.js'
+import { schemesOf } from '../guard/response.js'
+import { membersOf } from '../authenticators/members.js'
+import { busyStatuses, kBusy, type BusyStatus } from '../passwords/tools.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+import type { Plan } from '../marks/plan.js'
+import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { MessageKey } from '../../types/messages.js'
 
@@ -13,12 +13,12 @@ export interface Header {
   readonly type: 'string' | 'integer'
 }
 
-/** A refusal as a document shows it. */
+/** How a document describes a refusal. */
 export interface Reply {
   readonly status: 401 | BusyStatus
   readonly description: string
   readonly headers: Readonly<Record<string, Header>>
-  /** An example of the text in `{"error": …}`; null where the app writes the body itself. */
+  /** An example of the text in `{"error": …}`; null when the app writes the body itself. */
   readonly text: string | null
 }
 
@@ -39,7 +39,7 @@ const busy: Readonly<Record<BusyStatus, readonly [description: string, key: Mess
   503: ['The server is busy.', 'auth.overloaded'],
 }
 
-/** The refusals that the requests of a marked route may meet. */
+/** The refusals that a marked route may send. */
 export function repliesOf(
   { mode, authenticator, nobodyPasses }: Plan,
   registration: Registration,
@@ -48,7 +48,7 @@ export function repliesOf(
   const own = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
   const statuses = members.flatMap((member) => busyOf(member, registration.options))
   const replies: Reply[] = [...new Set(statuses)].map((status) => busyReply(status, registration))
-  // Who tries is not refused, whatever the credentials.
+  // The mark 'try' refuses no credentials, so there is no 401.
   if (mode !== 'try') {
     const challenged = schemesOf(authenticator).length > 0
     const missing = 'The credentials are missing or not accepted.'
@@ -97,7 +97,7 @@ function refusal(
   }
 }
 
-/** In the language of clients that ask for none. */
+/** A message in the default language. */
 function textOf(key: MessageKey, { translator, options }: Registration): string {
   return translator.translate(key, options.defaultLanguage).text
 }

@@ -1,43 +1,65 @@
-import { kMembers } from '../symbols.js'
+import { membersOf } from '../authenticators/members.js'
+import { kAccepted, type Accepted } from '../authenticators/jwt.js'
+import { tokenKindOf } from '../jwt/token-kind.js'
+import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
-/** A security scheme, and the name that a document gives it. */
+type Judges = Pick<Registration, 'authenticators' | 'jwtService'>
+
+/** A security scheme with its name in the document. */
 export interface NamedScheme {
   readonly name: string
+  /** Its name where a scheme for other tokens has {@link name} already. */
+  readonly otherName: string
   readonly scheme: SecurityScheme
+  /** What tells its tokens from those of schemes that look the same; empty where the looks say it all. */
+  readonly tokens: readonly unknown[]
 }
 
-/** Names that everybody gives to the schemes of type `http`. */
+/** The usual names for schemes of type `http`. */
 const usualNames: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
   basic: 'basicAuth',
   bearer: 'bearerAuth',
 })
 
-/** The authenticators that one stands for: itself, unless it is made of several. */
-export function membersOf(authenticator: Authenticator): readonly Authenticator[] {
-  const members = (authenticator as { [kMembers]?: readonly Authenticator[] })[kMembers]
-  return members?.flatMap(membersOf) ?? [authenticator]
-}
-
 /**
- * The schemes of an authenticator, in order; those that have none to show are left out.
+ * The security schemes of authenticators, in order. Authenticators without a scheme are left out.
  *
- * @param registered - the authenticators of the app by name: a scheme without a usual name takes that of
- * its authenticator
+ * @param registration - the registration of the authenticators: a scheme without a usual name gets the name that its
+ * authenticator has there
  */
-export function schemesOf(
-  authenticator: Authenticator,
-  registered: ReadonlyMap<string, Authenticator>,
-): NamedScheme[] {
-  return membersOf(authenticator).flatMap((member) => {
+export function schemesOf(accepted: readonly Authenticator[], registration: Judges): NamedScheme[] {
+  return accepted.flatMap(membersOf).flatMap((member) => {
     const scheme = schemeOf(member)
     if (scheme === null) return []
-    const [ownName] = [...registered].find(([, other]) => other === member) ?? ['customAuth']
     const usual = scheme.type === 'http' ? usualNames[scheme.scheme.toLowerCase()] : undefined
-    // Names of components are restricted (OpenAPI 3.1 §4.8.7).
-    return [{ name: usual ?? ownName.replaceAll(/[^\w.-]/g, '_'), scheme }]
+    const tokens = usual === 'bearerAuth' ? tokensOf(member, registration) : null
+    const ownName = nameOf(member, registration) ?? 'customAuth'
+    const otherName = tokens?.name ?? ownName
+    return [{ name: usual ?? ownName, otherName, scheme, tokens: tokens?.told ?? [] }]
   })
+}
+
+/** The name that `use` knows an authenticator by. */
+function nameOf(member: Authenticator, { authenticators }: Judges): string | undefined {
+  const found = [...authenticators].find(([, other]) => other === member)
+  // OpenAPI 3.1 §4.8.7 allows only these characters in the names of components.
+  return found?.[0].replaceAll(/[^\w.-]/g, '_')
+}
+
+/** What tells bearer tokens apart, and how a scheme for them is called where another one is `bearerAuth`. */
+function tokensOf(member: Authenticator, judges: Judges): { told: unknown[]; name: string } {
+  const { [kAccepted]: accepted } = member as { [kAccepted]?: Accepted }
+  const { jwtService } = judges
+  const ownName = nameOf(member, judges)
+  if (accepted === undefined || jwtService === null)
+    return { told: [member], name: ownName ?? 'bearerAuth' }
+  const { key, method, audience, issuer } = tokenKindOf(jwtService, ...accepted)
+  // That of the built-in authenticator tells nothing.
+  const name =
+    ownName === undefined || ownName === 'jwt' ? `${String(method).toLowerCase()}Auth` : ownName
+  return { told: [key, method, audience?.join('\n'), issuer], name }
 }
 
 function schemeOf({ openapi, scheme }: Authenticator): SecurityScheme | null {
@@ -45,7 +67,7 @@ function schemeOf({ openapi, scheme }: Authenticator): SecurityScheme | null {
   return scheme === undefined ? null : { type: 'http', scheme: scheme.toLowerCase() }
 }
 
-/** Whether two schemes ask for the same credentials; what they say of them may differ. */
+/** Whether two schemes ask for the same credentials. Their descriptions may differ. */
 export function isSameScheme(one: unknown, other: unknown): boolean {
   const [a, b] = [essence(one), essence(other)]
   if (a.bearerFormat === undefined || b.bearerFormat === undefined) {
@@ -55,7 +77,7 @@ export function isSameScheme(one: unknown, other: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** What counts in a comparison, in one order and one case. */
+/** The fields of a scheme that are compared, in a fixed order and in lower case. */
 function essence(scheme: unknown): Record<string, unknown> {
   const { description: _, ...rest } = (scheme ?? {}) as Record<string, unknown>
   const isFolded = rest.type === 'http' || rest.in === 'header'
@@ -66,7 +88,7 @@ function essence(scheme: unknown): Record<string, unknown> {
   return Object.fromEntries(entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)))
 }
 
-/** A scheme as Swagger 2.0 can say it, which knows no schemes of HTTP but Basic; null where it cannot. */
+/** A scheme in Swagger 2.0, whose only HTTP scheme is Basic; null when the format cannot express it. */
 export function asSwagger2(scheme: SecurityScheme): object | null {
   if (scheme.type === 'apiKey') return scheme.in === 'cookie' ? null : scheme
   if (scheme.type !== 'http') return null

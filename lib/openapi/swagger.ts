@@ -1,19 +1,11 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
-import { routeName, scopeMarkOf } from '../guard.js'
-import { isThenable } from '../objects.js'
-import { nameOfPlugin } from '../plugin-names.js'
-import { registrationOf, type Plan, type Registration } from '../registration.js'
-import { kLogin, kServer } from '../symbols.js'
-import { DocumentWriter, marker, type Facts } from './document.js'
-import { describeLogin, type LoginFacts } from './login.js'
-import { repliesOf } from './replies.js'
-import { schemesOf } from './schemes.js'
+import type { FastifyInstance } from 'fastify'
+import { nameOfPlugin } from '../app/fastify.js'
+import { registrationOf, type Decision } from '../registration.js'
+import { DocumentWriter } from './document.js'
+import { aboutOf, describe, kFacts, type Route } from './route.js'
 import type { Node } from './dialects.js'
 
-/** A route, with what we know of it. */
-type Route = RouteOptions & { [kServer]?: FastifyInstance; [kLogin]?: LoginFacts }
-
-/** What @fastify/swagger hands to a `transform`: the document is in one of two properties. */
+/** The argument of a `transform` of @fastify/swagger. The document is in one of two properties. */
 interface TransformInput {
   readonly schema?: Node
   readonly url: string
@@ -24,7 +16,7 @@ interface TransformInput {
 type Transform = (input: TransformInput) => { schema?: Node; url?: string }
 type TransformObject = (input: Pick<TransformInput, 'openapiObject' | 'swaggerObject'>) => unknown
 
-/** What is used of the options of @fastify/swagger. */
+/** The options of @fastify/swagger that are used here. */
 interface SwaggerOptions {
   mode?: string
   transform?: Transform | null
@@ -32,79 +24,51 @@ interface SwaggerOptions {
 }
 
 const swagger = '@fastify/swagger'
-const form = 'application/x-www-form-urlencoded'
 const writers = new WeakMap<object, DocumentWriter>()
-/** What is ours already, so that nothing is described twice. */
+/** The transforms that we have made, so that none is wrapped twice. */
 const ours = new WeakSet<object>()
 
 /**
- * Has the documents of every @fastify/swagger in a tree of Fastify instances tell who may call the routes.
- * Through its own options `transform` and `transformObject`, around those of the app, and so that the
- * schemas of the routes, which validate and serialize, stay as they are.
+ * Makes every @fastify/swagger in a tree of Fastify instances document who may call the routes. It wraps the options
+ * `transform` and `transformObject` of @fastify/swagger. So the schemas of the routes themselves, which validate and
+ * serialize, are not changed.
  *
- * @param root - what is registered in it later is heard of
+ * @param root - the root of the tree, before anything is registered in it
+ * @param decisionOf - returns the decision for the route that a `config` belongs to
+ * @returns a function that changes the options of every plugin that is registered
  */
-export function describeRoutes(root: FastifyInstance): void {
+export function describeRoutes(
+  root: FastifyInstance,
+  decisionOf: (config: object | undefined) => Decision | undefined,
+): (registered: { plugin: unknown; options: unknown }) => unknown {
   const routes: Route[] = []
+  let isHeardOf = false
   root.addHook('onRoute', function remember(this: FastifyInstance, options: Route) {
-    options[kServer] = this
+    options[kFacts] = { server: this, decisionOf }
     wrapOwnTransform(options)
     routes.push(options)
   })
-  const isHeardOf = watchRegister(root)
   root.addHook('onReady', (done) => {
-    const isProtected = routes.some(({ [kServer]: server }) => server && registrationOf(server))
-    // Again: hooks of the app may have set one.
+    const isProtected = routes.some(({ [kFacts]: facts }) => facts && registrationOf(facts.server))
+    // Once more, because hooks of the app may have set a `swaggerTransform` since.
     routes.splice(0).forEach(wrapOwnTransform)
-    if (isProtected && root.hasPlugin(swagger) && !isHeardOf()) {
+    if (isProtected && root.hasPlugin(swagger) && !isHeardOf) {
       root.log.warn(
         `${swagger} was registered before fastify-authn was loaded, so its document does not tell who may call the routes. Import fastify-authn before you call Fastify().`,
       )
     }
     done()
   })
-}
-
-/** @returns whether @fastify/swagger was registered since */
-function watchRegister(root: FastifyInstance): () => boolean {
-  type Register = (this: FastifyInstance, plugin: unknown, options?: unknown) => unknown
-  const register = root.register as unknown as Register
-  let isHeardOf = false
-  const optionsFor = (plugin: unknown, options: unknown): unknown => {
+  return ({ plugin, options }) => {
     if (nameOfPlugin(plugin) !== swagger) return options
     isHeardOf = true
     return withTransforms(options)
   }
-  const watched: Register = function watched(plugin, options) {
-    let found = plugin
-    if (typeof options === 'function') {
-      const resolve = options as (parent: FastifyInstance) => unknown
-      options = (parent: FastifyInstance) => optionsFor(found, resolve(parent))
-    } else if (!isThenable(plugin)) {
-      options = optionsFor(plugin, options)
-    } else {
-      // An `import()`: what it is shows later, and then what was given has to be amended.
-      options ??= {}
-      if (!Object.isExtensible(options)) options = { ...(options as object) }
-    }
-    if (!isThenable(plugin)) return register.call(this, plugin, options)
-    const loaded = plugin.then((module: unknown) => {
-      found = module
-      if (typeof options === 'function') return module
-      const amended = optionsFor(module, options)
-      // What is not amended may be frozen.
-      if (amended !== options) Object.assign(options as object, amended)
-      return module
-    })
-    return register.call(this, loaded, options)
-  }
-  root.register = watched as never
-  return () => isHeardOf
 }
 
 function withTransforms(given: unknown): unknown {
   const options = (given ?? {}) as SwaggerOptions
-  // A document that is written by hand is as its author wants it.
+  // A static document is written by hand and is not changed.
   if (options.mode === 'static') return options
   return {
     ...options,
@@ -113,7 +77,7 @@ function withTransforms(given: unknown): unknown {
   }
 }
 
-/** The `transform` of a route takes the place of that of the document. */
+/** Wraps the `swaggerTransform` of a route, which @fastify/swagger uses in place of the general `transform`. */
 function wrapOwnTransform(options: Route): void {
   const config = options.config as { swaggerTransform?: Transform | false } | undefined
   if (config?.swaggerTransform === undefined) return
@@ -121,14 +85,14 @@ function wrapOwnTransform(options: Route): void {
   options.config = { ...config, swaggerTransform } as never
 }
 
-/** A `transform` that adds what is known of a route to what the app makes of its schema. */
+/** Makes a `transform` that runs the app's own one, and adds to its result what is known of the route. */
 function describing(own: Transform | null): Transform {
   if (own !== null && ours.has(own)) return own
   const transform: Transform = (input) => {
     const { route, schema } = input
     const about = aboutOf(route)
     if (about === null) return own?.(input) ?? {}
-    // The body of a login is of TypeBox, and not of whatever the app writes its schemas with.
+    // The body of the login route is not passed to the app's transform, which may expect another schema library.
     const { body: _, ...rest } = schema ?? {}
     const given = about.login === undefined ? schema : rest
     const result = own?.({ ...input, schema: given as Node }) ?? {}
@@ -156,52 +120,4 @@ function writerOf({
   const writer = writers.get(document) ?? new DocumentWriter(document)
   writers.set(document, writer)
   return writer
-}
-
-/** What the marks say of a route. */
-interface About {
-  readonly registration: Registration
-  /** Null where the route is open. */
-  readonly plan: Plan | null
-  readonly login: LoginFacts | undefined
-  readonly server: FastifyInstance
-}
-
-/** @returns null for a route that no mark is about */
-function aboutOf(route: Route): About | null {
-  const { [kServer]: server, [kLogin]: login, config } = route
-  const registration = server && registrationOf(server)
-  if (server === undefined || registration === undefined) return null
-  const own: unknown = config?.auth
-  const mark = own === undefined ? scopeMarkOf(server) : own
-  if (mark === undefined) return null
-  const plan = mark === false ? null : registration.plan(mark, routeName(route.method, route.url))
-  return { registration, plan: plan?.mode === false ? null : plan, login, server }
-}
-
-function describe(schema: Node, about: About, writer: DocumentWriter): Node {
-  // Also where the app names the schemes itself: some of them may be ours.
-  const requirements = securityOf(about, writer)
-  const security = schema.security ?? requirements
-  const described = security === undefined ? schema : { ...schema, security }
-  const facts = factsOf(schema, about)
-  return facts === null ? described : { ...described, [marker]: facts }
-}
-
-/** An open route says so only where the document would have it closed. */
-function securityOf({ plan, registration }: About, writer: DocumentWriter): object | undefined {
-  if (plan === null) return writer.hasSecurity ? [] : undefined
-  const schemes = schemesOf(plan.authenticator, registration.authenticators)
-  return writer.requirements(schemes, plan.nobodyPasses)
-}
-
-function factsOf(schema: Node, { plan, registration, login, server }: About): Facts | null {
-  if (login === undefined) {
-    const replies = plan === null ? null : repliesOf(plan, registration)
-    return replies && { replies, login: null, hasOwnSuccess: true }
-  }
-  const types = ['application/json', form].filter((type) => server.hasContentTypeParser(type))
-  const description = describeLogin(login, (schema.consumes as string[] | undefined) ?? types)
-  const hasOwnSuccess = Object.keys(schema.response ?? {}).some((status) => status.startsWith('2'))
-  return { replies: description.replies, login: description, hasOwnSuccess }
 }

@@ -5,10 +5,10 @@ import { AuthnUsageError } from '../errors.js'
 import type { Expectation } from './parts.js'
 
 /**
- * Checks options once, where they are given.
+ * Checks options against a schema.
  *
  * @param where - prefix of the option's name in the error, such as `jwt`
- * @throws ERR_AUTH_OPTION that names the option, what was found, and what was expected
+ * @throws ERR_AUTH_OPTION that says which option is wrong, what was found, and what was expected
  */
 export function check<T>(schema: TSchema, value: unknown, where = ''): T {
   if (Check(schema, value)) return value as T
@@ -16,8 +16,8 @@ export function check<T>(schema: TSchema, value: unknown, where = ''): T {
 }
 
 /**
- * The first error; inside a union of `false` and an object, the first one of the object. Of a union that is
- * judged as a whole, the error of the union: which of its objects was meant cannot be known.
+ * The first error. For an option that is `false` or an object, the first error inside of the object. For a union that
+ * is marked `whole`, the error of the union, because we cannot know which of its objects was meant.
  */
 function deepest(schema: TSchema, value: unknown): ValueError {
   let error = Errors(schema, value).First() as ValueError
@@ -36,19 +36,25 @@ function deepest(schema: TSchema, value: unknown): ValueError {
   return error
 }
 
+/** Options of earlier versions, and what replaces them. */
+const gone: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  asyncContext:
+    'It is gone: leave it out. userFromContext() is in fastify-authn/context, and costs nothing where that is not imported. ',
+})
+
 function explain(schema: TSchema, error: ValueError, where: string): string {
   const steps = error.path.split('/').slice(1)
   const name = [where, ...steps].filter((step) => step !== '').join('.') || 'options'
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = knownProperties(schema, steps)
-    return `unknown option "${name}". Known here: ${known.join(', ')}.`
+    return `unknown option "${name}". ${gone[name] ?? ''}Known here: ${known.join(', ')}.`
   }
   const { description, ...quoting } = error.schema as Partial<Expectation>
   const found = describe(error.value, quoting)
   return `option "${name}": found ${found}, expected ${description ?? error.message}.`
 }
 
-/** Names of the options beside an unknown one. */
+/** The names of the options that are allowed in the place of an unknown one. */
 function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
   const branches = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
   const object = branches.find(({ properties }) => properties !== undefined) as TObject
@@ -58,7 +64,7 @@ function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
     : Object.keys(object.properties)
 }
 
-/** What was found, without quoting what could be a secret. */
+/** Describes the value that was found, without quoting what may be a secret. */
 function describe(value: unknown, { shown, secret }: Partial<Expectation>): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'

@@ -42,7 +42,7 @@ export const jwtSchema = Type.Object(
         [
           Type.Literal(false),
           Type.Object(
-            { max: whole(1, 1_000_000), maxBytes: whole(1, 65_536) },
+            { max: whole(1, 1_000_000), maxBytes: whole(1, 2 ** 30) },
             { ...strict, description: 'false, or an object with max, maxBytes' },
           ),
         ],

@@ -1,9 +1,10 @@
 import * as Type from '@sinclair/typebox/type'
-import { signingMethods } from '../jwt/algorithms.js'
+import { signingMethods } from '../common/algorithms.js'
 
 /**
- * `description` says what is expected, for the error. A text that was found is quoted only where it is
- * `shown`, since it could be a secret; where a secret belongs (`secret`), a number is not quoted either. A union that is `whole` is not looked into.
+ * How errors speak of an option. `description`: what is expected. `shown`: a text that was found may be quoted; without
+ * it no text is, since it could be a secret. `secret`: numbers are not quoted either. `whole`: a wrong value is
+ * reported for the union, and not for one of its members.
  */
 export interface Expectation {
   description: string
@@ -18,6 +19,7 @@ export const text = (options: Expectation & { pattern?: string }) =>
 export const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
 export const flag = Type.Boolean({ description: 'true or false' })
 export const optional = Type.Optional
+export const fieldName = text({ description: 'a non-empty field name' })
 export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
 export const whole = (minimum: number, maximum: number) =>
@@ -50,7 +52,7 @@ export const tokenRules = {
   ),
 }
 
-/** The bounds are also there for those who think in milliseconds. */
+/** Seconds. The maximum also catches values that were meant as milliseconds. */
 export const seconds = (maximum: number) =>
   optional(
     Type.Number({

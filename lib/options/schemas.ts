@@ -1,16 +1,16 @@
 import * as Type from '@sinclair/typebox/type'
 import { jwtSchema } from './jwt-schemas.js'
+import { authenticatorSchema } from './authenticator-schemas.js'
 import {
   strict,
   text,
   anyFunction,
+  fieldName,
   flag,
   optional,
-  httpToken,
   whole,
   signingMethod,
   userService,
-  tokenRules,
   seconds,
 } from './parts.js'
 
@@ -29,8 +29,6 @@ export const basicSchema = Type.Object(
   { ...strict, description: 'an object with username and password' },
 )
 
-const fieldName = text({ description: 'a non-empty field name' })
-
 const login = Type.Object(
   {
     path: optional(text({ description: 'a path that begins with /', pattern: '^/', shown: true })),
@@ -46,11 +44,12 @@ const login = Type.Object(
 const hashing = Type.Object(
   {
     cost: whole(4, 31),
+    maxCost: whole(4, 31),
     concurrency: whole(1, 1024),
     maxQueue: whole(0, 1_000_000),
     maxWait: seconds(60),
   },
-  { ...strict, description: 'an object with cost, concurrency, maxQueue, maxWait' },
+  { ...strict, description: 'an object with cost, maxCost, concurrency, maxQueue, maxWait' },
 )
 
 const remember = Type.Object(
@@ -78,45 +77,17 @@ const audit = Type.Object(
   {
     mode: Type.Literal('explicit', { description: "'explicit'" }),
     except: optional(anyFunction('a function (route)')),
+    middleware: optional(flag),
   },
-  { ...strict, description: "an object with mode: 'explicit', except" },
+  { ...strict, description: "an object with mode: 'explicit', except, middleware" },
 )
 
-const filled = Type.String({ minLength: 1 })
-
-/** A Security Scheme Object: what no document could be valid without. */
-const securityScheme = Type.Union(
-  [
-    Type.Object({ type: Type.Literal('http'), scheme: filled }),
-    Type.Object({
-      type: Type.Literal('apiKey'),
-      in: Type.Union([Type.Literal('header'), Type.Literal('query'), Type.Literal('cookie')]),
-      name: filled,
-    }),
-    Type.Object({ type: Type.Literal('oauth2'), flows: Type.Object({}) }),
-    Type.Object({ type: Type.Literal('openIdConnect'), openIdConnectUrl: filled }),
-    Type.Object({ type: Type.Literal('mutualTLS') }),
-  ],
+const access = Type.Object(
   {
-    whole: true,
-    description:
-      "a Security Scheme Object of OpenAPI, such as { type: 'apiKey', in: 'header', name: 'x-api-key' }",
+    scopesOf: optional(anyFunction('a function (user, request) that returns the scopes')),
+    rolesOf: optional(anyFunction('a function (user, request) that returns the roles')),
   },
-)
-
-/** What every authenticator has to look like; it may have more. */
-export const authenticatorSchema = Type.Object(
-  {
-    scheme: optional(
-      text({ description: 'a token (RFC 9110 §5.6.2)', pattern: httpToken, shown: true }),
-    ),
-    optional: optional(flag),
-    openapi: optional(securityScheme),
-    init: optional(anyFunction('a function (app)')),
-    authenticate: anyFunction('a function (request) that returns the user or null'),
-    onUnauthorized: optional(anyFunction('a function (error, request, reply)')),
-  },
-  { description: 'an authenticator: an object with authenticate(request)' },
+  { ...strict, description: 'an object with scopesOf, rolesOf' },
 )
 
 const names = Type.Union([
@@ -145,6 +116,7 @@ export const pluginSchema = Type.Object(
       }),
     ),
     userServiceTimeout: seconds(300),
+    access: optional(access),
     authenticator: optional(
       Type.Union([names, Type.Object({})], {
         description: 'an authenticator, the name of one, or an array of names',
@@ -155,11 +127,11 @@ export const pluginSchema = Type.Object(
         description: 'an object of authenticators by name',
       }),
     ),
-    // Marks are judged where they are read: see marks.ts.
+    // Checked by parseMark in lib/marks/parse.ts, whose errors name the place of the mark.
     auth: optional(Type.Any()),
     audit: optional(
       Type.Union([Type.Literal('explicit'), audit], {
-        description: "'explicit', or an object with mode: 'explicit', except",
+        description: "'explicit', or an object with mode: 'explicit', except, middleware",
         shown: true,
       }),
     ),
@@ -176,7 +148,6 @@ export const pluginSchema = Type.Object(
         description: 'false, or an object of login options',
       }),
     ),
-    asyncContext: optional(flag),
     realm: optional(
       text({ description: 'a non-empty string of Latin-1 without control characters' }),
     ),
@@ -187,26 +158,6 @@ export const pluginSchema = Type.Object(
       }),
     ),
     defaultLanguage: optional(text({ description: 'a language tag (BCP 47)', shown: true })),
-  },
-  { ...strict, description: 'an object of options' },
-)
-
-export const jwtAuthenticatorSchema = Type.Object(
-  {
-    userService: optional(userService),
-    optional: optional(flag),
-    claimName: optional(fieldName),
-    signingMethod: optional(signingMethod),
-    ...tokenRules,
-  },
-  { ...strict, description: 'an object of options' },
-)
-
-export const basicAuthenticatorSchema = Type.Object(
-  {
-    userService: optional(userService),
-    passwordField: optional(fieldName),
-    optional: optional(flag),
   },
   { ...strict, description: 'an object of options' },
 )

@@ -2,46 +2,42 @@ import { IncomingMessage } from 'node:http'
 import { Http2ServerRequest } from 'node:http2'
 import { Socket } from 'node:net'
 import type { FastifyRequest, InjectOptions } from 'fastify'
-import { isError, isThenable } from '../objects.js'
+import { actings } from '../common/kit.js'
+import { isError, isThenable } from '../common/objects.js'
 import { misuse } from './error.js'
 import type { JwtClaims, RequestExtra } from '../../types/request-extra.js'
 import type { AuthUser } from '../../types/user-service.js'
 
-/** What authenticators would have left in `request.extra`. */
+/** What to put into `request.extra`, as authenticators would. */
 export interface ActingOptions {
   /** Claims of a token, for handlers that read `request.extra[EXTRA_JWT_CLAIMS]`. Default: none. */
   readonly claims?: JwtClaims | undefined
-  /** More of `request.extra`, such as what an authenticator of the app puts there. */
+  /** More properties of `request.extra`, such as those that an authenticator of the app sets. */
   readonly extra?: RequestExtra | undefined
 }
 
-/** Options of `app.inject`; an object whose identity is all that counts. */
+/** Options for `app.inject`. The request is recognised by the identity of the object in `simulate`. */
 export interface ActingInjection {
-  /** The usual behaviour of the stream of the body, which `app.inject` passes on as this very object. */
+  /** The default behaviour of the body's stream. `app.inject` passes on this very object. */
   readonly simulate: NonNullable<InjectOptions['simulate']>
 }
 
-/** Who a request acts as. */
+/** The user that a request acts as. */
 export interface Acting {
   readonly user: object
   readonly options: ActingOptions
 }
 
-const key = Symbol.for('fastify-authn.testing.acting')
-const shared = globalThis as { [key]?: WeakMap<object, Acting> }
-/** One memory a process, as the app may load the CommonJS build of the kit and its tests the ESM one. */
-const actings = (shared[key] ??= new WeakMap<object, Acting>())
-
 /**
- * Options that make `app.inject` authenticate as a user on every marked route, whatever authenticator it
- * has: without a password, a token, or a look-up in the user service. Only in apps in which the plugin
- * `authnTesting` is registered; in others it changes nothing.
+ * Makes options with which `app.inject` is authenticated as a user on every marked route, with any authenticator. It
+ * needs no password and no token, and the user service is not asked. It works only in apps in which the plugin
+ * `authnTesting` is registered; in others it has no effect.
  *
- * They may be used any number of times, and authenticate by the identity of an object in this process,
- * which nothing that comes over a socket can have.
+ * The options may be used any number of times. They are recognised by the identity of an object in this process, so
+ * no request from the network can do the same.
  *
  * @param user - what the user service would return; `request.user` hides its password hash as always
- * @throws ERR_AUTH_TESTING when the user is no object
+ * @throws ERR_AUTH_TESTING when the user is not an object
  *
  * @example
  * await app.inject({ url: '/me', ...actingAs({ id: 1, name: 'alice' }) })
@@ -54,20 +50,20 @@ export function actingAs<User extends AuthUser>(
   if (typeof user !== 'object' || user === null || Array.isArray(user) || isError(user)) {
     misuse('actingAs: expected the user as an object. To act as nobody, leave actingAs out.')
   }
-  // The defaults of inject(): it does not copy this object, and requests from a socket have none.
+  // These are the defaults of inject(), which keeps this object without copying it. Network requests have none.
   const simulate = Object.freeze({ end: true, split: false, error: false, close: false })
-  actings.set(simulate, { user, options })
+  actings.set(simulate, { user, options } satisfies Acting)
   return { simulate }
 }
 
-/** Who a request acts as; undefined for all that was not injected with {@link actingAs}. */
+/** The user that a request acts as; undefined for a request that was not injected with {@link actingAs}. */
 export function actingOf({ raw }: FastifyRequest): Acting | undefined {
   if (!isInjected(raw)) return undefined
   const { _lightMyRequest: injection } = raw as { _lightMyRequest?: { simulate?: object } }
-  return injection?.simulate && actings.get(injection.simulate)
+  return injection?.simulate && (actings.get(injection.simulate) as Acting | undefined)
 }
 
-/** Enough by itself: Node makes all requests that come over a socket, and none of these is one of its. */
+/** Whether a request comes from `app.inject`: the request objects of network requests are made by Node.js itself. */
 function isInjected(raw: object): boolean {
   const isFromNode = raw instanceof IncomingMessage || raw instanceof Http2ServerRequest
   return !isFromNode && !((raw as { socket?: unknown }).socket instanceof Socket)

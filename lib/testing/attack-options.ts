@@ -2,21 +2,21 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { misuse } from './error.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
-/** What of an app is needed. */
+/** The parts of an app that `authAttacks` uses. */
 export interface AttackedApp {
-  /** What signs a good token; not needed where {@link AttackOptions.good} is given. */
-  readonly jwtService?: JwtServiceLike
-  /** Waits for the boot. */
+  /** Signs a good token. Not needed when {@link AttackOptions.good} is given. */
+  readonly jwtService?: JwtServiceLike | undefined
+  /** Boots the app. */
   ready(): PromiseLike<unknown>
-  /** Plays a request without a socket. */
+  /** Sends a request without a socket. */
   inject(options: InjectOptions): PromiseLike<Pick<LightMyRequestResponse, 'statusCode'>>
   /** Serves a request of a server of Node.js. */
   routing(request: never, reply: never): void
 }
 
-/** A route that requires a user, and how a user gets in. */
+/** The route to attack, and credentials that it accepts. */
 export interface AttackOptions {
-  /** Of the route, with parameters filled in. */
+  /** URL of the route, with its parameters filled in. */
   readonly url: string
   /** Default `GET`. */
   readonly method?: InjectOptions['method']
@@ -25,11 +25,11 @@ export interface AttackOptions {
   /** Headers of every request, such as `accept`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * Credentials that are let in: the value of `Authorization`, or headers by name. Default: a token of
+   * Credentials that the route accepts: the value of `Authorization`, or headers by name. Default: a token of
    * `jwtService` for {@link sub}.
    */
   readonly good?: string | Readonly<Record<string, string>> | undefined
-  /** A user that there is. */
+  /** The name of an existing user. */
   readonly sub?: string | number | undefined
   /** More claims of good tokens. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined
@@ -37,13 +37,13 @@ export interface AttackOptions {
   readonly claimName?: string | undefined
   /** As in `jwtAuthenticator`. Default: `jwt.signingMethod`. */
   readonly algorithm?: SigningMethod | undefined
-  /** Whether the route is open to nobody: only credentials that are present and wrong are played. */
+  /** Whether the route also accepts requests without credentials. Then only wrong credentials are sent. */
   readonly optional?: boolean | undefined
   /** More statuses that are refusals, such as the 403 of an authenticator of yours. Default: only 401. */
   readonly refusals?: readonly number[] | undefined
-  /** Cases to leave out, by name: those that the app accepts on purpose. */
+  /** Names of cases to leave out, because the app accepts them on purpose. */
   readonly except?: readonly (string | RegExp)[] | undefined
-  /** Whether to play also what takes a socket, on a port of 127.0.0.1. Default `true`. */
+  /** Whether to send also the cases that need a socket, on a port of 127.0.0.1. Default `true`. */
   readonly sockets?: boolean | undefined
 }
 

@@ -8,7 +8,7 @@ import {
 import { wireCases } from './corpus/wire.js'
 import { problemOf, type AttackReport } from './report.js'
 import { goodHeaders, materialFor } from './target.js'
-import { patience, statusOf, within, type Wire } from './wire.js'
+import { patience, statusOf, statusWithin, type Wire } from './wire.js'
 import type { AttackedApp, AttackOptions } from './attack-options.js'
 import type { Material } from './material.js'
 
@@ -50,7 +50,7 @@ export class Attack {
     if (this.#good !== undefined) await this.#letsIn('good credentials, after all the others')
   }
 
-  /** A route that lets nobody in refuses every attack, and proves nothing. */
+  /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
   async #letsIn(name: string): Promise<boolean> {
     if (this.#good === undefined) {
       const why = 'none are known, so that nobody may get in at all: give "sub" or "good"'
@@ -64,7 +64,7 @@ export class Attack {
     return false
   }
 
-  /** One line says it all. */
+  /** Checks whether the route needs no credentials at all; then one problem is reported, and not one for each case. */
   async #isOpen(): Promise<boolean> {
     const status = await this.#statusOf({})
     if (this.#options.optional === true || status === null || status >= 400) return false
@@ -80,7 +80,7 @@ export class Attack {
     return cases.filter(({ name, none = false, request: { headers } }) => {
       if (this.#isExcepted(name)) return false
       if (!optional) return true
-      // Of another scheme than the route's, which is no credentials there.
+      // A header of another scheme than the route's counts as no credentials there.
       const own = String(headers?.authorization).toLowerCase().startsWith(`${scheme} `)
       return !none && (headers?.authorization === undefined || own)
     })
@@ -116,7 +116,7 @@ export class Attack {
       headers: { ...this.#options.headers, ...headers },
       remoteAddress: `10.${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}`,
     })
-    return within(answer, patience)
+    return statusWithin(answer, patience)
   }
 
   async #playWire(authorization: string | undefined): Promise<void> {
@@ -133,7 +133,7 @@ export class Attack {
       const head = [start, 'Host: localhost', 'Connection: close', ...own, ...lines, '', '']
       const status = await statusOf(port, head.join('\r\n'))
       this.#report.cases += 1
-      // Node itself refuses with a 400, a 431, or by hanging up.
+      // Node.js itself refuses with a 400 or a 431, or closes the connection.
       if (status !== 'closed') this.#judge(`socket: ${name}`, status, [400, 431])
     }
     const count = fetched()
@@ -143,7 +143,7 @@ export class Attack {
   }
 }
 
-/** A wrong value of the scheme that the route takes. */
+/** A wrong value of the scheme that the route accepts. */
 function badOf(authorization: string | undefined): string {
   return /^basic /i.test(authorization ?? '') ? 'Basic eDp5' : 'Bearer x.y.z'
 }

@@ -4,15 +4,14 @@ import { AttackReport } from './report.js'
 import { openWire } from './wire.js'
 
 /**
- * Plays a corpus of several hundred attacks against a route of an app: headers of all shapes, broken
- * tokens, confused algorithms, wrong passwords, credentials in wrong places. What is not refused with a 401
- * is a problem of the report. Each request comes from another address, so that throttling by address does
- * not refuse what authentication would let in.
+ * Sends several hundred attacks to a route of an app: malformed headers, broken tokens, confused algorithms, wrong
+ * passwords, credentials in wrong places. Every response but a 401 is reported as a problem. Each request comes from
+ * another address, because throttling by address would otherwise refuse what authentication accepts.
  *
- * First, and once more at the end, it makes sure that good credentials are let in: a route that refuses
- * everybody proves nothing.
+ * At the beginning and at the end it checks that good credentials are accepted: a route that refuses everything
+ * would prove nothing.
  *
- * @param app - the app; it is made ready. It need not have the kit registered
+ * @param app - the app; it is booted if it is not ready yet. `authnTesting` need not be registered
  * @returns the report; `report.problems` is empty when all is well
  * @throws ERR_AUTH_TESTING for options that do not fit
  *

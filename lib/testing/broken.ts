@@ -1,21 +1,21 @@
 import type { KeyObject } from 'node:crypto'
-import { signingMethods } from '../jwt/algorithms.js'
+import { signingMethods } from '../common/algorithms.js'
 import { encode, forge, header, hmacToken, now, strangerKey } from './forge.js'
 import { resign, type Material } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** What a row needs of its material. */
+/** What has to be known to make a broken token. */
 export type Need = 'token' | 'key' | 'publicKey'
 
 interface BrokenRow {
   /** What is wrong with the token. */
   readonly what: string
-  /** Default: nothing but claims. */
+  /** Default: the claims are enough. */
   readonly needs?: Need
   readonly make: (material: Material) => string
 }
 
-/** Names of tokens that must be refused, each with one fault only. */
+/** Names of tokens that must be refused. Each has exactly one fault. */
 export type BrokenToken =
   | 'badSignature'
   | 'confused'
@@ -33,7 +33,7 @@ export type BrokenToken =
   | 'withoutSubject'
   | 'wrongAlgorithm'
 
-/** Every broken token: one row a name. */
+/** How to make each broken token. */
 export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.assign(
   Object.create(null),
   {
@@ -131,7 +131,7 @@ export function pemOf(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }) as string
 }
 
-/** Another method that the same key can be used with; the only one of its kind gets a wrong name. */
+/** Another method for the same kind of key; where there is none, a method of another kind. */
 export function siblingOf(method: SigningMethod): SigningMethod {
   if (method === 'EdDSA') return 'ES256'
   const family = method.slice(0, 2)

@@ -7,7 +7,7 @@ import {
   sign as signBytes,
   type KeyObject,
 } from 'node:crypto'
-import { algorithmOf, type KeyFamily } from '../jwt/algorithms.js'
+import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** Base64url of bytes, of a text, or of an object as JSON. */
@@ -16,7 +16,7 @@ export function encode(value: unknown): string {
   return Buffer.from(bytes as string).toString('base64url')
 }
 
-/** The claims of a token, whoever signed it. */
+/** The claims of a token. The signature is not verified. */
 export function claimsOf(token: string): Record<string, unknown> {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   return JSON.parse(payload) as Record<string, unknown>
@@ -39,7 +39,7 @@ export function hmacToken(
   return `${input}.${createHmac(hash, key).update(input).digest('base64url')}`
 }
 
-/** A token signed with a private key: hash null for EdDSA. */
+/** A token signed with a private key. `hash` is null for EdDSA. */
 export function signedToken(
   header: unknown,
   payload: unknown,
@@ -59,14 +59,14 @@ export function signedToken(
   return `${input}.${signature.toString('base64url')}`
 }
 
-/** A token signed as a method demands, whatever its header says. */
+/** A token signed by a method, with any header. */
 export function forge(
   header: unknown,
   payload: unknown,
   method: SigningMethod,
   key: KeyObject,
 ): string {
-  // By the key, since a method may be claimed that is not the one of the key.
+  // Decided by the key, because the method may be one that does not belong to the key.
   const isEdwards = key.asymmetricKeyType?.startsWith('ed') === true
   const hash = isEdwards ? null : `sha${method.slice(2)}`
   return key.type === 'secret'
@@ -74,7 +74,7 @@ export function forge(
     : signedToken(header, payload, key, hash, method.startsWith('PS'))
 }
 
-/** A key that signs, and the half of it that verifies; both the same where there are no halves. */
+/** A key that signs and the key that verifies; for HMAC both are the same secret. */
 export interface ForgedKey {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
@@ -91,7 +91,7 @@ const makers: Readonly<Record<KeyFamily, (curve: string) => ForgedKey>> = {
 }
 const strangers = new Map<string, ForgedKey>()
 
-/** A key of the kind that a method needs, which no app knows: one a process, as RSA takes its time. */
+/** A key for a method that no app knows. Made once for each process, because RSA keys take long. */
 export function strangerKey(method: SigningMethod): ForgedKey {
   const { family, curve = '' } = algorithmOf(method)
   const kind = `${family} ${curve}`

@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import { defined } from '../objects.js'
-import { kKeyOf } from '../symbols.js'
+import { defined } from '../common/objects.js'
+import { keyOf } from '../common/kit.js'
 import { claimsOf, forge, header, now } from './forge.js'
 import { misuse } from './error.js'
-import type { LoadedKey } from '../jwt/keys.js'
+import type { LoadedKey } from '../jwt/keys/ring.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
-/** What bad tokens are made of: a good one, and what is known of how it was signed. */
+/** What bad tokens are made from: a good token, and the keys that are known. */
 export interface Material {
   readonly claims: Readonly<Record<string, unknown>>
   readonly method: SigningMethod
@@ -14,19 +14,19 @@ export interface Material {
   readonly claimName: string
   /** A good token. */
   readonly token?: string | undefined
-  /** What signed it: a secret, or a private key. */
+  /** The key that signed it: a secret or a private key. */
   readonly key?: KeyObject | undefined
-  /** What verifies it, where that is no secret. */
+  /** The public key that verifies it; none for HMAC. */
   readonly publicKey?: KeyObject | undefined
 }
 
-/** Whatever has tokens: an app, or an inner scope that the plugin is registered in. */
+/** An app with tokens, or an inner scope in which the plugin is registered. */
 export interface TokenApp {
-  /** Has the keys that sign. */
-  readonly jwtService: JwtServiceLike
+  /** The service with the signing keys. An app without one is refused with an error that says so. */
+  readonly jwtService?: JwtServiceLike | undefined
 }
 
-/** What a token says; times are relative to now. */
+/** The content of a token. Times are relative to now. */
 export interface TokenContent {
   readonly sub?: string | number | undefined
   readonly expiresIn?: number | undefined
@@ -36,9 +36,9 @@ export interface TokenContent {
 }
 
 /**
- * A good token of an app, and its keys. Where the app has none that signs, only claims.
+ * A good token of an app with its keys; only the claims when the app has no signing key.
  *
- * @param caller - for the error
+ * @param caller - the name of the public function, for the error
  * @throws ERR_AUTH_TESTING, ERR_AUTH_CLAIMS
  */
 export function materialOf(app: TokenApp, content: TokenContent, caller: string): Material {
@@ -63,7 +63,7 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
   return { claims: claimsOf(token), method, claimName: 'sub', token, ...keys }
 }
 
-function serviceOf({ jwtService }: Partial<TokenApp>, caller: string): JwtServiceLike {
+export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceLike {
   return (
     jwtService ??
     misuse(
@@ -72,13 +72,12 @@ function serviceOf({ jwtService }: Partial<TokenApp>, caller: string): JwtServic
   )
 }
 
-/** The keys of a service; of one that the app wrote itself they are not known. */
+/** The keys of a service. Those of a service that the app wrote itself are unknown. */
 export function keysOf(
   service: JwtServiceLike,
   method: SigningMethod,
 ): Pick<Material, 'key' | 'publicKey'> {
-  const { [kKeyOf]: keyOf } = service as { [kKeyOf]?: (method: string) => LoadedKey | undefined }
-  const loaded = keyOf?.call(service, method)
+  const loaded = keyOf(service, method) as LoadedKey | undefined
   if (loaded === undefined) return {}
   const { sign, verify } = loaded
   if (typeof verify !== 'string') return { key: createSecretKey(verify) }

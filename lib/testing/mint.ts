@@ -1,13 +1,13 @@
 import { brokenTokens, type BrokenToken } from './broken.js'
 import { misuse } from './error.js'
-import { materialOf, type TokenApp } from './material.js'
+import { materialOf, serviceOf, type TokenApp } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** A token for a test. */
 export interface MintOptions {
-  /** The claim `sub`. Where the app goes by another claim, leave it out and give that one in `claims`. */
+  /** The claim `sub`. If the app names users by another claim, leave it out and give that one in `claims`. */
   readonly sub?: string | number | undefined
-  /** Seconds from now until `exp`; negative: it has expired. Default: `jwt.expiry`. */
+  /** Seconds from now until `exp`; negative for an expired token. Default: `jwt.expiry`. */
   readonly expiresIn?: number | undefined
   /** Seconds from now until `nbf`. Default 0. */
   readonly notBefore?: number | undefined
@@ -20,10 +20,10 @@ export interface MintOptions {
 }
 
 /**
- * A token of the app, signed with its own keys; or, with `broken`, one that is good but for one fault.
+ * Makes a token of the app, signed with the app's keys. With `broken`, it has one fault and is good otherwise.
  *
- * @param app - the app, ready; or the inner scope in which the plugin is registered
- * @throws ERR_AUTH_TESTING when the app has no tokens, or not the key that this one takes; ERR_AUTH_KEY,
+ * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
+ * @throws ERR_AUTH_TESTING when the app has no tokens, or lacks the key for this one; ERR_AUTH_KEY and
  * ERR_AUTH_CLAIMS as `jwtService` does
  *
  * @example
@@ -36,8 +36,8 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
   }
   const material = materialOf(app, options, 'mintToken')
   if (broken === undefined) {
-    // Only to have its error, which says what is missing.
-    return material.token ?? app.jwtService.generateTokenWithClaims({ sub }, algorithm)
+    // Without a signing key the service throws an error that says what is missing.
+    return material.token ?? serviceOf(app, 'mintToken').generateTokenWithClaims({ sub }, algorithm)
   }
   const row = brokenTokens[broken] ?? unknown(broken)
   const { needs } = row

@@ -1,60 +1,58 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { EXTRA_JWT_CLAIMS } from '../extra.js'
-import { kMembers, kStandIn } from '../symbols.js'
+import { EXTRA_JWT_CLAIMS } from '../request/extra.js'
+import { rootOf } from '../app/fastify.js'
+import { isProduction } from '../common/production.js'
+import { offerStandIn } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
 import { misuse } from './error.js'
-import type { StandIn } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
+/** The apps in which this plugin is registered. */
+const roots = new WeakSet<object>()
+
 async function register(app: FastifyInstance): Promise<void> {
-  if (process.env.NODE_ENV === 'production') {
+  if (isProduction()) {
     misuse(
-      'authnTesting is registered while NODE_ENV is "production". It is for tests only: register it in the test, not in the app.',
+      `authnTesting is registered while NODE_ENV is ${JSON.stringify(process.env.NODE_ENV)}. It is for tests only: register it in the test, not in the app.`,
     )
   }
-  Object.defineProperty(rootOf(app), kStandIn, { value: standIn, configurable: true })
+  roots.add(rootOf(app))
 }
 
 /**
- * A plugin for the app under test: with it, and only with it, `actingAs` works, in the whole app. Before or
- * after `fastify-authn`, before the app is ready.
+ * A plugin for the app under test. `actingAs` works only in an app with this plugin, and then in the whole app. Register
+ * it before or after `fastify-authn`, before the app is ready.
  *
- * An app with it may also listen: what comes over a socket is never taken for an injected request.
+ * The app may also listen: requests from the network are never taken for injected ones.
  *
- * @throws ERR_AUTH_TESTING where `NODE_ENV` is `production`
+ * @throws ERR_AUTH_TESTING where `NODE_ENV` is `production` or `prod`, in any case
  */
 export const authnTesting = fp(register, { fastify: '5.x', name: 'fastify-authn-testing' })
 
-/** Scopes inherit from the scope around them. */
-function rootOf(app: FastifyInstance): FastifyInstance {
-  const outer = Object.getPrototypeOf(app) as FastifyInstance
-  return 'addHook' in outer ? rootOf(outer) : app
-}
-
-/** The authenticator itself for all requests but those that act as somebody. */
-const standIn: StandIn = (authenticator) => {
-  const { scheme, optional, onUnauthorized } = authenticator
-  const { [kMembers]: members } = authenticator as { [kMembers]?: readonly Authenticator[] }
-  return {
-    ...(scheme !== undefined && { scheme }),
-    ...(optional !== undefined && { optional }),
-    ...(members !== undefined && { [kMembers]: members }),
-    ...(onUnauthorized && {
-      onUnauthorized: (...args: Parameters<typeof onUnauthorized>) =>
-        authenticator.onUnauthorized?.(...args),
-    }),
-    authenticate(request) {
-      const acting = actingOf(request)
-      return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)
-    },
+// Wraps an authenticator: requests of `actingAs` get their user, all others go to the authenticator itself. The
+// wrapper has the same members, and they are called with the authenticator as `this`.
+offerStandIn((authenticator, scope) => {
+  if (!roots.has(rootOf(scope as FastifyInstance))) return authenticator
+  const authenticate = (request: FastifyRequest): unknown => {
+    const acting = actingOf(request)
+    return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)
   }
-}
+  return new Proxy({} as Authenticator, {
+    get(_, name) {
+      if (name === 'authenticate') return authenticate
+      const member: unknown = Reflect.get(authenticator, name)
+      return typeof member === 'function' ? (member.bind(authenticator) as unknown) : member
+    },
+    // The plugin reads own properties of authenticators, see ownOf(): the wrapper has to have the same ones.
+    getOwnPropertyDescriptor(_, name) {
+      const own = Reflect.getOwnPropertyDescriptor(authenticator, name)
+      return own && { ...own, configurable: true }
+    },
+  })
+})
 
-function enter(
-  request: Parameters<Authenticator['authenticate']>[0],
-  { user, options: { claims, extra } }: Acting,
-): object {
+function enter(request: FastifyRequest, { user, options: { claims, extra } }: Acting): object {
   if (claims !== undefined) request.extra[EXTRA_JWT_CLAIMS] = claims
   Object.assign(request.extra, extra)
   return user

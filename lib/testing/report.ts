@@ -4,22 +4,22 @@ import { AssertionError } from 'node:assert'
 export interface AttackProblem {
   /** What was sent. */
   readonly case: string
-  /** The status that came back; null when none did. */
+  /** The status of the response; null when none came. */
   readonly status: number | null
   /** Why that is a problem. */
   readonly why: string
 }
 
-/** So many problems are spelled out. */
+/** The highest number of problems that the text lists. */
 const most = 20
 
 /** What `authAttacks` found. */
 export class AttackReport {
-  /** How many cases were played. */
+  /** How many cases were sent. */
   cases = 0
-  /** Everything that was let through, gave a fault, or could not be judged; empty when all is well. */
+  /** Cases that were accepted, gave a 5xx, or could not be judged; empty when all is well. */
   readonly problems: AttackProblem[] = []
-  /** What was not played, and why. */
+  /** What was not sent, and why. */
   readonly leftOut: string[] = []
   readonly #target: string
 
@@ -28,16 +28,16 @@ export class AttackReport {
   }
 
   /**
-   * For tests that would rather throw.
+   * Throws when there are problems.
    *
-   * @throws AssertionError that lists the problems, when there are any
+   * @throws AssertionError that lists the problems
    */
   assert(): void {
     if (this.problems.length === 0) return
     throw new AssertionError({ message: String(this), actual: this.problems, expected: [] })
   }
 
-  /** The report as text, a line a problem. */
+  /** The report as text, one line for each problem. */
   toString(): string {
     const { cases, problems, leftOut } = this
     const lines = problems
@@ -53,7 +53,7 @@ export class AttackReport {
  * Why a status is a problem.
  *
  * @param refusals - the statuses that count as a refusal
- * @returns undefined when it is none
+ * @returns undefined when it is not a problem
  */
 export function problemOf(status: number | null, refusals: readonly number[]): string | undefined {
   if (status === null) return 'no answer'

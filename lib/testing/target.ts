@@ -1,10 +1,10 @@
-import { signingMethods } from '../jwt/algorithms.js'
+import { signingMethods } from '../common/algorithms.js'
 import { claimsOf, now } from './forge.js'
 import { keysOf, materialOf, type Material } from './material.js'
 import type { AttackedApp, AttackOptions } from './attack-options.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** Credentials that are let in, by lower-case name; undefined when none are known. */
+/** Headers with good credentials, by lower-case name; undefined when none are known. */
 export function goodHeaders(
   { good, sub, claims }: AttackOptions,
   { token }: Material,
@@ -19,7 +19,7 @@ export function goodHeaders(
   return isSomebody && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
 }
 
-/** Made by the app's own service, or taken from the token that was given. */
+/** The material for bad tokens: a token of the app's own service, or the token that was given. */
 export function materialFor(app: AttackedApp, options: AttackOptions): Material {
   const { good, sub, claims, claimName = 'sub', algorithm } = options
   const given = typeof good === 'string' ? good : good?.authorization

@@ -1,16 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
+import { within } from '../common/timeout.js'
 import { strangerKey } from './forge.js'
 
-/** How long an answer may take, in milliseconds. */
+/** How long a response may take, in milliseconds. */
 export const patience = 10_000
 
-/** An app behind a server of its own, which only we know of: the one of the app stays as it is. */
+/** A server of our own in front of an app; the server of the app itself is not used. */
 export interface Wire {
   readonly port: number
-  /** A URL with keys that no app should ask for. */
+  /** A URL that serves keys, and that no app must ask. */
   readonly keysUrl: string
-  /** How often they were asked for. */
+  /** How often it was asked. */
   fetched(): number
   close(): Promise<void>
 }
@@ -42,10 +43,10 @@ export async function openWire(routing: (request: never, reply: never) => void):
   }
 }
 
-/** What bytes were answered with: a status, nothing but the end, or nothing at all in time. */
+/** The response to raw bytes: a status, `closed` for a closed connection, null for nothing in time. */
 export type WireStatus = number | 'closed' | null
 
-/** Writes the head of a request, and reads the status of the first response. */
+/** Sends the head of a request, and reads the status of the first response. */
 export function statusOf(port: number, head: string, wait = patience): Promise<WireStatus> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
@@ -60,25 +61,23 @@ export function statusOf(port: number, head: string, wait = patience): Promise<W
       const status = /^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1]
       if (status !== undefined) finish(Number(status))
     })
-    // A server that refuses may reset while we still write.
+    // A server that refuses may reset the connection while we still write.
     socket.on('error', () => undefined)
     socket.on('close', () => finish('closed'))
     socket.on('connect', () => socket.write(Buffer.from(head, 'latin1')))
   })
 }
 
-/** The status of an answer; null when there is none in time. */
-export async function within(
+/** The status of a response; null when none comes in time. */
+export async function statusWithin(
   answer: PromiseLike<{ readonly statusCode: number }>,
   wait: number,
 ): Promise<number | null> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, wait, null)
-  })
+  const late = new Error(`no answer in ${wait} ms`)
   try {
-    return (await Promise.race([answer, late]))?.statusCode ?? null
-  } finally {
-    clearTimeout(timer)
+    return (await within(wait, answer, () => late)).statusCode
+  } catch (error) {
+    if (error === late) return null
+    throw error
   }
 }

@@ -1,22 +1,36 @@
-import {
-  RateLimiterMemory,
-  RateLimiterRedis,
-  type RateLimiterAbstract,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible'
-import type { Suspect } from '../suspect.js'
+// Imported by file: the main file of the package loads the clients of a dozen databases.
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
+import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
+import type { Suspect } from './client-key.js'
 
-/** The counters of failures, for one username from one address and for one address. */
-export interface Counters {
-  readonly username: RateLimiterAbstract
-  readonly address: RateLimiterAbstract
+/** What failures are counted for. */
+type Kind = keyof Suspect
+
+/** What a counter tells of a key. */
+interface Counted {
+  readonly consumedPoints: number
+  readonly msBeforeNext: number
 }
 
-/** How often one may guess. */
+/** What is used of a limiter of rate-limiter-flexible. */
+interface Limiter {
+  get(key: string): Promise<Counted | null>
+  penalty(key: string, points?: number): Promise<Counted>
+  reward(key: string, points?: number): Promise<Counted>
+  delete(key: string): Promise<boolean>
+}
+
+/** A counter for each kind. */
+export type Counters = Readonly<Record<Kind, Limiter>>
+
+/** A number for each kind: failures, or milliseconds. */
+export type Numbers = Readonly<Record<Kind, number>>
+
+/** The limits of the throttle. */
 export interface ThrottleSettings {
   /** Failures for one username from one address. */
   readonly perUsername: number
-  /** Failures from one address. */
+  /** Failures from one address; ten times as many from one /48 network of IPv6. */
   readonly perAddress: number
   /** Seconds after the first failure until they are forgotten. */
   readonly window: number
@@ -28,52 +42,95 @@ export interface ThrottleSettings {
 
 /** Counters in the memory of this process. */
 export function localCounters(settings: ThrottleSettings): Counters {
-  const { username, address } = limitsOf(settings)
-  return { username: new RateLimiterMemory(username), address: new RateLimiterMemory(address) }
+  return counters(settings, (options) => new RateLimiterMemory(options))
 }
 
-/** Counters that processes share. @returns null without a client of ioredis */
-export function sharedCounters(settings: ThrottleSettings): Counters | null {
-  const { redis } = settings
-  if (redis === undefined) return null
-  const { username, address } = limitsOf(settings)
+/** Counters that processes share, through a client of ioredis. */
+export function sharedCounters(settings: ThrottleSettings, redis: object): Counters {
   const store = { storeClient: redis, rejectIfRedisNotReady: true }
+  return counters(settings, (options) => new RateLimiterRedis({ ...options, ...store }))
+}
+
+interface CounterOptions {
+  readonly points: number
+  readonly duration: number
+  readonly keyPrefix: string
+}
+
+function counters(
+  settings: ThrottleSettings,
+  create: (options: CounterOptions) => Limiter,
+): Counters {
+  const { window: duration, keyPrefix } = settings
+  const limits = limitsOf(settings)
   return {
-    username: new RateLimiterRedis({ ...username, ...store }),
-    address: new RateLimiterRedis({ ...address, ...store }),
+    username: create({ points: limits.username, duration, keyPrefix: `${keyPrefix}:user` }),
+    address: create({ points: limits.address, duration, keyPrefix: `${keyPrefix}:address` }),
+    network: create({ points: limits.network, duration, keyPrefix: `${keyPrefix}:network` }),
   }
 }
 
-function limitsOf({ perUsername, perAddress, window: duration, keyPrefix }: ThrottleSettings) {
-  return {
-    username: { points: perUsername, duration, keyPrefix: `${keyPrefix}:user` },
-    address: { points: perAddress, duration, keyPrefix: `${keyPrefix}:address` },
-  }
+export function limitsOf({ perUsername, perAddress }: ThrottleSettings): Numbers {
+  return { username: perUsername, address: perAddress, network: perAddress * 10 }
 }
 
-/** Counts a failure. */
-export async function count(counters: Counters, who: Suspect): Promise<void> {
-  await Promise.all([
-    counters.username.penalty(who.username),
-    counters.address.penalty(who.address),
-  ])
+/** Counts one failure more, or as many as are given. @returns how many there are */
+export function count(counters: Counters, who: Suspect, failures?: Numbers): Promise<Numbers> {
+  return each(who, async (kind, key) =>
+    pointsOf(await counters[kind].penalty(key, failures?.[kind] ?? 1)),
+  )
 }
 
-/** Milliseconds that somebody has to wait; 0 for nobody with too many failures. */
-export async function waitOf(
+/** Lowers a counter by one, unless it is 0. */
+export async function uncount(counters: Counters, who: Suspect): Promise<void> {
+  await each(who, async (kind, key) => {
+    const points = pointsOf(await counters[kind].get(key))
+    return points > 0 ? pointsOf(await counters[kind].reward(key)) : 0
+  })
+}
+
+/** Takes what is counted out of counters in memory: nobody else finds it there meanwhile. */
+export async function take(counters: Counters, who: Suspect): Promise<Numbers> {
+  return each(who, async (kind, key) => {
+    const counted = counters[kind].get(key)
+    void counters[kind].delete(key)
+    return pointsOf(await counted)
+  })
+}
+
+/** Counted failures. */
+export function read(counters: Counters, who: Suspect): Promise<Numbers> {
+  return each(who, async (kind, key) => pointsOf(await counters[kind].get(key)))
+}
+
+/** @returns milliseconds until the client may try again; 0 while there are not too many failures */
+export function waitsOf(
   counters: Counters,
   who: Suspect,
-  { perUsername, perAddress }: ThrottleSettings,
-): Promise<number> {
-  const [username, address] = await Promise.all([
-    counters.username.get(who.username),
-    counters.address.get(who.address),
-  ])
-  return Math.max(waitFor(username, perUsername), waitFor(address, perAddress))
+  settings: ThrottleSettings,
+): Promise<Numbers> {
+  const limits = limitsOf(settings)
+  return each(who, async (kind, key) => {
+    const counted = await counters[kind].get(key)
+    return counted !== null && pointsOf(counted) >= limits[kind] ? counted.msBeforeNext : 0
+  })
 }
 
-function waitFor(counted: RateLimiterRes | null, limit: number): number {
-  if (counted === null) return 0
-  if (!Number.isFinite(counted.consumedPoints)) throw new TypeError('a counter holds no number')
-  return counted.consumedPoints >= limit ? counted.msBeforeNext : 0
+function pointsOf(counted: Counted | null): number {
+  const points = counted?.consumedPoints ?? 0
+  if (!Number.isFinite(points)) throw new TypeError('a counter holds no number')
+  return points
+}
+
+/** Does something with each counter that somebody has. @returns the numbers, 0 where there is none */
+async function each(
+  { username, address, network }: Suspect,
+  work: (kind: Kind, key: string) => Promise<number>,
+): Promise<Numbers> {
+  const [ofUsername, ofAddress, ofNetwork] = await Promise.all([
+    work('username', username),
+    work('address', address),
+    network === null ? 0 : work('network', network),
+  ])
+  return { username: ofUsername, address: ofAddress, network: ofNetwork }
 }

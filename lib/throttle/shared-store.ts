@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { within } from '../common/timeout.js'
 
 /** What is used of a client of ioredis. */
 interface RedisClient {
@@ -8,14 +9,20 @@ interface RedisClient {
 
 /** A store that takes longer than this counts as down, in milliseconds. */
 const patience = 500
-/** A store that is down is reported once in this time, in milliseconds. */
+/** For so long a store that did not answer in time is not asked again, in milliseconds. */
+const pause = 5000
+/** Each kind of error is reported once in this time, in milliseconds. */
 const reportEvery = 60_000
 
-/** The store that processes share, which may be down or slow at any time. */
+class NoAnswer extends Error {}
+
+/** The store that processes share, which may be down, slow or read-only at any time. */
 export class SharedStore {
   readonly #redis: RedisClient
   readonly #log: FastifyBaseLogger
-  #reported = -Infinity
+  readonly #reported = new Map<string, number>()
+  /** When it may be asked again; 0 while it answers. */
+  #askAgainAt = 0
 
   constructor(redis: object, log: FastifyBaseLogger) {
     this.#redis = redis
@@ -26,37 +33,58 @@ export class SharedStore {
     }
   }
 
-  /** Asks it. @returns null from one that fails or is slow, which is reported */
+  /** Asks it. @returns null from one that fails, is slow or was slow a moment ago; that is reported */
   async ask<T>(question: () => Promise<T>): Promise<T | null> {
+    const { status = 'ready' } = this.#redis
+    const isReady = status === 'ready'
+    if (isReady && this.#askAgainAt > 0) {
+      if (performance.now() < this.#askAgainAt) return null
+      // This question finds out whether it answers again. Others do not wait for that.
+      this.#pause()
+    }
     try {
-      const { status = 'ready' } = this.#redis
-      if (status !== 'ready') throw new Error(`the client of the store is not ready, but ${status}`)
-      return await within(patience, question())
+      // A client that has lost its connection says so at once, and may be asked again as soon as it has one.
+      if (!isReady) throw new Error(`the client of the store is not ready, but ${status}`)
+      const late = (): Error => new NoAnswer(`no answer in ${patience} ms`)
+      const answer = await within(patience, question(), late)
+      this.#askAgainAt = 0
+      return answer
     } catch (error) {
+      if (error instanceof NoAnswer) this.#pause()
+      else this.#askAgainAt = 0
       this.#report(error)
       return null
     }
   }
 
+  #pause(): void {
+    this.#askAgainAt = performance.now() + pause
+  }
+
   #report(error: unknown): void {
+    const kind = kindOf(error)
     const now = performance.now()
-    if (now - this.#reported < reportEvery) return
-    this.#reported = now
+    if (now - (this.#reported.get(kind) ?? -Infinity) < reportEvery) return
+    this.#reported.set(kind, now)
     this.#log.error(
-      { err: error },
-      'The shared store of failed attempts does not answer; this process counts alone until it does',
+      { err: withoutCommand(error) },
+      `The shared store of failed attempts does not answer as it should (${kind}); this process counts alone until it does`,
     )
   }
 }
 
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+/** The word with which Redis begins its errors, as READONLY; of scripts it may stand after their name. */
+function kindOf(error: unknown): string {
+  if (error instanceof NoAnswer) return 'no answer in time'
+  if (error instanceof TypeError) return 'a wrong answer'
+  return (
+    /(?:^|: -?)(?!ERR\b)([A-Z]{3,})\b/.exec(String((error as Error).message))?.[1] ?? 'no answer'
+  )
+}
+
+/** The client adds the refused command, whose keys are made of names and addresses: not for the log. */
+function withoutCommand(error: unknown): unknown {
+  if (!(error instanceof Error && 'command' in error)) return error
+  const { name, message } = error
+  return Object.assign(new Error(message), { name })
 }

@@ -10,7 +10,7 @@ import {
   wrongBasic,
   wrongPairs,
 } from '../../lib/testing/corpus/headers.js'
-import { basic, bearer, passwords, secret, users } from '../helpers/app.js'
+import { basic, bearer, passwords, secret, users, tokensOf } from '../helpers/app.js'
 import {
   assertRepelled,
   bounded,
@@ -104,7 +104,7 @@ async function repelled(
 /** What is refused beside it is refused for its own fault. */
 async function welcomes({ app, take, service }: Target, t: Test): Promise<void> {
   const pair = basic('alice', passwords.alice)
-  const token = bearer(app.jwtService.generateToken('alice'))
+  const token = bearer(tokensOf(app).generateToken('alice'))
   const good = { basic: [pair], config: [pair], jwt: [token], both: [pair, token] }
   for (const use of allUses) {
     for (const headers of good[use]) {
@@ -157,7 +157,7 @@ t.test('Basic, with what bcrypt would cut off', async (t) => {
 
 t.test('bad Bearer', async (t) => {
   const subject = await subjectOf(t)
-  const token = subject.app.jwtService.generateToken('alice')
+  const token = tokensOf(subject.app).generateToken('alice')
   const headers = badBearer({ pair: good, token })
   t.ok(headers.length > 140, `${headers.length} headers`)
   await repelled(t, subject, 'bad Bearer', headers)
@@ -167,7 +167,7 @@ t.test('bad Bearer', async (t) => {
 
 t.test('no scheme of ours: no credentials', async (t) => {
   const subject = await subjectOf(t)
-  const token = subject.app.jwtService.generateToken('alice')
+  const token = tokensOf(subject.app).generateToken('alice')
   const headers = otherSchemes({ pair: good, token })
   t.ok(headers.length > 70, `${headers.length} headers`)
   await repelled(t, subject, 'other', headers)
@@ -237,7 +237,7 @@ t.test('generated: good headers with a change in them', async (t) => {
   // A change may make it the header of somebody else, with the right password of alice.
   const onlyAlice = credulousService(hash, (name) => name === 'alice')
   const subject = await subjectOf(t, onlyAlice)
-  const token = subject.app.jwtService.generateToken('alice')
+  const token = tokensOf(subject.app).generateToken('alice')
   const good = { basic: `Basic ${pair}`, config: `Basic ${pair}`, jwt: `Bearer ${token}` }
   const still = {
     basic: new RegExp(`^basic +${pair}$`, 'i'),

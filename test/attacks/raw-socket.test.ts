@@ -3,8 +3,19 @@ import type { Socket } from 'node:net'
 import * as fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { userFromContext, type UserService } from '../../lib/index.js'
-import { appWith, basic, logLines, passwords, secret, userService, users } from '../helpers/app.js'
+import type { UserService } from '../../lib/index.js'
+import { userFromContext } from '../../lib/request/context.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  logLines,
+  passwords,
+  secret,
+  standardOptions,
+  userService,
+  users,
+} from '../helpers/app.js'
 import { bounded, isQuiet, type CredulousService } from '../helpers/attacks.js'
 import { listen, nameOf, texts } from '../helpers/flows.js'
 import { exchange, rawRequest, vanish, type Answer } from '../helpers/raw-socket.js'
@@ -581,4 +592,26 @@ t.test('generated: any bytes around the header', async (t) => {
     [],
   )
   await isAlive(t, subject)
+})
+
+t.test('two Authorization headers are refused, whichever is right', async (t) => {
+  let calls = 0
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/', { config: { auth: true } }, () => (calls += 1))
+    app.get('/optional', { config: { auth: 'optional' } }, () => (calls += 1))
+  })
+  const port = await listen(app)
+  const right = `Authorization: ${bearer(app.jwtService.generateToken('alice')).authorization}`
+  const wrong = 'Authorization: Bearer wrong'
+  for (const path of ['/', '/optional']) {
+    for (const lines of [
+      [right, wrong],
+      [wrong, right],
+      [right, right],
+    ]) {
+      const { statuses } = await exchange(port, [rawRequest(path, [...lines, 'Connection: close'])])
+      t.strictSame(statuses, [401], path)
+    }
+  }
+  t.equal(calls, 0)
 })

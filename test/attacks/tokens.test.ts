@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { jwtAuthenticator, type JwtConfig, type SigningMethod } from '../../lib/index.js'
-import { signingMethods } from '../../lib/jwt/algorithms.js'
+import { signingMethods } from '../../lib/common/algorithms.js'
 import {
   algNone,
   broughtKeys,
@@ -31,7 +31,7 @@ import {
   wrongTimes,
 } from '../../lib/testing/corpus/tokens.js'
 import type { Material } from '../../lib/testing/material.js'
-import { bearer, secret, secret512 } from '../helpers/app.js'
+import { bearer, secret, secret512, tokensOf } from '../helpers/app.js'
 import {
   assertRepelled,
   bounded,
@@ -163,7 +163,7 @@ t.test('key confusion: HMAC with all that can be made of the public key', async 
     await repelled(t, subject, [...named, 'HS256'], tokens)
   }
   for (const method of methods) {
-    const token = subject.app.jwtService.generateTokenWithClaims({ sub: 'alice' }, method)
+    const token = tokensOf(subject.app).generateTokenWithClaims({ sub: 'alice' }, method)
     await welcome(t, subject, method, token)
   }
 })
@@ -179,7 +179,7 @@ t.test('the secret of the service does not pass under asymmetric names', async (
 t.test('wrong family, wrong size: of 13 methods only the one of the authenticator', async (t) => {
   const usable = signingMethods.filter((method) => method !== 'ES384' && method !== 'ES512')
   const subject = await appOf(t, usable)
-  const service = subject.app.jwtService
+  const service = tokensOf(subject.app)
   for (const method of usable) {
     const others = usable.filter((other) => other !== method)
     await t.test(method, async (t) => {

@@ -1,8 +1,9 @@
+// Also holds lib/authenticators/members.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { anyOf } from '../../lib/authenticators/any-of.js'
 import { AuthenticationError, AuthenticationFault } from '../../lib/errors.js'
-import { kMembers } from '../../lib/symbols.js'
+import { kMembers } from '../../lib/authenticators/members.js'
 import { rejectionOf, thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'

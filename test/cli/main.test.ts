@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { Writable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { main } from '../../lib/cli/main.js'
 import { piped, Written } from '../helpers/cli.js'
+import { nodeArguments, programOf, root } from '../helpers/project.js'
 
-const entry = new URL('../../lib/cli/main.ts', import.meta.url).href
-const root = fileURLToPath(new URL('../../', import.meta.url))
+const entry = pathToFileURL(programOf('lib/cli/main.ts')).href
 
 /** Runs lines of shell in which BIN is the program. */
 function shell(file: string, line: string, env: Record<string, string> = {}) {
-  const words = [process.execPath, '--no-warnings', '--import', 'tsx', file]
+  const words = [process.execPath, ...nodeArguments, file]
   const bin = words.map((word) => `'${word}'`).join(' ')
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     const child = spawn('sh', ['-c', line.replaceAll('BIN', bin)], {
       cwd: root,
-      // What it covers is not counted: the TypeScript is compiled in another way than tap does.
+      // What it covers is not counted: lib/cli/main.ts is covered by what follows.
       env: { PATH: String(process.env.PATH), _TAPJS_PROCESSINFO_COVERAGE_: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,

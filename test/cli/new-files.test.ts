@@ -1,7 +1,7 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { writeNewFiles, type NewFile } from '../../lib/cli/new-files.js'
+import { openFolder, writeNewFiles, type NewFile } from '../../lib/cli/new-files.js'
 import { rejectionOf } from '../helpers/errors.js'
 
 const file = (name: string, text = 'text'): NewFile => ({ file: name, text, mode: 0o600 })
@@ -64,4 +64,21 @@ t.test('where no folder can be made', async (t) => {
   t.match(await rejectionOf(writeNewFiles([file(path.join(impossible, 'a'))])), {
     message: /cannot be written \((?:ENOTDIR|ENOENT)\)/,
   })
+})
+
+t.test('folders that everybody may write', async (t) => {
+  const root = t.testdir({ 'a b': { inner: {} }, sticky: { inner: {} }, mine: {} })
+  const modes: [folder: string, mode: number][] = [
+    ['a b', 0o777],
+    ['sticky', 0o1777],
+    ['mine', 0o755],
+  ]
+  for (const [folder, mode] of modes) chmodSync(path.join(root, folder), mode)
+  const warned = async (folder: string): Promise<string> =>
+    (await openFolder(path.join(root, folder))).join('\n')
+  t.match(await warned('a b'), /^Warning: everybody may write to the folder ".*a b"/)
+  t.match(await warned('a b/inner'), /to the folder ".*a b"/, 'it can be moved, and replaced')
+  t.match(await warned('sticky'), /to the folder ".*sticky"/)
+  t.equal(await warned('sticky/inner'), '')
+  t.equal(await warned('mine'), '')
 })

@@ -1,13 +1,14 @@
-// Runs the lines of the README's section "Command line", one after the other, as they stand.
+// Runs the lines of docs/command-line.md, one after the other, as they stand.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { commands } from '../../lib/cli/commands.js'
-import { blocksOf, root } from '../helpers/readme.js'
+import { nodeArguments, programOf, root } from '../helpers/project.js'
+import { blocksOf, readPage } from '../helpers/readme.js'
 
-const markdown = readFileSync(path.join(root, 'README.md'), 'utf8')
-const section = /^## Command line\n([^]*?)^## /m.exec(markdown)?.[1] ?? ''
+const section = readPage('docs/command-line.md')
 const lines = blocksOf(section).flatMap(({ text }) => text.split('\n'))
 
 t.test('every command is shown', async (t) => {
@@ -22,7 +23,7 @@ t.test('every command is shown', async (t) => {
 
 t.test('the picture is one of this program', async (t) => {
   const file = /!\[.*\]\((.*)\)/.exec(section)?.[1] ?? ''
-  const picture = readFileSync(path.join(root, file), 'utf8')
+  const picture = readFileSync(path.join(root, 'docs', file), 'utf8')
   const typed = [...picture.matchAll(/class="typed"[^>]*>\$ npx fastify-authn (\w+)/g)]
   t.ok(typed.length >= 4)
   for (const [, name = ''] of typed) t.ok(Object.hasOwn(commands, name), name)
@@ -30,10 +31,10 @@ t.test('the picture is one of this program', async (t) => {
 })
 
 t.test('its lines work', { skip: process.platform === 'win32' && 'needs sh' }, async (t) => {
-  const main = JSON.stringify(new URL('../../lib/cli/main.ts', import.meta.url).href)
+  const main = JSON.stringify(pathToFileURL(programOf('lib/cli/main.ts')).href)
   const folder = t.testdir({
     'bin.mjs': `import { main } from ${main}\nawait main(process)\n`,
-    npx: `#!/bin/sh\nshift\nexec '${process.execPath}' --no-warnings --import tsx "$BIN" "$@"\n`,
+    npx: `#!/bin/sh\nshift\nexec '${process.execPath}' ${nodeArguments.join(' ')} "$BIN" "$@"\n`,
     app: { 'password.txt': 'open sesame\n' },
   })
   chmodSync(`${folder}/npx`, 0o755)
@@ -41,7 +42,7 @@ t.test('its lines work', { skip: process.platform === 'win32' && 'needs sh' }, a
     PATH: `${folder}:${process.env.PATH}`,
     BIN: `${folder}/bin.mjs`,
     NODE_ENV: 'production',
-    // What it covers is not counted: the TypeScript is compiled in another way than tap does.
+    // What it covers is not counted: the commands have tests of their own.
     _TAPJS_PROCESSINFO_COVERAGE_: '0',
   }
   const output: Record<string, string> = {}

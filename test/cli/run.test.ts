@@ -1,7 +1,10 @@
+// Also holds lib/cli/arguments.ts, lib/cli/command.ts, lib/cli/commands.ts and lib/cli/help.ts.
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
 import { commands } from '../../lib/cli/commands.js'
 import { cli, FakeTerminal } from '../helpers/cli.js'
+import { root } from '../helpers/project.js'
 
 const names = ['secret', 'keys', 'hash', 'token', 'inspect', 'doctor']
 
@@ -52,7 +55,7 @@ t.test('help', async (t) => {
 })
 
 t.test('the version of the package', async (t) => {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const manifest = readFileSync(path.join(root, 'package.json'), 'utf8')
   const { version } = JSON.parse(manifest) as { version: string }
   t.strictSame(await cli('--version'), { exit: 0, stdout: `${version}\n`, stderr: '' })
   t.equal((await cli('-v')).stdout, `${version}\n`)

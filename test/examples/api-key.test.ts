@@ -30,7 +30,7 @@ t.test('a key says who asks, and what for', async (t) => {
   const lower = { authorization: reader.authorization.replace('ApiKey', 'apikey') }
   await answer({ url, headers: lower }, 200, aliceReads, noChallenge)
   await answer({ method: 'POST', url, headers: writer }, 201, '', noChallenge)
-  const missing = problem(403, 'missing-scope')
+  const missing = problem(403, 'ERR_AUTH_INSUFFICIENT_SCOPE')
   const forbidden = { ...problemHeaders, ...noChallenge }
   await answer({ url, headers: writer }, 403, missing, forbidden)
   await answer({ method: 'POST', url, headers: reader }, 403, missing, forbidden)

@@ -13,7 +13,6 @@ import {
 
 // @fastify/autoload sees by itself that it can load TypeScript when `npx tsx` has started the program.
 process.env.FASTIFY_AUTOLOAD_TYPESCRIPT = '1'
-process.env.AUTH_BASIC_PASSWORD = ''
 const { buildApp } = await import('../../examples/autoload/app.js')
 
 const admin = { name: 'admin', password: 'open sesame' }

@@ -13,6 +13,7 @@ import {
   tokenChallenge,
   welcome,
   wrongCredentials,
+  tokensOf,
 } from '../helpers/examples.js'
 
 t.setTimeout(300_000)
@@ -66,7 +67,7 @@ t.test('users of a database', async (t) => {
     }
     const notAccepted = refusal(tokenChallenge('The token is not accepted'))
     for (const id of ["' or 1 = 1 --", 1]) {
-      const headers = bearer(app.jwtService.generateToken(id))
+      const headers = bearer(tokensOf(app).generateToken(id))
       await answer({ url, headers }, 401, wrongCredentials, notAccepted)
     }
   })
@@ -83,7 +84,7 @@ t.test('users of a database', async (t) => {
   })
 
   await t.test('a user who is deleted is out at once', async () => {
-    const headers = bearer(app.jwtService.generateToken('alice'))
+    const headers = bearer(tokensOf(app).generateToken('alice'))
     await answer({ url, headers }, 200, stored, welcome)
     await pool.query('delete from users')
     const notAccepted = refusal(tokenChallenge('The token is not accepted'))
@@ -102,7 +103,7 @@ t.test('a database that does not answer is a 503', async (t) => {
   t.teardown(() => sockets.forEach((socket) => socket.destroy()))
   const app = await buildApp(createPool(connectionString, 2000), 0.2)
   t.teardown(() => app.close())
-  const headers = bearer(app.jwtService.generateToken('alice'))
+  const headers = bearer(tokensOf(app).generateToken('alice'))
   const busy = { error: 'The server is busy. Please try again later.' }
   const wait = {
     'retry-after': /^\d+$/,
@@ -118,7 +119,7 @@ t.test('a database that is away is a 500, and no 401', async (t) => {
   await new Promise((resolve) => server.close(resolve))
   const app = await buildApp(createPool(connectionString, 30_000), 30)
   t.teardown(() => app.close())
-  const headers = bearer(app.jwtService.generateToken('alice'))
+  const headers = bearer(tokensOf(app).generateToken('alice'))
   const fault = {
     statusCode: 500,
     code: 'ERR_AUTH_USER_SERVICE',

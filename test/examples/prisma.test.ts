@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
-import { buildApp } from '../../examples/prisma.js'
+import { accounts, buildApp } from '../../examples/prisma.js'
 import { createPrismaClient } from '../../examples/support/prisma-client.js'
 import {
   alice,
@@ -14,6 +14,7 @@ import {
   welcome,
   wrongCredentials,
   wrongToken,
+  tokensOf,
 } from '../helpers/examples.js'
 
 const url = '/me'
@@ -37,7 +38,8 @@ t.test('the password is read for a login, and not for a token', async (t) => {
   const { app, queries, answer } = await setUp(t)
   const headers = await login(t, app, '/login', bob)
   const where = { username: 'bob' }
-  t.strictSame(queries.splice(0), [{ where, select: ['id', 'username', 'password'] }])
+  const stored = { where, select: ['id', 'username', 'password'] }
+  t.strictSame(queries.splice(0), [stored, stored], 'again before a weak hash is replaced')
   await answer({ url, headers }, 200, { id: 2, username: 'bob' }, welcome)
   t.strictSame(queries, [{ where, select: ['id', 'username'] }])
 })
@@ -56,19 +58,19 @@ t.test('refusals', async (t) => {
   await answer({ url }, 401, noCredentials, refusal())
 
   queries.splice(0)
-  const gone = bearer(app.jwtService.generateToken('carol'))
+  const gone = bearer(tokensOf(app).generateToken('carol'))
   const notAccepted = refusal(tokenChallenge('The token is not accepted'))
   await answer({ url, headers: gone }, 401, wrongCredentials, notAccepted)
   t.strictSame(queries.splice(0), [{ where: { username: 'carol' }, select: ['id', 'username'] }])
   // The real client throws at a number where a text belongs.
-  const numbered = bearer(app.jwtService.generateToken(1))
+  const numbered = bearer(tokensOf(app).generateToken(1))
   await answer({ url, headers: numbered }, 401, wrongCredentials, notAccepted)
   t.strictSame(queries, [], 'not asked')
 })
 
 t.test('a token without a name is nobody, and not the first user of the table', async (t) => {
   const { app, queries, answer } = await setUp(t)
-  const nameless = bearer(app.jwtService.generateTokenWithClaims({ role: 'admin' }))
+  const nameless = bearer(tokensOf(app).generateTokenWithClaims({ role: 'admin' }))
   const headers = refusal(tokenChallenge('The token is invalid'))
   await answer({ url, headers: nameless }, 401, wrongToken, headers)
   t.strictSame(queries, [], 'not asked')
@@ -82,6 +84,15 @@ t.test('a weak hash is replaced after a login', async (t) => {
   }
   t.match(rows[0]?.password, /^\$2b\$10\$/)
   await login(t, app, '/login', alice)
+})
+
+t.test('a new hash is stored in the place of the previous one only', async (t) => {
+  const row = { id: 1, username: 'alice', password: 'changed meanwhile' }
+  const { updatePasswordHash } = accounts(createPrismaClient([row]))
+  await updatePasswordHash?.(row, 'new', 'previous')
+  t.equal(row.password, 'changed meanwhile')
+  await updatePasswordHash?.(row, 'new', 'changed meanwhile')
+  t.equal(row.password, 'new')
 })
 
 t.test('the client behaves as Prisma does when it is asked for undefined', async (t) => {

@@ -12,6 +12,7 @@ import {
   noCredentials,
   refusal,
   tokenChallenge,
+  tokensOf,
 } from '../helpers/examples.js'
 
 const renew = { method: 'POST', url: '/renew' } as const
@@ -39,7 +40,7 @@ async function setUp(t: Test, lifetimes = { token: 300, session: 28_800 }) {
   const app = await buildApp({ findByUsername: (username) => users.get(username) }, lifetimes)
   t.teardown(() => app.close())
   const mint = (claims: object) =>
-    bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', ...claims }))
+    bearer(tokensOf(app).generateTokenWithClaims({ sub: 'alice', ...claims }))
   return { app, users, mint, answer: expectAnswer(t, app) }
 }
 

@@ -1,3 +1,5 @@
+// Also holds lib/options/schemas.ts, lib/options/jwt-schemas.ts, lib/options/parts.ts, lib/plugin.ts and
+// lib/options/authenticator-schemas.ts.
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
@@ -114,7 +116,7 @@ function call(run: () => unknown, says: Row['says'], code = 'ERR_AUTH_OPTION'): 
   return { boot: run, code, says }
 }
 
-const expectedMark = "expected true, false, 'optional', 'try' or { mode, use }"
+const expectedMark = "expected true, false, 'optional', 'try' or { mode, use, scope, role }"
 
 const rows: Record<string, Row> = {
   // Options of the plugin.
@@ -179,9 +181,9 @@ const rows: Record<string, Row> = {
     'found NaN',
     'expected false, or',
   ]),
-  'asyncContext: text': option({ asyncContext: 'no' }, [
-    '"asyncContext"',
-    'expected true or false',
+  'asyncContext, which is gone': option({ asyncContext: false }, [
+    'unknown option "asyncContext"',
+    'fastify-authn/context',
   ]),
   'jwt.rememberTokens: true': option({ jwt: { secret, rememberTokens: true } }, [
     '"jwt.rememberTokens"',
@@ -554,6 +556,16 @@ const rows: Record<string, Row> = {
     'found 3',
     'expected a whole number from 4 to 31',
   ]),
+  'hashing.maxCost: 32': option({ hashing: { maxCost: 32 } }, [
+    '"hashing.maxCost"',
+    'found 32',
+    '4 to 31',
+  ]),
+  'hashing.maxCost: below the cost': option({ hashing: { cost: 12, maxCost: 11 } }, [
+    '"hashing.maxCost"',
+    'found 11',
+    'cost 12',
+  ]),
   'hashing.cost: a text': option({ hashing: { cost: '10' } }, [
     '"hashing.cost"',
     'found a string',
@@ -847,7 +859,7 @@ const rows: Record<string, Row> = {
           await app.register(authn, standardOptions())
         },
         code: 'ERR_AUTH_DECORATOR',
-        says: [`"${name}"`, 'already', 'Rename that one'],
+        says: [`"${name}"`, 'Rename that one'],
       },
     ]),
   ),
@@ -875,7 +887,7 @@ const rows: Record<string, Row> = {
   ...marks(null, 'found null', expectedMark),
   ...marks([], /found an (array|object)/, expectedMark),
   ...marks(['jwt'], /found an (array|object)/, expectedMark),
-  ...marks({}, 'found an empty object', '{ mode, use }'),
+  ...marks({}, 'found an empty object', '{ mode, use, scope, role }'),
   ...marks(
     { mode: 'required' },
     'found mode "required"',
@@ -885,7 +897,7 @@ const rows: Record<string, Row> = {
   ...marks(
     { use: 'jwt', optional: true },
     'found the unknown key "optional"',
-    'expected { mode, use }',
+    'expected { mode, use, scope, role }',
   ),
   ...marks({ use: [] }, 'found use', 'expected use to be a name or a non-empty array'),
   ...marks({ use: '' }, 'found use ""', 'expected use to be a name'),

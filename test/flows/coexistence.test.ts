@@ -1,3 +1,5 @@
+// Also holds lib/app/decorations.ts.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
 import websocket from '@fastify/websocket'
@@ -9,8 +11,17 @@ import {
 } from 'fastify-type-provider-zod'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { authn, userFromContext } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, secret, standardOptions } from '../helpers/app.js'
+import { authn } from '../../lib/index.js'
+import { userFromContext } from '../../lib/request/context.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  passwords,
+  secret,
+  standardOptions,
+  tokensOf,
+} from '../helpers/app.js'
 import {
   basicChallenge,
   bearerChallenge,
@@ -61,7 +72,7 @@ for (const order of ['before', 'after'] as const) {
       return { role: own.jwtUser?.role, user: request.user }
     })
     await app.ready()
-    const ours = bearer(app.jwtService.generateToken('alice'))
+    const ours = bearer(tokensOf(app).generateToken('alice'))
     const other = bearer((app as unknown as WithJwt).jwt.sign({ sub: 'alice', role: 'admin' }))
 
     isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
@@ -78,12 +89,90 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('@fastify/jwt with its own decorator "user" is a clear error', async (t) => {
-  const before = fastify(t)
-  await before.register(fastifyJwt, { secret: theirs })
-  const error = await bootError(() => before.register(authn, standardOptions()))
-  t.equal(error?.code, 'ERR_AUTH_DECORATOR')
-  t.match(error?.message, /"user".*@fastify\/jwt.*decoratorName/)
+t.test('@fastify/jwt of the app in a namespace', async (t) => {
+  const { handler } = probe()
+  const app = fastify(t)
+  const options = { secret: theirs, decoratorName: 'jwtUser' }
+  // One that is called like a method of ours.
+  await app.register(fastifyJwt, { ...options, namespace: 'HS256' })
+  await app.register(authn, standardOptions())
+  await app.register(fastifyJwt, { ...options, namespace: 'more' })
+  app.get('/ours', { config: { auth: true } }, handler)
+  await app.ready()
+  const { jwt } = app as unknown as { jwt: Record<string, WithJwt['jwt']> }
+  t.strictSame(Object.keys(jwt), ['HS256', 'more'], 'none of ours')
+  const ours = bearer(tokensOf(app).generateToken('alice'))
+  isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
+  for (const name of ['HS256', 'more']) {
+    const headers = bearer(String(jwt[name]?.sign({ sub: 'alice' })))
+    t.equal((await app.inject({ url: '/ours', headers })).statusCode, 401)
+  }
+})
+
+t.test('the engine makes no Fastify instance, however often keys are read', async (t) => {
+  let made = 0
+  // As OpenTelemetry does it: every instance is told of.
+  const count = (): void => void (made += 1)
+  subscribe('fastify.initialization', count)
+  t.teardown(() => unsubscribe('fastify.initialization', count))
+  const app = fastify(t)
+  await app.register(authn, standardOptions())
+  app.get('/ours', { config: { auth: true } }, () => 'ok')
+  await app.ready()
+  for (let round = 0; round < 3; round += 1) await tokensOf(app).reload()
+  const headers = bearer(tokensOf(app).generateToken('alice'))
+  t.equal((await app.inject({ url: '/ours', headers })).statusCode, 200)
+  t.equal(made, 1, 'the app alone')
+})
+
+t.test(
+  '@fastify/jwt with its own decorator "user" is a clear error, in whichever order',
+  async (t) => {
+    const ours = (app: FastifyInstance) => void app.register(authn, standardOptions())
+    const jwt = (app: FastifyInstance) => void app.register(fastifyJwt, { secret: theirs })
+    const inner = (app: FastifyInstance) => void app.register(async (scope) => jwt(scope))
+    // The same with a marked route in it, where nobody would find the user that was authenticated.
+    const marked = (app: FastifyInstance) =>
+      void app.register(async (scope) => {
+        jwt(scope)
+        scope.get('/me', { config: { auth: true } }, () => 'ran')
+      })
+    const orders: ((app: FastifyInstance) => void)[][] = [
+      [jwt, ours],
+      [ours, jwt],
+      [ours, inner],
+      [ours, marked],
+      [marked, ours],
+    ]
+    for (const [index, order] of orders.entries()) {
+      for (const isAwaited of [true, false]) {
+        const app = fastify(t)
+        const error = await bootError(async () => {
+          for (const step of order) {
+            step(app)
+            if (isAwaited) await app.after()
+          }
+          await app.ready()
+        })
+        t.equal(error?.code, 'ERR_AUTH_DECORATOR', `order ${index}`)
+        t.match(error?.message, /"user".*@fastify\/jwt.*decoratorName: 'jwtUser'/)
+      }
+    }
+    const beside = fastify(t)
+    inner(beside)
+    ours(beside)
+    t.equal(await bootError(() => beside.ready()), undefined, 'nothing is marked where it is')
+  },
+)
+
+t.test('other names of ours are taken as well', async (t) => {
+  for (const name of ['extra', 'bearerToken'] as const) {
+    const app = fastify(t)
+    await app.register(authn, standardOptions())
+    app.decorateRequest(name, null as never)
+    const error = await bootError(() => app.ready())
+    t.match(error, { code: 'ERR_AUTH_DECORATOR', message: `"${name}"` })
+  }
 })
 
 t.test('@fastify/jwt with its own decorator "user" in a scope beside us', async (t) => {
@@ -252,7 +341,9 @@ t.test('@fastify/cors in a later hook: preflights pass, what follows does not', 
   const preflight = await app.inject({ method: 'OPTIONS', url: '/me', headers })
   t.equal(preflight.statusCode, 204)
   t.equal(preflight.headers['access-control-allow-origin'], 'https://app.example')
-  isRefusal(t, await app.inject({ url: '/me', headers }), noToken)
+  const refused = await app.inject({ url: '/me', headers })
+  isRefusal(t, refused, { ...noToken, vary: 'Origin, Accept-Language' })
+  t.equal(refused.headers['access-control-allow-origin'], 'https://app.example')
   t.equal(take(), 0)
 })
 
@@ -289,7 +380,7 @@ t.test('@fastify/websocket: an upgrade is a request like any other', async (t) =
     { auth: true },
   )
   const port = await listen(app)
-  const token = bearer(app.jwtService.generateToken('alice'))
+  const token = bearer(tokensOf(app).generateToken('alice'))
 
   t.strictSame(await upgrade(port, '/closed', token, 2), {
     messages: ['open alice alice', 'hello alice'],
@@ -325,4 +416,33 @@ t.test('decorators of the app that are ours in other places', async (t) => {
   app.decorateReply('user', null)
   await app.register(authn, { jwt: { secret } })
   t.equal(await bootError(() => app.ready()), undefined)
+})
+
+t.test('a preflight reaches no handler of the app', async (t) => {
+  for (const withCors of [false, true]) {
+    let calls = 0
+    const app = await appWith(
+      t,
+      { basic: { username: 'a', password: 'b' }, auth: true },
+      async (app) => {
+        await app.register(
+          async (inner) => {
+            inner.all('/files/*', () => (calls += 1))
+            inner.options('/proxy/*', () => (calls += 1))
+          },
+          { prefix: '/in' },
+        )
+        app.options('/all*', () => (calls += 1))
+        if (withCors) await app.register(cors)
+      },
+    )
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+    for (const url of ['/in/files/x', '/in/proxy/x', '/all']) {
+      const response = await app.inject({ method: 'OPTIONS', url, headers })
+      t.equal(response.statusCode, 401, url)
+    }
+    t.equal(calls, 0)
+    const elsewhere = await app.inject({ method: 'OPTIONS', url: '/other', headers })
+    t.equal(elsewhere.statusCode, withCors ? 204 : 404)
+  }
 })

@@ -7,7 +7,8 @@ import { setImmediate as immediate, setTimeout as delay } from 'node:timers/prom
 import { PGlite } from '@electric-sql/pglite'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
-import { authn, userFromContext, type AuthnOptions } from '../../lib/index.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import { runAs, userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
 import { deferred, listen, nameOf, send } from '../helpers/flows.js'
 
@@ -250,6 +251,29 @@ t.test('requests of one connection do not see each other', async (t) => {
   t.strictSame(await get('/open', token('alice')), nobody)
 })
 
+t.test('a refusal of an injected request is not in the name of the outer user', async (t) => {
+  const seen: unknown[] = []
+  const fails = { authenticate: () => Promise.reject(new Error('broken')) }
+  const options = { ...standardOptions(), authenticators: { fails } }
+  const app = await appWith(t, options, (app) => {
+    app.addHook('onSend', async ({ url }) => void seen.push([url, current()]))
+    app.get('/closed', { config: { auth: true } }, () => 'secret')
+    app.get('/broken', { config: { auth: { use: 'fails' } } }, () => 'secret')
+    app.get('/outer', { config: { auth: true } }, async () => {
+      await app.inject('/closed')
+      await app.inject('/broken')
+      return 'outer'
+    })
+  })
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  await app.inject({ url: '/outer', headers })
+  t.strictSame(seen, [
+    ['/closed', null],
+    ['/broken', null],
+    ['/outer', 'alice'],
+  ])
+})
+
 t.test('a request that a handler injects is not of its user', async (t) => {
   const options: AuthnOptions = {
     ...standardOptions(),
@@ -317,21 +341,74 @@ t.test('an inner registration puts its own user into the context', async (t) => 
   t.strictSame((await app.inject({ url: '/inner', headers })).json(), { name: 'robot' })
 })
 
-t.test(
-  'switched off, nobody is in the context, not even the user of an outer request',
-  async (t) => {
-    const inner = await appWith(t, { ...standardOptions(), asyncContext: false }, (app) => {
-      app.get('/', { config: { auth: true } }, (request) => [nameOf(request), current()])
-    })
-    const outer = await appWith(t, standardOptions(), (app) => {
-      app.get('/', { config: { auth: true } }, async (request) => {
-        const { authorization } = request.headers
-        const answer = await inner.inject({ url: '/', headers: { authorization } })
-        return [...answer.json<unknown[]>(), current()]
+t.test('what a content-type parser does with the stream is done for the user', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.addContentTypeParser('test/events', (_, payload, done) => {
+      const seen = [current()]
+      payload.on('data', () => seen.push(current()))
+      payload.on('end', () => {
+        seen.push(current())
+        done(null, seen)
       })
     })
-    const headers = bearer(inner.jwtService.generateToken('alice'))
-    t.strictSame((await inner.inject({ url: '/', headers })).json(), ['alice', null])
-    t.strictSame((await outer.inject({ url: '/', headers })).json(), ['alice', null, 'alice'])
-  },
-)
+    app.addContentTypeParser('test/loop', async (_: unknown, payload: AsyncIterable<unknown>) => {
+      const seen = [current()]
+      for await (const _chunk of payload) seen.push(current())
+      return [...seen, current()]
+    })
+    for (const [url, auth] of [
+      ['/closed', true],
+      ['/open', false],
+    ] as const) {
+      app.post<{ Body: unknown[] }>(url, { config: { auth } }, (request) => ({
+        parser: [...new Set(request.body)],
+        handler: current(),
+      }))
+    }
+  })
+  // As in a process that does all its work in the name of somebody.
+  const port = await runAs({ id: 0, name: 'system' }, () => listen(app))
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  for (const type of ['test/events', 'test/loop']) {
+    // The second one arrives in many pieces.
+    for (const length of [10, 900_000]) {
+      for (const name of ['alice', 'bob', null]) {
+        const { body } = await send(port, {
+          method: 'POST',
+          path: name === null ? '/open' : '/closed',
+          headers: {
+            'content-type': type,
+            ...(name !== null && bearer(app.jwtService.generateToken(name))),
+          },
+          body: 'x'.repeat(length),
+          agent,
+        })
+        t.strictSame(JSON.parse(body), { parser: [name], handler: name }, `${type}, ${length}`)
+      }
+    }
+  }
+})
+
+t.test('a handler works for somebody else, and then for its user again', async (t) => {
+  const robot = { id: 9, name: 'robot' }
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/', { config: { auth: true } }, async (request) => {
+      const before = current()
+      const inside = await runAs(robot, async () => {
+        await immediate()
+        const { body } = await app.inject('/open')
+        return [current(), body, current()]
+      })
+      return { before, inside, after: current(), request: nameOf(request) }
+    })
+    app.get('/open', () => ({ name: current() }))
+  })
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  t.strictSame((await app.inject({ url: '/', headers })).json(), {
+    before: 'alice',
+    inside: ['robot', '{"name":null}', 'robot'],
+    after: 'alice',
+    request: 'alice',
+  })
+})

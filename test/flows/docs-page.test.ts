@@ -110,8 +110,9 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
   await t.test('with a token', async (t) => {
     const login = operation(page, 'post', '/login')
     await tryOut(login)
-    const credentials = { username: alice.name, password: alice.password }
-    await login.locator('textarea.body-param__text').fill(JSON.stringify(credentials))
+    const described = login.locator('.responses-inner').last()
+    t.match(await described.innerText(), 'Authorization: Bearer <token>')
+    // As it stands there: the example is of a user of the demo.
     const { status, body } = await execute(page, login)
     t.equal(status, '200')
     const { token } = body as { token: string }
@@ -136,6 +137,24 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
       status: '200',
       body: { id: 2, name: bob.name, email: bob.email },
     })
+  })
+
+  await t.test('tokens of other keys', async (t) => {
+    for (const [part, scheme] of [
+      ['rs256', 'rs256Auth'],
+      ['es256', 'reader'],
+    ] as const) {
+      const login = operation(page, 'post', `/${part}/login`)
+      await tryOut(login)
+      const { status, body } = await execute(page, login)
+      t.equal(status, '200')
+      const { token } = body as { token: string }
+      await authorize(page, scheme, { 'input[type=text], input[type=password]': token })
+      const own = operation(page, 'get', `/${part}/me`)
+      await tryOut(own)
+      t.equal((await execute(page, own)).status, '200', part)
+    }
+    t.equal((await execute(page, me)).status, '200', 'each has its own')
   })
 
   t.ok(requests.length > 8)

@@ -2,7 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
-import { appWith, basic, bearer, logLines, passwords, secret, users } from '../helpers/app.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  logLines,
+  passwords,
+  secret,
+  users,
+  tokensOf,
+} from '../helpers/app.js'
 import {
   bearerChallenge,
   deferred,
@@ -27,7 +36,7 @@ const options = (answer: () => unknown): AuthnOptions => ({
 const login = { username: 'alice', password: passwords.alice }
 
 async function credentials(app: FastifyInstance): Promise<Record<string, string>> {
-  return bearer(app.jwtService.generateToken('alice'))
+  return bearer(tokensOf(app).generateToken('alice'))
 }
 
 t.test('an error handler of the app gets the fault, with its code and cause', async (t) => {

@@ -98,14 +98,15 @@ t.test(
         },
       },
     )
+    const shared = users()
     const app = await appWith(
       t,
-      { ...users(), jwtService, authenticators: { again: jwtAuthenticator() } },
+      { ...shared, jwtService, authenticators: { again: jwtAuthenticator() } },
       async (app) => {
         app.get('/me', { config: { auth: { use: ['jwt', 'again'] } } }, probe().handler)
         await app.register(
           async (app) => {
-            await app.register(authn, { ...users(), jwtService })
+            await app.register(authn, { ...shared, jwtService })
             app.get('/me', { config: { auth: true } }, probe().handler)
           },
           { prefix: '/inner' },

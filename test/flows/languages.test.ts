@@ -11,10 +11,14 @@ import {
   type AnyResponse,
 } from '../helpers/flows.js'
 
+const standard = standardOptions()
+/** Registrations with one key have one user service. */
+const shared = () => ({ ...standard })
+
 const key = 'auth.no-credentials-provided'
 
 async function closed(t: Test, options: AuthnOptions = {}): Promise<FastifyInstance> {
-  return appWith(t, { ...standardOptions(), ...options }, (app) => {
+  return appWith(t, { ...shared(), ...options }, (app) => {
     app.get('/', { config: { auth: true } }, () => 'ran')
     app.get('/lang', (request) => request.lang)
   })
@@ -115,6 +119,19 @@ t.test('every message, in every language, and the challenge stays ASCII', async 
   t.ok(Object.keys(locales).length > 20)
 })
 
+t.test('a language that the app has set to no text is the default one', async (t) => {
+  for (const value of [Object.create(null), ['de'], 5, Symbol('de'), null]) {
+    const app = await appWith(t, standardOptions(), (app) => {
+      app.addHook('onRequest', (request, _reply, done) => {
+        request.lang = value as never
+        done()
+      })
+      app.get('/', { config: { auth: true } }, () => t.fail('the handler ran'))
+    })
+    t.equal((await app.inject('/')).statusCode, 401)
+  }
+})
+
 t.test('login speaks the language of the client', async (t) => {
   const app = await closed(t)
   const response = await app.inject({
@@ -188,12 +205,12 @@ t.test('another default language', async (t) => {
 })
 
 t.test('nested registrations have their own languages', async (t) => {
-  const app = await appWith(t, { ...standardOptions(), defaultLanguage: 'de' }, async (app) => {
+  const app = await appWith(t, { ...shared(), defaultLanguage: 'de' }, async (app) => {
     app.get('/', { config: { auth: true } }, () => 'ran')
     await app.register(
       async (app) => {
         await app.register(authn, {
-          ...standardOptions(),
+          ...shared(),
           login: false,
           defaultLanguage: 'tlh',
           languages: { tlh: { [key]: 'nuqneH' } },
@@ -220,7 +237,7 @@ for (const order of ['before', 'after'] as const) {
       })
     }
     if (order === 'before') setLanguage()
-    await app.register(authn, standardOptions())
+    await app.register(authn, shared())
     if (order === 'after') setLanguage()
     app.get('/', { config: { auth: true } }, () => 'ran')
     app.get('/lang', (request) => request.lang)
@@ -252,7 +269,7 @@ for (const order of ['before', 'after'] as const) {
 }
 
 t.test('request.lang of the app wins at login, wherever it is set', async (t) => {
-  const app = await appWith(t, standardOptions(), (app) => {
+  const app = await appWith(t, shared(), (app) => {
     app.addHook('preHandler', async (request) => {
       request.lang = 'es'
     })
@@ -285,7 +302,7 @@ t.test('an i18n plugin that has decorated requests with lang before us', async (
         getter: () => (kind === 'getter' ? 'it' : (undefined as never)),
       })
     }
-    await app.register(authn, standardOptions())
+    await app.register(authn, shared())
     app.get('/', { config: { auth: true } }, () => 'ran')
     const response = await app.inject({ url: '/', headers: { 'accept-language': 'fr' } })
     const language = kind === 'odd' ? 'en' : 'it'
@@ -305,7 +322,7 @@ t.test('odd values of request.lang never break a refusal', async (t) => {
     app.addHook('onRequest', async (request) => {
       ;(request as { lang: unknown }).lang = value
     })
-    await app.register(authn, standardOptions())
+    await app.register(authn, shared())
     app.get('/', { config: { auth: true } }, () => 'ran')
     const response = await app.inject('/')
     isRefusal(t, response, { error: texts.none, challenge: bearerChallenge }, typeof value)
@@ -344,8 +361,25 @@ t.test('Vary is merged with what others have put there', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
     app.addHook('onRequest', async (_, reply) => void reply.header('vary', given))
-    await app.register(authn, standardOptions())
+    await app.register(authn, shared())
     app.get('/', { config: { auth: true } }, () => 'ran')
     isRefusal(t, await app.inject('/'), { error: texts.none, challenge: bearerChallenge, vary })
   }
+})
+
+t.test('an i18n plugin that fails gives a fault, not a crash', async (t) => {
+  let calls = 0
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.decorateRequest('lang', {
+    getter(): string {
+      throw new Error('no catalogue')
+    },
+  })
+  await app.register(authn, { basic: { username: 'a', password: 'b' } })
+  app.get('/', { config: { auth: true } }, () => (calls += 1))
+  const response = await app.inject('/')
+  t.equal(response.statusCode, 500)
+  t.notMatch(response.body, /catalogue/)
+  t.equal(calls, 0)
 })

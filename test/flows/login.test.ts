@@ -1,3 +1,4 @@
+// Also holds lib/login/route.ts, lib/login/schema.ts and lib/login/token.ts.
 import formbody from '@fastify/formbody'
 import bcrypt from 'bcrypt'
 import type { FastifyInstance } from 'fastify'
@@ -18,6 +19,7 @@ import {
   logLines,
   passwords,
   secret,
+  secret512,
   standardOptions,
   userService,
   users,
@@ -243,17 +245,18 @@ t.test('fields that are called like properties of objects', async (t) => {
 })
 
 t.test('below the prefix of its scope, open inside of a protected one', async (t) => {
-  const app = await appWith(t, { ...standardOptions(), auth: true, login: false }, async (app) => {
+  const options = standardOptions()
+  const app = await appWith(t, { ...options, auth: true, login: false }, async (app) => {
     await app.register(
       async (app) => {
-        await app.register(authn, { ...standardOptions(), jwt: { secret: 'v'.repeat(32) } })
+        await app.register(authn, { ...options, jwt: { secret: 'v'.repeat(32) } })
         app.get('/me', () => 'me')
       },
       { prefix: '/v1' },
     )
     await app.register(
       async (app) => {
-        await app.register(authn, { ...standardOptions(), auth: true, login: { path: '/in' } })
+        await app.register(authn, { ...options, auth: true, login: { path: '/in' } })
       },
       { prefix: '/v2/', auth: true },
     )
@@ -302,7 +305,7 @@ t.test('no login route where there is none to be', async (t) => {
   const userService_ = anyService(userService())
   const cases: Record<string, AuthnOptions> = {
     'login: false': { ...standardOptions(), login: false },
-    'without a key': { userService: userService_ },
+    'without a key': { userService: userService_, authenticator: 'basic' },
     'with a public key only': {
       userService: userService_,
       jwt: { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' },
@@ -354,6 +357,44 @@ t.test('tokenFunc makes the token, from the stored user', async (t) => {
     isRefusal(t, await post(app, { ...alice, password: 'x' }), refusal)
     t.strictSame(seen, [], 'not called after a wrong password')
   }
+})
+
+t.test('tokenFunc gets the service of its own registration', async (t) => {
+  const seen: unknown[] = []
+  const tokenFunc: TokenFunc<object> = (_request, _user, jwtService) => {
+    seen.push(jwtService)
+    return jwtService.generateToken('alice')
+  }
+  const app = await appWith(t, { jwt: { secret: secret512 } }, async (outer) => {
+    const { jwtService } = outer
+    await outer.register(async (scope) => {
+      await scope.register(authn, {
+        userService: anyService(userService()),
+        jwt: { secret },
+        login: { tokenFunc },
+      })
+      t.not(scope.jwtService, jwtService)
+      seen.push(scope.jwtService)
+      scope.get('/me', { config: { auth: true } }, (request) => request.user)
+    })
+  })
+  const token = tokenOf(t, await post(app, alice))
+  t.equal(seen[1], seen[0])
+  t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
+})
+
+t.test('a tokenFunc that takes a service where there is none stops the boot', async (t) => {
+  const options = { userService: anyService(userService()) }
+  const withService: TokenFunc<object> = (_request, _user, jwtService) =>
+    jwtService.generateToken('alice')
+  await t.rejects(appWith(t, { ...options, login: { tokenFunc: withService } }), {
+    code: 'ERR_AUTH_OPTION',
+    message: /option "login.tokenFunc": .* third argument, jwtService, .* Set "jwt"/,
+  })
+  const tokenFunc = (...args: unknown[]): string => `${args.length} ${typeof args[2]}`
+  const app = await appWith(t, { ...options, login: { tokenFunc } })
+  t.equal(app.jwtService, undefined)
+  t.equal(tokenOf(t, await post(app, alice)), '3 undefined')
 })
 
 t.test('a tokenFunc that gives no token is a fault, and nothing leaks', async (t) => {

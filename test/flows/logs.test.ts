@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody'
 import t from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
-import { appWith, basic, bearer, users } from '../helpers/app.js'
+import { appWith, basic, bearer, logLines, standardOptions, users } from '../helpers/app.js'
 import { listen, send, serviceOf } from '../helpers/flows.js'
 import { claims, hmacToken, keys, privatePem } from '../helpers/tokens.js'
 
@@ -18,6 +18,39 @@ const rsa = {
   }) as string,
   passphrase,
 }
+
+t.test('a refusal says which scheme came, and nothing that could be a secret', async (t) => {
+  const { lines, stream } = logLines()
+  const app = await appWith(
+    t,
+    { ...standardOptions(), authenticators: { key: { authenticate: () => null } } },
+    (app) => {
+      app.get('/jwt', { config: { auth: true } }, () => 'ran')
+      app.get('/any', { config: { auth: { use: ['jwt', 'basic'] } } }, () => 'ran')
+      app.get('/key', { config: { auth: { use: 'key' } } }, () => 'ran')
+    },
+    { logger: { stream } },
+  )
+  const reasonOf = async (url: string, authorization?: string): Promise<unknown> => {
+    lines.length = 0
+    const headers = authorization === undefined ? {} : { authorization }
+    t.equal((await app.inject({ url, headers })).statusCode, 401)
+    const text = JSON.stringify(lines)
+    t.notMatch(text, /eyJ|wonderland|YWxp/)
+    return lines.find(({ msg }) => msg === 'Authentication refused')?.['reason']
+  }
+  const token = app.jwtService.generateToken('alice')
+  const basicHeader = basic('alice', password).authorization
+  const found = (what: string): string => `Authorization: found ${what}, expected Bearer`
+  t.equal(await reasonOf('/jwt'), undefined)
+  t.equal(await reasonOf('/jwt', basicHeader), found('the scheme Basic'))
+  t.equal(await reasonOf('/jwt', token), found('no scheme'))
+  t.equal(await reasonOf('/jwt', 'wonderland'), found('no scheme'))
+  t.equal(await reasonOf('/jwt', `wonderland ${token}`), found('another scheme'))
+  t.equal(await reasonOf('/jwt', 'Bearer'), found('the scheme Bearer without credentials'))
+  t.equal(await reasonOf('/any', `Digest ${token}`), `${found('the scheme Digest')} or Basic`)
+  t.equal(await reasonOf('/key', `Digest ${token}`), undefined)
+})
 
 t.test('no token, password, key or hash is in any line of the log', async (t) => {
   const lines: string[] = []

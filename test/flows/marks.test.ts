@@ -1,7 +1,8 @@
-import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+// Also holds lib/guard/hook.ts and lib/marks/plan.ts.
+import Fastify, { type FastifyInstance, type FastifyPluginAsync, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { appWith, basic, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import {
   basicChallenge,
   bearerChallenge,
@@ -21,7 +22,7 @@ function fastify(t: Test, options = {}): FastifyInstance {
 }
 
 /** `auth` in the options of app.register. */
-const scope = (auth: AuthMark | undefined, prefix?: string): object =>
+const scope = (auth: AuthMark, prefix?: string): object =>
   prefix === undefined ? { auth } : { auth, prefix }
 
 t.test('a mark on the route', async (t) => {
@@ -29,7 +30,6 @@ t.test('a mark on the route', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.get('/unmarked', handler)
     app.get('/false', { config: { auth: false } }, handler)
-    app.get('/undefined', { config: { auth: undefined } as object }, handler)
     app.get('/true', { config: { auth: true } }, handler)
     app.get('/mode-true', { config: { auth: { mode: true } } }, handler)
     app.get('/mode-false', { config: { auth: { mode: false } } }, handler)
@@ -41,7 +41,7 @@ t.test('a mark on the route', async (t) => {
   })
   const token = bearer(app.jwtService.generateToken('alice'))
 
-  for (const url of ['/unmarked', '/false', '/undefined', '/mode-false']) {
+  for (const url of ['/unmarked', '/false', '/mode-false']) {
     isWelcome(t, await app.inject(url), null, `${url} is open`)
     isWelcome(t, await app.inject({ url, headers: token }), null, `${url} looks at no token`)
     t.equal(take(), 2)
@@ -94,6 +94,61 @@ t.test('HEAD follows its GET', async (t) => {
   t.equal(take(), 1)
 })
 
+t.test('a HEAD takes the mark of its own GET, not of a version that a hook adds', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.addHook('onRoute', ({ method, constraints }) => {
+      if (method !== 'GET' || constraints !== undefined) return
+      const version = { constraints: { version: '2.0.0' }, config: { auth: false as const } }
+      app.get('/x', { ...version, exposeHeadRoute: false }, handler)
+    })
+    app.get('/x', { config: { auth: true } }, handler)
+  })
+  t.equal((await app.inject({ method: 'HEAD', url: '/x' })).statusCode, 401)
+  t.equal(take(), 0, 'the handler did not run')
+})
+
+t.test('the HEAD of a GET that a hook has marked takes that mark', async (t) => {
+  const { handler, take } = probe()
+  const hooks: Record<string, (app: FastifyInstance) => unknown> = {
+    'before the routes': (app) => mark(app, (route) => route.method === 'GET'),
+    'by method, after others': (app) => mark(app, ({ method }) => [method].flat().includes('GET')),
+    'by constraints that it sets': (app) =>
+      app.addHook('onRoute', (route) => {
+        if (route.method !== 'GET') return
+        route.constraints = { host: 'localhost:80' }
+        route.config = { auth: true }
+      }),
+  }
+  function mark(app: FastifyInstance, isMarked: (route: RouteOptions) => boolean): void {
+    app.addHook('onRoute', (route) => {
+      if (isMarked(route)) route.config = { ...route.config, auth: true }
+    })
+  }
+  for (const [name, hook] of Object.entries(hooks)) {
+    const app = await appWith(t, standardOptions(), async (app) => {
+      hook(app)
+      app.get('/x', handler)
+      await app.register(async (app) => void app.get('/', handler), { prefix: '/notes' })
+    })
+    const headers = bearer(app.jwtService.generateToken('alice'))
+    for (const url of ['/x', '/notes', '/notes/']) {
+      const refused = await app.inject({ method: 'HEAD', url })
+      t.equal(refused.statusCode, 401, `${name}: ${url}`)
+      t.equal(refused.headers['www-authenticate'], bearerChallenge)
+      t.equal(take(), 0, 'the handler did not run')
+      t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
+      t.equal(take(), 1)
+    }
+    const heads = app.authn.routes().filter(({ isAutomaticHead }) => isAutomaticHead)
+    t.strictSame(
+      heads.map(({ mode, source }) => [mode, source]),
+      [1, 2, 3].map(() => [true, 'route']),
+      'and the report says so',
+    )
+  }
+})
+
 t.test('a mark on a group, overridden both ways at every depth', async (t) => {
   const { handler, take } = probe()
   const routes: FastifyPluginAsync = async (app) => {
@@ -101,7 +156,6 @@ t.test('a mark on a group, overridden both ways at every depth', async (t) => {
     app.get('/opened', { config: { auth: false } }, handler)
     app.get('/closed', { config: { auth: true } }, handler)
     app.get('/softened', { config: { auth: 'try' } }, handler)
-    app.get('/undefined', { config: { auth: undefined } as object }, handler)
   }
   const app = await appWith(t, standardOptions(), async (app) => {
     await app.register(routes, scope(true, '/closed'))
@@ -128,14 +182,12 @@ t.test('a mark on a group, overridden both ways at every depth', async (t) => {
   }
   const headers = bearer(app.jwtService.generateToken('bob'))
   for (const [prefix, closed] of Object.entries(expected)) {
-    for (const path of ['/inherits', '/undefined']) {
-      const url = prefix + path
-      if (closed) isRefusal(t, await app.inject(url), noToken, url)
-      else isWelcome(t, await app.inject(url), null, url)
-      t.equal(take(), closed ? 0 : 1)
-      isWelcome(t, await app.inject({ url, headers }), closed ? 'bob' : null, url)
-      t.equal(take(), 1)
-    }
+    const url = `${prefix}/inherits`
+    if (closed) isRefusal(t, await app.inject(url), noToken, url)
+    else isWelcome(t, await app.inject(url), null, url)
+    t.equal(take(), closed ? 0 : 1)
+    isWelcome(t, await app.inject({ url, headers }), closed ? 'bob' : null, url)
+    t.equal(take(), 1)
     isWelcome(t, await app.inject(`${prefix}/opened`), null)
     t.equal(take(), 1)
     isRefusal(t, await app.inject(`${prefix}/closed`), noToken)
@@ -225,7 +277,7 @@ for (const awaited of [true, false]) {
     app.get('/late', { config: { auth: true } }, handler)
     await app.ready()
 
-    const headers = bearer(app.jwtService.generateToken('alice'))
+    const headers = bearer(tokensOf(app).generateToken('alice'))
     for (const url of ['/early', '/late', '/child/marked', '/child/deep']) {
       isRefusal(t, await app.inject(url), noToken, `${url} refuses`)
       t.equal(take(), 0, 'the handler did not run')

@@ -1,3 +1,4 @@
+// Also holds lib/authenticators/basic.ts.
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { basicAuthenticator, type AuthnOptions, type UserService } from '../../lib/index.js'
@@ -126,6 +127,7 @@ t.test('basic: the user service gets the request', async (t) => {
   const app = await appWith(
     t,
     {
+      authenticator: 'basic',
       userService: serviceOf(function find(this: unknown, name, request) {
         seen.push(request.headers['x-tenant'], this === undefined)
         return service.findByUsername(name, request)
@@ -158,7 +160,7 @@ t.test('basic: stored hashes that are none are refused, with a warning', async (
       }
       const app = await appWith(
         t,
-        { userService: serviceOf(() => ({ name: 'alice', password })) },
+        { authenticator: 'basic', userService: serviceOf(() => ({ name: 'alice', password })) },
         (app) => void app.get('/', { config: { auth: true } }, handler),
         { logger: { level: 'info', stream } },
       )
@@ -177,7 +179,11 @@ t.test('basic: a user without the password field is a fault that the log explain
   const { handler, take } = probe()
   const app = await appWith(
     t,
-    { userService: serviceOf(() => ({ name: 'alice', hash: 'x' })), passwordField: 'pw' },
+    {
+      authenticator: 'basic',
+      userService: serviceOf(() => ({ name: 'alice', hash: 'x' })),
+      passwordField: 'pw',
+    },
     (app) => void app.get('/', { config: { auth: 'try' } }, handler),
     { logger: { level: 'info', stream: { write: (line: string) => void lines.push(line) } } },
   )
@@ -197,7 +203,7 @@ t.test('basic: hashes of every prefix of bcrypt work', async (t) => {
     const password = hash.replace(/^\$2b\$/, prefix)
     const app = await appWith(
       t,
-      { userService: serviceOf(() => ({ name: 'carol', password })) },
+      { authenticator: 'basic', userService: serviceOf(() => ({ name: 'carol', password })) },
       (app) => void app.get('/', { config: { auth: true } }, probe().handler),
     )
     isWelcome(
@@ -220,7 +226,11 @@ t.test('basic: passwords of more than 72 bytes', async (t) => {
   const appOf = (more: AuthnOptions): ReturnType<typeof appWith> =>
     appWith(
       t,
-      { userService: serviceOf(() => ({ name: 'alice', password })), ...more },
+      {
+        authenticator: 'basic',
+        userService: serviceOf(() => ({ name: 'alice', password })),
+        ...more,
+      },
       (app) => void app.get('/', { config: { auth: true } }, handler),
     )
   t.ok(bcrypt.compareSync(`${long}!`, bcrypt.hashSync(long, cost)), 'bcrypt ignores the rest')

@@ -1,3 +1,4 @@
+// Also holds lib/authenticators/config-basic.ts.
 import t from 'tap'
 import { configBasicAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, bearer } from '../helpers/app.js'

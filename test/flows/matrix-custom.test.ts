@@ -17,6 +17,7 @@ import {
   passwords,
   standardOptions,
   userService,
+  tokensOf,
 } from '../helpers/app.js'
 import {
   serviceOf,
@@ -454,7 +455,7 @@ t.test('custom: init is called once for a registration, with the app', async (t)
       await new Promise((resolve) => {
         setImmediate(resolve)
       })
-      calls.push([app.prefix, typeof app.jwtService.generateToken, app.authn.authenticators])
+      calls.push([app.prefix, typeof tokensOf(app).generateToken, app.authn.authenticators])
     },
   })
   await appWith(
@@ -554,7 +555,7 @@ t.test('one authenticator for two registrations takes the users and keys of each
         login: false,
       })
       app.get('/inner', { config: { auth: true } }, handler)
-      app.get('/token', () => app.jwtService.generateToken('x'))
+      app.get('/token', () => tokensOf(app).generateToken('x'))
     })
   })
   const outer = bearer(app.jwtService.generateToken('alice'))

@@ -8,7 +8,16 @@ import {
   type SigningMethod,
   type UserService,
 } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, secret512, userService, users } from '../helpers/app.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  passwords,
+  secret512,
+  userService,
+  users,
+  tokensOf,
+} from '../helpers/app.js'
 import {
   anyService,
   bearerChallenge,
@@ -59,7 +68,7 @@ const rows: Row[] = [
   { name: 'right', headers: () => bearer(token()), outcome: alice },
   {
     name: 'right, of the service',
-    headers: (app) => bearer(app.jwtService.generateToken('alice')),
+    headers: (app) => bearer(tokensOf(app).generateToken('alice')),
     outcome: alice,
   },
   {

@@ -1,3 +1,6 @@
+// Also holds lib/openapi/dialects.ts, lib/openapi/document.ts, lib/openapi/login.ts,
+// lib/openapi/replies.ts, lib/openapi/swagger.ts and lib/openapi/route.ts.
+import type { KeyPairKeyObjectResult } from 'node:crypto'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
@@ -20,11 +23,13 @@ import {
   authn,
   basicAuthenticator,
   jwtAuthenticator,
+  JwtService,
   type AuthMark,
   type Authenticator,
   type AuthnOptions,
 } from '../../lib/index.js'
-import { basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { basic, bearer, passwords, secret, standardOptions } from '../helpers/app.js'
+import { keys, privatePem } from '../helpers/tokens.js'
 import { basicChallenge, bearerChallenge, bootError, isRefusal, texts } from '../helpers/flows.js'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents are deep
@@ -92,6 +97,7 @@ const statusesOf = ({ responses }: Node): string[] => Object.keys(responses as o
 const jwt = { bearerAuth: [] }
 const password = { basicAuth: [] }
 const [late, wait] = [['429', '503'], ['503']]
+const throttled = ['401', '429']
 
 /** For each mark: alternatives, and statuses besides 200. */
 const marks: [AuthMark | undefined, object[] | undefined, string[]][] = [
@@ -105,10 +111,10 @@ const marks: [AuthMark | undefined, object[] | undefined, string[]][] = [
   [{ use: 'basic' }, [password], ['401', ...late]],
   [{ mode: 'optional', use: 'basic' }, [password, {}], ['401', ...late]],
   [{ mode: 'try', use: 'basic' }, [password, {}], late],
-  [{ use: 'configBasic' }, [password], ['401']],
+  [{ use: 'configBasic' }, [password], throttled],
   [{ use: ['jwt', 'basic'] }, [jwt, password], ['401', ...late]],
   [{ use: ['basic', 'configBasic'] }, [password], ['401', ...late]],
-  [{ mode: 'optional', use: ['jwt', 'configBasic'] }, [jwt, password, {}], ['401']],
+  [{ mode: 'optional', use: ['jwt', 'configBasic'] }, [jwt, password, {}], throttled],
 ]
 
 for (const [version, options] of Object.entries(dialects)) {
@@ -216,7 +222,9 @@ t.test('statuses follow the options', async (t) => {
   }
   t.strictSame(await statuses({ throttle: false }, { use: 'basic' }), ['200', '401', ...wait])
   t.strictSame(await statuses({ userServiceTimeout: 1 }, true), ['200', '401', ...wait])
-  t.strictSame(await statuses({ userServiceTimeout: 1 }, { use: 'configBasic' }), ['200', '401'])
+  const config = { use: 'configBasic' } as const
+  t.strictSame(await statuses({ userServiceTimeout: 1 }, config), ['200', ...throttled])
+  t.strictSame(await statuses({ throttle: false }, config), ['200', '401'])
   const wrapped: Authenticator = { ...basicAuthenticator() }
   t.strictSame(
     await statuses({ authenticators: { wrapped } }, { use: 'wrapped' }),
@@ -250,7 +258,7 @@ t.test('the login route', async (t) => {
       },
     )
     t.match(post.responses['200'], {
-      description: 'A token, for the header "Authorization: Bearer <token>".',
+      description: 'A token, for the header `Authorization: Bearer <token>`.',
       content: {
         'application/json': { schema: { required: ['token'] }, example: { token: /^eyJ/ } },
       },
@@ -277,6 +285,24 @@ t.test('the login route', async (t) => {
     t.match(post.parameters[0], { in: 'header', name: 'x-device' })
     t.strictSame(statusesOf(post), statuses)
     t.match(post.responses['200'], { examples: { 'application/json': { token: /^eyJ/ } } })
+  })
+
+  await t.test('an example of the app', async (t) => {
+    const shownFor = async (body: unknown): Promise<unknown> => {
+      const login = { routeOptions: { schema: { body } } }
+      const app = await appOf(t, { authn: { ...everything(), login } })
+      const { post } = (await checked(t, app)).paths['/login'] as { post: Node }
+      const wrong = await app.inject({ method: 'POST', url: '/login', payload: { name: 'alice' } })
+      t.equal(wrong.statusCode, 400, 'what is valid stays')
+      t.strictSame(post.requestBody.content['application/json'].schema, schema)
+      return post.requestBody.content['application/json'].example
+    }
+    const own = { username: 'bob', password: 'le bricoleur' }
+    t.strictSame(await shownFor({ examples: [own, example] }), own)
+    t.strictSame(await shownFor({ type: 'object', required: ['name'], examples: [own] }), own)
+    const others = [null, {}, 'body', { examples: [] }, { examples: ['bob'] }, { examples: [null] }]
+    for (const body of [...others, { examples: own }, z.object({ name: z.string() })])
+      t.strictSame(await shownFor(body), example, JSON.stringify(body))
   })
 
   await t.test('its fields, its path, and where it lies', async (t) => {
@@ -449,6 +475,84 @@ t.test('security schemes of the app', async (t) => {
   )
 })
 
+t.test('bearer tokens of different keys', async (t) => {
+  const { userService } = standardOptions()
+  const pem = (pair: KeyPairKeyObjectResult): { private: string } => ({
+    private: privatePem(pair.privateKey),
+  })
+  const jwtService = new JwtService({ secret, rsa: pem(keys.rsa), ecdsa: pem(keys.p256) })
+  const opaque = { authenticate: () => null, scheme: 'Bearer' }
+  const authenticators = { reader: jwtAuthenticator({ signingMethod: 'ES256' }), opaque }
+  const shared = { userService, jwtService, login: false } as const
+  const marked = (use?: string | string[]) => ({ config: { auth: use ? { use } : true } }) as object
+  const declare = async (app: FastifyInstance): Promise<void> => {
+    app.get('/opaque', marked('opaque'), answer)
+    app.get('/reader', marked('reader'), answer)
+    app.get('/any', marked(['reader', 'jwt']), answer)
+    await app.register(async (scope) => {
+      const authenticator = jwtAuthenticator({ signingMethod: 'RS256' })
+      await scope.register(authn, { ...shared, authenticator })
+      scope.get('/rs256', marked(), answer)
+      scope.get('/hs256', marked('jwt'), answer)
+    })
+    await app.register(async (scope) => {
+      const jwt = { secret, audience: 'admin', issuer: 'here' }
+      await scope.register(authn, { userService, jwt, login: false })
+      scope.get('/admin', marked(), answer)
+    })
+    app.get('/', marked(), answer)
+  }
+  const authnOptions = { ...shared, authenticators }
+  const expected = {
+    '/opaque': [{ opaque: [] }],
+    '/reader': [{ reader: [] }],
+    '/any': [{ reader: [] }, jwt],
+    '/rs256': [{ rs256Auth: [] }],
+    '/hs256': [jwt],
+    '/admin': [{ hs256Auth: [] }],
+    '/': [jwt],
+  }
+  const securityOf = ({ paths }: Node): unknown =>
+    Object.fromEntries(
+      Object.entries(paths as Node).map(([url, { get }]) => [url, (get as Node).security]),
+    )
+  const bearerScheme = { type: 'http', scheme: 'bearer' } as const
+  const ours = {
+    bearerAuth: jwtScheme,
+    reader: jwtScheme,
+    opaque: bearerScheme,
+    rs256Auth: jwtScheme,
+    hs256Auth: jwtScheme,
+  }
+  for (const [version, options] of Object.entries(dialects)) {
+    const document = await documentOf(t, { swagger: options, authn: authnOptions, declare })
+    t.strictSame(securityOf(document), expected, version)
+    const { securitySchemes } = (document.components ?? {}) as Node
+    if (version !== '2.0') t.strictSame(securitySchemes, ours)
+  }
+
+  // The standard takes what the app says of it, and nobody else does.
+  const described = { ...bearerScheme, description: 'See POST /login.' }
+  for (const name of ['bearerAuth', 'token']) {
+    const components = { securitySchemes: { [name]: described, reader: bearerScheme } }
+    const swagger: SwaggerOptions = { openapi: { ...dialects['3.1'].openapi, components } }
+    const document = await documentOf(t, { swagger, authn: authnOptions, declare })
+    const standard = [{ [name]: [] }]
+    const any = [{ reader: [] }, ...standard]
+    const changed = { ...expected, '/hs256': standard, '/': standard, '/any': any }
+    t.strictSame(securityOf(document), changed, name)
+  }
+})
+
+t.test('a bearer scheme alone has the usual name', async (t) => {
+  const opaque = { authenticate: () => null, scheme: 'Bearer' }
+  const document = await documentOf(t, {
+    authn: { authenticators: { opaque } },
+    declare: (app) => app.get('/', { config: { auth: { use: 'opaque' } } }, answer),
+  })
+  t.strictSame(document.paths['/'].get.security, [jwt])
+})
+
 t.test('authenticators of the app', async (t) => {
   const authenticate = (): null => null
   const apiKey = { type: 'apiKey', in: 'header', name: 'X-Api-Key' } as const
@@ -491,8 +595,8 @@ t.test('authenticators of the app', async (t) => {
   t.strictSame(securityOf('/cookie'), [{ cookie: [] }])
   t.strictSame(securityOf('/oidc'), [{ oidc: [] }])
   t.strictSame(securityOf('/digest'), [{ digest: [] }])
-  t.strictSame(securityOf('/opaque'), [{ bearerAuth: [] }])
-  t.strictSame(securityOf('/several'), [{ bearerAuth2: [] }, { api_key: [] }, {}])
+  t.strictSame(securityOf('/opaque'), [{ opaque: [] }])
+  t.strictSame(securityOf('/several'), [jwt, { api_key: [] }, {}], 'the standard')
   t.strictSame(securityOf('/unknown'), undefined, 'nothing is known of how it is proved')
   t.strictSame(Object.keys(document.paths['/unknown'].get.responses['401'] as object), [
     'description',
@@ -512,18 +616,18 @@ t.test('authenticators of the app', async (t) => {
     cookie,
     oidc,
     digest: { type: 'http', scheme: 'digest' },
-    bearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'opaque' },
+    opaque: { type: 'http', scheme: 'bearer', bearerFormat: 'opaque' },
     basicAuth: basicScheme,
-    bearerAuth2: jwtScheme,
+    bearerAuth: jwtScheme,
   })
 
   const old = await documentOf(t, { authn: options, swagger: dialects['2.0'], declare })
   t.strictSame(Object.keys(old.securityDefinitions as object), [
-    'api_key',
-    'digest',
     'bearerAuth',
     'basicAuth',
-    'bearerAuth2',
+    'api_key',
+    'digest',
+    'opaque',
   ])
   t.match(old.securityDefinitions.digest, {
     type: 'apiKey',

@@ -23,7 +23,7 @@ const authenticator: Authenticator = {
 const options = (auth: Mark): AuthnOptions => ({
   authenticator,
   authenticators: { lax: { ...authenticator, optional: true } },
-  auth,
+  ...(auth !== undefined && { auth }),
 })
 
 function declareRoutes(app: FastifyInstance): void {
@@ -44,7 +44,10 @@ async function declareScopes(app: FastifyInstance): Promise<void> {
           await app.register(async (app) => declareRoutes(app), { prefix: '/deep' })
           if (order === 'after') await app.register(authn, options(pluginMark))
         }
-        await app.register(declare, { prefix: `/scope-${(count += 1)}`, auth })
+        await app.register(declare, {
+          prefix: `/scope-${(count += 1)}`,
+          ...(auth !== undefined && { auth }),
+        })
       }
     }
   }

@@ -1,7 +1,8 @@
+// Also holds lib/request/carried.ts and lib/request/decorators.ts.
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { appWith, basic, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import { nameOf } from '../helpers/flows.js'
 
 t.test('request.bearerToken()', async (t) => {
@@ -143,6 +144,25 @@ t.test('a registration in a scope leaves the requests outside as they were', asy
   app.get('/outside', (request) => ({ fields: 'user' in request || 'extra' in request }))
   t.strictSame((await app.inject('/inside')).json(), { fields: true })
   t.strictSame((await app.inject('/outside')).json(), { fields: false })
+})
+
+t.test('a scope that has decorated requests with our names before ends no process', async (t) => {
+  for (const value of [null, undefined, 'text', 0]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(async (app) => {
+      for (const name of ['extra', 'lang', 'bearerToken']) {
+        app.decorateRequest(name, value as never)
+      }
+      app.get('/', { config: { auth: true } }, ({ extra }) => ({ keys: Object.keys(extra) }))
+    })
+    await app.register(authn, standardOptions())
+    await app.ready()
+    t.equal((await app.inject('/')).statusCode, 401)
+    const headers = bearer(tokensOf(app).generateToken('alice'))
+    const passed = await app.inject({ url: '/', headers })
+    t.strictSame(passed.json(), { keys: [EXTRA_JWT_CLAIMS] }, 'ours is what counts')
+  }
 })
 
 t.test('what the app is offered', async (t) => {

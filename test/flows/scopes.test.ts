@@ -1,10 +1,11 @@
+// Also holds lib/app/attach.ts, lib/marks/inherit.ts and lib/app/protect.ts.
 import { fileURLToPath } from 'node:url'
 import Fastify, { type FastifyInstance } from 'fastify'
 import autoload from '@fastify/autoload'
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
-import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import {
   bearerChallenge,
   bootError,
@@ -103,7 +104,7 @@ t.test('the nearest registration counts, siblings are independent', async (t) =>
   const app = fastify(t)
   const tokens: Record<string, string> = {}
   const declare = (app: FastifyInstance, name: string): void => {
-    tokens[name] = app.jwtService.generateToken(name)
+    tokens[name] = tokensOf(app).generateToken(name)
     app.get('/me', { config: { auth: true } }, handler)
   }
   await app.register(authn, options('outer'))
@@ -213,6 +214,33 @@ t.test('registered twice in one scope, with tokens: no decorator is in the way',
   t.strictSame(app.authn.authenticators, ['jwt', 'basic'])
 })
 
+t.test('registered again without tokens: jwtService is not there any more', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, standardOptions())
+  const outer = app.jwtService
+  app.register(async (scope) => {
+    t.equal(scope.jwtService, outer, 'as in the scope around it')
+    await scope.register(authn, { ...standardOptions(), jwt: { secret: 's'.repeat(32) } })
+    t.not(scope.jwtService, outer)
+    await scope.register(authn, { basic: { username: 'admin', password: 'geheim' } })
+    t.equal(scope.jwtService, outer)
+  })
+  await app.ready()
+  await app.after()
+
+  const again = fastify(t)
+  await again.register(authn, { ...standardOptions(), login: false })
+  await again.register(authn, { basic: { username: 'admin', password: 'geheim' } })
+  t.equal(again.jwtService, undefined)
+  const own = { mine: true }
+  again.decorate('jwtService', own as never)
+  await again.register(authn, { basic: { username: 'admin', password: 'geheim' } })
+  t.equal(again.jwtService, own, 'the name is free for the app')
+  await t.rejects(Promise.resolve(again.register(authn, standardOptions())), {
+    code: 'ERR_AUTH_DECORATOR',
+  })
+})
+
 t.test('several apps in one process share nothing', async (t) => {
   const first = await appWith(t, standardOptions())
   const second = await appWith(
@@ -266,6 +294,6 @@ t.test('the plugin itself can be loaded by @fastify/autoload, as fp() lets it ou
   app.get('/me', { config: { auth: true } }, handler)
   isRefusal(t, await app.inject('/me'), { error: texts.none, challenge: bearerChallenge })
   t.equal(take(), 0)
-  const headers = bearer(app.jwtService.generateToken('alice'))
+  const headers = bearer(tokensOf(app).generateToken('alice'))
   isWelcome(t, await app.inject({ url: '/me', headers }), 'alice')
 })

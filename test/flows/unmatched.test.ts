@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import cors from '@fastify/cors'
+import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark, type Authenticator } from '../../lib/index.js'
-import { appWith, bearer, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, standardOptions, tokensOf } from '../helpers/app.js'
 import { bearerChallenge, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 const noToken = { error: texts.none, challenge: bearerChallenge }
@@ -14,8 +14,8 @@ function fastify(t: Test, options = {}): FastifyInstance {
 }
 
 /** `auth` in the options of app.register. */
-const scope = (auth: AuthMark | undefined, prefix?: string): object =>
-  prefix === undefined ? { auth } : { auth, prefix }
+const scope = (auth: AuthMark | undefined, prefix: string): object =>
+  auth === undefined ? { prefix } : { auth, prefix }
 
 t.test('what no route matches is never authenticated', async (t) => {
   const { handler } = probe()
@@ -125,12 +125,10 @@ for (const order of ['before', 'after'] as const) {
       }
 
       const refused = await app.inject({ url: '/group/me', headers: { origin: preflight.origin } })
-      isRefusal(t, refused, {
-        ...noToken,
-        vary: order === 'before' ? 'Origin, Accept-Language' : 'Accept-Language',
-      })
+      isRefusal(t, refused, { ...noToken, vary: 'Origin, Accept-Language' })
+      t.equal(refused.headers['access-control-allow-origin'], 'https://app.example')
       t.equal(take(), 0)
-      const headers = { ...bearer(app.jwtService.generateToken('alice')), origin: preflight.origin }
+      const headers = { ...bearer(tokensOf(app).generateToken('alice')), origin: preflight.origin }
       const passed = await app.inject({ url: '/group/me', headers })
       isWelcome(t, passed, 'alice')
       t.equal(passed.headers['access-control-allow-origin'], 'https://app.example')
@@ -185,4 +183,68 @@ t.test('an OPTIONS request that is no preflight is authenticated like any other'
     isRefusal(t, await app.inject({ method: 'OPTIONS', url }), noToken, url)
   }
   t.equal(take(), 0)
+})
+
+const corsOptions: Record<string, FastifyCorsOptions> = {
+  usual: {},
+  'preflightContinue: true': { preflightContinue: true },
+  'preflight: false': { preflight: false },
+  'origin: false': { origin: false },
+  'strictPreflight: false': { strictPreflight: false },
+}
+/** Headers of an OPTIONS request, from none to those of a preflight. */
+const shapes: object[] = [
+  {},
+  { origin: preflight.origin },
+  { 'access-control-request-method': 'GET' },
+  preflight,
+]
+
+for (const [name, options] of Object.entries(corsOptions)) {
+  t.test(`of OPTIONS routes, only the one of @fastify/cors is exempt: ${name}`, async (t) => {
+    const { handler, take } = probe()
+    const app = await appWith(t, { ...standardOptions(), auth: true }, async (app) => {
+      app.options('/*', handler)
+      await app.register(async (app) => void app.options('*', handler), { prefix: '/proxy' })
+      await app.register(
+        async (app) => {
+          await app.register(cors, options)
+          app.options('*', { constraints: { host: 'other.example' } }, handler)
+        },
+        { prefix: '/in' },
+      )
+    })
+    for (const headers of shapes) {
+      const ask = (url: string, host = 'localhost') =>
+        app.inject({ method: 'OPTIONS', url, headers: { ...headers, host } })
+      isRefusal(t, await ask('/x'), noToken)
+      isRefusal(t, await ask('/proxy/x'), noToken)
+      const other = await ask('/in/x', 'other.example')
+      t.not(other.statusCode, 200, 'the hook of @fastify/cors may answer, the handler must not')
+      t.equal(take(), 0, 'no handler ran')
+      const own = await ask('/in/x')
+      t.not(own.statusCode, 401, 'the route of @fastify/cors')
+      t.equal(own.headers['www-authenticate'], undefined)
+    }
+    const rows = app.authn.routes().filter(({ url }) => url === '/in*')
+    t.strictSame(
+      rows.map(({ constraints, mode, source }) => [Object.keys(constraints).length, mode, source]),
+      [
+        [0, false, 'none'],
+        [1, true, 'plugin'],
+      ],
+      'the report says the same',
+    )
+  })
+}
+
+t.test('a mark on the route of @fastify/cors itself counts', async (t) => {
+  const app = await appWith(t, standardOptions(), async (app) => {
+    app.addHook('onRoute', (route) => {
+      route.config = { ...route.config, auth: true }
+    })
+    await app.register(cors, { hook: 'preHandler' })
+  })
+  const response = await app.inject({ method: 'OPTIONS', url: '/x', headers: preflight })
+  t.equal(response.statusCode, 401)
 })

@@ -8,10 +8,10 @@ import {
   configBasicAuthenticator,
   jwtAuthenticator,
   storedUser,
-  userFromContext,
   type Authenticator,
   type AuthnOptions,
 } from '../../lib/index.js'
+import { userFromContext } from '../../lib/request/context.js'
 import {
   appWith,
   basic,
@@ -204,10 +204,11 @@ t.test('anyOf and wrapped authenticators', async (t) => {
 
 t.test('other names of the field', async (t) => {
   const record = { name: 'alice', password: 'my favourite', hash, pin: hash }
+  const everybody = serviceOf(() => record)
   const app = await appWith(
     t,
     {
-      userService: serviceOf(() => record),
+      userService: everybody,
       jwt: { secret },
       passwordField: 'hash',
       authenticators: { pin: basicAuthenticator({ passwordField: 'pin' }) },
@@ -217,7 +218,7 @@ t.test('other names of the field', async (t) => {
       await app.register(
         async (app) => {
           await app.register(authn, {
-            userService: serviceOf(() => record),
+            userService: everybody,
             jwt: { secret },
             passwordField: 'pin',
             login: false,
@@ -359,5 +360,58 @@ t.test('a user that is logged has no hash', async (t) => {
     t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
     t.match(JSON.stringify(lines), 'alice')
     t.notMatch(JSON.stringify(lines), /\$2[aby]\$/)
+  }
+})
+
+t.test('a user that cannot be shown is a fault, at login too', async (t) => {
+  const target = { name: 'a', password: bcrypt.hashSync('b', 4) }
+  const user = new Proxy(target, {
+    ownKeys() {
+      throw new Error('the keys of the vault')
+    },
+  })
+  const userOptions = { userService: { findByUsername: () => user }, jwt: { secret } }
+  const app = await appWith(t, { ...userOptions, authenticator: 'basic' }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'in')
+  })
+  const payload = { username: 'a', password: 'b' }
+  const login = await app.inject({ method: 'POST', url: '/login', payload })
+  const protectedRoute = await app.inject({ url: '/', headers: basic('a', 'b') })
+  for (const response of [login, protectedRoute]) {
+    t.equal(response.statusCode, 500)
+    t.notMatch(response.body, /vault|token/)
+  }
+})
+
+t.test('a user whose toJSON is its own', async (t) => {
+  const user = { name: 'a', toJSON: () => ({ name: 'a', password: hash }) }
+  const app = await appWith(t, { authenticator: { authenticate: () => user } }, (app) => {
+    app.get('/', { config: { auth: true } }, (request) => request.user)
+  })
+  t.strictSame((await app.inject('/')).json(), { name: 'a' })
+})
+
+t.test('hashes under other names, and a user that hangs on itself', async (t) => {
+  const hash = `$2b$10$${'a'.repeat(53)}`
+  class Circle {
+    password = hash
+    self = { user: this as unknown }
+  }
+  const users: Record<string, object> = {
+    circle: new Circle(),
+    'another name': { name: 'a', passwordHash: hash },
+    'another name in a class': new (class {
+      digest = hash
+    })(),
+  }
+  for (const [name, user] of Object.entries(users)) {
+    const app = await appWith(t, { authenticator: { authenticate: () => user } }, (app) => {
+      app.get('/', { config: { auth: true } }, (request) => ({
+        user: name === 'circle' ? Object.keys(request.user) : request.user,
+      }))
+    })
+    const response = await app.inject('/')
+    t.equal(response.statusCode, 200, name)
+    t.notMatch(response.body, hash.slice(0, 20), name)
   }
 })

@@ -7,12 +7,14 @@ type Result = [error: null, value: string | number | null]
 
 /**
  * As much of a client of ioredis as the throttle uses, with a store that can be made to fail in every way
- * that a real one has. The real one is in load/redis.test.ts.
+ * that a real one has. The real one is in throttle/redis.test.ts.
  */
 export class FakeRedis {
   /** As ioredis names it. */
   status = 'ready'
-  mode: 'answers' | 'rejects' | 'hangs' = 'answers'
+  mode: 'answers' | 'rejects' | 'refuses writes' | 'hangs' = 'answers'
+  /** What it says when it rejects. */
+  refusal = 'OOM command not allowed'
   readonly counters = new Map<string, Counter>()
   readonly commands: string[] = []
   /** Ends, with a failure, what hangs. */
@@ -56,10 +58,17 @@ export class FakeRedis {
 
   async #answer(command: string, key: string | undefined): Promise<void> {
     this.commands.push(`${command} ${key}`)
-    if (this.mode === 'rejects') throw new Error('OOM command not allowed')
-    if (this.mode === 'answers') return
+    if (this.mode === 'rejects') throw new Error(this.refusal)
+    if (this.mode === 'refuses writes' && command !== 'get') throw readOnly(command, key)
+    if (this.mode !== 'hangs') return
     await new Promise((_, reject) => this.hanging.push(reject))
   }
+}
+
+/** As ioredis makes it: with the command. */
+function readOnly(name: string, key: string | undefined): Error {
+  const message = "READONLY You can't write against a read only replica."
+  return Object.assign(new Error(message), { command: { name, args: [key] } })
 }
 
 class FakeTransaction {

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { kRegistration } from '../../lib/symbols.js'
-import type { Registration } from '../../lib/registration.js'
+import { kRegistration, type Registration } from '../../lib/registration.js'
 
 /** Of a request, what an authenticator may look at. */
 export function requestWith(headers: Record<string, string>, server: object = {}): FastifyRequest {

@@ -2,7 +2,8 @@ import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'no
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
-import { userFromContext, type UserService } from '../../lib/index.js'
+import type { UserService } from '../../lib/index.js'
+import { userFromContext } from '../../lib/request/context.js'
 
 /** What every refusal and every challenge says where no realm is configured. */
 export const realm = 'Authorization required'

@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { commands as cliCommands } from '../../lib/cli/commands.js'
+import { nodeArguments, programOf, root } from './project.js'
 
 /** A fenced code block of a Markdown text. */
 export interface Block {
+  /** The file that it stands in, from the root of the project. */
+  readonly page: string
   /** Of the opening fence, from 1. */
   readonly line: number
   readonly language: string
@@ -17,10 +20,59 @@ export interface Block {
   readonly output: string | null
 }
 
-export const root = fileURLToPath(new URL('../../', import.meta.url))
+/** Everything that is written for users: README.md and its companions, and the pages under docs/. */
+export function pages(): string[] {
+  const documents = readdirSync(path.join(root, 'docs')).filter((file) => file.endsWith('.md'))
+  return [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    ...documents.map((file) => `docs/${file}`).toSorted(),
+  ]
+}
 
-/** @throws when a block is not closed */
-export function blocksOf(markdown: string): Block[] {
+/** The text of a page. */
+export function readPage(page: string): string {
+  return readFileSync(path.join(root, page), 'utf8')
+}
+
+/** The anchors of a page, as GitHub makes them of its headings. */
+function anchorsOf(markdown: string): Set<string> {
+  const headings = markdown.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#+ +(.*)$/gm)
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+/** Links of a page that lead nowhere, or out of what is packed. */
+export function linkProblems(page: string, markdown: string, packed: readonly string[]): string[] {
+  const links = [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  return links
+    .filter((link) => !/^https?:/.test(link))
+    .flatMap((link) => {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? page : path.posix.join(path.posix.dirname(page), file)
+      if (!existsSync(path.join(root, target))) return [`${link}: there is no ${target}`]
+      if (!packed.some((start) => target.startsWith(start))) {
+        return [`${link}: ${target} is not in the package`]
+      }
+      const isFound = anchor === undefined || anchorsOf(readPage(target)).has(anchor)
+      return isFound ? [] : [`${link}: ${target} has no such heading`]
+    })
+}
+
+/**
+ * The blocks of a Markdown text.
+ *
+ * @param page - the file that it stands in
+ * @throws when a block is not closed
+ */
+export function blocksOf(markdown: string, page = 'README.md'): Block[] {
   const lines = markdown.split('\n')
   const blocks: (Block & { end: number })[] = []
   for (let index = 0; index < lines.length; index++) {
@@ -34,6 +86,7 @@ export function blocksOf(markdown: string): Block[] {
       .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
       .join('\n')
     blocks.push({
+      page,
       line: index + 1,
       language,
       text,
@@ -70,9 +123,10 @@ function markerBefore(lines: readonly string[], index: number): string | null {
 }
 
 /** File name of a snippet: `require` says that it is CommonJS. */
-export function fileNameOf({ language, line, text }: Block): string {
+export function fileNameOf({ language, page, line, text }: Block): string {
   const commonJs = language === 'js' && /\brequire\(/.test(text)
-  return `line-${line}.${commonJs ? 'cjs' : language}`
+  const name = page.replaceAll(/[^A-Za-z]+/g, '-')
+  return `${name}-line-${line}.${commonJs ? 'cjs' : language}`
 }
 
 /**
@@ -85,16 +139,20 @@ export function writeSnippets(folder: string, blocks: readonly Block[]): void {
 
 /** The files of a `node_modules/fastify-authn` over the sources, for `import` and for `require`. */
 export function packageOverSources(): Record<string, string> {
-  const index = JSON.stringify(path.join(root, 'lib/index.ts'))
-  const testing = JSON.stringify(path.join(root, 'lib/testing/index.ts'))
+  const index = JSON.stringify(programOf('lib/index.ts'))
+  const context = JSON.stringify(programOf('lib/request/context.ts'))
+  const testing = JSON.stringify(programOf('lib/testing/index.ts'))
   return {
     'package.json': JSON.stringify({
       name: 'fastify-authn',
       exports: {
         '.': { import: './index.mjs', require: './index.cjs' },
+        './context': { import: './context.mjs', require: './context.cjs' },
         './testing': { import: './testing.mjs', require: './testing.cjs' },
       },
     }),
+    'context.mjs': `export * from ${context}\n`,
+    'context.cjs': `module.exports = require(${context})\n`,
     'testing.mjs': `export * from ${testing}\n`,
     'testing.cjs': `module.exports = require(${testing})\n`,
     'index.mjs': `export * from ${index}\nexport { default } from ${index}\n`,
@@ -116,7 +174,10 @@ const compilerOptions: ts.CompilerOptions = {
   types: ['node'],
   typeRoots: [path.join(root, 'node_modules/@types')],
   paths: {
+    // As in tsconfig.json: the real declarations are no part of what is published.
+    '@fastify/jwt': [path.join(root, 'types/fastify-jwt.js')],
     'fastify-authn': [path.join(root, 'lib/index.ts')],
+    'fastify-authn/context': [path.join(root, 'lib/request/context.ts')],
     'fastify-authn/testing': [path.join(root, 'lib/testing/index.ts')],
   },
 }
@@ -126,7 +187,7 @@ const parse = host.getSourceFile
 /** All but the snippets are the same in every program. */
 const parsed = new Map<string, ts.SourceFile | undefined>()
 host.getSourceFile = (name, ...rest) => {
-  if (/\/line-\d+\.\w+$/.test(name)) return parse(name, ...rest)
+  if (/-line-\d+\.\w+$/.test(name)) return parse(name, ...rest)
   if (!parsed.has(name)) parsed.set(name, parse(name, ...rest))
   return parsed.get(name)
 }
@@ -149,10 +210,22 @@ export function diagnose(folder: string, blocks: readonly Block[]): Map<Block, s
   )
 }
 
-/** With the line in the README. */
+/** With the page and the line. */
 function describe({ file, start, messageText }: ts.Diagnostic, block: Block): string {
   const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start ?? 0).line + 1
-  return `README.md:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+  return `${block.page}:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+}
+
+/** The file that Node.js runs: a snippet in TypeScript is compiled first. */
+function runnable(folder: string, block: Block): string {
+  const file = fileNameOf(block)
+  if (block.language !== 'ts') return file
+  const { outputText } = ts.transpileModule(block.text, {
+    compilerOptions: { ...compilerOptions, module: ts.ModuleKind.ESNext },
+  })
+  const compiled = file.replace(/ts$/, 'mjs')
+  writeFileSync(path.join(folder, compiled), outputText)
+  return compiled
 }
 
 /** Runs a snippet as a program. */
@@ -165,9 +238,13 @@ export function runSnippet(
     Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|_?TAP)/.test(name)),
   )
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--no-warnings', '--import', 'tsx', fileNameOf(block)], {
+    const file = runnable(folder, block)
+    // Not every Node.js can `require` the modules of lib by itself.
+    const words = file.endsWith('.cjs') ? ['--no-warnings', '--import', 'tsx'] : nodeArguments
+    const child = spawn(process.execPath, [...words, file], {
       cwd: folder,
-      env,
+      // As `node --env-file` gives it to a newcomer who has made a secret.
+      env: { ...env, AUTH_JWT_SECRET: randomBytes(64).toString('base64url') },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,
     })
@@ -184,10 +261,14 @@ export function runSnippet(
   })
 }
 
-/** Whether a program printed what the README says; `…` stands for anything within a line. */
+/**
+ * Whether a program printed what the page says; `…` stands for anything within a line. What the logger of
+ * Fastify printed is left out.
+ */
 export function isExpectedOutput(actual: string, expected: string): boolean {
   const pattern = expected.trim().split('…').map(escapeRegExp).join('.*')
-  return new RegExp(`^${pattern}$`).test(actual.trim().replaceAll('\r', ''))
+  const printed = actual.replaceAll('\r', '').replaceAll(/^\{"level":.*\n/gm, '')
+  return new RegExp(`^${pattern}$`).test(printed.trim())
 }
 
 function escapeRegExp(text: string): string {

@@ -6,7 +6,7 @@ import { authn } from '../../lib/index.js'
 import { logLines, secret, userService } from './app.js'
 
 /**
- * A process of an app that shares its counters through Redis: started by load/redis.test.ts, which it
+ * A process of an app that shares its counters through Redis: started by throttle/redis.test.ts, which it
  * tells its port, and at every request what it has logged so far. It ends when its parent lets go of it.
  */
 async function main(): Promise<void> {

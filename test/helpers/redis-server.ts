@@ -14,6 +14,8 @@ export function hasRedisServer(): boolean {
 /** A Redis of the test's own, on a port of the loopback interface that stays the same. */
 export interface RedisServer {
   readonly port: number
+  /** Where it keeps what it saves. */
+  readonly directory: string
   start(): Promise<void>
   /** At once, as when the machine goes down. */
   kill(): Promise<void>
@@ -30,6 +32,7 @@ export async function redisServer(t: Test): Promise<RedisServer> {
 
   const server: RedisServer = {
     port,
+    directory,
     async start() {
       child = spawn(
         'redis-server',

@@ -1,13 +1,14 @@
+// The engine, over the real @fastify/jwt; what is taken for granted of that: fastify-jwt.test.ts.
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { createSign, createVerifySignature } from '../../lib/jwt/engine.js'
+import { createEngine } from '../../lib/jwt/engine.js'
 import { thrownBy } from '../helpers/errors.js'
 import { hmacSecret } from '../helpers/keys.js'
 import { encode, hmacToken, keys, privatePem, publicPem, signedToken } from '../helpers/tokens.js'
 
 const key = Buffer.from(hmacSecret)
 const header = { alg: 'HS256', typ: 'JWT' }
-const verify = createVerifySignature(key, 'HS256')
+const { sign, verify } = createEngine({ sign: key, verify: key }, 'HS256')
 
 /** A token of parts as they are, with its right signature. */
 function sealed(head: string, payload: string): string {
@@ -16,7 +17,6 @@ function sealed(head: string, payload: string): string {
 }
 
 t.test('signs the claims as they are', async (t) => {
-  const sign = createSign(key, 'HS256')
   const cases: Record<string, unknown>[] = [
     { sub: 'a', exp: 5 },
     { sub: 'a', exp: 5, iat: 3 },
@@ -103,7 +103,7 @@ t.test('one text a signature (RFC 4648 §3.5)', async (t) => {
 
 t.test('one algorithm, whatever the header says', async (t) => {
   const pem = publicPem(keys.rsa.publicKey)
-  const verifyRsa = createVerifySignature(pem, 'RS256')
+  const { verify: verifyRsa } = createEngine({ verify: pem }, 'RS256')
   const good = signedToken({ alg: 'RS256' }, { sub: 'a' }, keys.rsa.privateKey)
   t.strictSame(verifyRsa(good), { sub: 'a' })
   const forged = [
@@ -114,7 +114,44 @@ t.test('one algorithm, whatever the header says', async (t) => {
     `${encode({ alg: 'none' })}.${encode({ sub: 'a' })}.`,
   ]
   for (const token of forged) t.equal(thrownBy(() => verifyRsa(token)).code, invalid, token)
-  t.strictSame(verifyRsa(createSign(privatePem(keys.rsa.privateKey), 'RS256')({ sub: 'b' })), {
-    sub: 'b',
-  })
+})
+
+const pairs = {
+  RS256: keys.rsa,
+  PS512: keys.rsa,
+  ES256: keys.p256,
+  EdDSA: keys.ed25519,
+} as const
+
+t.test('each method has an engine of its own', async (t) => {
+  const hmac = createEngine({ sign: key, verify: key }, 'HS256')
+  for (const [method, { privateKey, publicKey }] of Object.entries(pairs)) {
+    const pair = { sign: privatePem(privateKey), verify: publicPem(publicKey) }
+    const { sign, verify } = createEngine(pair, method as keyof typeof pairs)
+    const claims = { sub: method, iat: 7 }
+    t.strictSame(verify(sign({ sub: method })), { sub: method })
+    t.strictSame(verify(sign(claims)), claims)
+    t.strictSame(
+      verify(sign({ ...claims, iat: 8 })),
+      { ...claims, iat: 8 },
+      'a second one with iat',
+    )
+    t.equal(thrownBy(() => hmac.verify(sign(claims))).code, invalid)
+    t.equal(thrownBy(() => verify(hmac.sign(claims))).code, invalid)
+  }
+})
+
+t.test('public keys alone verify, and sign nothing', async (t) => {
+  const { sign, verify } = createEngine({ verify: publicPem(keys.p256.publicKey) }, 'ES256')
+  const own = createEngine(
+    { sign: privatePem(keys.p256.privateKey), verify: publicPem(keys.p256.publicKey) },
+    'ES256',
+  )
+  t.strictSame(verify(own.sign({ sub: 'a' })), { sub: 'a' })
+  t.throws(() => sign({ sub: 'a' }))
+  t.throws(() => sign({ sub: 'a', iat: 1 }))
+})
+
+t.test('a key that the engine does not take is an error at once', async (t) => {
+  t.throws(() => createEngine({ verify: 'no PEM' }, 'RS256'))
 })

@@ -1,3 +1,4 @@
+// Also holds lib/jwt/key-set.ts.
 import { createHmac, verify as verifyBytes, constants, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'

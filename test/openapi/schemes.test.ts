@@ -1,6 +1,8 @@
 import t from 'tap'
 import { asSwagger2, isSameScheme, schemesOf } from '../../lib/openapi/schemes.js'
-import { anyOf, type Authenticator } from '../../lib/index.js'
+import { anyOf, jwtAuthenticator, JwtService, type Authenticator } from '../../lib/index.js'
+import { secret } from '../helpers/app.js'
+import { keys as pairs, privatePem } from '../helpers/tokens.js'
 
 const authenticate = (): null => null
 
@@ -33,17 +35,59 @@ t.test('names of schemes', async (t) => {
   const session: Authenticator = { authenticate, openapi }
   const toString: Authenticator = { authenticate, scheme: 'toString' }
   const basic: Authenticator = { authenticate, scheme: 'BASIC' }
-  const named = new Map([
+  const authenticators = new Map([
     ['a/b c', session],
     ['odd', toString],
   ])
-  t.strictSame(schemesOf(anyOf(session, anyOf(toString, basic)), named), [
-    { name: 'a_b_c', scheme: openapi },
-    { name: 'odd', scheme: { type: 'http', scheme: 'tostring' } },
-    { name: 'basicAuth', scheme: { type: 'http', scheme: 'basic' } },
+  const named = { authenticators, jwtService: null }
+  const none = { authenticators: new Map(), jwtService: null }
+  const tokens: unknown[] = []
+  t.strictSame(schemesOf([anyOf(session, anyOf(toString, basic))], named), [
+    { name: 'a_b_c', otherName: 'a_b_c', scheme: openapi, tokens },
+    { name: 'odd', otherName: 'odd', scheme: { type: 'http', scheme: 'tostring' }, tokens },
+    {
+      name: 'basicAuth',
+      otherName: 'customAuth',
+      scheme: { type: 'http', scheme: 'basic' },
+      tokens,
+    },
   ])
-  t.strictSame(schemesOf(session, new Map()), [{ name: 'customAuth', scheme: openapi }])
-  t.strictSame(schemesOf({ authenticate }, new Map()), [])
+  t.match(schemesOf([session], none), [{ name: 'customAuth' }])
+  t.strictSame(schemesOf([{ authenticate }], none), [])
+})
+
+t.test('what tells bearer tokens apart', async (t) => {
+  const keys = { secret, ecdsa: { private: privatePem(pairs.p256.privateKey) } }
+  const jwtService = await new JwtService(keys).load()
+  const opaque: Authenticator = { authenticate, scheme: 'Bearer' }
+  const reader = jwtAuthenticator({ signingMethod: 'ES256' })
+  const jwt = jwtAuthenticator()
+  const authenticators = new Map([
+    ['jwt', jwt],
+    ['the reader', reader],
+    ['opaque', opaque],
+  ])
+  const one = (authenticator: Authenticator, service: JwtService | null = jwtService) => {
+    const [{ name, otherName, tokens } = { name: '', otherName: '', tokens: [] }] = schemesOf(
+      [authenticator],
+      { authenticators, jwtService: service },
+    )
+    t.equal(name, 'bearerAuth')
+    t.notMatch(JSON.stringify(tokens), secret)
+    return { otherName, tokens }
+  }
+  const ofJwt = one(jwt)
+  t.equal(ofJwt.otherName, 'hs256Auth')
+  for (const same of [{ ...jwt }, jwtAuthenticator({ optional: true, claimName: 'name' })])
+    t.strictSame(one(same), ofJwt, 'the same tokens')
+  t.equal(one(reader).otherName, 'the_reader')
+  t.equal(one(jwtAuthenticator({ signingMethod: 'ES256' })).otherName, 'es256Auth')
+  t.strictSame(one(opaque), { otherName: 'opaque', tokens: [opaque] })
+  t.equal(one({ ...opaque }).otherName, 'bearerAuth')
+  t.strictSame(one(jwt, null).tokens, [jwt], 'one that is wrapped in an app without keys')
+  const audience = (name: string) => one(jwtAuthenticator({ audience: name })).tokens
+  const different = [ofJwt.tokens, one(reader).tokens, audience('a'), audience('b')]
+  t.equal(new Set(different.map((tokens) => tokens.join())).size, different.length)
 })
 
 t.test('what Swagger 2.0 can say', async (t) => {

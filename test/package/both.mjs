@@ -2,10 +2,18 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import Fastify from 'fastify'
-import * as esm from 'fastify-authn'
+import * as esmCore from 'fastify-authn'
 
-const cjs = createRequire(import.meta.url)('fastify-authn')
-assert.notEqual(esm.default, cjs)
+const require = createRequire(import.meta.url)
+const cjsCore = require('fastify-authn')
+const key = Symbol.for('fastify-authn.context')
+assert.ok(!(key in globalThis), 'neither build switches the AsyncLocalStorage on by itself')
+const esm = { ...esmCore, ...(await import('fastify-authn/context')) }
+const cjs = { ...cjsCore, ...require('fastify-authn/context') }
+assert.notEqual(esm.runAs, cjs.runAs)
+esm.runAs({ name: 'job' }, () => assert.deepEqual(cjs.userFromContext(), { name: 'job' }))
+cjs.runAs({ name: 'job' }, () => assert.deepEqual(esm.userFromContext(), { name: 'job' }))
+assert.notEqual(esm.default, cjsCore)
 
 const secret = 'secret-secret-secret-secret-secret'
 const userService = { findByUsername: (name) => ({ name, password: 'hash' }) }

@@ -16,7 +16,10 @@ assert.throws(() => require('fastify-authn/dist/cjs/lib/guard.js'), {
 })
 
 async function main() {
-  const { basicAuthenticator, JwtService, userFromContext } = require('fastify-authn')
+  const { basicAuthenticator, JwtService } = require('fastify-authn')
+  const { runAs, userFromContext } = require('fastify-authn/context')
+  runAs({ name: 'job' }, () => assert.deepEqual(userFromContext(), { name: 'job' }))
+  assert.equal(userFromContext(), null)
   const esm = await import('fastify-authn')
   // fastify-plugin hangs the plugin on itself, under its name in camel case.
   const names = (object) => Object.keys(object).filter((name) => name !== 'fastifyAuthn')

@@ -13,8 +13,8 @@ import authn, {
   jwtAuthenticator,
   JwtService,
   storedUser,
-  userFromContext,
 } from 'fastify-authn'
+import { runAs, userFromContext } from 'fastify-authn/context'
 import manifest from 'fastify-authn/package.json' with { type: 'json' }
 
 assert.equal(manifest.name, 'fastify-authn')
@@ -29,9 +29,12 @@ for (const made of [
   assert.equal(typeof made, 'function')
 }
 assert.equal(new AuthenticationError('auth.jwt-expired').code, 'ERR_AUTH_JWT_EXPIRED')
-await assert.rejects(() => import('fastify-authn/dist/esm/lib/guard.js'), {
+await assert.rejects(() => import('fastify-authn/dist/esm/lib/guard/hook.js'), {
   code: 'ERR_PACKAGE_PATH_NOT_EXPORTED',
 })
+
+runAs({ name: 'job' }, () => assert.deepEqual(userFromContext(), { name: 'job' }))
+assert.equal(userFromContext(), null)
 
 const alice = { id: 1, name: 'alice', password: await bcrypt.hash('wonderland', 4) }
 const app = Fastify()

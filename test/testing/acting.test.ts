@@ -11,12 +11,12 @@ import {
   EXTRA_JWT_CLAIMS,
   jwtAuthenticator,
   storedUser,
-  userFromContext,
   type AuthnOptions,
   type AuthUser,
 } from '../../lib/index.js'
+import { userFromContext } from '../../lib/request/context.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
-import { basic, bearer, secret, standardOptions, users } from '../helpers/app.js'
+import { basic, bearer, secret, standardOptions, users, tokensOf } from '../helpers/app.js'
 import {
   bearerChallenge,
   isRefusal,
@@ -109,7 +109,7 @@ t.test('who acts as a user is that user on every marked route, without a look-up
 t.test('without actingAs everything is as it was', async (t) => {
   const { app, take } = await appWithKit(t)
   isRefusal(t, await app.inject('/me'), refusal)
-  const token = app.jwtService.generateToken('alice')
+  const token = tokensOf(app).generateToken('alice')
   isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice', 'a token')
   isWelcome(t, await app.inject('/optional'), null, 'optional, nobody')
   isWelcome(t, await app.inject({ url: '/try', headers: bearer('x') }), null, 'try, wrong')
@@ -326,18 +326,20 @@ t.test('nor over HTTP/2', async (t) => {
   t.equal(take(), 1, 'only what was injected')
 })
 
-t.test('in production the kit stops the boot', async (t) => {
+t.test('in production the kit stops the boot, however it is spelled', async (t) => {
   const { NODE_ENV } = process.env
-  process.env.NODE_ENV = 'production'
   t.teardown(() => {
     if (NODE_ENV === undefined) delete process.env.NODE_ENV
     else process.env.NODE_ENV = NODE_ENV
   })
-  const app = Fastify()
-  t.teardown(() => app.close())
-  const { code, message } = await rejectionOf(app.register(authnTesting))
-  t.equal(code, 'ERR_AUTH_TESTING')
-  t.match(message, /NODE_ENV is "production"/)
+  for (const name of ['production', 'Production', 'prod', 'production ', ' PROD\r']) {
+    process.env.NODE_ENV = name
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const { code, message } = await rejectionOf(app.register(authnTesting))
+    t.equal(code, 'ERR_AUTH_TESTING', JSON.stringify(name))
+    t.match(message, `NODE_ENV is ${JSON.stringify(name)}`)
+  }
 })
 
 t.test('registered in an inner scope, it serves the whole app', async (t) => {

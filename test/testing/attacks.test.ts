@@ -1,3 +1,5 @@
+// Also holds lib/testing/attack.ts, lib/testing/attack-options.ts, lib/testing/material.ts,
+// lib/testing/report.ts, lib/testing/target.ts and lib/testing/wire.ts.
 import { AssertionError } from 'node:assert'
 import { createServer } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -6,8 +8,8 @@ import { AuthenticationError, authn, jwtAuthenticator, type AuthnOptions } from 
 import { claimsOf } from '../../lib/testing/forge.js'
 import { authAttacks, type AttackedApp, type AttackOptions } from '../../lib/testing/index.js'
 import { problemOf } from '../../lib/testing/report.js'
-import { openWire, statusOf, within } from '../../lib/testing/wire.js'
-import { basic, passwords, secret, userService } from '../helpers/app.js'
+import { openWire, statusOf, statusWithin } from '../../lib/testing/wire.js'
+import { basic, passwords, secret, userService, tokensOf } from '../helpers/app.js'
 import { unusable } from '../helpers/attacks.js'
 import { anyService } from '../helpers/flows.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -106,7 +108,7 @@ t.test('a good token of the caller: from an app that cannot sign', async (t) => 
     jwt: { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' },
   })
   await issuer.app.ready()
-  const good = `Bearer ${issuer.app.jwtService.generateToken('alice')}`
+  const good = `Bearer ${tokensOf(issuer.app).generateToken('alice')}`
   const report = await authAttacks(app, { url: '/me', good })
   t.strictSame(report.problems, [])
   t.ok(report.cases > 700, `${report.cases} cases`)
@@ -177,7 +179,7 @@ t.test('a guard that believes alg none', async (t) => {
   })
   const issuer = await ours(t)
   await issuer.app.ready()
-  const good = `Bearer ${issuer.app.jwtService.generateToken('alice')}`
+  const good = `Bearer ${tokensOf(issuer.app).generateToken('alice')}`
   const report = await authAttacks(app, { url: '/me', good })
   const names = report.problems.map(({ case: name }) => name)
   t.ok(names.includes('token: none'), String(report))
@@ -195,7 +197,7 @@ t.test('a guard that fails on what it does not expect', async (t) => {
   })
   const issuer = await ours(t)
   await issuer.app.ready()
-  const good = `Bearer ${issuer.app.jwtService.generateToken('alice')}`
+  const good = `Bearer ${tokensOf(issuer.app).generateToken('alice')}`
   const report = await authAttacks(app, { url: '/me', good })
   const malformed = report.problems.find(({ case: name }) => name === 'token: malformed')
   t.match(malformed, { status: 500, why: /a fault/ })
@@ -206,7 +208,7 @@ t.test('a guard that fails on what it does not expect', async (t) => {
 t.test('a guard that takes every algorithm, and one that takes everything', async (t) => {
   const issuer = await ours(t, { jwt: { secret: secret + secret } })
   await issuer.app.ready()
-  const { jwtService } = issuer.app
+  const jwtService = tokensOf(issuer.app)
   const methods = ['HS256', 'HS384', 'HS512'] as const
   const anyHmac = theirs(t, (header) =>
     methods.some((method) => {
@@ -315,7 +317,7 @@ t.test('sockets: a second header, and keys that are fetched', async (t) => {
     return header === good
   })
   await app.ready()
-  const good = `Bearer ${app.jwtService.generateToken('alice')}`
+  const good = `Bearer ${tokensOf(app).generateToken('alice')}`
   const report = await authAttacks(fetching, { url: '/me', good })
   t.strictSame(
     report.problems.map(({ case: name }) => name),
@@ -332,8 +334,11 @@ t.test('sockets: a second header, and keys that are fetched', async (t) => {
 
 t.test('no answer in time', async (t) => {
   t.equal(problemOf(null, [401]), 'no answer')
-  t.equal(await within(new Promise(() => undefined), 50), null)
-  t.equal(await within(Promise.resolve({ statusCode: 401 }), 60_000), 401)
+  t.equal(await statusWithin(new Promise(() => undefined), 50), null)
+  t.equal(await statusWithin(Promise.resolve({ statusCode: 401 }), 60_000), 401)
+  await t.rejects(statusWithin(Promise.reject(new Error('it broke')), 60_000), {
+    message: 'it broke',
+  })
   const silent = createServer(() => undefined)
   await new Promise<void>((resolve) => {
     silent.listen(0, '127.0.0.1', resolve)

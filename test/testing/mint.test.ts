@@ -1,12 +1,13 @@
+// Also holds lib/testing/broken.ts and lib/testing/forge.ts.
 import { createHmac } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, jwtAuthenticator, JwtService, type JwtConfig } from '../../lib/index.js'
-import { signingMethods } from '../../lib/jwt/algorithms.js'
+import { signingMethods } from '../../lib/common/algorithms.js'
 import { brokenTokens, siblingOf } from '../../lib/testing/broken.js'
 import { claimsOf, encode, now } from '../../lib/testing/forge.js'
 import { mintToken, type BrokenToken, type MintOptions } from '../../lib/testing/index.js'
-import { appWith, bearer, secret, secret512, userService } from '../helpers/app.js'
+import { appWith, bearer, secret, secret512, userService, tokensOf } from '../helpers/app.js'
 import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
 import { thrownBy } from '../helpers/errors.js'
 import { configOf, methodCases } from '../helpers/keys.js'
@@ -109,10 +110,10 @@ t.test('claims, times and the algorithm are those that were asked for', async (t
   const { exp, nbf, ...rest } = claimsOf(token)
   t.strictSame(rest, { role: 'admin', sub: 7 })
   t.ok(Number(exp) - start - 10 <= 1 && Number(nbf) - start + 10 <= 1)
-  t.equal(app.jwtService.verify(token, 'RS256').sub, 7)
+  t.equal(tokensOf(app).verify(token, 'RS256').sub, 7)
   const given = claimsOf(mintToken(app, { claims: { sub: 'bob', exp: 4_000_000_000, nbf: 5 } }))
   t.strictSame(given, { sub: 'bob', exp: 4_000_000_000, nbf: 5 })
-  t.throws(() => app.jwtService.verify(mintToken(app, { sub: 'alice', expiresIn: -1 })), {
+  t.throws(() => tokensOf(app).verify(mintToken(app, { sub: 'alice', expiresIn: -1 })), {
     code: 'ERR_AUTH_JWT_EXPIRED',
   })
 })

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { authn, hashPassword, type StoredUser } from 'fastify-authn'
 import fp from 'fastify-plugin'
@@ -20,8 +19,8 @@ export default fp(
     const alice: StoredUser = { id: 1, username: 'alice', password }
     await app.register(authn, {
       userService: { findByUsername: (username) => (username === 'alice' ? alice : null) },
-      jwt: { secret: process.env.AUTH_JWT_SECRET || randomBytes(32) },
-      basic: { username: 'admin', password: process.env.AUTH_BASIC_PASSWORD || 'open sesame' },
+      jwt: { secret: process.env.AUTH_JWT_SECRET },
+      basic: { username: 'admin', password: process.env.AUTH_BASIC_PASSWORD },
       // A new file is closed until it says otherwise.
       auth: true,
     })

@@ -1,20 +1,21 @@
 import { authn, EXTRA_JWT_CLAIMS, jwtAuthenticator, type UserService } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
+import { shownLogin } from '../docs.js'
 
 /** Tokens whose claims the app chooses itself, signed with the ECDSA key. */
 export function es256Routes(userService: UserService) {
   return async (app: FastifyInstance) => {
-    const { jwtService } = app
     await app.register(authn, {
       userService,
-      jwtService,
+      jwtService: app.jwtService,
       authenticators: {
         // `use` may name it. The user is looked up by `username`, in place of `sub`.
         reader: jwtAuthenticator({ signingMethod: 'ES256', claimName: 'username' }),
       },
       // POST /es256/login, with the `user` of the database
       login: {
-        tokenFunc: (_request, user) =>
+        routeOptions: shownLogin,
+        tokenFunc: (_request, user, jwtService) =>
           jwtService.generateTokenWithClaims(
             { sub: String(user.id), username: user.name, scope: 'read' },
             'ES256',

@@ -1,5 +1,6 @@
 import { authn, jwtAuthenticator, type UserService } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
+import { shownLogin } from '../docs.js'
 
 /**
  * A part of the app with tokens of its own: the plugin is registered again, and the nearest
@@ -13,7 +14,7 @@ export function rs256Routes(userService: UserService) {
       jwtService: app.jwtService,
       authenticator: jwtAuthenticator({ signingMethod: 'RS256' }),
       // POST /rs256/login
-      login: { signingMethod: 'RS256' },
+      login: { signingMethod: 'RS256', routeOptions: shownLogin },
     })
 
     app.get('/me', { config: { auth: true } }, (request) => request.user)

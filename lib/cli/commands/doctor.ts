@@ -1,15 +1,15 @@
 import { exits, type Command, type Given, type Io } from '../command.js'
 import { bootFindings, isSet } from '../doctor/boot.js'
-import { doubtsOf, type Setting } from '../doctor/doubts.js'
+import { doubtsOf } from '../doctor/doubts.js'
 import { algOption, envFileOption, methodOption, readEnvFile, variables } from '../environment.js'
 import { count, quoted } from '../text.js'
-import type { Finding } from '../doctor/finding.js'
+import type { Finding, Setting } from '../doctor/finding.js'
 
-/** Checks the configuration that the environment has. */
+/** Checks the configuration in the environment variables. */
 export const doctor: Command = {
   summary: 'check the configuration in the environment, as the boot does',
   details: [
-    'Errors stop the boot. Warnings do not, but are hardly meant. Notes do not count.',
+    'Errors stop the boot. Warnings do not, but are probably mistakes. Notes only inform.',
     'No value of a variable is printed, but for the paths of files.',
   ],
   options: {
@@ -38,7 +38,7 @@ async function settingOf(given: Given, { env }: Io): Promise<Setting> {
   return { env: { ...own, ...env }, file: { path, env: own } }
 }
 
-/** Which variables are set, and where. */
+/** Lists the variables that are set, and whether in the process or in the env file. */
 function readFrom({ env, file }: Setting, io: Io): string[] {
   const found = variables.filter((name) => isSet(env, name))
   const own = found.filter((name) => io.env[name] !== undefined)

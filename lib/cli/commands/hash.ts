@@ -1,5 +1,6 @@
-import { defaultCost, hashPassword } from '../../hashing/password.js'
-import { longestPassword } from '../../hashing/bcrypt.js'
+import { defaults } from '../../options/resolve.js'
+import { hashPassword } from '../../passwords/password.js'
+import { longestPassword } from '../../passwords/bcrypt.js'
 import { controlCharacter } from '../../http/authorization.js'
 import { fail, misuse, type Command } from '../command.js'
 import { readSecret } from '../input.js'
@@ -14,14 +15,14 @@ export const hash: Command = {
   options: {
     cost: {
       value: 'n',
-      text: `binary logarithm of the rounds, 4 to 31; default ${defaultCost}`,
+      text: `binary logarithm of the rounds, 4 to 31; default ${defaults.hashing.cost}`,
     },
   },
   examples: ['npx fastify-authn hash', 'npx fastify-authn hash --cost 12 < password.txt'],
   exits: ['done', 'the password is empty, too long, or typed in two ways'],
   noArguments: how,
   async run(given, io) {
-    const cost = toCost(given.text('cost') ?? String(defaultCost))
+    const cost = toCost(given.text('cost') ?? String(defaults.hashing.cost))
     const password = await readSecret(io, 'Password')
     const bytes = Buffer.byteLength(password)
     if (bytes === 0) fail('the password is empty.')

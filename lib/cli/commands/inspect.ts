@@ -9,34 +9,43 @@ import {
   methodOption,
   openService,
 } from '../environment.js'
-import { readAll } from '../input.js'
+import { askHidden, readAll } from '../input.js'
 import { columns, quoted } from '../text.js'
 import { timeInWords } from '../times.js'
 import { judge, type Verdict } from '../verdict.js'
-import type { Environment } from '../../config.js'
+import { defaults } from '../../options/resolve.js'
+import type { Environment } from '../../options/environment.js'
 import type { TokenRules } from '../../../types/jwt.js'
 
-/** Shows what stands in a token, and whether the server would take it. */
+/** Shows the content of a token, and whether the server would accept it. */
 export const inspect: Command = {
   summary: 'show what is in a token, and whether and why it is valid or not',
   details: [
     'Nothing is sent anywhere. A "Bearer " before the token does not matter.',
+    'The token is read from standard input; at a terminal it is asked for, and not shown.',
     'Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.',
   ],
-  argument: { name: 'token', text: 'the token; "-" or nothing: it is piped in', required: false },
+  argument: {
+    name: 'token',
+    text: 'better not: other users and the shell history see it',
+    required: false,
+  },
   options: {
     alg: algOption('what the server accepts; default: see above'),
     issuer: { value: 'text', text: 'what the server has as jwt.issuer' },
     audience: { value: 'text', multiple: true, text: 'what the server has as jwt.audience' },
     'clock-tolerance': {
       value: 'seconds',
-      text: 'what the server has as jwt.clockTolerance; default 0',
+      text: `what the server has as jwt.clockTolerance; default ${defaults.tokenRules.clockTolerance}`,
     },
-    'claim-name': { value: 'name', text: 'the claim that names the user; default sub' },
+    'claim-name': {
+      value: 'name',
+      text: `the claim that names the user; default ${defaults.jwtAuthenticator.claimName}`,
+    },
     env: envFileOption,
   },
   examples: [
-    'npx fastify-authn inspect eyJhbGciOi… --env .env',
+    'npx fastify-authn inspect --env .env < token.txt',
     'pbpaste | npx fastify-authn inspect',
   ],
   exits: ['the token is valid', 'it is not valid, or it could not be checked'],
@@ -50,14 +59,24 @@ export const inspect: Command = {
       exit: verdict.valid === true ? exits.done : exits.no,
       lines: [...section('Header', header), ...section('Claims', claims), sentence(verdict)],
       json: { ...verdict, header, claims },
+      aside: isGiven(given) ? [warning] : [],
     }
   },
 }
 
-async function tokenOf({ argument = '-' }: Given, { stdin }: Io): Promise<string> {
-  if (argument !== '-') return argument
-  if (stdin.isTTY === true) misuse('<token> is missing: give it as an argument, or pipe it in.')
-  return readAll(stdin)
+const warning =
+  'Warning: other users and the shell history see arguments. Pipe the token in, or type it when asked.'
+
+/** Whether the token was given as an argument; "-" means standard input. */
+function isGiven({ argument = '-' }: Given): boolean {
+  return argument !== '-'
+}
+
+async function tokenOf(given: Given, io: Io): Promise<string> {
+  if (isGiven(given)) return given.argument as string
+  if (io.stdin.isTTY !== true) return readAll(io.stdin)
+  const [token] = await askHidden(io, ['Token: '])
+  return token as string
 }
 
 async function verdictOf(
@@ -68,7 +87,7 @@ async function verdictOf(
 ): Promise<Verdict> {
   const alg = methodOption(given)
   const rules = rulesOf(given)
-  const claimName = given.text('claim-name') ?? 'sub'
+  const claimName = given.text('claim-name') ?? defaults.jwtAuthenticator.claimName
   if (decoded.problem !== null) {
     return {
       valid: false,
@@ -89,7 +108,7 @@ async function verdictOf(
   }
 }
 
-/** The token can be shown also where no key is, or a wrong one. */
+/** Why the signature could not be checked. Without a usable key, the token is shown all the same. */
 function whyNotChecked(error: unknown): string {
   if (error instanceof AuthnUsageError) return inVariables(error.message)
   if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()

@@ -1,19 +1,19 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { algorithmOf, signingMethods } from '../../jwt/algorithms.js'
+import { algorithmOf, signingMethods } from '../../common/algorithms.js'
 import { fail, misuse, type Command, type Given, type Io } from '../command.js'
 import { toMethod } from '../environment.js'
 import { bareText, readSecret, readText } from '../input.js'
-import { writeNewFiles } from '../new-files.js'
+import { openFolder, writeNewFiles } from '../new-files.js'
 import { word } from '../text.js'
-import type { PairFamily } from '../../jwt/keys.js'
+import type { PairFamily } from '../../jwt/keys/ring.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
 const methods = signingMethods.filter((method) => algorithmOf(method).family !== 'secret')
 const generate = promisify(generateKeyPair)
 const defaultBits = 3072
-/** OpenSSL takes no more of a passphrase. */
+/** The longest passphrase that OpenSSL accepts, in bytes. */
 const longestPassphrase = 1024
 
 /** Writes a key pair into two PEM files. */
@@ -51,7 +51,8 @@ export const keys: Command = {
       { file: files.private, text: privatePem(pair.privateKey, passphrase), mode: 0o600 },
       { file: files.public, text: publicPem(pair.publicKey), mode: 0o644 },
     ])
-    return outcomeOf(method, files, passphrase !== undefined)
+    const outcome = outcomeOf(method, files, passphrase !== undefined)
+    return { ...outcome, aside: [...outcome.aside, ...(await openFolder(folder))] }
   },
 }
 
@@ -66,7 +67,7 @@ function outcomeOf(
     lines: Object.entries(env).map(([variable, file]) => `${variable}=${word(file)}`),
     json: { alg: method, files, encrypted, env },
     aside: [
-      `The app has to say jwt: { ...configFromEnv().jwt, signingMethod: '${method}' }`,
+      `Set the method in the app: jwt: { ...configFromEnv().jwt, signingMethod: '${method}' }`,
       ...(encrypted ? [`and needs the passphrase in ${prefix}_PASSPHRASE.`] : []),
     ],
   }

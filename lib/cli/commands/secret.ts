@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { algorithmOf, signingMethods } from '../../jwt/algorithms.js'
+import { algorithmOf, signingMethods } from '../../common/algorithms.js'
 import { misuse, type Command } from '../command.js'
 import { algOption, toMethod } from '../environment.js'
 import type { SigningMethod } from '../../../types/jwt.js'
@@ -16,8 +16,8 @@ export const secret: Command = {
   exits: ['done', 'it could not be done'],
   run(given) {
     const bits = bitsOf(given.text('alg') ?? 'HS512')
-    // base64url: no letter of it means anything in an env file, and there are more bytes of text than of
-    // randomness, so that the check at boot is content.
+    // base64url: none of its characters is special in an env file. The boot counts the characters of the text, of
+    // which there are more than random bytes, so the secret is long enough.
     const value = randomBytes(bits / 8).toString('base64url')
     return {
       lines: [`AUTH_JWT_SECRET=${value}`],
@@ -26,7 +26,7 @@ export const secret: Command = {
   },
 }
 
-/** RFC 7518 §3.2: as many as the hash has. */
+/** The least size of a secret in bits: that of the hash (RFC 7518 §3.2). */
 function bitsOf(name: string): number {
   if (!methods.includes(name as SigningMethod) && signingMethods.includes(name as SigningMethod)) {
     misuse(`${name} takes a key pair, not a secret.`, `Try: npx fastify-authn keys ${name}`)

@@ -8,7 +8,8 @@ import {
 } from '../environment.js'
 import { parseSpan } from '../times.js'
 import { quoted } from '../text.js'
-import { isUsableName } from '../../users.js'
+import { defaults } from '../../options/resolve.js'
+import { isUsableName } from '../../users/find.js'
 import { userNameRule } from '../verdict.js'
 
 /** Prints a token that a server with the same configuration accepts. */
@@ -24,7 +25,7 @@ export const token: Command = {
     alg: algOption('signing method; default: see above'),
     expires: {
       value: 'span',
-      text: 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300',
+      text: `seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else ${defaults.jwt.expiry}`,
     },
     env: envFileOption,
   },
@@ -47,7 +48,7 @@ export const token: Command = {
   },
 }
 
-/** @throws CliError for claims that no token of ours may have */
+/** @throws CliError for claims that are not valid, or are given twice */
 function claimsOf(given: Given): Record<string, unknown> {
   const claims = new Map<string, unknown>()
   const sub = given.text('sub')
@@ -91,7 +92,7 @@ function parseValue(name: string, text: string): unknown {
   } catch {
     return text
   }
-  // What JavaScript would change on the way must not get into a token unseen.
+  // A number that JavaScript cannot hold exactly, such as 12345678901234567890, would change without notice.
   if (!numbersIn(text).every(isExact)) {
     const remedy =
       typeof value === 'number' ? `Give it as text: '${name}="…"'` : 'Give it as text, in quotes.'
@@ -100,7 +101,7 @@ function parseValue(name: string, text: string): unknown {
   return value
 }
 
-/** The numbers of a JSON text as they are written, those in arrays and objects too. */
+/** The numbers in a JSON text as they are written, at any depth. */
 function numbersIn(json: string): string[] {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/-?\d[\d.e+-]*/gi) ?? []
 }

@@ -1,17 +1,20 @@
-import { configFromEnv, type Environment } from '../../config.js'
+import fs from 'node:fs'
+import { configFromEnv, type Environment } from '../../options/environment.js'
 import { AuthnUsageError } from '../../errors.js'
-import { remedyOf } from '../../jwt/keys.js'
-import { JwtService } from '../../jwt/service.js'
-import { resolveOptions } from '../../options.js'
+import { keyFor, remedyOf, type KeyRing } from '../../jwt/keys/ring.js'
+import { readKeyFiles } from '../../jwt/keys/files.js'
+import { parseKeys } from '../../jwt/keys/parse.js'
+import { defaults, resolveOptions } from '../../options/resolve.js'
+import { resolveJwtConfig } from '../../options/resolve-jwt.js'
 import { CliError } from '../command.js'
-import { inVariables, standardMethod } from '../environment.js'
+import { inVariables, pairVariables, standardMethod } from '../environment.js'
 import { error, note, type Finding } from './finding.js'
-import type { SigningMethod } from '../../../types/jwt.js'
+import type { JwtConfig, SigningMethod } from '../../../types/jwt.js'
 
-/** A part of the configuration that can be judged alone, with what it then lacks. */
+/** A part of the configuration that is checked alone, completed with what the plugin needs besides. */
 interface Part {
   readonly variables: readonly string[]
-  /** Judged when one of these is set; default: one of {@link variables}. */
+  /** Checked when one of these variables is set; default: one of {@link variables}. */
   readonly when?: readonly string[]
   readonly filling?: Environment
 }
@@ -22,7 +25,7 @@ const basic = ['AUTH_BASIC_USERNAME', 'AUTH_BASIC_PASSWORD'] as const
 const parts: readonly Part[] = [
   { variables: ['AUTH_JWT_SECRET'] },
   { variables: ['AUTH_JWT_EXPIRY'], filling: fillingSecret },
-  ...['AUTH_JWT_RSA', 'AUTH_JWT_ECDSA', 'AUTH_JWT_EDDSA'].flatMap((name): Part[] => [
+  ...pairVariables.flatMap((name): Part[] => [
     { variables: [`${name}_PRIVATE`, `${name}_PASSPHRASE`], when: [`${name}_PRIVATE`] },
     { variables: [`${name}_PUBLIC`] },
     { variables: [`${name}_PRIVATE`, `${name}_PUBLIC`, `${name}_PASSPHRASE`] },
@@ -32,8 +35,8 @@ const parts: readonly Part[] = [
 ]
 
 /**
- * What stops a boot with this environment. The boot stops at the first fault; so its checks are run on each
- * part of the configuration alone, and then on all of it.
+ * Everything in this environment that stops a boot. A boot reports only the first error; to find the others too, its
+ * checks are run on each part of the configuration alone, and then on the whole.
  *
  * @param alg - the signing method of the app, if one is given
  */
@@ -54,30 +57,39 @@ export async function bootFindings(
   return distinct(faults.map(toFinding))
 }
 
-/** Empty counts as not set, as the core has it. */
+/** Whether a variable is set; an empty one is not, as in `configFromEnv()`. */
 export function isSet(env: Environment, name: string): boolean {
   return env[name] !== undefined && env[name] !== ''
 }
 
-/** What the plugin does with its options while it boots, as far as the environment has a say in it. */
+/** Runs the checks that the plugin makes at boot, as far as they depend on the environment. */
 export async function bootWith(
   env: Environment,
   { method }: { method?: SigningMethod | undefined } = {},
 ): Promise<void> {
   const { jwt } = resolveOptions(configFromEnv(env))
-  const service = jwt && (await new JwtService(jwt).load())
-  if (method !== undefined) service?.require(method, 'verify', 'jwtAuthenticator')
+  const ring = jwt && (await keysOf(jwt))
+  if (ring && method !== undefined) keyFor(ring, method, 'verify', 'jwtAuthenticator')
 }
 
-/** The method is a matter of the app's code: what it has to be is told. */
+/** Not by a `JwtService`, which would check the secret by the `NODE_ENV` of this process, not by that of the env file. */
+async function keysOf(jwt: JwtConfig): Promise<KeyRing> {
+  return parseKeys(resolveJwtConfig(jwt), await readKeyFiles(jwt, fs))
+}
+
+/**
+ * The signing method is set in the app's code, which is not read here. When the keys fit only a method that is not
+ * the default, the finding says which one the code has to set.
+ */
 async function bootAsGuessed(env: Environment): Promise<void> {
   const { jwt } = configFromEnv(env)
   if (jwt === undefined) return
-  const method = standardMethod(jwt, await new JwtService(jwt).load())
-  if (method !== 'HS256') throw new GuessedMethod(method)
+  const ring = await keysOf(jwt)
+  const method = standardMethod(jwt, (each) => keyFor(ring, each, 'verify', 'doctor'))
+  if (method !== defaults.jwt.signingMethod) throw new GuessedMethod(method)
 }
 
-/** Not a fault, but it has to be told. */
+/** Thrown to end the checks with a note and not with an error. */
 class GuessedMethod extends Error {
   readonly method: SigningMethod
 
@@ -91,8 +103,8 @@ function toFinding(fault: unknown): Finding {
   if (fault instanceof GuessedMethod) {
     return note(
       null,
-      'AUTH_JWT_SECRET is not set, and HS256 is what an app accepts that says nothing else.',
-      `The app has to say jwt: { ...configFromEnv().jwt, signingMethod: '${fault.method}' }`,
+      'AUTH_JWT_SECRET is not set, but an app without jwt.signingMethod uses HS256, which needs it.',
+      `Set the method in the app: jwt: { ...configFromEnv().jwt, signingMethod: '${fault.method}' }`,
     )
   }
   if (fault instanceof CliError) {
@@ -117,10 +129,13 @@ function ownRemedy(variable: string | null, remedy: string): string {
   return found
 }
 
-/** Where the core has none, or knows no command line: by what the variable begins with. */
+/** Advice where the core's error has none, or does not name a command of this program; by the start of the variable. */
 const remedies: readonly [readonly [string, string], ...(readonly [string, string])[]] = [
   ['AUTH_JWT_SECRET', 'Make one with: npx fastify-authn secret'],
-  ['AUTH_JWT_EXPIRY', 'Give whole seconds, such as 900, or leave it out for 300.'],
+  [
+    'AUTH_JWT_EXPIRY',
+    `Give whole seconds, such as 900, or leave it out for ${defaults.jwt.expiry}.`,
+  ],
   ['AUTH_JWT_RSA', 'Make a pair with: npx fastify-authn keys RS256'],
   ['AUTH_JWT_ECDSA', 'Make a pair with: npx fastify-authn keys ES256'],
   ['AUTH_JWT_EDDSA', 'Make a pair with: npx fastify-authn keys EdDSA'],

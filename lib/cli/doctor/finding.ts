@@ -1,4 +1,6 @@
-/** Something that is wrong, or that one should know; notes are no reason to worry. */
+import type { Environment } from '../../options/environment.js'
+
+/** One result of the doctor. A note is for information only and does not change the exit code. */
 export interface Finding {
   readonly level: 'error' | 'warning' | 'note'
   /** The variable that it is about, if it is about one. */
@@ -7,7 +9,7 @@ export interface Finding {
   readonly remedy: string
 }
 
-/** A kind of finding. */
+/** Makes the function that creates findings of one level. */
 export const finding =
   (level: Finding['level']) =>
   (variable: string | null, problem: string, remedy: string): Finding => ({
@@ -20,3 +22,13 @@ export const finding =
 export const error = finding('error')
 export const warning = finding('warning')
 export const note = finding('note')
+
+/** The configuration that is checked. */
+export interface Setting {
+  readonly env: Environment
+  /** The env file and its variables; null without one. */
+  readonly file: { readonly path: string; readonly env: Environment } | null
+}
+
+/** A check for what a boot accepts but is probably a mistake. */
+export type Doubt = (setting: Setting) => readonly Finding[] | Promise<readonly Finding[]>

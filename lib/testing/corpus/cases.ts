@@ -27,13 +27,13 @@ import type { Material } from '../material.js'
 export interface AttackCase {
   readonly name: string
   readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies'>
-  /** Whether it counts as no credentials, where these are optional. */
+  /** Whether the request counts as one without credentials, which optional routes accept. */
   readonly none?: boolean
   /** Statuses that count as a refusal here, besides those of all cases. */
   readonly refusals?: readonly number[]
 }
 
-/** What of the corpus there is. */
+/** A part of the corpus. */
 export interface Corpus {
   readonly cases: readonly AttackCase[]
   readonly leftOut: readonly string[]
@@ -90,8 +90,8 @@ export function tokenCases(material: Material, url: string): Corpus {
 /**
  * Bad `Authorization` headers.
  *
- * @param authorization - a good one, if any is known: what is nearly it has to be refused too
- * @param username - the name of a user that there is
+ * @param authorization - a good header, if one is known: slightly changed, it has to be refused
+ * @param username - the name of an existing user
  */
 export function headerCases(
   authorization: string | undefined,
@@ -115,15 +115,15 @@ export function headerCases(
   ].filter(({ request }) => request.headers?.authorization !== authorization)
 }
 
-/** A header as it arrives over a socket; none for what no client can send there. */
+/** The case of a header, without surrounding blanks as over a socket; none for a header that no client can send. */
 function headerCase(name: string, header: string, none = false): AttackCase[] {
   const authorization = Buffer.from(header).toString('latin1')
-  // RFC 9110 §5.5: no control characters, and nothing blank around.
+  // RFC 9110 §5.5: no control characters, and no white space at the beginning and the end.
   if (!/^[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?$/.test(authorization)) return []
   return [{ name, request: { headers: { authorization } }, none }]
 }
 
-/** Readable, and without the credentials, which may be somebody's. */
+/** A readable name for a header, without the credentials in it, which may be real ones. */
 function titleOf(header: string, { pair: { username, password }, token }: Good): string {
   const pair = Buffer.from(`${username}:${password}`).toString('base64')
   const text = header.replaceAll(token, '<token>').replaceAll(pair, '<pair>')
@@ -131,7 +131,7 @@ function titleOf(header: string, { pair: { username, password }, token }: Good):
   return `Authorization: ${JSON.stringify(shown)}`
 }
 
-/** What is none: nothing at all, and good credentials in places where they do not belong. */
+/** Requests without credentials: no header at all, and good credentials in wrong places. */
 export function elsewhereCases(
   method: string,
   good: Readonly<Record<string, string>>,

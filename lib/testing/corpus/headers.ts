@@ -1,6 +1,6 @@
 import type { BasicPair } from '../../http/authorization.js'
 
-/** Credentials that corpora are made of: near misses have to be near. */
+/** Good credentials, from which the attacks are made by small changes. */
 export interface Good {
   readonly pair: BasicPair
   readonly token: string
@@ -98,7 +98,7 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
     'YTpiYv==',
     'YTp=',
     'YTq=',
-    // What is in it.
+    // The decoded content.
     encoded('alice'),
     encoded('alicewonderland'),
     encoded('alice;wonderland'),
@@ -157,7 +157,7 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
   ]
 }
 
-/** Basic headers whose name is none: no user service should be asked for it. */
+/** Basic headers whose username is not usable: the user service must not be asked for it. */
 export function namelessBasic({ username, password }: BasicPair): string[] {
   const texts = [
     `:${password}`,
@@ -217,16 +217,16 @@ export function wrongPairs({ username, password }: BasicPair): [string, string][
     ['\u0085', 'x'],
     ['a'.repeat(1024), 'x'],
   ]
-  // What is the right one, should the password have no letters, say.
+  // Leaves out a guess that is the right password, as upper case is when the password has no letters.
   return pairs.filter(([name, guess]) => name !== username || guess !== password)
 }
 
-/** Basic headers that are well formed, and wrong. */
+/** Well-formed Basic headers with a wrong username or password. */
 export function wrongBasic(pair: BasicPair): string[] {
   return wrongPairs(pair).map((parts) => `Basic ${encoded(parts.join(':'))}`)
 }
 
-/** Bearer headers that hold no good token. */
+/** Bearer headers without a good token. */
 export function badBearer({ pair: { username, password }, token }: Good): string[] {
   const pair = encoded(`${username}:${password}`)
   const credentials = [

@@ -1,5 +1,5 @@
 import { createHash, createHmac, type KeyObject } from 'node:crypto'
-import { signingMethods } from '../../jwt/algorithms.js'
+import { signingMethods } from '../../common/algorithms.js'
 import { pemOf } from '../broken.js'
 import { encode, forge, header, hmacToken, strangerKey } from '../forge.js'
 import type { Material } from '../material.js'
@@ -9,7 +9,7 @@ export type Named = readonly [name: string, text: string]
 
 const json = (value: unknown): string => JSON.stringify(value)
 
-/** `none` in every case, what looks like it, and what is no algorithm at all. */
+/** `none` in every spelling, values that look like it, and values that are not algorithms. */
 export function algNone(): unknown[] {
   const spellings = Array.from({ length: 16 }, (_, bits) =>
     Array.from('none', (letter, at) => (bits & (1 << at) ? letter.toUpperCase() : letter)).join(''),
@@ -19,7 +19,7 @@ export function algNone(): unknown[] {
   return [...spellings, ...others, ...nothing]
 }
 
-/** Alg none, in every spelling, with and without a signature. */
+/** Tokens with `alg` none in every spelling, with and without a signature. */
 export function unsigned({ claims, key }: Material): Named[] {
   const secret = key?.type === 'secret' ? key : undefined
   const payload = encode(claims)
@@ -55,7 +55,7 @@ export function unsigned({ claims, key }: Material): Named[] {
 
 const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1)
 
-/** All that an attacker can make of a public key and hope that it is taken for an HMAC secret. */
+/** Everything that an attacker can make of a public key, to have it used as an HMAC secret. */
 export function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
   const pem = pemOf(publicKey)
   const spki = publicKey.export({ type: 'spki', format: 'der' })
@@ -102,7 +102,7 @@ export function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
   return variants
 }
 
-/** Key confusion (RFC 8725 §2.1): HMAC with all that can be made of the public key. */
+/** Key confusion (RFC 8725 §2.1): HMAC tokens, with each of {@link secretsOf} as the secret. */
 export function confused(
   { claims, method, publicKey }: Material,
   named: readonly string[] = [method],
@@ -120,7 +120,7 @@ export function confused(
   ])
 }
 
-/** The right key with another algorithm, and one algorithm under the name of another. */
+/** Tokens of the right key with another algorithm, and with a wrong `alg` in the header. */
 export function otherAlgorithms({ claims, method, key, token = '' }: Material): Named[] {
   const [, payload, signature] = token.split('.')
   const others = signingMethods.filter((other) => other !== method)
@@ -143,7 +143,7 @@ const familyOfKey: Readonly<Record<string, RegExp>> = {
   ec: /^ES/,
 }
 
-/** Whether a key can sign by a method at all; the curve does not matter to the attacker. */
+/** Whether a key can sign by a method; any curve counts, since an attacker may use a wrong one. */
 function fits(method: string, key: KeyObject): boolean {
   return familyOfKey[String(key.asymmetricKeyType)]?.test(method) === true
 }
@@ -177,9 +177,9 @@ const kids: readonly unknown[] = [
 ]
 
 /**
- * Headers that say where the key is to be had, or bring it along (RFC 7515 §4.1.2 to §4.1.8).
+ * JOSE headers that contain a key, or say where to get it (RFC 7515 §4.1.2 to §4.1.8).
  *
- * @param url - where a server listens that should not be asked
+ * @param url - the address of a server that must not be asked
  */
 export function broughtKeys({ method }: Pick<Material, 'method'>, url: string): [string, object][] {
   const rsa = strangerKey('RS256').publicKey.export({ format: 'jwk' })
@@ -206,7 +206,7 @@ export function broughtKeys({ method }: Pick<Material, 'method'>, url: string): 
   ]
 }
 
-/** Tokens of a stranger, whose headers say where the key is. */
+/** Tokens signed with a key of the attacker, whose headers contain it or say where it is. */
 export function foreignKeys({ claims, method }: Material, url: string): Named[] {
   return broughtKeys({ method }, url).flatMap(([title, more]): Named[] =>
     [...new Set([method, 'RS256', 'ES256'] as const)]

@@ -16,7 +16,7 @@ function signed(
   return forge(head, payload, method, key as KeyObject)
 }
 
-/** Extensions that are critical to understand (RFC 7515 §4.1.11), and `crit` that is no array. */
+/** Tokens with critical extensions (RFC 7515 §4.1.11), or with a `crit` that is not an array. */
 export function critical(material: Material): Named[] {
   const crits: [unknown, object][] = [
     [['exp'], { exp: 1 }],
@@ -57,7 +57,7 @@ function unencoded({ claims, key }: Material): Named[] {
   return [['payload not encoded (b64)', `${open}.${signature}`]]
 }
 
-/** Of base64url. */
+/** The alphabet of base64url (RFC 4648 §5). */
 export const alphabet = Array.from(
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
 )
@@ -77,7 +77,7 @@ export function withSignature(token: string, signature: Buffer | string): string
 /** The signature of a token, as text. */
 export const signatureOf = (token: string): string => token.slice(token.lastIndexOf('.') + 1)
 
-/** Signatures: flipped, cut, padded, not canonical. */
+/** Tokens whose signature is changed: bits flipped, cut, padded, or not canonical base64url. */
 export function signatures({ token = '' }: Pick<Material, 'token'>): Named[] {
   const text = signatureOf(token)
   const bytes = Buffer.from(text, 'base64url')
@@ -129,7 +129,7 @@ export function signatures({ token = '' }: Pick<Material, 'token'>): Named[] {
   return found.map(([title, signature]) => [`signature: ${title}`, withSignature(token, signature)])
 }
 
-/** Dots, segments, spaces, and other serializations than the compact one. */
+/** Tokens with wrong dots, segments or spaces, or in another serialization than the compact one. */
 export function segments({ token = '' }: Pick<Material, 'token'>): Named[] {
   const [head = '', payload = '', signature = ''] = token.split('.')
   const flattened = { protected: head, payload, signature }
@@ -169,7 +169,7 @@ export function segments({ token = '' }: Pick<Material, 'token'>): Named[] {
   ]
 }
 
-/** Headers and payloads that are no objects, signed with the right key. */
+/** Tokens whose header or payload is not an object, signed with the right key. */
 export function noObjects(material: Material): Named[] {
   const { claims, claimName } = material
   const name = `"${claimName}":"alice"`
@@ -216,7 +216,7 @@ export function noObjects(material: Material): Named[] {
   ]
 }
 
-/** Invalid UTF-8 makes no claims set (RFC 7519 §7.2). */
+/** Tokens whose claims are not valid UTF-8 (RFC 7519 §7.2). */
 export function notUtf8(material: Material): Named[] {
   const { claimName } = material
   const bytes = [[0xff], [0xc0, 0xaf], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0x80], [0xf5, 0x80]]
@@ -249,7 +249,7 @@ const noTimes = (future: number): string[] => [
   '-1e400',
 ]
 
-/** A payload whose members are written as they are: JSON.stringify() would not. */
+/** A payload with members as JSON text, which JSON.stringify() could not write, such as `1e400`. */
 function payloadOf({ claims }: Material, members: Readonly<Record<string, string>>): string {
   const rest = Object.entries(claims).filter(([name]) => !Object.hasOwn(members, name))
   const written = rest.map(([name, value]) => `${json(name)}:${json(value)}`)
@@ -257,7 +257,7 @@ function payloadOf({ claims }: Material, members: Readonly<Record<string, string
   return `{${[...written, ...own].join(',')}}`
 }
 
-/** `exp` and `nbf` of every wrong type. */
+/** Tokens with an `exp` or `nbf` of a wrong type. */
 export function wrongTimes(material: Material): Named[] {
   return noTimes(now() + 60).flatMap((value): Named[] => [
     [`exp ${value}`, signed(material, payloadOf(material, { exp: value }))],
@@ -283,7 +283,7 @@ export function futureTimes(material: Material): Named[] {
   ])
 }
 
-/** JSON of what is no name. */
+/** JSON values that are not usable as a username. */
 export const noNames: readonly string[] = [
   'null',
   '""',
@@ -308,7 +308,7 @@ export const noNames: readonly string[] = [
   `"${'a'.repeat(8000)}"`,
 ]
 
-/** A claim that is no usable name, and one that only looks like it. */
+/** Tokens whose name claim is not usable, or stands under a similar name only. */
 export function strangeNames(material: Material): Named[] {
   const { claims, claimName } = material
   const name = claims[claimName]

@@ -1,17 +1,17 @@
-/** A case that only raw bytes can express. */
+/** A request that can only be sent as raw bytes. */
 export interface WireCase {
   readonly name: string
-  /** Lines of the head, below `Host`. */
+  /** The header lines after `Host`. */
   readonly lines: readonly string[]
-  /** Whether it counts as no credentials, where these are optional. */
+  /** Whether the request counts as one without credentials, which optional routes accept. */
   readonly none?: boolean
 }
 
 /**
  * Heads of requests.
  *
- * @param good - a value of `Authorization` that is let in, if any is known
- * @param bad - one that is not
+ * @param good - a value of `Authorization` that is accepted, if one is known
+ * @param bad - a value that is refused
  */
 export function wireCases(good: string | undefined, bad: string): WireCase[] {
   const line = (value: string): string => `Authorization: ${value}`

@@ -1,3 +1,5 @@
+// Also holds lib/cli/environment.ts, lib/cli/doctor/boot.ts, lib/cli/doctor/doubts.ts,
+// lib/cli/doctor/files.ts, lib/cli/doctor/finding.ts and lib/cli/doctor/secrets.ts.
 import { chmodSync, copyFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -184,7 +186,7 @@ t.test('the method of the app', async (t) => {
 
 t.test('what the boot lets pass, and is hardly meant', async (t) => {
   const base = { ...production, AUTH_JWT_SECRET: secret }
-  const hex = '0123456789abcdef'
+  const hex = '9f86d081884c7d659a2feaa0c55ad015'
   const cases: [env: Env, variable: string | null, problem: RegExp, remedy: RegExp][] = [
     [production, null, /none of the variables .* is set/, /--env \.env/],
     [
@@ -217,19 +219,13 @@ t.test('what the boot lets pass, and is hardly meant', async (t) => {
       /is not read, and AUTH_JWT_SECRET is not set/,
       /Is AUTH_JWT_SECRET meant\?/,
     ],
-    [{ ...base, AUTH_JWT_SECRET: 'ab'.repeat(32) }, 'AUTH_JWT_SECRET', /looks made up/, /npx/],
     [
-      { ...base, AUTH_JWT_SECRET: `your-256-bit-secret-${secret}` },
+      { NODE_ENV: 'staging', AUTH_JWT_SECRET: 'ab'.repeat(32) },
       'AUTH_JWT_SECRET',
-      /made up/,
+      /looks made up, not random: it repeats itself\./,
       /npx/,
     ],
-    [
-      { ...base, AUTH_JWT_SECRET: hex.repeat(2) },
-      'AUTH_JWT_SECRET',
-      /32 digits hold 128 random bits/,
-      /npx/,
-    ],
+    [{ ...base, AUTH_JWT_SECRET: hex }, 'AUTH_JWT_SECRET', /32 digits hold 128 random bits/, /npx/],
     [{ ...base, AUTH_JWT_SECRET: `"${secret}"` }, 'AUTH_JWT_SECRET', /quotes/, /Take them away/],
     [{ ...base, AUTH_JWT_SECRET: `${secret} ` }, 'AUTH_JWT_SECRET', /spaces/, /Take them away/],
     [
@@ -267,6 +263,47 @@ t.test('what the boot lets pass, and is hardly meant', async (t) => {
   }
 })
 
+t.test('a made-up secret is an error where it stops the boot', async (t) => {
+  const { NODE_ENV } = process.env
+  t.teardown(() => {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  })
+  for (const made of ['x'.repeat(64), 'replace me by 32 or more random bytes']) {
+    for (const name of ['production', 'Production', 'prod']) {
+      const env = { NODE_ENV: name, AUTH_JWT_SECRET: made }
+      const { findings, stdout } = await doctor(env)
+      const found = findings.filter(({ variable }) => variable === 'AUTH_JWT_SECRET')
+      t.match(found, [{ level: 'error', problem: /looks made up/, remedy: /npx/ }], name)
+      t.equal(found.length, 1)
+      t.notMatch(stdout, made)
+      process.env.NODE_ENV = name
+      t.match(await boot(env), /AUTH_JWT_SECRET: it \w+/)
+    }
+    process.env.NODE_ENV = 'production'
+    // What counts is the environment that is checked, and not that of the one who checks.
+    t.match((await doctor({ NODE_ENV: 'test', AUTH_JWT_SECRET: made })).findings, [
+      { level: 'warning', variable: 'AUTH_JWT_SECRET' },
+    ])
+  }
+})
+
+t.test('a passphrase in the place of a key is not printed', async (t) => {
+  for (const typed of [
+    'hunter2-hunter2',
+    'ab/cd+Ef012==',
+    '/kd8Fj2LmQ+/x',
+    'the phrase of the key',
+  ]) {
+    for (const variable of ['AUTH_JWT_RSA_PRIVATE', 'AUTH_JWT_ECDSA_PUBLIC']) {
+      const { exit, stdout, stderr } = await doctor({ ...production, [variable]: typed })
+      t.equal(exit, 1)
+      t.match(stdout, /neither PEM text nor a key file that can be read \(ENOENT\)/)
+      t.notMatch(stdout + stderr, typed)
+    }
+  }
+})
+
 t.test('what is no reason to worry', async (t) => {
   const base = { ...production, AUTH_JWT_SECRET: secret }
   t.match(await doctor({ ...base, AUTH_TRUST_HOST: '1' }), {
@@ -280,7 +317,7 @@ t.test('what is no reason to worry', async (t) => {
   for (const more of [
     { JWT_SECRET: 'of somebody else' },
     { AUTH_NOTHING: '' },
-    { AUTH_JWT_SECRET: '0123456789abcdef'.repeat(4) },
+    { AUTH_JWT_SECRET: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752' },
     { NODE_ENV: 'test' },
     { AUTH_JWT_RSA_PRIVATE: `${rsa}\n` },
   ]) {

@@ -1,3 +1,4 @@
+// Also holds lib/cli/decode.ts.
 import t from 'tap'
 import { JwtService } from '../../../lib/jwt/service.js'
 import { cli, FakeTerminal, piped } from '../../helpers/cli.js'
@@ -14,7 +15,7 @@ t.test('a valid token', async (t) => {
   const nbf = now() - 200
   const exp = now() + 9000
   const token = sign({ sub: 'alice', admin: true, 'a b': [1, { c: 'ü' }], nbf, exp })
-  const { exit, stdout, stderr } = await cli(['inspect', token], { env })
+  const { exit, stdout, stderr } = await cli('inspect', { env, stdin: piped(token) })
   t.strictSame([exit, stderr], [0, ''])
   const time = (seconds: number): string =>
     `${seconds}  ${new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')}`
@@ -57,14 +58,36 @@ t.test('it may be piped in, with what comes with it when it is copied', async (t
     }
     t.equal((await cli(['inspect', form], { env })).exit, 0)
   }
-  const asked = await cli('inspect', { env, stdin: new FakeTerminal() })
-  t.strictSame([asked.exit, asked.stdout], [2, ''])
-  t.match(asked.stderr, '<token> is missing: give it as an argument, or pipe it in.')
+})
+
+t.test('at a terminal it is asked for, and not shown', async (t) => {
+  const token = service.generateToken('alice')
+  const { exit, stdout, stderr } = await cli('inspect', {
+    env,
+    stdin: new FakeTerminal(`${token}\r`),
+  })
+  t.equal(exit, 0)
+  t.match(stdout, '\nValid: ')
+  t.equal(stderr, 'Token: \n')
+})
+
+t.test('an argument works, with a warning that does not repeat it', async (t) => {
+  const token = service.generateToken('alice')
+  for (const words of [
+    ['inspect', token],
+    ['inspect', token, '--json'],
+  ]) {
+    const { exit, stderr } = await cli(words, { env, stdin: piped('x.y.z') })
+    t.equal(exit, 0, 'what is piped in beside it is not read')
+    t.match(stderr, /^Warning: other users and the shell history see arguments\. Pipe the token in/)
+    t.notMatch(stderr, token)
+  }
+  t.equal((await cli(['inspect', '-'], { env, stdin: piped(token) })).stderr, '')
 })
 
 t.test('JSON', async (t) => {
   const claims = { sub: 'alice', exp: now() + 60 }
-  const { exit, stdout } = await cli(['inspect', sign(claims), '--json'], { env })
+  const { exit, stdout } = await cli(['inspect', '--json'], { env, stdin: piped(sign(claims)) })
   t.equal(exit, 0)
   t.strictSame(JSON.parse(stdout), {
     ok: true,
@@ -174,12 +197,15 @@ t.test('why it is not valid: what the server finds, in words', async (t) => {
     ],
   ]
   for (const [token, words, code, reason] of cases) {
-    const { exit, stdout, stderr } = await cli(['inspect', token, ...words, '--json'], { env })
+    const { exit, stdout, stderr } = await cli(['inspect', ...words, '--json'], {
+      env,
+      stdin: piped(token),
+    })
     t.strictSame([exit, stderr], [1, ''], String(reason))
     const found = JSON.parse(stdout) as Record<string, unknown>
     t.strictSame([found.ok, found.valid, found.code], [false, false, code])
     t.match(found.reason, reason)
-    const text = await cli(['inspect', token, ...words], { env })
+    const text = await cli(['inspect', ...words], { env, stdin: piped(token) })
     t.equal(text.exit, 1)
     t.ok(text.stdout.includes(`\nNot valid (${code}): `))
   }
@@ -188,11 +214,14 @@ t.test('why it is not valid: what the server finds, in words', async (t) => {
 t.test('the rules of the server can be given', async (t) => {
   const token = sign({ sub: 'a', iss: 'me', aud: ['x', 'b'], exp: now() - 20 })
   const words = ['--issuer', 'me', '--audience', 'a', '--audience', 'b', '--clock-tolerance', '60']
-  t.equal((await cli(['inspect', token, ...words], { env })).exit, 0)
+  t.equal((await cli(['inspect', ...words], { env, stdin: piped(token) })).exit, 0)
   const named = sign({ userid: 7, exp: now() + 60 })
-  t.equal((await cli(['inspect', named, '--claim-name', 'userid'], { env })).exit, 0)
+  t.equal((await cli(['inspect', '--claim-name', 'userid'], { env, stdin: piped(named) })).exit, 0)
   for (const tolerance of ['301', '1.5', 'x']) {
-    const { exit, stderr } = await cli(['inspect', token, '--clock-tolerance', tolerance], { env })
+    const { exit, stderr } = await cli(['inspect', '--clock-tolerance', tolerance], {
+      env,
+      stdin: piped(token),
+    })
     t.equal(exit, 2)
     t.match(stderr, 'option --clock-tolerance: expected seconds, 0 to 300.')
   }
@@ -202,12 +231,12 @@ t.test('other keys', async (t) => {
   const config = { ecdsa: { private: privatePem(keys.p384.privateKey) } }
   const token = new JwtService({ ...config, signingMethod: 'ES384' }).generateToken('alice')
   const variables = { AUTH_JWT_ECDSA_PUBLIC: publicPem(keys.p384.publicKey) }
-  const { exit, stdout } = await cli(['inspect', token], { env: variables })
+  const { exit, stdout } = await cli(['inspect'], { env: variables, stdin: piped(token) })
   t.equal(exit, 0)
   t.match(stdout, 'Valid: signed with ES384, with the key of AUTH_JWT_ECDSA_*.')
   // The public key as a secret: the algorithm is the server's choice, not the token's.
   const confused = hmacToken(header, { sub: 'a', exp: now() + 60 }, variables.AUTH_JWT_ECDSA_PUBLIC)
-  const refused = await cli(['inspect', confused], { env: variables })
+  const refused = await cli(['inspect'], { env: variables, stdin: piped(confused) })
   t.equal(refused.exit, 1)
   t.match(refused.stdout, /its algorithm is "HS256", the server accepts ES384 only\.$/m)
 })
@@ -229,12 +258,12 @@ t.test('without a key, or with a bad one, it is shown and not judged', async (t)
     [pairs, [], /Not checked: several key pairs are configured\. Say which/],
   ]
   for (const [env, words, reason] of cases) {
-    const { exit, stdout, stderr } = await cli(['inspect', token, ...words], { env })
+    const { exit, stdout, stderr } = await cli(['inspect', ...words], { env, stdin: piped(token) })
     t.strictSame([exit, stderr], [1, ''])
     t.match(stdout, /\nClaims\n {2}sub {2}"alice"\n/)
     t.match(stdout, reason)
   }
-  const { stdout } = await cli(['inspect', token, '--json'])
+  const { stdout } = await cli(['inspect', '--json'], { stdin: piped(token) })
   t.match(JSON.parse(stdout), { ok: false, valid: null })
 })
 
@@ -278,15 +307,12 @@ t.test('times and names that are hostile', async (t) => {
     { sub: 'a', exp: 1e300, nbf: -1e300, iat: 1e20, [hostile]: hostile, __proto__: 1 },
     { kid: hostile },
   )
-  for (const words of [
-    ['inspect', token],
-    ['inspect', token, '--json'],
-  ]) {
-    const { exit, stdout, stderr } = await cli(words, { env })
+  for (const words of [['inspect'], ['inspect', '--json']]) {
+    const { exit, stdout, stderr } = await cli(words, { env, stdin: piped(token) })
     t.strictSame([exit, stderr], [0, ''])
     t.match(stdout, /^[ -~\n]+$/, 'nothing but what is printed')
   }
-  const empty = await cli(['inspect', `${encode({})}.${encode({})}.AAAA`], { env })
+  const empty = await cli(['inspect'], { env, stdin: piped(`${encode({})}.${encode({})}.AAAA`) })
   t.match(empty.stdout, /^Header\n {2}none\n\nClaims\n {2}none\n\nNot valid/)
 })
 
@@ -296,7 +322,7 @@ t.test('what nobody has thought of is no verdict', async (t) => {
       throw new TypeError('my secret')
     },
   }
-  t.strictSame(await cli(['inspect', service.generateToken('alice')], { env }), {
+  t.strictSame(await cli(['inspect'], { env, stdin: piped(service.generateToken('alice')) }), {
     exit: 1,
     stdout: '',
     stderr: 'fastify-authn inspect: unexpected error (TypeError).\n',

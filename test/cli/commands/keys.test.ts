@@ -1,10 +1,18 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { configFromEnv } from '../../../lib/config.js'
+import { configFromEnv } from '../../../lib/options/environment.js'
 import { JwtService } from '../../../lib/jwt/service.js'
-import { signingMethods } from '../../../lib/jwt/algorithms.js'
+import { signingMethods } from '../../../lib/common/algorithms.js'
 import { cli, envOf, FakeTerminal, piped } from '../../helpers/cli.js'
 
 const pairMethods = signingMethods.filter((method) => !method.startsWith('HS'))
@@ -19,7 +27,7 @@ t.test('every algorithm: what is printed is what the server needs', async (t) =>
     t.equal(exit, 0, method)
     t.equal(
       stderr,
-      `The app has to say jwt: { ...configFromEnv().jwt, signingMethod: '${method}' }\n`,
+      `Set the method in the app: jwt: { ...configFromEnv().jwt, signingMethod: '${method}' }\n`,
     )
     const names = ['private', 'public'].map((half) => `${method.toLowerCase()}-${half}.pem`)
     t.strictSame(readdirSync(out), names)
@@ -75,6 +83,16 @@ t.test('encrypted: asked for, piped in, or from a file', async (t) => {
     const env = { ...envOf(stdout), AUTH_JWT_ECDSA_PASSPHRASE: 'the phrase' }
     t.equal((await cli('doctor', { env: { ...env, NODE_ENV: 'production' } })).exit, 0)
   }
+})
+
+t.test('a folder that everybody may write is told of', async (t) => {
+  const folder = t.testdir({ open: {} })
+  const out = path.join(folder, 'open')
+  chmodSync(out, 0o777)
+  const { exit, stdout, stderr } = await cli(['keys', 'ES256', '--out', out])
+  t.equal(exit, 0)
+  t.match(stdout, /^AUTH_JWT_ECDSA_PRIVATE=/)
+  t.match(stderr, /\nWarning: everybody may write to the folder /)
 })
 
 t.test('passphrases that are refused: nothing is written', async (t) => {

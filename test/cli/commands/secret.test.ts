@@ -1,6 +1,6 @@
 import t from 'tap'
 import { JwtService } from '../../../lib/jwt/service.js'
-import { configFromEnv } from '../../../lib/config.js'
+import { configFromEnv } from '../../../lib/options/environment.js'
 import { cli, envOf } from '../../helpers/cli.js'
 
 t.test('a secret that the server takes', async (t) => {

@@ -20,7 +20,7 @@ interface Machine {
 
 const machines: Authenticator<Machine> = {
   init(app) {
-    exactly<boolean>()(app.jwtService.canVerify())
+    exactly<boolean | undefined>()(app.jwtService?.canVerify())
   },
   authenticate(request) {
     const key = request.headers['x-api-key']

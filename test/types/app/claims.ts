@@ -12,6 +12,7 @@ import { exactly } from '../exactly.js'
 type Role = 'admin' | 'member'
 
 const app = Fastify()
+declare const tokens: JwtServiceLike
 
 app.get('/', { config: { auth: true } }, (request) => {
   const claims = request.extra[EXTRA_JWT_CLAIMS]
@@ -26,14 +27,14 @@ app.get('/', { config: { auth: true } }, (request) => {
   return never
 })
 
-exactly<Role | undefined>()(app.jwtService.verify('token').role)
-exactly<JwtClaims>()(app.jwtService.verify('token'))
+exactly<Role | undefined>()(tokens.verify('token').role)
+exactly<JwtClaims>()(tokens.verify('token'))
 
 interface Invitation {
   room: string
   seats?: number
 }
-const invitation = app.jwtService.verify<Invitation>('token', 'ES256', { issuer: 'rooms' })
+const invitation = tokens.verify<Invitation>('token', 'ES256', { issuer: 'rooms' })
 exactly<string>()(invitation.room)
 exactly<number | undefined>()(invitation.seats)
 exactly<number | undefined>()(invitation.exp)
@@ -42,21 +43,21 @@ exactly<unknown>()(invitation['another'])
 exactly<VerifiedClaims<Invitation>>()(invitation)
 // @ts-expect-error -- they are frozen
 invitation.room = 'another'
-exactly<string>()(app.jwtService.verify<{ room: string }>('token').room)
+exactly<string>()(tokens.verify<{ room: string }>('token').room)
 exactly<string>()(new JwtService({ secret: 'secret' }).verify<Invitation>('token').room)
-exactly<string>()(app.jwtService.verify<Record<string, string>>('token')['room'] ?? '')
+exactly<string>()(tokens.verify<Record<string, string>>('token')['room'] ?? '')
 export const isClaims: JwtClaims = invitation
 // @ts-expect-error -- claims are an object
-app.jwtService.verify<string>('token')
+tokens.verify<string>('token')
 // @ts-expect-error -- exp is a number
-exactly<string>()(app.jwtService.verify<{ exp: string }>('token').exp)
+exactly<string>()(tokens.verify<{ exp: string }>('token').exp)
 
-app.jwtService.generateTokenWithClaims({ sub: 'alice', role: 'admin', another: [1] })
+tokens.generateTokenWithClaims({ sub: 'alice', role: 'admin', another: [1] })
 // @ts-expect-error -- no such role
-app.jwtService.generateTokenWithClaims({ sub: 'alice', role: 'owner' })
+tokens.generateTokenWithClaims({ sub: 'alice', role: 'owner' })
 // @ts-expect-error -- seconds since 1970
-app.jwtService.generateTokenWithClaims({ sub: 'alice', exp: new Date() })
+tokens.generateTokenWithClaims({ sub: 'alice', exp: new Date() })
 const unknownClaims: Record<string, unknown> = { sub: 'alice' }
-app.jwtService.generateTokenWithClaims(unknownClaims)
+tokens.generateTokenWithClaims(unknownClaims)
 
 export const service: JwtServiceLike = new JwtService({ secret: 'secret' })

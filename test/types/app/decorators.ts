@@ -3,7 +3,6 @@ import Fastify from 'fastify'
 import {
   EXTRA_JWT_CLAIMS,
   storedUser,
-  userFromContext,
   type Authn,
   type AuthUser,
   type JwtClaims,
@@ -11,26 +10,30 @@ import {
   type RequestExtra,
   type StoredUser,
 } from 'fastify-authn'
+import { runAs, userFromContext } from 'fastify-authn/context'
 import { exactly } from '../exactly.js'
 import type { Row } from './user.js'
 
 const app = Fastify()
 
-exactly<JwtServiceLike>()(app.jwtService)
-exactly<string>()(app.jwtService.generateToken('alice'))
-exactly<string>()(app.jwtService.generateToken(1))
-exactly<string>()(app.jwtService.generateTokenWithClaims({ sub: 'alice', roles: ['a'] }, 'ES512'))
-exactly<JwtClaims>()(app.jwtService.verify('token', 'EdDSA', { requireExp: false }))
-exactly<unknown>()(app.jwtService.verify('token').sub)
-exactly<number | undefined>()(app.jwtService.verify('token').exp)
-exactly<Promise<JwtServiceLike>>()(app.jwtService.reload())
-exactly<boolean>()(app.jwtService.canSign('RS256'))
+exactly<JwtServiceLike | undefined>()(app.jwtService)
+// @ts-expect-error -- not every registration has tokens
+app.jwtService.generateToken('alice')
+declare const tokens: JwtServiceLike
+exactly<string>()(tokens.generateToken('alice'))
+exactly<string>()(tokens.generateToken(1))
+exactly<string>()(tokens.generateTokenWithClaims({ sub: 'alice', roles: ['a'] }, 'ES512'))
+exactly<JwtClaims>()(tokens.verify('token', 'EdDSA', { requireExp: false }))
+exactly<unknown>()(tokens.verify('token').sub)
+exactly<number | undefined>()(tokens.verify('token').exp)
+exactly<Promise<JwtServiceLike>>()(tokens.reload())
+exactly<boolean>()(tokens.canSign('RS256'))
 // @ts-expect-error -- an id is a string or a number
-app.jwtService.generateToken(null)
+tokens.generateToken(null)
 // @ts-expect-error -- claims are an object
-app.jwtService.generateTokenWithClaims('alice')
+tokens.generateTokenWithClaims('alice')
 // @ts-expect-error -- no signing method
-app.jwtService.verify('token', 'none')
+tokens.verify('token', 'none')
 
 exactly<Authn>()(app.authn)
 exactly<readonly string[]>()(app.authn.authenticators)
@@ -60,5 +63,9 @@ app.get('/', { config: { auth: true } }, (request) => {
 
 exactly<AuthUser | null>()(userFromContext())
 exactly<Row | null>()(userFromContext<Row>())
+exactly<number>()(runAs({ id: 1, name: 'alice' }, () => 7))
+exactly<Promise<string>>()(runAs(null, async () => 'done'))
+// @ts-expect-error -- the result of a look-up may be nobody, which has to be said
+runAs(undefined, () => 7)
 // @ts-expect-error -- outside of a request there is nobody
 export const nobody = userFromContext().id

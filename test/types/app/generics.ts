@@ -1,7 +1,11 @@
-// Routes whose type arguments are written down: TypeScript infers all of them or none, so that the mark
-// has to be written down too, as the second one.
-import Fastify, { type FastifyPluginAsync, type RouteShorthandOptions } from 'fastify'
-import type { AuthUser } from 'fastify-authn'
+// Routes whose type arguments are written down: the mark is known from config all the same, and may be written
+// down too, as the second one.
+import Fastify, {
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type RouteShorthandOptions,
+} from 'fastify'
+import type { AuthenticatedHandler, AuthenticatedRequest, AuthUser } from 'fastify-authn'
 import { exactly } from '../exactly.js'
 
 const app = Fastify()
@@ -41,12 +45,55 @@ app.route<OneNote, Marked>({
   handler: async (request, reply) => reply.code(200).send({ author: request.user.id }),
 })
 app.put<OneNote>('/:id', { config: { auth: true } }, async (request, reply) => {
-  exactly<AuthUser | null>()(request.user)
-  // @ts-expect-error -- the mark is not among the type arguments
+  exactly<AuthUser>()(request.user)
   return reply.code(200).send({ author: request.user.id })
 })
 // @ts-expect-error -- the route is not marked as its type arguments say
 app.put<OneNote, Marked>('/:id', { config: { auth: 'try' } }, () => 'never')
+
+// A mark among the type arguments marks nothing: without config the route is open.
+
+// @ts-expect-error -- nobody may be there
+app.put<OneNote, Marked>('/:id', async (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.put<OneNote, Marked>('/:id', {}, async (request) => request.user.id)
+// @ts-expect-error -- nobody may be there
+app.put<OneNote, Marked>('/:id', { handler: async (request) => request.user.id })
+// @ts-expect-error -- nobody may be there
+app.route<OneNote, Marked>({ method: 'PUT', url: '/', handler: async ({ user }) => user.id })
+
+// Handlers that stand elsewhere.
+
+const change: AuthenticatedHandler<OneNote> = async (request, reply) => {
+  exactly<AuthUser>()(request.user)
+  exactly<string>()(request.params.id)
+  return reply.code(200).send({ author: request.user.id })
+}
+async function remove(request: AuthenticatedRequest<OneNote>, reply: FastifyReply): Promise<void> {
+  void reply.header('x-text', request.body.text)
+  await reply.send(request.user.id)
+}
+async function whoever(request: AuthenticatedRequest): Promise<string> {
+  return request.user.name
+}
+app.put<OneNote>('/:id', { config: { auth: true } }, change)
+app.route<OneNote>({ method: 'PUT', url: '/', config: { auth: true }, handler: change })
+app.put('/:id', { config: { auth: true }, handler: change })
+app.delete<OneNote>('/:id', { config: { auth: { mode: true } } }, async (request, reply) => {
+  void reply.header('x-name', await whoever(request))
+})
+app.delete<OneNote>('/:id', { config: { auth: true } }, remove)
+app.route<OneNote>({ method: 'DELETE', url: '/', config: { auth: true }, handler: remove })
+app.get('/', { config: { auth: true } }, whoever)
+app.get('/', { config: { auth: true, rateLimit: { max: 5 } } }, whoever)
+// @ts-expect-error -- an open route
+app.get('/', whoever)
+// @ts-expect-error -- nobody may be there
+app.get('/', { config: { auth: 'try' } }, whoever)
+// @ts-expect-error -- an open route, whatever its type arguments say
+app.put<OneNote, Marked>('/:id', change)
+// @ts-expect-error -- a request on which nobody may be
+app.get('/', (request) => whoever(request))
 
 // Options that stand elsewhere keep their mark when they are not widened.
 

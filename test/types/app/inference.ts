@@ -86,9 +86,10 @@ app.register(authn, {
 app.register(authn, {
   userService: {
     findByUsername: () => accounts[0],
-    updatePasswordHash: (user, hash) => {
+    updatePasswordHash: (user, hash, previous) => {
       exactly<Account>()(user)
       exactly<string>()(hash)
+      exactly<string>()(previous)
     },
   },
 })
@@ -197,7 +198,7 @@ app.register(other, { userService: 'theirs' })
 // @ts-expect-error -- the options of another plugin are its own
 app.register(other, { userService: byClass })
 app.register((scope, opts, done) => {
-  exactly<boolean>()(scope.jwtService.canSign())
+  exactly<boolean | undefined>()(scope.jwtService?.canSign())
   exactly<Record<string, unknown>>()(opts as Record<string, unknown>)
   done()
 })

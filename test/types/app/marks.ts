@@ -112,13 +112,13 @@ app.addHook('preHandler', async (request) => {
   exactly<AuthUser | null>()(request.user)
 })
 
-// TypeScript infers all type arguments of a call or none: who states the body, states the mark too.
+// Who states the body need not state the mark.
 
 interface NewNote {
   Body: { text: string }
 }
 app.post<NewNote>('/', { config: { auth: true } }, (request) => {
-  exactly<AuthUser | null>()(request.user)
+  exactly<AuthUser>()(request.user)
   return request.body.text
 })
 app.post<NewNote, { auth: true }>('/', { config: { auth: true } }, (request) => {
@@ -145,6 +145,37 @@ function greet({ user }: FastifyRequest): string {
 }
 app.get('/', (request) => greet(request))
 app.get('/', { config: { auth: true } }, (request) => greet(request as FastifyRequest))
+
+// What a user may do.
+
+app.get('/', { config: { auth: { scope: 'notes:write' } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { scope: { all: ['a', 'b'] } } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { scope: { any: ['a', 'b'] } } } }, (request) => request.user.id)
+app.get('/', { config: { auth: { role: 'editor' } } }, (request) => request.user.id)
+app.get(
+  '/',
+  { config: { auth: { mode: true, use: ['jwt'], scope: 'a', role: { any: ['b'] } } } },
+  (request) => request.user.id,
+)
+declare const scopes: string[]
+// @ts-expect-error -- a bare array: all of them, or one of them?
+app.get('/', { config: { auth: { scope: ['a'] } } }, () => 'never')
+// @ts-expect-error -- the same
+app.get('/', { config: { auth: { mode: true, role: ['a'] } } }, () => 'never')
+// @ts-expect-error -- an empty list
+app.get('/', { config: { auth: { scope: { all: [] } } } }, () => 'never')
+// @ts-expect-error -- a list that may be empty
+app.get('/', { config: { auth: { scope: { any: scopes } } } }, () => 'never')
+// @ts-expect-error -- all beside any
+app.get('/', { config: { auth: { scope: { all: ['a'], any: ['b'] } } } }, () => 'never')
+// @ts-expect-error -- a text in place of a list
+app.get('/', { config: { auth: { role: { any: 'a' } } } }, () => 'never')
+// @ts-expect-error -- a variable that may not be set
+app.get('/', { config: { auth: { scope: process.env['SCOPE'] } } }, () => 'never')
+// @ts-expect-error -- whoever has a scope is somebody
+app.get('/', { config: { auth: { mode: 'optional', scope: 'a' } } }, () => 'never')
+// @ts-expect-error -- whoever has a role is somebody
+app.get('/', { config: { auth: { mode: false, role: 'a' } } }, () => 'never')
 
 // A mark that is none does not compile.
 

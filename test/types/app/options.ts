@@ -9,6 +9,7 @@ import authn, {
   JwtService,
   type AuthnOptions,
   type JwtConfig,
+  type JwtServiceLike,
   type LoginOptions,
   type StoredUser,
   type TokenFunc,
@@ -64,11 +65,12 @@ app.register(authn, {
     usernameField: 'email',
     passwordField: 'secret',
     signingMethod: 'RS256',
-    tokenFunc: (request, user) => {
+    tokenFunc: (request, user, jwtService) => {
+      exactly<JwtServiceLike>()(jwtService)
       exactly<string>()(request.method)
       exactly<StoredUser>()(user)
       exactly<boolean>()(user.vip)
-      return app.jwtService.generateTokenWithClaims({ sub: user.name, vip: user.vip })
+      return jwtService.generateTokenWithClaims({ sub: user.name, vip: user.vip })
     },
     routeOptions: { config: { rateLimit: { max: 5 } }, bodyLimit: 1024 },
   },
@@ -130,6 +132,24 @@ export const ownOptions: AuthnOptions<Row> = {
   userService: own,
   login: { tokenFunc: async (_request, user) => user.password },
 }
+
+// Each error stands at its own option.
+
+app.register(authn, {
+  userService,
+  passwordField: 'password',
+  jwt: {
+    secret: 'secret',
+    // @ts-expect-error -- seconds
+    expiry: '15m',
+  },
+})
+app.register(authn, {
+  userService,
+  passwordField: 'password',
+  // @ts-expect-error -- a typo
+  reelm: 'Notes',
+})
 
 // The audit: a predicate that forgets to answer, or answers later, does not compile.
 

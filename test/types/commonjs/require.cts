@@ -1,6 +1,7 @@
 // What `require` gives is the plugin itself, with everything else on it.
 import fastify = require('fastify')
 import authn = require('fastify-authn')
+import context = require('fastify-authn/context')
 
 const app = fastify()
 
@@ -15,7 +16,7 @@ app.register(authn, options)
 app.get('/', { config: { auth: true } }, (request) => request.user.id)
 // @ts-expect-error -- nobody may be there
 app.get('/', { config: { auth: 'try' } }, (request) => request.user.id)
-export const user: authn.AuthUser | null = authn.userFromContext()
+export const user: authn.AuthUser | null = context.userFromContext()
 
 const users = [{ id: 1, name: 'alice', password: '', vip: true, team: 'a' }]
 app.register(authn, {
@@ -26,5 +27,5 @@ app.register(authn, {
 // @ts-expect-error -- a typo
 app.register(authn, { userService: { findByUsername: () => users[0] }, passwordField: 'pasword' })
 export const plugin: authn.AuthnPlugin = authn
-export const role: 'admin' | 'member' | undefined = app.jwtService.verify('token').role
-export const room: string = app.jwtService.verify<{ room: string }>('token').room
+export const role: 'admin' | 'member' | undefined = app.jwtService?.verify('token').role
+export const room: string | undefined = app.jwtService?.verify<{ room: string }>('token').room

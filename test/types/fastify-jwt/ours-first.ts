@@ -1,6 +1,6 @@
 // An app that uses @fastify/jwt too. Its declarations type request.user as well, and of two that differ
 // TypeScript takes the one that it meets first: fastify-authn is imported first, in the first file.
-import authn, { type AuthUser } from 'fastify-authn'
+import authn, { type AuthnOptions, type AuthUser } from 'fastify-authn'
 import fastifyJwt from '@fastify/jwt'
 import Fastify from 'fastify'
 import { exactly } from '../exactly.js'
@@ -25,3 +25,6 @@ app.get('/open', (request) => {
   // @ts-expect-error -- nobody may be there
   return request.user.id
 })
+
+// The default of passwordField fits, whatever the app says of its users.
+export const options: AuthnOptions = { passwordField: 'password' }

@@ -1,0 +1,98 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { AuthnUsageError } from '../errors.js'
+import { ownMark, routeName, unguarded } from '../marks/inherit.js'
+import { parseMark } from '../marks/parse.js'
+import { besideMark, misplacedInRoute } from '../marks/spelling.js'
+import { registrationOf, type Decision } from '../registration.js'
+import { isCorsPreflight } from './fastify.js'
+import { markOf, routeMark, tokenOf, type DeclaredRoute } from './routes.js'
+
+/** Decisions, by the token of a route and by every `config` object that Fastify has made for that route. */
+export type Decisions = WeakMap<object, Decision>
+
+const open: Decision = { plan: null }
+
+/**
+ * Returns the decision for the route of a request. Later changes to the `config` of the route have no effect.
+ *
+ * @param missedRoutes - whether routes were declared before we could listen: they are decided at their first request
+ * @throws when the route is not known
+ */
+export function decisionFor(
+  request: FastifyRequest,
+  decisions: Decisions,
+  missedRoutes: boolean,
+): Decision {
+  // Each read of `routeOptions` makes a new object, but `config` is always the same object.
+  const { config, schema, method, url } = request.routeOptions
+  const known = decisions.get(config)
+  if (known !== undefined) return known
+  const token = tokenOf(config)
+  const decided = token && decisions.get(token)
+  const decision = decided ?? (request.is404 ? open : missed())
+  decisions.set(config, decision)
+  return decision
+
+  function missed(): Decision {
+    if (!missedRoutes) throw new Error('The route is not known.')
+    const options = { config, schema, method, url }
+    checkPlaces(options)
+    return resolve(ownMark(config), request.server, method, url)
+  }
+}
+
+/**
+ * Decides what is done with the requests of a route.
+ *
+ * @throws ERR_AUTH_MARK for a mark that is not valid, has no effect, or names an authenticator that is not registered
+ */
+export function decide(route: DeclaredRoute): Decision {
+  const { options, server, made } = route
+  if (ownMark(options.config) !== made || route.isGivenChanged()) throw voidMark(options)
+  checkPlaces(options)
+  const own = routeMark(route)
+  if (own === undefined && isCorsPreflight(options, server)) return open
+  return resolve(own, server, options.method, options.url)
+}
+
+/** @throws ERR_AUTH_MARK for a mark that is not valid, or for which there is no authenticator */
+function resolve(own: unknown, server: FastifyInstance, method: unknown, url: unknown): Decision {
+  const place = routeName(method, url)
+  const mark = markOf(own, server)
+  if (mark === undefined) return open
+  parseMark(mark, place)
+  if (mark === false) return open
+  const registration = registrationOf(server)
+  if (registration === undefined) throw unguarded(method, url)
+  const plan = registration.plan(mark, place)
+  return plan.mode === false ? open : { plan, registration }
+}
+
+/** @throws ERR_AUTH_MARK for a mark in a place where it has no effect */
+function checkPlaces(options: {
+  readonly method: unknown
+  readonly url: unknown
+  readonly config?: unknown
+}): void {
+  const { method, url, config } = options
+  const beside = besideMark(config)
+  if (beside !== undefined) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_MARK',
+      `${routeName(method, url)}: found config.${beside} beside config.auth, where nobody asks for it; expected it in the mark: config: { auth: { ${beside}: '…' } }. If config.${beside} means something else, rename it.`,
+    )
+  }
+  const found = misplacedInRoute(options)
+  if (found === undefined) return
+  throw new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${routeName(method, url)}: found ${found}, which has no effect, so the route would be open; expected the mark in config: app.get('/path', { config: { auth: true } }, handler). If ${found} means something else, add config: { auth: true }, or { auth: false } if everybody may call the route.`,
+  )
+}
+
+function voidMark({ method, url }: RouteOptions): AuthnUsageError {
+  return new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${routeName(method, url)}: the mark has no effect, since it was changed after the route was declared, or is no enumerable property of config itself. Put it into config where the route is declared, or in an onRoute hook.`,
+  )
+}

@@ -1,0 +1,84 @@
+import { AuthnUsageError } from '../errors.js'
+import { checkAuthenticator } from '../options/resolve-authenticators.js'
+import { createPlanner } from '../marks/plan.js'
+import { anyOf } from './any-of.js'
+import { basicAuthenticator } from './basic.js'
+import { configBasicAuthenticator } from './config-basic.js'
+import { jwtAuthenticator } from './jwt.js'
+import type { Registration } from '../registration.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { JwtServiceLike } from '../../types/jwt.js'
+
+type Named = ReadonlyMap<string, Authenticator>
+
+/**
+ * The built-in authenticators for which the options suffice, and those of the app. Of two with one name,
+ * the app's counts.
+ */
+export function namedAuthenticators(
+  { authenticators, basic, userService }: ResolvedOptions,
+  jwtService: JwtServiceLike | null,
+): Named {
+  const named = new Map<string, Authenticator>()
+  if (userService !== undefined && jwtService?.canVerify()) named.set('jwt', jwtAuthenticator())
+  if (userService !== undefined) named.set('basic', basicAuthenticator())
+  if (basic !== undefined) named.set('configBasic', configBasicAuthenticator())
+  for (const [name, authenticator] of Object.entries(authenticators)) named.set(name, authenticator)
+  return named
+}
+
+/**
+ * The authenticator of marks without `use`; undefined where the app has to say which one that is.
+ *
+ * @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, and ERR_AUTH_KEY where no key fits `jwt.signingMethod`
+ */
+export function standardAuthenticator(
+  options: ResolvedOptions,
+  named: Named,
+  jwtService: JwtServiceLike | null,
+): Authenticator | undefined {
+  const { authenticator } = options
+  if (authenticator === undefined) return impliedAuthenticator(options, named, jwtService)
+  if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
+    const names: string[] = [authenticator].flat() as string[]
+    return createPlanner(named, undefined, anyOf)({ use: names }, 'option "authenticator"')
+      .authenticator
+  }
+  checkAuthenticator(authenticator, 'authenticator')
+  return authenticator as Authenticator
+}
+
+/** With a user service the default is JWT. When its keys are missing, the default must not silently become Basic. */
+function impliedAuthenticator(
+  { userService }: ResolvedOptions,
+  named: Named,
+  jwtService: JwtServiceLike | null,
+): Authenticator | undefined {
+  if (userService === undefined || named.has('jwt')) {
+    return named.get('jwt') ?? [...named.values()][0]
+  }
+  jwtService?.require(
+    jwtService.signingMethod,
+    'verify',
+    'the authenticator "jwt" (jwt.signingMethod)',
+  )
+  return undefined
+}
+
+/**
+ * Stops the boot where there are users, and nothing says how they prove who they are: most often a file of
+ * variables was not loaded. An app with authenticators or with tokens of its own may leave the standard out; a mark
+ * without `use` then stops the boot.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function requireStandard({ options, standard }: Registration): void {
+  const { authenticators, login, userService } = options
+  const ownWay = Object.keys(authenticators).length > 0 || (login && login.tokenFunc)
+  if (standard !== undefined || userService === undefined || ownWay) return
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    'option "userService" is set, but there are no keys for tokens, and no "authenticator" is named. Set "jwt" (is AUTH_JWT_SECRET set? node --env-file=.env loads a file of variables); or, for HTTP Basic on all marked routes, say authenticator: \'basic\'.',
+  )
+}

@@ -1,0 +1,58 @@
+import type { Authenticator } from '../../types/authenticator.js'
+import type { SigningMethod, TokenRules } from '../../types/jwt.js'
+
+/**
+ * Connects the plugin with its test kit, `fastify-authn/testing`. The test kit may read signing keys and may
+ * replace authenticators. Nobody else may, so nothing here can be reached from outside of the package by a name or
+ * a symbol.
+ *
+ * This module is built once and shared by the ESM and the CommonJS build (see scripts/build.js), because an app may
+ * load one of them and its tests the other.
+ */
+
+/** Reads the key of a `JwtService`; undefined for an object that is not a `JwtService` of this build. */
+type ReadKey = (service: object, method: SigningMethod) => unknown
+
+/** @returns the replacement of an authenticator, or the authenticator itself where there is none */
+type StandIn = (authenticator: Authenticator, scope: object) => Authenticator
+
+/** Returns the kind of tokens that a `JwtService` accepts; undefined for an object that is not one of this build. */
+type TellKind = (service: object, method: SigningMethod, rules: TokenRules) => unknown
+
+const readers: ReadKey[] = []
+const tellers: TellKind[] = []
+const standIns: StandIn[] = []
+
+/** Called by each build of the core, when it is loaded. */
+export function offerKeys(read: ReadKey): void {
+  readers.push(read)
+}
+
+/** For the test kit: the key of a service; undefined for a service that the app wrote itself. */
+export function keyOf(service: object, method: SigningMethod): unknown {
+  return readers.map((read) => read(service, method)).find((key) => key !== undefined)
+}
+
+/** Called by each build of the core, when it is loaded. */
+export function offerKinds(tell: TellKind): void {
+  tellers.push(tell)
+}
+
+/** The kind of tokens that a service accepts; undefined for a service that the app wrote itself. */
+export const kindOf: TellKind = (service, method, rules) =>
+  tellers.map((tell) => tell(service, method, rules)).find((kind) => kind !== undefined)
+
+/** Called by each build of the test kit, when it is loaded. */
+export function offerStandIn(standIn: StandIn): void {
+  standIns.push(standIn)
+}
+
+/**
+ * Returns the authenticator, or what the test kit puts in its place. Called when a plan is made, never while requests
+ * are served.
+ */
+export const judgeOf: StandIn = (authenticator, scope) =>
+  standIns.reduce((judge, standIn) => standIn(judge, scope), authenticator)
+
+/** For the test kit: the user that a request acts as, by an object that only the test holds. */
+export const actings = new WeakMap<object, object>()

@@ -1,0 +1,92 @@
+import { channel } from 'node:diagnostics_channel'
+import type { FastifyRequest } from 'fastify'
+import { refusalOf } from './common/refusals.js'
+import type { AuthenticationErrorLike } from '../types/errors.js'
+import type { AuthnChannel, AuthnChannels, AuthnEvents, RefusalEvent } from '../types/events.js'
+
+/**
+ * The events of the package: channels of `node:diagnostics_channel`, for metrics and alarms. Each is the
+ * channel that `subscribe('fastify-authn:failure', …)` finds by its name; here, its listeners are typed.
+ *
+ * @example
+ * channels.failure.subscribe(({ code, request }) => alarm(code, request.ip))
+ */
+export const channels: AuthnChannels = {
+  success: open('success'),
+  failure: open('failure'),
+  login: open('login'),
+  throttled: open('throttled'),
+  overloaded: open('overloaded'),
+}
+
+/** The types of `node:diagnostics_channel` leave the payload open: this is the one place that says it. */
+function open<Name extends keyof AuthnEvents>(name: Name): AuthnChannel<AuthnEvents[Name]> {
+  return channel(`fastify-authn:${name}`) as AuthnChannel<AuthnEvents[Name]>
+}
+
+const { success, failure, login, throttled, overloaded } = channels
+
+/** The channel of a refusal, by its status; of any other status, `failure`. */
+const channelOfStatus: Readonly<Record<number, AuthnChannel<RefusalEvent>>> = {
+  429: throttled,
+  503: overloaded,
+}
+
+/**
+ * @returns milliseconds on the clock of `performance.now()`, or 0 while no channel has a listener: to read
+ * the clock costs time, and nobody would see the duration
+ */
+export function startClock(): number {
+  const isWatched =
+    success.hasSubscribers ||
+    failure.hasSubscribers ||
+    login.hasSubscribers ||
+    throttled.hasSubscribers ||
+    overloaded.hasSubscribers
+  return isWatched ? performance.now() : 0
+}
+
+/** Reports an authenticated request, or a login. */
+export function reportSuccess(
+  request: FastifyRequest,
+  user: object,
+  authenticator: string,
+  started: number,
+): void {
+  const target = authenticator === 'login' ? login : success
+  if (!target.hasSubscribers) return
+  target.publish({ request, user, authenticator, duration: durationSince(started) })
+}
+
+/**
+ * Reports a refusal: to the log of the request, with the reason that the client is not told, and to the
+ * listeners of its channel.
+ *
+ * @param user - who is refused, where an authenticator has accepted that user
+ */
+export function reportRefusal(
+  request: FastifyRequest,
+  error: AuthenticationErrorLike,
+  authenticator: string,
+  started: number,
+  hint: string | null = null,
+  user: object | null = null,
+): void {
+  const { code, cause } = error
+  const reason = typeof cause === 'string' ? cause : hint
+  const status = refusalOf(code)?.status ?? 401
+  const level = status === 401 || status === 403 ? 'info' : 'warn'
+  request.log[level](
+    { code, authenticator, ...(reason !== null && { reason }) },
+    'Authentication refused',
+  )
+  const target = channelOfStatus[status] ?? failure
+  if (!target.hasSubscribers) return
+  const who = user === null ? {} : { user }
+  target.publish({ request, code, ...who, authenticator, duration: durationSince(started) })
+}
+
+/** @returns milliseconds, or null when the clock was not started: the first listener came later */
+function durationSince(started: number): number | null {
+  return started === 0 ? null : performance.now() - started
+}

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refusalOf, type RefusalRow } from '../common/refusals.js'
+import { credentialsOf } from '../http/authorization.js'
+import { challenge, type BearerProblem } from '../http/challenge.js'
+import { membersOf } from '../authenticators/members.js'
+import type { Registration } from '../registration.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
+import type { NeededNames } from '../../types/marks.js'
+
+/** What a refusal says to the client. */
+export interface Words {
+  readonly text: string
+  /** The language tag of the text, or null for a text of the app, whose language is unknown. */
+  readonly language: string | null
+}
+
+/** The text of an error; one with a key of the catalogue is translated into the language of the request. */
+export function wordsOf(
+  error: AuthenticationErrorLike,
+  request: FastifyRequest,
+  { translator }: Registration,
+): Words {
+  const { key } = rowOf(error)
+  // The app may have set it, to whatever a query parser made of it.
+  const lang: unknown = request.lang
+  return key === null
+    ? { text: error.message, language: null }
+    : translator.translate(key, typeof lang === 'string' ? lang : '')
+}
+
+/**
+ * Sets one challenge for each scheme, where the status is 401.
+ *
+ * @param schemes - those of the authenticators that would have been accepted
+ * @param judgedHeader - whether the error is about the `Authorization` header
+ */
+export function setChallenges(
+  error: AuthenticationErrorLike,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { options: { realm } }: Registration,
+  schemes: readonly string[],
+  judgedHeader = true,
+): void {
+  if (rowOf(error).status !== 401 || schemes.length === 0) return
+  const challenges = schemes.map((scheme) =>
+    challenge(scheme, realm, judgedHeader ? bearerProblem(scheme, error, request) : undefined),
+  )
+  // One line a challenge: browsers do not split a line that holds several.
+  void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)
+}
+
+/**
+ * Sets the challenge of a user whose token lacks a scope (RFC 6750 §3.1). With no other credentials would asking
+ * for more scopes help.
+ *
+ * @param scope - what the route asks for, if it does
+ */
+export function setScopeChallenge(
+  error: AuthenticationErrorLike,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { options: { realm } }: Registration,
+  schemes: readonly string[],
+  scope: NeededNames | null,
+): void {
+  const bearer = schemes.find(sameAs('Bearer'))
+  const isAsked = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE' && bearer !== undefined
+  if (!isAsked || !credentialsOf(request.headers.authorization, 'Bearer')) return
+  const { description } = rowOf(error)
+  const needed = scope === null ? {} : { scope: scopeAttribute(scope) }
+  const problem = { error: 'insufficient_scope', description, ...needed } as const
+  void reply.header('www-authenticate', challenge(bearer, realm, problem))
+}
+
+/** Of several scopes that are each enough, the first one: clients ask for all that they read here. */
+function scopeAttribute(scope: NeededNames): string {
+  return 'all' in scope ? scope.all.join(' ') : String(scope.any[0])
+}
+
+/** Sends the status, the headers and `{"error": …}`. The header `WWW-Authenticate` is set elsewhere. */
+export function sendRefusal(
+  error: AuthenticationErrorLike,
+  { text, language }: Words,
+  reply: FastifyReply,
+): void {
+  addVary(reply, 'Accept-Language')
+  if (language !== null) void reply.header('content-language', language)
+  if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter))
+  // Sent as text: a response schema or serializer of the route must neither drop nor refuse it.
+  void reply
+    .code(rowOf(error).status)
+    .header('cache-control', 'no-store')
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify({ error: text }))
+}
+
+/** The schemes of an authenticator, each once; of one that stands for several, those of them all. */
+export function schemesOf(authenticator: Authenticator): readonly string[] {
+  const all = membersOf(authenticator).map(({ scheme }) => scheme)
+  const schemes = all.filter((scheme) => scheme !== undefined)
+  return schemes.filter((scheme, index) => schemes.findIndex(sameAs(scheme)) === index)
+}
+
+function sameAs(scheme: string): (other: string) => boolean {
+  return (other) => other.toLowerCase() === scheme.toLowerCase()
+}
+
+/** The error is always a refusal here, and every refusal has a row. */
+function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
+  return refusalOf(code) as RefusalRow
+}
+
+/** RFC 6750 §3.1: an error code only when the request carried a token. */
+function bearerProblem(
+  scheme: string,
+  error: AuthenticationErrorLike,
+  request: FastifyRequest,
+): BearerProblem | undefined {
+  const isBearer = scheme.toLowerCase() === 'bearer'
+  if (!isBearer || !credentialsOf(request.headers.authorization, 'Bearer')) return undefined
+  return { error: 'invalid_token', description: rowOf(error).description }
+}
+
+/** Adds a name to the header `Vary`, and keeps those that CORS or compression have put there. */
+function addVary(reply: FastifyReply, field: string): void {
+  const present = reply.getHeader('vary')
+  const fields = [present ?? []].flat().join(', ')
+  if (
+    fields === '*' ||
+    fields
+      .toLowerCase()
+      .split(/\s*,\s*/)
+      .includes(field.toLowerCase())
+  )
+    return
+  void reply.header('vary', fields === '' ? field : `${fields}, ${field}`)
+}

@@ -1,0 +1,112 @@
+import Negotiator from 'negotiator'
+import { locales } from '../../locales/index.js'
+import { en } from '../../locales/en.js'
+import { AuthnUsageError } from '../errors.js'
+import type { Catalogue, MessageKey } from '../../types/messages.js'
+
+/** A text and the language that it is in. */
+export interface LocalizedText {
+  readonly text: string
+  readonly language: string
+}
+
+/** Chooses languages and texts: one a registration. */
+export interface Translator {
+  /**
+   * RFC 4647 §3.4, lookup: each language range of the header, by falling quality, is cut from its
+   * end until it is the tag of a language that is there.
+   *
+   * @param acceptLanguage - the value of the `Accept-Language` header (RFC 9110 §12.5.4)
+   * @returns the tag of a language that is there, else that of the default language
+   */
+  negotiate(acceptLanguage: string | undefined): string
+  /** @param language - any tag; one that is not there is looked up like a language range */
+  translate(key: MessageKey, language: string): LocalizedText
+}
+
+interface Language {
+  readonly tag: string
+  readonly catalogue: Partial<Catalogue>
+}
+
+type AppCatalogues = Readonly<Record<string, Partial<Catalogue>>>
+
+/** The longest `Accept-Language` header or language tag that is read, in characters. Browsers send fewer than 100. */
+const longest = 512
+
+/**
+ * @param own - catalogues of the app: they add languages (a key that is missing in them stays
+ * English) or override single messages
+ * @throws ERR_AUTH_OPTION for a tag or key that is none, and for a default language that is not there
+ */
+export function createTranslator(own: AppCatalogues, defaultLanguage: string): Translator {
+  const languages = new Map<string, Language>()
+  for (const [tag, catalogue] of Object.entries(locales)) {
+    languages.set(tag.toLowerCase(), { tag, catalogue })
+  }
+  for (const [tag, messages] of Object.entries(own)) {
+    checkCatalogue(tag, messages)
+    const base = languages.get(tag.toLowerCase())
+    const catalogue = { ...base?.catalogue, ...messages }
+    languages.set(tag.toLowerCase(), { tag: base?.tag ?? tag, catalogue })
+  }
+  const english = (languages.get('en') as Language).catalogue as Catalogue
+  const fallback = lookup(languages, defaultLanguage)
+  if (fallback === undefined) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `option "defaultLanguage": found ${JSON.stringify(defaultLanguage)}, for which there is no catalogue. Add one to "languages", or choose one of ${[...languages.values()].map(({ tag }) => tag).join(', ')}.`,
+    )
+  }
+  return {
+    negotiate(acceptLanguage) {
+      for (const range of languageRanges(acceptLanguage)) {
+        const language = lookup(languages, range)
+        if (language !== undefined) return language.tag
+      }
+      return fallback.tag
+    },
+    translate(key, language) {
+      const { tag, catalogue } = lookup(languages, language) ?? fallback
+      const text = catalogue[key]
+      // The English text may be the app's own.
+      return text === undefined ? { text: english[key], language: 'en' } : { text, language: tag }
+    },
+  }
+}
+
+function lookup(languages: ReadonlyMap<string, Language>, range: string): Language | undefined {
+  if (range.length > longest) return undefined
+  let tag = range.toLowerCase()
+  while (tag !== '') {
+    const language = languages.get(tag)
+    if (language !== undefined) return language
+    const end = Math.max(tag.lastIndexOf('-'), 0)
+    // A single-letter subtag goes together with the one after it (RFC 4647 §3.4).
+    tag = tag.slice(0, tag[end - 2] === '-' ? end - 2 : end)
+  }
+  return undefined
+}
+
+/** @returns the language ranges of a header, highest quality first, without `*` and quality 0 */
+function languageRanges(header: string | undefined): string[] {
+  if (header === undefined || header.length > longest) return []
+  return new Negotiator({ headers: { 'accept-language': header } }).languages()
+}
+
+function checkCatalogue(tag: string, messages: Partial<Catalogue>): void {
+  if (!/^[a-z]{2,8}(?:-[a-z0-9]{1,8})*$/i.test(tag)) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `option "languages": found the key ${JSON.stringify(tag)}, expected a language tag (BCP 47) such as "de" or "pt-BR".`,
+    )
+  }
+  for (const key of Object.keys(messages)) {
+    if (!Object.hasOwn(en, key)) {
+      throw new AuthnUsageError(
+        'ERR_AUTH_OPTION',
+        `option "languages.${tag}": found the message key ${JSON.stringify(key)}, expected one of ${Object.keys(en).join(', ')}.`,
+      )
+    }
+  }
+}

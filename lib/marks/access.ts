@@ -1,0 +1,73 @@
+import { AuthnUsageError } from '../errors.js'
+import { ownOf, propertyOf } from '../common/objects.js'
+import type { NeededNames } from '../../types/marks.js'
+
+/** A character that may stand in a name; `what` says which, for the error. */
+interface Kind {
+  readonly isName: (text: string) => boolean
+  readonly what: string
+}
+
+/** What the names of each member of a mark look like. */
+const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
+  // RFC 6749 section 3.3: scope-token.
+  scope: {
+    isName: (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
+    what: 'a scope of RFC 6749 section 3.3: visible ASCII without spaces, quotation marks and backslashes',
+  },
+  role: {
+    isName: (text) => text.trim() !== '' && !/\p{Cc}/u.test(text),
+    what: 'a text that is not blank and has no control characters',
+  },
+}
+
+/**
+ * Reads `scope` or `role` of a mark: one name, `{ all: […] }` or `{ any: […] }`. A bare array is refused,
+ * because half of all packages read it as "all of them" and half as "one of them".
+ *
+ * @param place - where the mark stands, for the error
+ * @returns null where the mark does not have it
+ * @throws ERR_AUTH_MARK
+ */
+export function parseNeed(mark: object, key: 'scope' | 'role', place: string): NeededNames | null {
+  const fail = (found: string): never => refuse(place, key, found)
+  if (!Object.hasOwn(mark, key)) {
+    // Of a class, for instance: not to see it would let more people in than its author meant.
+    return propertyOf(mark, key) === undefined ? null : fail('one that is inherited')
+  }
+  const need = ownOf(mark, key)
+  if (typeof need === 'string') return { all: [checkName(need, key, fail)] }
+  if (need === undefined) return fail('undefined (is a variable not set?)')
+  if (Array.isArray(need)) return fail('an array')
+  if (typeof need !== 'object' || need === null) return fail(need === null ? 'null' : typeof need)
+  const keys = Object.keys(need)
+  if (keys.length !== 1 || !(keys[0] === 'all' || keys[0] === 'any')) {
+    return fail(keys.length === 0 ? 'an empty object' : `an object with ${keys.join(' and ')}`)
+  }
+  const names = ownOf(need, keys[0])
+  if (!Array.isArray(names)) return fail(`${keys[0]} without an array`)
+  if (names.length === 0) return fail(`an empty list for ${keys[0]}`)
+  // Array.from: a hole in an array must not be passed over.
+  const checked = Array.from(names as unknown[], (name) => checkName(name, key, fail))
+  return keys[0] === 'all' ? { all: checked } : { any: checked }
+}
+
+function checkName(name: unknown, key: 'scope' | 'role', fail: (found: string) => never): string {
+  if (typeof name !== 'string')
+    return fail(`a name that is ${name === null ? 'null' : typeof name}`)
+  return kinds[key].isName(name) ? name : fail(`the name ${JSON.stringify(name)}`)
+}
+
+function refuse(place: string, key: 'scope' | 'role', found: string): never {
+  throw new AuthnUsageError(
+    'ERR_AUTH_MARK',
+    `${place}: found ${found} for ${key}, expected one name, { all: ['…'] } or { any: ['…'] }, each name ${kinds[key].what}.`,
+  )
+}
+
+/** Whether a user has the scopes or roles that a mark needs. The names have to be equal in every character. */
+export function meets(need: NeededNames, granted: ReadonlySet<string>): boolean {
+  return 'all' in need
+    ? need.all.every((name) => granted.has(name))
+    : need.any.some((name) => granted.has(name))
+}

@@ -1,0 +1,74 @@
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { kLogin, type LoginFacts } from '../login/schema.js'
+import { ownMark, scopeMarkOf } from '../marks/inherit.js'
+import { registrationOf, type Decision, type Registration } from '../registration.js'
+import { marker, type DocumentWriter, type Facts } from './document.js'
+import { describeLogin } from './login.js'
+import { repliesOf } from './replies.js'
+import { schemesOf } from './schemes.js'
+import type { Node } from './dialects.js'
+import type { Plan } from '../marks/plan.js'
+
+/** The key under which a route's options keep where the route was declared. */
+export const kFacts = Symbol('fastify-authn.route-facts')
+
+/** The options of a route, with what we know of it. */
+export type Route = RouteOptions & { [kFacts]?: RouteFacts; [kLogin]?: LoginFacts }
+
+interface RouteFacts {
+  readonly server: FastifyInstance
+  readonly decisionOf: (config: object | undefined) => Decision | undefined
+}
+
+const form = 'application/x-www-form-urlencoded'
+
+/** How a route is authenticated. */
+export interface About {
+  readonly registration: Registration
+  /** Null when the route is open. */
+  readonly plan: Plan | null
+  readonly login: LoginFacts | undefined
+  readonly server: FastifyInstance
+}
+
+/** @returns null for a route without a mark, of its own or of a scope around it */
+export function aboutOf({ [kFacts]: facts, [kLogin]: login, config }: Route): About | null {
+  const registration = facts && registrationOf(facts.server)
+  if (facts === undefined || registration === undefined) return null
+  const { server, decisionOf } = facts
+  const plan = decisionOf(config)?.plan ?? null
+  const isMarked = (ownMark(config) ?? scopeMarkOf(server)) !== undefined
+  return plan === null && !isMarked ? null : { registration, plan, login, server }
+}
+
+/** The schema of a route, completed by its security requirements and by facts for {@link DocumentWriter}. */
+export function describe(schema: Node, about: About, writer: DocumentWriter): Node {
+  // Called also when the app names the schemes itself: it adds those of ours that the app may have named.
+  const requirements = securityOf(about, writer)
+  const security = schema.security ?? requirements
+  const described = security === undefined ? schema : { ...schema, security }
+  const facts = factsOf(schema, about)
+  return facts === null ? described : { ...described, [marker]: facts }
+}
+
+/** The security requirements of a route. An open route gets an empty list only if the document has requirements for all. */
+function securityOf({ plan, registration }: About, writer: DocumentWriter): object | undefined {
+  if (plan === null) return writer.hasSecurity ? [] : undefined
+  const schemes = schemesOf(plan.members, registration)
+  const { standard, authenticators } = registration
+  const all = [...(standard === undefined ? [] : [standard]), ...authenticators.values()]
+  // All of the registration first, so that their names do not depend on the order of routes.
+  if (schemes.length > 0) writer.requirements(schemesOf(all, registration), false)
+  return writer.requirements(schemes, plan.nobodyPasses)
+}
+
+function factsOf(schema: Node, { plan, registration, login, server }: About): Facts | null {
+  if (login === undefined) {
+    const replies = plan === null ? null : repliesOf(plan, registration)
+    return replies && { replies, login: null, hasOwnSuccess: true }
+  }
+  const types = ['application/json', form].filter((type) => server.hasContentTypeParser(type))
+  const description = describeLogin(login, (schema.consumes as string[] | undefined) ?? types)
+  const hasOwnSuccess = Object.keys(schema.response ?? {}).some((status) => status.startsWith('2'))
+  return { replies: description.replies, login: description, hasOwnSuccess }
+}

@@ -1,0 +1,70 @@
+import * as Type from '@sinclair/typebox/type'
+import {
+  strict,
+  text,
+  anyFunction,
+  fieldName,
+  flag,
+  optional,
+  httpToken,
+  signingMethod,
+  userService,
+  tokenRules,
+} from './parts.js'
+
+const filled = Type.String({ minLength: 1 })
+
+/** A Security Scheme Object with the fields that OpenAPI requires. */
+const securityScheme = Type.Union(
+  [
+    Type.Object({ type: Type.Literal('http'), scheme: filled }),
+    Type.Object({
+      type: Type.Literal('apiKey'),
+      in: Type.Union([Type.Literal('header'), Type.Literal('query'), Type.Literal('cookie')]),
+      name: filled,
+    }),
+    Type.Object({ type: Type.Literal('oauth2'), flows: Type.Object({}) }),
+    Type.Object({ type: Type.Literal('openIdConnect'), openIdConnectUrl: filled }),
+    Type.Object({ type: Type.Literal('mutualTLS') }),
+  ],
+  {
+    whole: true,
+    description:
+      "a Security Scheme Object of OpenAPI, such as { type: 'apiKey', in: 'header', name: 'x-api-key' }",
+  },
+)
+
+/** The members of an authenticator; others are allowed. */
+export const authenticatorSchema = Type.Object(
+  {
+    scheme: optional(
+      text({ description: 'a token (RFC 9110 §5.6.2)', pattern: httpToken, shown: true }),
+    ),
+    optional: optional(flag),
+    openapi: optional(securityScheme),
+    init: optional(anyFunction('a function (app)')),
+    authenticate: anyFunction('a function (request) that returns the user or null'),
+    onUnauthorized: optional(anyFunction('a function (error, request, reply)')),
+  },
+  { description: 'an authenticator: an object with authenticate(request)' },
+)
+
+export const jwtAuthenticatorSchema = Type.Object(
+  {
+    userService: optional(userService),
+    optional: optional(flag),
+    claimName: optional(fieldName),
+    signingMethod: optional(signingMethod),
+    ...tokenRules,
+  },
+  { ...strict, description: 'an object of options' },
+)
+
+export const basicAuthenticatorSchema = Type.Object(
+  {
+    userService: optional(userService),
+    passwordField: optional(fieldName),
+    optional: optional(flag),
+  },
+  { ...strict, description: 'an object of options' },
+)

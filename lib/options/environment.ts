@@ -1,0 +1,73 @@
+import { AuthnUsageError } from '../errors.js'
+import { defined } from '../common/objects.js'
+import type { JwtConfig, KeyPairConfig } from '../../types/jwt.js'
+import type { BasicConfig } from '../../types/options.js'
+
+/** Environment variables, in the form of `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The result of {@link configFromEnv}: spread it into the options of the plugin. */
+export interface EnvironmentConfig {
+  /** The keys and the rules of tokens. */
+  jwt?: JwtConfig
+  /** Credentials of `configBasic`. */
+  basic?: BasicConfig
+}
+
+/**
+ * Reads the options `jwt` and `basic` from environment variables:
+ * `AUTH_JWT_SECRET`, `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
+ * `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. A variable that is empty counts as not set.
+ *
+ * @param env - default `process.env`
+ * @returns only the options whose variables are set
+ * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is not a whole number
+ */
+export function configFromEnv(env: Environment = process.env): EnvironmentConfig {
+  const jwt: JwtConfig = defined({
+    secret: read(env, 'AUTH_JWT_SECRET'),
+    expiry: readSeconds(env, 'AUTH_JWT_EXPIRY'),
+    rsa: readPair(env, 'AUTH_JWT_RSA'),
+    ecdsa: readPair(env, 'AUTH_JWT_ECDSA'),
+    eddsa: readPair(env, 'AUTH_JWT_EDDSA'),
+  })
+  const basic: BasicConfig = defined({
+    username: read(env, 'AUTH_BASIC_USERNAME'),
+    password: read(env, 'AUTH_BASIC_PASSWORD'),
+  })
+  return defined({ jwt: nonEmpty(jwt), basic: nonEmpty(basic) })
+}
+
+function read(env: Environment, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name]
+}
+
+function readSeconds(env: Environment, name: string): number | undefined {
+  const value = read(env, name)
+  if (value === undefined) return undefined
+  if (/^[1-9]\d{0,9}$/.test(value)) return Number(value)
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `environment variable ${name}: found ${shown(value)}, expected whole seconds, 1 or more.`,
+  )
+}
+
+/** Quotes a value that looks like a time span, such as `15m`. Anything else may be a secret, and is not shown. */
+function shown(value: string): string {
+  const isLikeSpan = value.length <= 20 && /^[\s\d.+-]*[a-z]{0,3}[\s\d]*$/i.test(value)
+  return isLikeSpan ? JSON.stringify(value) : 'a string that does not fit'
+}
+
+function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {
+  return nonEmpty(
+    defined({
+      private: read(env, `${prefix}_PRIVATE`),
+      public: read(env, `${prefix}_PUBLIC`),
+      passphrase: read(env, `${prefix}_PASSPHRASE`),
+    }),
+  )
+}
+
+function nonEmpty<T extends object>(object: T): T | undefined {
+  return Object.keys(object).length > 0 ? object : undefined
+}

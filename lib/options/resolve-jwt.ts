@@ -1,0 +1,57 @@
+import { AuthnUsageError } from '../errors.js'
+import { check } from './check.js'
+import { jwtSchema, tokenRulesSchema } from './jwt-schemas.js'
+import { defaults, filled, type Resolved } from './resolve.js'
+import type { JwtConfig, TokenRules } from '../../types/jwt.js'
+
+/** Rules of tokens, with every default in place. */
+export interface ResolvedRules {
+  readonly clockTolerance: number
+  readonly requireExp: boolean
+  readonly issuer: string | undefined
+  readonly audience: readonly string[] | undefined
+}
+
+/** The option `jwt` with every default in place. */
+export type ResolvedJwtConfig = Resolved<Omit<JwtConfig, keyof TokenRules>, typeof defaults.jwt> &
+  ResolvedRules & { readonly rememberTokens: typeof defaults.rememberTokens | false }
+
+/**
+ * Checks the option `jwt`, and adds the defaults.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
+  const checked = check<JwtConfig>(jwtSchema, config, 'jwt')
+  const { secret, rsa, ecdsa, eddsa, rememberTokens } = checked
+  if (!(secret !== undefined || rsa || ecdsa || eddsa)) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      'option "jwt": no key is set. Set jwt.secret (is the environment variable that it comes from set?), jwt.rsa, jwt.ecdsa or jwt.eddsa, or leave "jwt" out.',
+    )
+  }
+  return {
+    ...filled(defaults.jwt, checked),
+    ...fillRules(checked, defaults.tokenRules),
+    rememberTokens: rememberTokens !== false && filled(defaults.rememberTokens, rememberTokens),
+  }
+}
+
+/**
+ * The rules of a verifier: its own, and for those not set, the rules of the service.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function resolveRules(own: unknown, base: ResolvedRules): ResolvedRules {
+  return fillRules(check<TokenRules>(tokenRulesSchema, own, 'rules'), base)
+}
+
+function fillRules(own: TokenRules, base: ResolvedRules): ResolvedRules {
+  const { clockTolerance, requireExp, issuer, audience } = own
+  return {
+    clockTolerance: clockTolerance ?? base.clockTolerance,
+    requireExp: requireExp ?? base.requireExp,
+    issuer: issuer ?? base.issuer,
+    audience: audience === undefined ? base.audience : [audience].flat(),
+  }
+}

@@ -1,0 +1,138 @@
+import { AuthnUsageError } from '../errors.js'
+import { defined } from '../common/objects.js'
+import { isQuotable } from '../http/challenge.js'
+import { check } from './check.js'
+import { pluginSchema } from './schemas.js'
+import type { SigningMethod } from '../../types/jwt.js'
+import type {
+  AuditOptions,
+  AuthnOptions,
+  HashingOptions,
+  LoginOptions,
+  ThrottleOptions,
+} from '../../types/options.js'
+
+/** The defaults of all options. Times are in seconds. */
+export const defaults = {
+  passwordField: 'password',
+  maxPasswordBytes: 72 as number | false,
+  authenticators: {},
+  realm: 'Authorization required',
+  languages: {},
+  defaultLanguage: 'en',
+  audit: { middleware: false },
+  jwt: { expiry: 300, signingMethod: 'HS256' as SigningMethod },
+  tokenRules: { clockTolerance: 0, requireExp: true, issuer: undefined, audience: undefined },
+  rememberTokens: { max: 10_000, maxBytes: 8 * 2 ** 20 },
+  login: { path: '/login', usernameField: 'username', passwordField: 'password', routeOptions: {} },
+  /**
+   * The cost is the binary logarithm of the bcrypt rounds: 10 takes about 50 ms on a core of 2024, 14 about 0.8 s.
+   * The default of `concurrency` depends on the machine: see `defaultConcurrency` in passwords/bcrypt.ts.
+   */
+  hashing: { cost: 10, maxCost: 14, concurrency: undefined, maxQueue: 64, maxWait: 5 },
+  rememberCredentials: { max: 1000, ttl: 60 },
+  throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
+  jwtAuthenticator: { optional: false, claimName: 'sub' },
+  basicAuthenticator: { optional: false },
+}
+
+/** Options in which those that have a default are always set. */
+export type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
+
+/** The option `login` with every default in place. */
+export type ResolvedLogin = Resolved<LoginOptions, Omit<typeof defaults.login, 'routeOptions'>> & {
+  readonly routeOptions: NonNullable<LoginOptions['routeOptions']>
+  /** Whether the app has set the option `login`. If so, a login route that cannot work stops the boot. */
+  readonly isExplicit: boolean
+}
+
+/** The option `hashing` with every default in place. */
+export type ResolvedHashing = Readonly<
+  Omit<typeof defaults.hashing, 'concurrency'> & { concurrency: number | undefined }
+>
+
+/** The options of the plugin with all defaults, as the rest of the code gets them. */
+export interface ResolvedOptions extends Omit<
+  AuthnOptions,
+  'passwordField' | 'audit' | 'login' | 'rememberCredentials' | 'throttle'
+> {
+  passwordField: string
+  maxPasswordBytes: number | false
+  authenticators: NonNullable<AuthnOptions['authenticators']>
+  realm: string
+  languages: NonNullable<AuthnOptions['languages']>
+  defaultLanguage: string
+  audit: Resolved<AuditOptions, typeof defaults.audit> | undefined
+  login: ResolvedLogin | false
+  rememberCredentials: typeof defaults.rememberCredentials | false
+  throttle: Resolved<ThrottleOptions, typeof defaults.throttle> | false
+}
+
+/**
+ * Checks the options of the plugin and adds the defaults. Two options keep what was given: `jwt`, because
+ * {@link JwtService} adds its defaults, and `hashing`, because all registrations of an app share one.
+ *
+ * @throws ERR_AUTH_OPTION for the first option that is wrong or unknown
+ */
+export function resolveOptions(options: unknown): ResolvedOptions {
+  const checked = check<AuthnOptions>(pluginSchema, options)
+  if (checked.jwt !== undefined && checked.jwtService !== undefined) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',
+    )
+  }
+  const { realm = defaults.realm, audit, login, rememberCredentials, throttle } = checked
+  if (!isQuotable(realm)) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      'option "realm": found characters that cannot stand in a header, expected Latin-1 without control characters.',
+    )
+  }
+  return {
+    ...checked,
+    realm,
+    passwordField: checked.passwordField ?? defaults.passwordField,
+    maxPasswordBytes: checked.maxPasswordBytes ?? defaults.maxPasswordBytes,
+    authenticators: checked.authenticators ?? defaults.authenticators,
+    languages: checked.languages ?? defaults.languages,
+    defaultLanguage: checked.defaultLanguage ?? defaults.defaultLanguage,
+    audit:
+      audit && filled({ mode: 'explicit', ...defaults.audit }, audit === 'explicit' ? {} : audit),
+    login:
+      login !== false &&
+      Object.assign(filled(defaults.login, login), { isExplicit: login !== undefined }),
+    rememberCredentials:
+      rememberCredentials !== false && filled(defaults.rememberCredentials, rememberCredentials),
+    throttle: throttle !== false && filled(defaults.throttle, throttle),
+  }
+}
+
+/**
+ * Adds the defaults to the option `hashing`.
+ *
+ * @throws ERR_AUTH_OPTION when `cost` is higher than `maxCost`: new hashes would be refused
+ */
+export function resolveHashing(given: HashingOptions): ResolvedHashing {
+  const { cost, maxCost, ...others } = filled(defaults.hashing, given)
+  const highest = given.maxCost ?? Math.max(cost, maxCost)
+  if (highest < cost) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `option "hashing.maxCost": found ${highest}, but new hashes have the cost ${cost} and would not be accepted. Raise "hashing.maxCost", or lower "hashing.cost".`,
+    )
+  }
+  return { ...others, cost, maxCost: highest }
+}
+
+/**
+ * Options, completed by defaults. The result has no prototype, so that a polluted `Object.prototype`, for example with
+ * `optional: true`, cannot set an option.
+ */
+export function filled<Options extends object, Defaults extends object>(
+  standard: Defaults,
+  given: Options | undefined,
+): Resolved<Options, Defaults> {
+  const own = given === undefined ? {} : defined(given)
+  return Object.assign(Object.create(null), standard, own) as Resolved<Options, Defaults>
+}

@@ -1,0 +1,58 @@
+import { AuthnUsageError } from '../errors.js'
+import { hash, longestPassword } from './bcrypt.js'
+import { costOf, isBcryptHash } from '../common/hash-format.js'
+import { Gate } from './gate.js'
+import { defaults } from '../options/resolve.js'
+
+let processGate: Gate | undefined
+
+/**
+ * Hashes a password with bcrypt, in front of the same gate as login and Basic.
+ *
+ * @param password - 1 to 72 bytes of UTF-8
+ * @param options - `cost`: binary logarithm of the rounds, 4 to 31; default 10
+ * @returns the hash to store
+ * @throws ERR_AUTH_OPTION for an empty password, one that bcrypt would cut, or a cost that is none;
+ * ERR_AUTH_OVERLOADED (503) when too much hashing waits: in scripts, hash one password after the other
+ */
+export async function hashPassword(
+  password: string,
+  options: { cost?: number } = {},
+): Promise<string> {
+  const { cost = defaults.hashing.cost } = options
+  checkPassword(password)
+  checkCost(cost)
+  processGate ??= new Gate(defaults.hashing)
+  return processGate.run(() => hash(password, cost))
+}
+
+/**
+ * Whether a stored hash is weaker than wanted.
+ *
+ * @param storedHash - as the user service returns it
+ * @param cost - the cost that new hashes have; default 10
+ * @returns true for a hash of a lower cost, and for what is no bcrypt hash
+ * @throws ERR_AUTH_OPTION for a cost that is none
+ */
+export function needsRehash(storedHash: string, cost: number = defaults.hashing.cost): boolean {
+  checkCost(cost)
+  return !isBcryptHash(storedHash) || costOf(storedHash) < cost
+}
+
+function checkPassword(password: unknown): void {
+  const bytes = typeof password === 'string' ? Buffer.byteLength(password) : null
+  if (bytes !== null && bytes >= 1 && bytes <= longestPassword) return
+  const found = bytes === null ? typeof password : `${bytes} bytes`
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `hashPassword: found ${found}, expected a password of 1 to ${longestPassword} bytes (bcrypt ignores what comes after).`,
+  )
+}
+
+function checkCost(cost: unknown): void {
+  if (Number.isInteger(cost) && (cost as number) >= 4 && (cost as number) <= 31) return
+  throw new AuthnUsageError(
+    'ERR_AUTH_OPTION',
+    `option "cost": found ${String(cost)}, expected a whole number from 4 to 31.`,
+  )
+}

@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { FastifyRequest } from 'fastify'
+import { ABANDONED, isGone } from '../http/disconnect.js'
+import { isAuthenticationError } from '../errors.js'
+
+export interface MemoryOptions {
+  /** How many credentials are remembered. */
+  readonly max: number
+  /** How long, in seconds. */
+  readonly ttl: number
+}
+
+/** The credentials of one request. */
+export interface Asked {
+  /** As the client has sent it. */
+  readonly username: string
+  readonly password: string
+  readonly request: FastifyRequest
+}
+
+/**
+ * Remembers which password matched which hash. Basic sends the password with every request; without this memory
+ * each would take 50 ms of bcrypt. The keys are digests under a random key of this process, which cannot be turned
+ * back into a password. Failures are not remembered. A changed hash gives another key.
+ */
+export class CredentialMemory {
+  readonly #secret = randomBytes(32).toString('base64')
+  /** Until when, on the clock of `performance`: the cache's own expiry starts timers. */
+  readonly #known: LRUCache<string, number>
+  readonly #ttl: number
+  readonly #flights = new Map<string, Promise<boolean>>()
+  #hits = 0
+  #misses = 0
+
+  constructor({ max, ttl }: MemoryOptions) {
+    this.#known = new LRUCache({ max })
+    this.#ttl = ttl * 1000
+  }
+
+  /** Counts, for `app.authn.stats()`. */
+  get stats(): { hits: number; misses: number; size: number } {
+    return { hits: this.#hits, misses: this.#misses, size: this.#known.size }
+  }
+
+  /** Whether a password is remembered to match what is stored for a username. */
+  knows(username: string, password: string, stored: string): boolean {
+    const known = this.#isKnown(this.#keyOf(username, password, stored))
+    if (known) this.#hits += 1
+    return known
+  }
+
+  /**
+   * Whether a password matches a hash. Simultaneous requests with the same credentials share one bcrypt run. Other
+   * spellings of the username do not share it: known users would then take less time than unknown ones, which
+   * would tell who exists.
+   *
+   * @param compare - what to do when it is not remembered
+   */
+  matches(
+    { username, password, request }: Asked,
+    hash: string,
+    compare: () => Promise<boolean>,
+  ): true | Promise<boolean> {
+    const key = this.#keyOf(username, password, hash)
+    if (this.#isKnown(key)) {
+      this.#hits += 1
+      return true
+    }
+    this.#known.delete(key)
+    this.#misses += 1
+    return this.#compare(key, request, compare)
+  }
+
+  /**
+   * SHA-256 over the secret and the parts, each with its length before it, so that no two credentials have one
+   * key. Not HMAC (RFC 2104), which takes 14 µs here and keeps those who see a digest from extending its
+   * text: these digests are seen by nobody.
+   */
+  #keyOf(username: string, password: string, hash: string): string {
+    const parts = `${username.length}:${username}${hash.length}:${hash}${password}`
+    return createHash('sha256')
+      .update(this.#secret + parts)
+      .digest('base64')
+  }
+
+  #isKnown(key: string): boolean {
+    const until = this.#known.get(key)
+    return until !== undefined && performance.now() < until
+  }
+
+  async #compare(
+    key: string,
+    request: FastifyRequest,
+    compare: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const running = this.#flights.get(key)
+    if (running === undefined) return this.#fly(key, compare)
+    try {
+      return await running
+    } catch (error) {
+      // The request that started the run was aborted or refused, which says nothing of the others.
+      const isTheirs = error === ABANDONED || isAuthenticationError(error)
+      if (isTheirs && !isGone(request)) return this.#compare(key, request, compare)
+      throw error
+    }
+  }
+
+  async #fly(key: string, compare: () => Promise<boolean>): Promise<boolean> {
+    const flight = compare()
+    this.#flights.set(key, flight)
+    try {
+      const matches = await flight
+      if (matches) this.#known.set(key, performance.now() + this.#ttl)
+      return matches
+    } finally {
+      this.#flights.delete(key)
+    }
+  }
+}

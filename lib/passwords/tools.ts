@@ -1,0 +1,138 @@
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { createCredentialCheck, type CheckCredentials } from './check.js'
+import { AuthnUsageError } from '../errors.js'
+import { Gate } from './gate.js'
+import { CredentialMemory } from './remembered.js'
+import { defined } from '../common/objects.js'
+import { AcceptedPasswords } from '../throttle/accepted.js'
+import { PasswordAttempt } from '../throttle/attempt.js'
+import { Throttle } from '../throttle/throttle.js'
+import { resolveHashing, type ResolvedHashing, type ResolvedOptions } from '../options/resolve.js'
+import type { AuthnStats } from '../../types/authn.js'
+import type { HashingOptions } from '../../types/options.js'
+import type { UserService } from '../../types/user-service.js'
+
+/** What the registrations in a tree of Fastify instances share. */
+export interface SharedTools {
+  hashing: { readonly gate: Gate; readonly settings: ResolvedHashing } | null
+  readonly throttles: { readonly throttle: Throttle; readonly key: readonly unknown[] }[]
+}
+
+/** What a registration does with passwords. */
+export interface PasswordTools {
+  /** The check of credentials against a user service, for Basic or for login. */
+  credentialCheck(
+    userService: UserService,
+    passwordField: string,
+    use: 'basic' | 'login',
+  ): CheckCredentials
+  /** An attempt with a password that is compared without the user service. */
+  openAttempt(username: string, password: string, request: FastifyRequest): PasswordAttempt
+  stats(): Omit<AuthnStats, 'tokens'>
+}
+
+/**
+ * Where a built-in authenticator tells with which statuses it lets clients wait, for the documents. Global, since it
+ * can come from the other build of the package than the plugin.
+ */
+export const kBusy: unique symbol = Symbol.for('fastify-authn.busy')
+
+/** Statuses of those who have to wait. */
+export type BusyStatus = 429 | 503
+
+/** What those may be told whose passwords are checked: the throttle says 429, the gate 503. */
+export function busyStatuses({ throttle }: ResolvedOptions): BusyStatus[] {
+  return throttle === false ? [503] : [429, 503]
+}
+
+/** Makes the gate, the throttle and the memory of a registration. */
+export function createPasswordTools(
+  options: ResolvedOptions,
+  tree: SharedTools,
+  log: FastifyBaseLogger,
+): PasswordTools {
+  const { gate, settings } = hashingOf(tree, options.hashing)
+  const throttle = throttleOf(options, tree, log)
+  const { memory, accepted } = createMemories(options)
+  return {
+    credentialCheck: (userService, passwordField, use) =>
+      createCredentialCheck({
+        userService,
+        passwordField,
+        maxPasswordBytes: options.maxPasswordBytes,
+        userServiceTimeout: options.userServiceTimeout,
+        cost: settings.cost,
+        maxCost: settings.maxCost,
+        gate,
+        throttle,
+        memory: use === 'basic' ? memory : null,
+        accepted: use === 'basic' ? accepted : null,
+      }),
+    openAttempt: (username, password, request) =>
+      new PasswordAttempt({ throttle, accepted }, username, password, request),
+    stats: () => ({
+      hashing: gate.stats,
+      remembered: memory?.stats ?? { hits: 0, misses: 0, size: 0 },
+      throttled: throttle?.throttled ?? 0,
+    }),
+  }
+}
+
+/**
+ * The gate of a tree: one for all registrations, since they share the cores.
+ *
+ * @throws ERR_AUTH_OPTION when two registrations want different ones
+ */
+function hashingOf(
+  tree: SharedTools,
+  own: HashingOptions | undefined,
+): NonNullable<SharedTools['hashing']> {
+  const given = defined(own ?? {})
+  if (tree.hashing === null) {
+    const settings = resolveHashing(given)
+    const hashing = { gate: new Gate(settings), settings }
+    tree.hashing = hashing
+    return hashing
+  }
+  const { settings } = tree.hashing
+  for (const [name, value] of Object.entries(given)) {
+    const present = settings[name as keyof ResolvedHashing]
+    if (value !== present) {
+      throw new AuthnUsageError(
+        'ERR_AUTH_OPTION',
+        `option "hashing.${name}": found ${value}, but an earlier registration in this app has ${present ?? 'the default'}. All registrations of an app share one gate: set "hashing" in the first one.`,
+      )
+    }
+  }
+  return tree.hashing
+}
+
+/**
+ * The throttle of a registration. Those over the same users with the same settings share one, or two login
+ * routes would allow twice the guesses.
+ */
+function throttleOf(
+  { throttle, userService }: ResolvedOptions,
+  tree: SharedTools,
+  log: FastifyBaseLogger,
+): Throttle | null {
+  if (throttle === false) return null
+  const { perUsername, perAddress, window, redis, keyPrefix } = throttle
+  const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
+  const present = tree.throttles.find((other) => key.every((part, at) => part === other.key[at]))
+  if (present !== undefined) return present.throttle
+  const created = new Throttle(throttle, log)
+  tree.throttles.push({ throttle: created, key })
+  return created
+}
+
+function createMemories({ rememberCredentials }: ResolvedOptions): {
+  readonly memory: CredentialMemory | null
+  readonly accepted: AcceptedPasswords | null
+} {
+  if (rememberCredentials === false) return { memory: null, accepted: null }
+  return {
+    memory: new CredentialMemory(rememberCredentials),
+    accepted: new AcceptedPasswords(rememberCredentials),
+  }
+}

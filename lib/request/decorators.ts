@@ -1,0 +1,92 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { carriedBy, carryOn, kCarried } from './carried.js'
+import { AuthnUsageError } from '../errors.js'
+import { extraOf } from './extra.js'
+import { MALFORMED, parseBearer } from '../http/authorization.js'
+import { registrationOf, type Registration } from '../registration.js'
+import type { AuthUser, StoredUser } from '../../types/user-service.js'
+
+/** The decorators of requests that no other plugin may define. */
+export const requestNames = ['user', 'extra', 'bearerToken'] as const
+
+/**
+ * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
+ *
+ * @throws ERR_AUTH_DECORATOR when another plugin has taken one of the names. `lang` is the exception: an
+ * i18n plugin that has set it up wins.
+ */
+export function decorateRequests(app: FastifyInstance): void {
+  if (app.hasRequestDecorator(kCarried)) return
+  for (const name of requestNames) {
+    if (app.hasRequestDecorator(name)) throw takenError(name)
+  }
+  app.decorateRequest(kCarried, undefined)
+  // Getters, not values: a scope that was made before the plugin was registered has values of its own
+  // requests, but inherits what stands on the prototype.
+  app.decorateRequest('user', {
+    getter(this: FastifyRequest): AuthUser {
+      return (carriedBy(this)?.user ?? null) as AuthUser
+    },
+    setter(this: FastifyRequest, user: AuthUser): void {
+      carryOn(this).user = user
+    },
+  })
+  app.decorateRequest('extra', {
+    getter(this: FastifyRequest): Record<string, unknown> {
+      return extraOf(this)
+    },
+    // When an app calls `decorateRequest('extra', null)`, Fastify assigns `extra` to each new request. Without a
+    // setter that throws, where nothing catches it, and ends the process.
+    setter(this: FastifyRequest, extra: unknown): void {
+      if (typeof extra === 'object' && extra !== null) {
+        throw new TypeError('request.extra cannot be replaced: put something into it.')
+      }
+    },
+  })
+  app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
+    const token = parseBearer(this.headers.authorization)
+    return token === MALFORMED ? null : token
+  })
+  if (app.hasRequestDecorator('lang')) return
+  app.decorateRequest('lang', {
+    getter(this: FastifyRequest): string {
+      return (carryOn(this).lang ??= negotiate(this))
+    },
+    setter(this: FastifyRequest, language: string): void {
+      carryOn(this).lang = language
+    },
+  })
+}
+
+/** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
+export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
+  const carried = carryOn(request)
+  carried.user = user
+  carried.stored = stored
+}
+
+function negotiate(request: FastifyRequest): string {
+  // Requests of a scope are only decorated where there is a registration.
+  const { translator } = registrationOf(request.server) as Registration
+  return translator.negotiate(request.headers['accept-language'])
+}
+
+/** @returns the error for a decorator that another plugin has defined already, or tries to define */
+export function takenError(name: string, where = ''): AuthnUsageError {
+  return new AuthnUsageError(
+    'ERR_AUTH_DECORATOR',
+    `${where}another plugin decorates requests with "${name}" too. Rename that one; for @fastify/jwt, register it with { decoratorName: 'jwtUser' } or the like.`,
+  )
+}
+
+/**
+ * The user as the user service returned it, password hash included. `request.user` hides the hash; ask
+ * for this where the app needs it, and never send it.
+ *
+ * @returns null when nobody is authenticated
+ */
+export function storedUser<Stored extends object = StoredUser>(
+  request: FastifyRequest,
+): Stored | null {
+  return (carriedBy(request)?.stored ?? null) as Stored | null
+}

@@ -1,0 +1,90 @@
+import type { FastifyRequest } from 'fastify'
+import { faultOf, refusal } from '../errors.js'
+import { controlCharacter } from '../http/authorization.js'
+import { isError, isThenable } from '../common/objects.js'
+import { inTime, TimeoutRefusal } from './timeout.js'
+import type { UserService } from '../../types/user-service.js'
+
+/** The longest username that the user service is asked for, in characters. */
+const longestName = 1024
+
+/**
+ * Whether a value may be handed to a user service: a non-empty, well-formed string without control
+ * characters, or a finite number. Databases refuse NUL with an error, and an ORM that is asked for
+ * `undefined` returns its first row.
+ */
+export function isUsableName(name: unknown): name is string | number {
+  if (typeof name === 'number') return Number.isFinite(name)
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    name.length <= longestName &&
+    name.isWellFormed() &&
+    !controlCharacter.test(name)
+  )
+}
+
+type Found = object | null
+
+/**
+ * Asks the user service for a user, and hands the answer to `use`. When the service does not return a promise,
+ * neither does this function: then the request stays synchronous, which is faster.
+ *
+ * @param timeout - seconds after which the service counts as not answering
+ * @param use - what to do with the user, or with null when there is none; default: to return it
+ * @returns what `use` returns, or a promise of it
+ * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user;
+ * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws
+ */
+export function findUser<Result = Found>(
+  service: UserService,
+  username: string | number,
+  request: FastifyRequest,
+  timeout?: number,
+  use: (user: Found) => Result | Promise<Result> = (user) => user as Result,
+): Result | Promise<Result> {
+  const answer = ask(service, username, request, timeout)
+  if (!(answer instanceof Promise)) return use(checkUser(answer))
+  return answer.then(
+    (user: unknown) => use(checkUser(user)),
+    (error: unknown) => {
+      throw error instanceof TimeoutRefusal ? error : faultOf('ERR_AUTH_USER_SERVICE', error)
+    },
+  )
+}
+
+/** @throws AuthenticationError when a valid token names a user who does not exist */
+export function known(user: Found): object {
+  if (user === null) throw refusal('auth.invalid-credentials')
+  return user
+}
+
+/** @returns the answer, not yet checked, or a real promise of it */
+function ask(
+  service: UserService,
+  username: string | number,
+  request: FastifyRequest,
+  timeout: number | undefined,
+): unknown {
+  try {
+    const answer: unknown = service.findByUsername(username, request)
+    if (!isThenable(answer)) return answer
+    const settled = inTime(answer, timeout)
+    // A thenable of the app (a query builder, say) may settle twice; a promise does not.
+    return settled instanceof Promise ? settled : Promise.resolve(settled)
+  } catch (error) {
+    throw faultOf('ERR_AUTH_USER_SERVICE', error)
+  }
+}
+
+/** Refuses an array: a service that returns the rows of a query would accept every name, with an empty array. */
+function checkUser(user: unknown): Found {
+  if (user === null || user === undefined) return null
+  if (isError(user)) throw faultOf('ERR_AUTH_USER_SERVICE', user)
+  if (typeof user === 'object' && !Array.isArray(user)) return user
+  const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
+  throw faultOf(
+    'ERR_AUTH_USER_SERVICE',
+    new TypeError(`findByUsername returned ${found}, expected an object, null or undefined.`),
+  )
+}

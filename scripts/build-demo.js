@@ -1,0 +1,24 @@
+// Compiles the demo into examples/demo/dist. Its types are checked by scripts/typecheck.js.
+import { readdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const demo = fileURLToPath(new URL('../examples/demo/', import.meta.url))
+const out = path.join(demo, 'dist')
+
+rmSync(out, { recursive: true, force: true })
+await build({
+  absWorkingDir: demo,
+  entryPoints: ['.', 'routes'].flatMap((folder) =>
+    readdirSync(path.join(demo, folder))
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => path.join(folder, file)),
+  ),
+  outdir: out,
+  outbase: demo,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  logLevel: 'warning',
+})

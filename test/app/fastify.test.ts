@@ -1,0 +1,315 @@
+// What this package assumes of the insides of Fastify and of its plugins: one test each, whose name says what has
+// changed when it fails. lib/app/fastify.ts is the place to mend it.
+import cors from '@fastify/cors'
+import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import t, { type Test } from 'tap'
+import {
+  hasRoutes,
+  hasScopes,
+  isAutomaticHead,
+  isCorsPreflight,
+  isLoadingCors,
+  isShared,
+  isWithin,
+  nameOfPlugin,
+  onInstance,
+  ownerOf,
+  rootOf,
+  urlsOf,
+  wrapMethod,
+} from '../../lib/app/fastify.js'
+
+type Told = RouteOptions & { readonly routePath: string }
+
+const ok = (): string => 'ok'
+
+function fastify(t: Test, options = {}): FastifyInstance {
+  const app = Fastify(options)
+  t.teardown(() => app.close())
+  return app
+}
+
+/** Everything that `onRoute` tells of, with a copy of the URL at that time. */
+function told(app: FastifyInstance): { options: Told; url: string; server: FastifyInstance }[] {
+  const all: { options: Told; url: string; server: FastifyInstance }[] = []
+  app.addHook('onRoute', function remember(this: FastifyInstance, options) {
+    all.push({ options, url: options.url, server: this })
+  })
+  return all
+}
+
+t.test('Fastify publishes each new instance on the channel fastify.initialization', async (t) => {
+  const made: FastifyInstance[] = []
+  onInstance((root) => made.push(root))
+  const app = fastify(t)
+  t.strictSame(
+    made.map((each) => each === app),
+    [true],
+  )
+})
+
+t.test('a scope has the scope around it as its prototype', async (t) => {
+  const app = fastify(t)
+  const key = Symbol('mine')
+  Object.defineProperty(app, key, { value: 1 })
+  await app.register(async (inner) => {
+    await inner.register(async (deep) => {
+      t.equal(rootOf(deep), app)
+      t.equal(ownerOf(deep, key), app)
+      t.ok(isWithin(deep, inner) && isWithin(deep, app) && isWithin(deep, deep))
+      t.notOk(isWithin(inner, deep))
+    })
+  })
+  t.equal(ownerOf(app, Symbol('nowhere')), null)
+})
+
+t.test(
+  'an instance keeps its scopes under a symbol with the description fastify.children',
+  async (t) => {
+    const app = fastify(t)
+    t.equal(hasScopes(app), false)
+    await app.register(fp(async () => undefined))
+    t.equal(hasScopes(app), false, 'a plugin without a scope of its own adds none')
+    await app.register(async () => undefined)
+    t.equal(hasScopes(app), true)
+    t.equal(
+      hasScopes({} as FastifyInstance),
+      true,
+      'where it cannot be found out, there may be some',
+    )
+  },
+)
+
+t.test('printRoutes() of an app without routes is "(empty tree)"', async (t) => {
+  const app = fastify(t)
+  t.equal(hasRoutes(app), false)
+  app.get('/', ok)
+  t.equal(hasRoutes(app), true)
+})
+
+t.test('a HEAD route that Fastify adds ends its onSend with headRouteOnSendHandler', async (t) => {
+  const app = fastify(t)
+  const routes = told(app)
+  app.get('/plain', ok)
+  app.get('/hook', { onSend: async (_request, _reply, payload) => payload }, ok)
+  app.get('/hooks', { onSend: [async (_request, _reply, payload) => payload] }, ok)
+  app.head('/own', ok)
+  t.strictSame(
+    routes.filter(({ options }) => isAutomaticHead(options)).map(({ url }) => url),
+    ['/plain', '/hook', '/hooks'],
+  )
+})
+
+t.test(
+  'the HEAD route of a GET route is declared right after it, before the next one',
+  async (t) => {
+    const app = fastify(t)
+    const routes = told(app)
+    app.get('/a', ok)
+    app.get('/b', ok)
+    t.strictSame(
+      routes.map(({ options, url }) => `${String(options.method)} ${url}`),
+      ['GET /a', 'HEAD /a', 'GET /b', 'HEAD /b'],
+    )
+  },
+)
+
+t.test(
+  'onRoute tells once of a route / in a scope with a prefix, which then has two URLs',
+  async (t) => {
+    for (const prefixTrailingSlash of ['both', 'slash', 'no-slash'] as const) {
+      const app = fastify(t, { exposeHeadRoutes: false })
+      const routes = told(app)
+      await app.register(async (app) => void app.get('/', { prefixTrailingSlash }, ok), {
+        prefix: '/notes',
+      })
+      await app.ready()
+      t.equal(routes.length, 1)
+      const urls = new Set(routes.flatMap(({ options, url }) => urlsOf(options, url)))
+      for (const url of ['/notes', '/notes/']) {
+        t.equal((await app.inject(url)).statusCode, urls.has(url) ? 200 : 404, url)
+      }
+    }
+  },
+)
+
+t.test(
+  'Fastify copies the own properties of config, symbols too, after all onRoute hooks',
+  async (t) => {
+    const app = fastify(t)
+    const key = Symbol('mine')
+    const reads: string[] = []
+    app.addHook('onRoute', (options) => {
+      const config = Object.defineProperty({}, key, {
+        get: () => (reads.push('read'), 'token'),
+        enumerable: true,
+      })
+      Object.defineProperty(options, 'config', { get: () => config, enumerable: true })
+    })
+    app.addHook('onRoute', () => void reads.push('last hook'))
+    app.get('/', { exposeHeadRoute: false }, ({ routeOptions }) => {
+      const { value } = Object.getOwnPropertyDescriptor(routeOptions.config, key) ?? {}
+      return String(value)
+    })
+    t.equal(reads.pop(), 'read', 'when the route is declared, and as the last')
+    reads.splice(0)
+    t.equal((await app.inject('/')).body, 'token')
+    t.strictSame(reads, [], 'a request does not read it again')
+  },
+)
+
+t.test('request.routeOptions.config is the same object at every request of a route', async (t) => {
+  const app = fastify(t)
+  const seen = new Map<string, Set<object>>()
+  app.addHook('onRequest', async ({ url, routeOptions }) => {
+    seen.set(url, (seen.get(url) ?? new Set()).add(routeOptions.config))
+    // Nobody can put another one in its place.
+    Object.assign(routeOptions, { config: {} })
+  })
+  const shared = { config: {} }
+  app.get('/a', shared, ok)
+  app.get('/b', shared, ok)
+  for (const url of ['/a', '/b', '/a', '/b']) await app.inject(url)
+  t.strictSame(
+    [...seen.values()].map(({ size }) => size),
+    [1, 1],
+  )
+  t.equal(new Set([...seen.values()].flatMap((configs) => [...configs])).size, 2, 'and its own')
+})
+
+t.test(
+  'the route of @fastify/cors is OPTIONS *, and pluginName of its scope names it',
+  async (t) => {
+    const app = fastify(t)
+    const routes = told(app)
+    await app.register(async (app) => void app.options('*', ok), { prefix: '/before' })
+    await app.register(
+      async (app) => {
+        await app.register(cors)
+        app.options('*', { constraints: { host: 'other' } }, ok)
+        app.options('/*', ok)
+        await app.register(async (app) => void app.options('*', ok), { prefix: '/inside' })
+      },
+      { prefix: '/in' },
+    )
+    const root = fastify(t)
+    const atRoot = told(root)
+    await root.register(cors)
+    await root.register(async (app) => void app.options('*', ok), { prefix: '/after' })
+    const found = [...routes, ...atRoot].filter(({ options, server }) =>
+      isCorsPreflight(options, server),
+    )
+    t.strictSame(
+      found.map(({ url }) => url),
+      ['/in*', '*'],
+    )
+    t.throws(
+      () => root.options('*', ok),
+      { code: 'FST_ERR_DUPLICATED_ROUTE' },
+      'and is the only one',
+    )
+  },
+)
+
+t.test('scopes inherit addHook, decorateRequest and register from the root', async (t) => {
+  const app = fastify(t)
+  const calls: string[] = []
+  for (const name of ['addHook', 'decorateRequest', 'register'] as const) {
+    wrapMethod(app, name, (scope, args, method) => {
+      calls.push(`${name} ${scope.prefix}`)
+      return method(...args)
+    })
+  }
+  const plugin = fp(async (app: FastifyInstance) => void app.decorateRequest('two', null))
+  await app.register(
+    async (app) => {
+      t.equal(
+        app.addHook('onRequest', async () => undefined),
+        app,
+        'and their results are handed on',
+      )
+      app.decorateRequest('one', null)
+      await app.register(plugin)
+      t.ok(app.hasRequestDecorator('one') && app.hasRequestDecorator('two'))
+    },
+    { prefix: '/in' },
+  )
+  const inside = ['addHook', 'decorateRequest', 'register', 'decorateRequest']
+  t.strictSame(calls, ['register ', ...inside.map((name) => `${name} /in`)])
+})
+
+t.test(
+  'while @fastify/cors loads, pluginName ends in it, and its first hook sets the headers',
+  async (t) => {
+    for (const hook of [
+      'onRequest',
+      'preParsing',
+      'preValidation',
+      'preHandler',
+      'preSerialization',
+    ] as const) {
+      const app = fastify(t)
+      const hooks: { name: unknown; length: number }[] = []
+      const payloads: unknown[] = []
+      wrapMethod(app, 'addHook', (scope, [name, given], addHook) => {
+        if (!isLoadingCors(scope)) return addHook(name, given)
+        const own = given as (...args: unknown[]) => unknown
+        hooks.push({ name, length: own.length })
+        // As the guard calls it: without a payload.
+        return addHook(
+          name,
+          own.length === 4
+            ? (request: unknown, reply: unknown, payload: unknown, done: unknown) => {
+                payloads.push(payload)
+                own(request, reply, null, (error: unknown) =>
+                  (done as (error: unknown, payload: unknown) => void)(error, payload),
+                )
+              }
+            : own,
+        )
+      })
+      await app.register(cors, { hook })
+      app.addHook('onRequest', async () => undefined)
+      app.get('/', async () => ({}))
+      const { headers } = await app.inject({ url: '/', headers: { origin: 'https://a.example' } })
+      t.equal(headers['access-control-allow-origin'], '*', hook)
+      const isWithPayload = hook === 'preParsing' || hook === 'preSerialization'
+      t.strictSame(hooks[0], { name: hook, length: isWithPayload ? 4 : 3 }, hook)
+      t.equal(payloads.length, isWithPayload ? 1 : 0, 'it does not look at the payload')
+    }
+  },
+)
+
+t.test('fastify-plugin marks plugins by the symbols skip-override and plugin-meta', async (t) => {
+  const plugin = fp(async () => undefined, { name: 'theirs' })
+  t.equal(nameOfPlugin(plugin), 'theirs')
+  t.equal(nameOfPlugin({ default: plugin }), 'theirs', 'also as a module')
+  t.ok(isShared(plugin) && isShared({ default: plugin }))
+  for (const other of [async () => undefined, {}, null, undefined, 'text', 1]) {
+    t.equal(nameOfPlugin(other), undefined, typeof other)
+    t.notOk(isShared(other))
+  }
+})
+
+t.test(
+  'app.register hands on what it is given: promises of modules, functions of options',
+  async (t) => {
+    const app = fastify(t)
+    const seen: unknown[] = []
+    app.addHook('onRegister', (_, options) => void seen.push(options))
+    const plugin = async (_: FastifyInstance, options: object): Promise<void> => {
+      seen.push(options)
+    }
+    const given = { prefix: '/a' }
+    const amended = Promise.resolve().then(() => {
+      Object.assign(given, { late: true })
+      return { default: plugin }
+    })
+    await app.register(amended, given)
+    t.strictSame(seen.splice(0), [given, given], 'options may be amended until a module is loaded')
+    await app.register(plugin, () => given)
+    t.strictSame(seen, [seen[0], given])
+    t.type(seen[0], 'function', 'onRegister is not told what a function returns')
+  },
+)

@@ -1,0 +1,138 @@
+// Types of @fastify/express and @fastify/middie would add `app.use` to the whole program.
+import Fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import fp from 'fastify-plugin'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { authn, type AuditOptions } from '../../lib/index.js'
+import { standardOptions } from '../helpers/app.js'
+import { bootError, listen } from '../helpers/flows.js'
+
+const load = async (name: string): Promise<FastifyPluginCallback> =>
+  ((await import(name)) as { default: FastifyPluginCallback }).default
+const engines: Record<string, FastifyPluginCallback> = {
+  '@fastify/express': await load('@fastify/express'),
+  '@fastify/middie': await load('@fastify/middie'),
+}
+const remedy = /middleware: true/
+
+interface WithUse {
+  use(path: string, run: (request: IncomingMessage, response: ServerResponse) => void): void
+}
+
+interface Order {
+  readonly before?: (app: FastifyInstance) => unknown
+  readonly after?: (app: FastifyInstance) => unknown
+  readonly audit?: 'explicit' | AuditOptions | undefined
+}
+
+async function boot(
+  t: Test,
+  { before, after, audit = 'explicit' }: Order,
+): Promise<{ app: FastifyInstance; error: (Error & { code?: unknown }) | undefined }> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const error = await bootError(async () => {
+    await before?.(app)
+    await app.register(authn, { ...standardOptions(), audit, auth: true })
+    await after?.(app)
+    await app.ready()
+  })
+  return { app, error }
+}
+
+for (const [name, engine] of Object.entries(engines)) {
+  t.test(`${name} stops an audited boot, whatever the order`, async (t) => {
+    const add = (app: FastifyInstance) => app.register(engine)
+    const inside = (app: FastifyInstance) =>
+      app.register(
+        async (scope) => {
+          await scope.register(engine)
+        },
+        { prefix: '/inner' },
+      )
+    const wrapped = (app: FastifyInstance) =>
+      app.register(
+        fp(async (scope) => {
+          await scope.register(engine)
+        }),
+      )
+    const later = (app: FastifyInstance) => void app.register(import(name))
+    const orders: Order[] = [
+      { before: add },
+      { after: add },
+      { before: inside },
+      { after: inside },
+      { before: wrapped },
+      { after: wrapped },
+      { before: later },
+      { after: later },
+      { after: add, audit: { mode: 'explicit' } },
+      { after: add, audit: { mode: 'explicit', middleware: false } },
+    ]
+    for (const order of orders) {
+      const { error } = await boot(t, order)
+      t.equal(error?.code, 'ERR_AUTH_AUDIT')
+      t.match(error?.message, `found ${name}`)
+      t.match(error?.message, remedy)
+    }
+  })
+
+  t.test(`${name} is let in by middleware: true, and runs unjudged`, async (t) => {
+    const { app, error } = await boot(t, {
+      before: async (app) => {
+        await app.register(engine)
+        ;(app as unknown as WithUse).use('/legacy', (_request, response) => response.end('legacy'))
+      },
+      audit: { mode: 'explicit', middleware: true },
+    })
+    t.equal(error, undefined)
+    const answer = await fetch(`http://127.0.0.1:${await listen(app)}/legacy`)
+    t.equal(await answer.text(), 'legacy', 'as README says')
+  })
+
+  t.test(`${name} around the audited scope counts, beside it it does not`, async (t) => {
+    for (const [place, expected] of [
+      ['around', 'ERR_AUTH_AUDIT'],
+      ['beside', undefined],
+    ] as const) {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      const error = await bootError(async () => {
+        if (place === 'around') await app.register(engine)
+        await app.register(
+          async (scope) => {
+            await scope.register(authn, { ...standardOptions(), audit: 'explicit' })
+            scope.get('/', { config: { auth: true } }, () => 'ours')
+          },
+          { prefix: '/ours' },
+        )
+        if (place === 'beside') await app.register(async (scope) => void scope.register(engine))
+        await app.ready()
+      })
+      t.equal(error?.code, expected, place)
+    }
+  })
+}
+
+t.test('another plugin that decorates the app with "use" counts too', async (t) => {
+  const { error } = await boot(t, { after: (app) => void app.decorate('use', () => undefined) })
+  t.equal(error?.code, 'ERR_AUTH_AUDIT')
+  t.match(error?.message, /the decorator "use" of another plugin/)
+})
+
+t.test('without an audit, middleware is the business of the app', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const [engine] = Object.values(engines) as [FastifyPluginCallback]
+  await app.register(engine)
+  await app.register(authn, standardOptions())
+  t.equal(await bootError(() => app.ready()), undefined)
+})
+
+t.test('audit.middleware is true or false', async (t) => {
+  const { error } = await boot(t, { audit: { mode: 'explicit', middleware: 'yes' as never } })
+  t.match(error, {
+    code: 'ERR_AUTH_OPTION',
+    message: /option "audit\.middleware": found a string that does not fit, expected true or false/,
+  })
+})

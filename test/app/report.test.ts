@@ -1,0 +1,444 @@
+// Also holds lib/app/tree.ts.
+import cors from '@fastify/cors'
+import websocket from '@fastify/websocket'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { anyOf, authn, basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
+import type { AuthnOptions, AuthnRoute } from '../../lib/index.js'
+import { appWith, standardOptions } from '../helpers/app.js'
+
+const standard = standardOptions()
+/** Registrations with one key have one user service. */
+const shared = () => ({ ...standard })
+
+function fastify(t: Test, options = {}): FastifyInstance {
+  const app = Fastify(options)
+  t.teardown(() => app.close())
+  return app
+}
+
+const ok = (): string => 'ok'
+
+/** The rows of one URL that are no automatic HEAD routes. */
+function rowsOf(app: FastifyInstance, url: string): AuthnRoute[] {
+  return app.authn.routes().filter((row) => row.url === url && !row.isAutomaticHead)
+}
+
+/** What is said of the only route of a URL. */
+function rowOf(t: Test, app: FastifyInstance, url: string): Partial<AuthnRoute> {
+  const rows = rowsOf(app, url)
+  t.equal(rows.length, 1, url)
+  return rows[0] as AuthnRoute
+}
+
+/** What the row of a route that is judged is like. */
+const judged = (
+  mode: AuthnRoute['mode'],
+  authenticators: string[],
+  source: AuthnRoute['source'],
+  sourcePrefix: string | null = null,
+): Partial<AuthnRoute> => ({ mode, authenticators, source, sourcePrefix })
+
+t.test('all that is said of a route', async (t) => {
+  const app = await appWith(t, shared(), (app) => {
+    app.get('/me', { config: { auth: true } }, ok)
+  })
+  const me = {
+    url: '/me',
+    constraints: {},
+    mode: true,
+    scope: null,
+    role: null,
+    authenticators: ['jwt'],
+    source: 'route',
+    sourcePrefix: null,
+    registration: '/',
+    isLogin: false,
+  }
+  const login = { ...me, url: '/login', mode: false, authenticators: [], isLogin: true }
+  t.strictSame(app.authn.routes(), [
+    { ...login, methods: ['POST'], isAutomaticHead: false },
+    { ...me, methods: ['GET'], isAutomaticHead: false },
+    { ...me, methods: ['HEAD'], isAutomaticHead: true },
+  ])
+  t.equal(
+    app.authn.printRoutes(),
+    [
+      'METHOD      URL     ACCESS    AUTHENTICATORS  MARK',
+      'POST        /login  open      -               route (login)',
+      'GET (HEAD)  /me     required  jwt             route',
+      '',
+    ].join('\n'),
+  )
+  const [first] = app.authn.routes()
+  ;(first as { url: string }).url = 'changed'
+  t.equal(app.authn.routes()[0]?.url, '/login', 'new objects at every call')
+})
+
+t.test('modes and authenticators', async (t) => {
+  const app = await appWith(
+    t,
+    {
+      ...shared(),
+      basic: { username: 'admin', password: 'open sesame' },
+      authenticators: { lax: jwtAuthenticator({ optional: true }) },
+    },
+    (app) => {
+      const marks = {
+        '/unmarked': undefined,
+        '/false': false,
+        '/mode-false': { mode: false, use: 'jwt' },
+        '/true': true,
+        '/optional': 'optional',
+        '/try': 'try',
+        '/use': { use: 'configBasic' },
+        '/several': { use: ['jwt', 'basic'], mode: 'try' },
+        '/lax': { use: 'lax' },
+        '/lax-try': { use: 'lax', mode: 'try' },
+        '/half-lax': { use: ['lax', 'basic'] },
+      } as const
+      for (const [url, auth] of Object.entries(marks)) {
+        app.get(url, { config: auth === undefined ? {} : { auth } }, ok)
+      }
+    },
+  )
+  const expected: Record<string, Partial<AuthnRoute>> = {
+    '/unmarked': judged(false, [], 'none'),
+    '/false': judged(false, [], 'route'),
+    '/mode-false': judged(false, [], 'route'),
+    '/true': judged(true, ['jwt'], 'route'),
+    '/optional': judged('optional', ['jwt'], 'route'),
+    '/try': judged('try', ['jwt'], 'route'),
+    '/use': judged(true, ['configBasic'], 'route'),
+    '/several': judged('try', ['jwt', 'basic'], 'route'),
+    '/lax': judged('optional', ['lax'], 'route'),
+    '/lax-try': judged('try', ['lax'], 'route'),
+    '/half-lax': judged(true, ['lax', 'basic'], 'route'),
+  }
+  for (const [url, row] of Object.entries(expected)) t.match(rowOf(t, app, url), row, url)
+  for (const url of ['/unmarked', '/lax']) {
+    const { statusCode } = await app.inject(url)
+    t.equal(statusCode, 200, `${url}: as the guard has it`)
+  }
+  for (const url of ['/true', '/half-lax']) t.equal((await app.inject(url)).statusCode, 401, url)
+})
+
+t.test('an authenticator without a name is custom', async (t) => {
+  const authenticator = anyOf(jwtAuthenticator(), basicAuthenticator())
+  const app = await appWith(t, { ...shared(), authenticator, auth: true }, (app) => {
+    app.get('/me', ok)
+  })
+  t.match(rowOf(t, app, '/me'), judged(true, ['custom'], 'plugin', ''))
+})
+
+t.test('where the mark stands', async (t) => {
+  const app = fastify(t)
+  app.get('/before', ok)
+  await app.register(async (app) => void app.get('/x', ok), { prefix: '/early', auth: 'try' })
+  await app.register(authn, { ...shared(), auth: true })
+  app.get('/plugin', ok)
+  await app.register(
+    async (app) => {
+      app.get('/x', ok)
+      app.get('/open', { config: { auth: false } }, ok)
+      await app.register(async (app) => void app.get('/deep', ok), { prefix: '/inner' })
+      await app.register(async (app) => void app.get('/other', ok), { auth: 'optional' })
+    },
+    { prefix: '/group', auth: false },
+  )
+  await app.ready()
+  const expected: Record<string, Partial<AuthnRoute>> = {
+    '/before': judged(true, ['jwt'], 'plugin', ''),
+    '/early/x': judged('try', ['jwt'], 'scope', '/early'),
+    '/plugin': judged(true, ['jwt'], 'plugin', ''),
+    '/group/x': judged(false, [], 'scope', '/group'),
+    '/group/open': judged(false, [], 'route'),
+    '/group/inner/deep': judged(false, [], 'scope', '/group'),
+    '/group/other': judged('optional', ['jwt'], 'scope', '/group'),
+  }
+  for (const [url, row] of Object.entries(expected)) t.match(rowOf(t, app, url), row, url)
+})
+
+t.test('marks that hooks of other plugins set', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, shared())
+  app.addHook('onRoute', (options) => {
+    if (options.url === '/closed') options.config = { ...options.config, auth: true }
+  })
+  app.get('/closed', ok)
+  await app.ready()
+  t.match(rowOf(t, app, '/closed'), judged(true, ['jwt'], 'route'))
+  t.equal((await app.inject('/closed')).statusCode, 401)
+})
+
+/** Registrations at the root, in a scope of it, and in a scope of that. */
+async function nested(t: Test): Promise<Record<string, FastifyInstance>> {
+  const app = fastify(t)
+  const scopes: Record<string, FastifyInstance> = { app }
+  const options = (): AuthnOptions => ({ ...shared(), login: false })
+  await app.register(authn, options())
+  app.get('/me', { config: { auth: true } }, ok)
+  await app.register(
+    async (outer) => {
+      scopes.outer = outer
+      outer.get('/early', { config: { auth: true } }, ok)
+      await outer.register(
+        async (inner) => {
+          scopes.inner = inner
+          await inner.register(authn, { basic: { username: 'a', password: 'b' }, auth: true })
+          inner.get('/me', ok)
+        },
+        { prefix: '/inner' },
+      )
+      await outer.register(authn, { ...options(), authenticator: 'basic' })
+      outer.get('/me', { config: { auth: true } }, ok)
+    },
+    { prefix: '/outer' },
+  )
+  await app.register(
+    async (sibling) => {
+      scopes.sibling = sibling
+      await sibling.register(authn, options())
+      sibling.get('/me', { config: { auth: true } }, ok)
+      await sibling.register(async (plain) => {
+        scopes.plain = plain
+        plain.get('/plain', ok)
+      })
+    },
+    { prefix: '/sibling' },
+  )
+  await app.ready()
+  return scopes
+}
+
+t.test('each registration sees its scope, and who judges there', async (t) => {
+  const scopes = await nested(t)
+  const seen = (name: string): string[] =>
+    (scopes[name] as FastifyInstance).authn
+      .routes()
+      .filter(({ isAutomaticHead }) => !isAutomaticHead)
+      .map(({ url, authenticators, registration }) =>
+        `${url} ${registration} ${authenticators.join()}`.trim(),
+      )
+  const inner = ['/outer/inner/me /outer/inner configBasic']
+  const outer = ['/outer/early /outer basic', ...inner, '/outer/me /outer basic']
+  const sibling = ['/sibling/me /sibling jwt', '/sibling/plain /sibling']
+  t.strictSame(seen('inner'), inner)
+  t.strictSame(seen('outer'), outer, 'also what was declared before it')
+  t.strictSame(seen('sibling'), sibling)
+  t.strictSame(seen('plain'), sibling, 'a scope without one asks the one around it')
+  t.strictSame(seen('app'), ['/me / jwt', ...outer, ...sibling])
+})
+
+t.test('registrations are told apart where their prefixes are the same', async (t) => {
+  const app = fastify(t)
+  const withPlugin = async (app: FastifyInstance, name: string): Promise<void> => {
+    await app.register(authn, { basic: { username: 'a', password: 'b' }, auth: true })
+    app.get(`/${name}`, ok)
+  }
+  await app.register(authn, shared())
+  await app.register(async (app) => withPlugin(app, 'first'))
+  await app.register(async (app) => withPlugin(app, 'second'))
+  await app.ready()
+  const found = ['/login', '/first', '/second'].map((url) => rowOf(t, app, url).registration)
+  t.strictSame(found, ['/', '/ (2)', '/ (3)'])
+})
+
+t.test('registered twice in one scope: the last one judges', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, { ...shared(), auth: true, login: false })
+  await app.register(authn, { basic: { username: 'a', password: 'b' } })
+  app.get('/me', ok)
+  await app.ready()
+  t.match(rowOf(t, app, '/me'), {
+    ...judged(true, ['configBasic'], 'plugin', ''),
+    registration: '/',
+  })
+})
+
+t.test('a registration beside the root does not see what lies around it', async (t) => {
+  const app = fastify(t)
+  app.get('/outside', ok)
+  const urls: string[] = []
+  await app.register(
+    async (app) => {
+      await app.register(authn, shared())
+      app.get('/inside', ok)
+      app.addHook('onReady', async () => {
+        urls.push(...app.authn.routes().map(({ url }) => url))
+      })
+    },
+    { prefix: '/x' },
+  )
+  await app.ready()
+  t.strictSame(urls, ['/x/inside', '/x/inside', '/x/login'])
+})
+
+t.test('a route / in a scope with a prefix is two', async (t) => {
+  const table = async (options: object, server = {}): Promise<string[]> => {
+    const app = await appWith(
+      t,
+      shared(),
+      (app) =>
+        app.register(async (app) => void app.get('/', { ...options }, ok), {
+          prefix: '/notes',
+          auth: true,
+        }),
+      server,
+    )
+    const urls = app.authn.routes().map(({ methods, url }) => `${methods.join()} ${url}`)
+    for (const [method, url] of urls.map((each) => each.split(' '))) {
+      t.ok(app.hasRoute({ method: method as 'GET', url: url as string }), `${method} ${url}`)
+    }
+    return urls.filter((each) => !each.endsWith('/login'))
+  }
+  const [get, getSlash] = ['GET /notes', 'GET /notes/']
+  const [head, headSlash] = ['HEAD /notes', 'HEAD /notes/']
+  t.strictSame(await table({}), [get, head, getSlash, headSlash])
+  t.strictSame(await table({ prefixTrailingSlash: 'slash' }), [getSlash, headSlash])
+  t.strictSame(await table({ prefixTrailingSlash: 'no-slash' }), [get, head])
+  t.strictSame(await table({ exposeHeadRoute: false }), [get, getSlash])
+  t.strictSame(await table({}, { routerOptions: { ignoreTrailingSlash: true } }), [get, head])
+})
+
+t.test('HEAD routes', async (t) => {
+  const app = await appWith(t, shared(), (app) => {
+    app.get('/automatic', { config: { auth: true } }, ok)
+    app.get('/with-hooks', { onSend: async (_, __, payload) => payload }, ok)
+    app.head('/own', ok)
+    app.get('/own', ok)
+    app.get('/without', { exposeHeadRoute: false }, ok)
+  })
+  const heads = app.authn.routes().filter(({ methods }) => methods.includes('HEAD'))
+  t.strictSame(
+    heads.map(({ url, mode, isAutomaticHead }) => [url, mode, isAutomaticHead]),
+    [
+      ['/automatic', true, true],
+      ['/own', false, false],
+      ['/with-hooks', false, true],
+    ],
+  )
+})
+
+t.test('login routes', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, { ...shared(), login: { path: '/sign-in' }, auth: true })
+  app.get('/sign-in', ok)
+  app.route({ method: ['POST', 'PUT'], url: '/other', handler: ok })
+  app.post('/sign-in/', ok)
+  await app.register(
+    async (app) => {
+      await app.register(authn, { ...shared(), login: { path: '/' } })
+    },
+    { prefix: '/inner' },
+  )
+  await app.register(
+    async (app) => {
+      await app.register(authn, { ...shared(), login: { path: '/in/' } })
+      app.post('/in', ok)
+    },
+    { prefix: '/other' },
+  )
+  await app.ready()
+  const logins = app.authn.routes().filter(({ isLogin }) => isLogin)
+  t.strictSame(
+    logins.map(({ methods, url, mode }) => [methods.join(), url, mode]),
+    [
+      ['POST', '/inner', false],
+      ['POST', '/inner/', false],
+      ['POST', '/other/in/', false],
+      ['POST', '/sign-in', false],
+    ],
+  )
+})
+
+t.test('constraints, several methods, and routes of other plugins', async (t) => {
+  const app = fastify(t)
+  await app.register(cors)
+  await app.register(websocket)
+  await app.register(authn, { ...shared(), login: false })
+  app.get('/ws', { websocket: true, config: { auth: true } }, ok)
+  app.all('/all', ok)
+  for (const host of ['b.example', 'a.example']) {
+    const config = { auth: host === 'a.example' }
+    app.route({
+      method: ['PUT', 'GET'],
+      url: '/x',
+      constraints: { host },
+      config,
+      handler: ok,
+    })
+  }
+  await app.ready()
+  t.equal(
+    app.authn.printRoutes(),
+    [
+      'METHOD           URL                       ACCESS    AUTHENTICATORS  MARK',
+      'OPTIONS          *                         open      -               none',
+      'ALL              /all                      open      -               none',
+      'GET (HEAD)       /ws                       required  jwt             route',
+      "GET, PUT (HEAD)  /x { host: 'a.example' }  required  jwt             route",
+      "GET, PUT (HEAD)  /x { host: 'b.example' }  open      -               route",
+      '',
+    ].join('\n'),
+  )
+})
+
+t.test('the order does not depend on that of declaration', async (t) => {
+  const urls = ['/b', '/a', '/B', '/é', '/a/b', '/a-b', '/:id', '/*']
+  const declare =
+    (list: string[]) =>
+    (app: FastifyInstance): void => {
+      for (const url of list) {
+        app.post(url, ok)
+        app.get(url, ok)
+      }
+    }
+  const options = { basic: { username: 'a', password: 'b' } }
+  const one = await appWith(t, options, declare(urls))
+  const other = await appWith(t, options, declare(urls.toReversed()))
+  t.equal(one.authn.printRoutes(), other.authn.printRoutes())
+  const found = one.authn.routes().filter(({ methods }) => methods.includes('POST'))
+  t.strictSame(
+    found.map(({ url }) => url),
+    urls.toSorted(),
+  )
+})
+
+t.test('before the app is ready', async (t) => {
+  const app = fastify(t)
+  const early: unknown[] = []
+  const ask = (): void => {
+    try {
+      app.authn.routes()
+    } catch (error) {
+      early.push(error)
+    }
+  }
+  app.addHook('onReady', async () => ask())
+  await app.register(authn, shared())
+  ask()
+  await app.after()
+  t.throws(() => app.authn.printRoutes(), { code: 'ERR_AUTH_REPORT' })
+  await app.ready()
+  t.match(early, [
+    {
+      code: 'ERR_AUTH_REPORT',
+      message: /the app is not ready.* Call it after await app\.ready\(\)/,
+    },
+    { code: 'ERR_AUTH_REPORT' },
+  ])
+  ask()
+  t.equal(early.length, 2, 'and then it answers')
+  await app.close()
+  t.equal(app.authn.routes().length, 1, 'also when it is closed')
+})
+
+t.test('a large app', async (t) => {
+  const count = 3000
+  const app = await appWith(t, shared(), (app) => {
+    for (let at = 0; at < count; at += 1) app.get(`/${at}`, { config: { auth: true } }, ok)
+  })
+  t.equal(app.authn.routes().length, 2 * count + 1)
+  t.equal(app.authn.printRoutes().split('\n').length, count + 3)
+})

@@ -1,0 +1,115 @@
+import t from 'tap'
+import { constraintsText, printTable } from '../../lib/app/table.js'
+import type { AuthnRoute } from '../../types/routes.js'
+
+/** A route that is open because nobody has said anything. */
+function row(url: string, more: Partial<AuthnRoute> = {}): AuthnRoute {
+  return {
+    methods: ['GET'],
+    url,
+    constraints: {},
+    mode: false,
+    scope: null,
+    role: null,
+    authenticators: [],
+    source: 'none',
+    sourcePrefix: null,
+    registration: '/',
+    isAutomaticHead: false,
+    isLogin: false,
+    ...more,
+  }
+}
+
+const head = (url: string, more: Partial<AuthnRoute> = {}): AuthnRoute =>
+  row(url, { methods: ['HEAD'], isAutomaticHead: true, ...more })
+const allMethods = ['DELETE', 'GET', 'HEAD', 'POST']
+const linesOf = (...rows: AuthnRoute[]): string[] => printTable(rows, allMethods).split('\n')
+/** The cells of the only line below the heading. */
+const cellsOf = (...rows: AuthnRoute[]): string[] => String(linesOf(...rows)[1]).split(/ {2,}/)
+
+t.test('columns are aligned, lines end without blanks', async (t) => {
+  t.strictSame(
+    linesOf(
+      row('/'),
+      row('/long/url', {
+        scope: null,
+        role: null,
+        mode: true,
+        authenticators: ['jwt', 'basic'],
+        source: 'route',
+      }),
+      row('/x', { mode: 'optional', authenticators: ['jwt'], source: 'scope', sourcePrefix: '' }),
+      row('/y', { mode: 'try', authenticators: ['a'], source: 'plugin', sourcePrefix: '/y' }),
+    ),
+    [
+      'METHOD  URL        ACCESS    AUTHENTICATORS  MARK',
+      'GET     /          open      -               none',
+      'GET     /long/url  required  jwt, basic      route',
+      'GET     /x         optional  jwt             scope',
+      'GET     /y         try       a               plugin /y',
+      '',
+    ],
+  )
+  t.equal(printTable([], allMethods), 'METHOD  URL  ACCESS  AUTHENTICATORS  MARK\n', 'no routes')
+})
+
+t.test('registrations have a column where there are several', async (t) => {
+  t.strictSame(linesOf(row('/'), row('/x', { registration: '/x' })), [
+    'METHOD  URL  ACCESS  AUTHENTICATORS  MARK  REGISTRATION',
+    'GET     /    open    -               none  /',
+    'GET     /x   open    -               none  /x',
+    '',
+  ])
+})
+
+t.test('methods', async (t) => {
+  t.equal(cellsOf(row('/', { methods: ['GET', 'POST'] }))[0], 'GET, POST')
+  t.equal(cellsOf(row('/', { methods: ['DELETE', 'GET', 'HEAD', 'POST'] }))[0], 'ALL')
+  t.equal(cellsOf(row('/', { methods: ['DELETE', 'GET', 'HEAD', 'POST', 'X'] }))[0], 'ALL')
+  t.equal(cellsOf(row('/', { methods: ['HEAD'] }))[0], 'HEAD', 'one of the app')
+})
+
+t.test('an automatic HEAD route shares the line of its GET while it is like it', async (t) => {
+  t.equal(cellsOf(row('/'), head('/'))[0], 'GET (HEAD)')
+  t.equal(cellsOf(head('/'), row('/'))[0], 'GET (HEAD)', 'in any order')
+  t.equal(cellsOf(row('/', { methods: ['GET', 'POST'] }), head('/'))[0], 'GET, POST (HEAD)')
+  const marked = { mode: true, authenticators: ['jwt'], source: 'route' } as const
+  t.equal(cellsOf(row('/', marked), head('/', marked))[0], 'GET (HEAD)')
+  t.strictSame(linesOf(row('/', { methods: ['POST'] }), row('/'), head('/')).slice(1, 3), [
+    'POST        /    open    -               none',
+    'GET (HEAD)  /    open    -               none',
+  ])
+  const others: Partial<AuthnRoute>[] = [
+    { mode: 'optional' },
+    { authenticators: ['basic'] },
+    { source: 'scope' },
+    { constraints: { host: 'x' } },
+    { registration: '/x' },
+    { url: '/other' },
+  ]
+  for (const other of others) {
+    const lines = linesOf(row('/', marked), head('/', { ...marked, ...other }))
+    t.match(lines, { length: 4, 1: /^GET {5}\//, 2: /^\(HEAD\) {2}\// }, JSON.stringify(other))
+  }
+})
+
+t.test('login routes', async (t) => {
+  const login = { methods: ['POST'], isLogin: true, source: 'route' } as const
+  t.strictSame(cellsOf(row('/login', login)), ['POST', '/login', 'open', '-', 'route (login)'])
+})
+
+t.test('constraints', async (t) => {
+  t.equal(constraintsText({}), '')
+  const text = "{ host: /^a/, version: '1.0' }"
+  t.equal(constraintsText({ host: /^a/, version: '1.0' }), text)
+  t.equal(constraintsText({ version: '1.0', host: /^a/ }), text, 'whatever their order')
+  const [, url] = cellsOf(row('/x', { constraints: { host: 'a' } }))
+  t.equal(url, "/x { host: 'a' }")
+})
+
+t.test('nothing in a URL breaks the table or the terminal', async (t) => {
+  const [line, ...rest] = linesOf(row('/a\n\u001b[2J\u202e\u007f\ud800é')).slice(1)
+  t.match(line, '/a\\u{a}\\u{1b}[2J\\u{202e}\\u{7f}\\u{d800}é ')
+  t.strictSame(rest, [''])
+})

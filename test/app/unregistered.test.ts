@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { authn } from '../../lib/index.js'
+import { standardOptions } from '../helpers/app.js'
+
+const ok = (): string => 'ok'
+
+interface Warned {
+  readonly code?: string
+  readonly name: string
+  readonly message: string
+}
+
+/** Boots an app. @returns the warnings of ours that it gave */
+async function boot(t: Test, declare: (app: FastifyInstance) => unknown): Promise<Warned[]> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await declare(app)
+  const warnings: Warned[] = []
+  const listen = (warning: Warned): void => void warnings.push(warning)
+  process.on('warning', listen)
+  try {
+    await app.ready()
+    await app.ready()
+    // Warnings come in order, so ours have come when this one has.
+    process.emitWarning('the last one', { code: 'LAST' })
+    while (!warnings.some(({ code }) => code === 'LAST')) await once(process, 'warning')
+  } finally {
+    process.off('warning', listen)
+  }
+  return warnings.filter(({ code }) => code === 'FASTIFY_AUTHN_UNREGISTERED')
+}
+
+const named = ({ message }: Warned): string[] => message.split('\n').slice(1)
+
+t.test('marked routes of an app without the plugin: one warning names them', async (t) => {
+  const warnings = await boot(t, async (app) => {
+    app.get('/me', { config: { auth: true } }, ok)
+    app.get('/greeting', { config: { auth: 'optional' } }, ok)
+    app.post('/key', { config: { auth: { use: 'jwt' } } }, ok)
+    app.get('/open', ok)
+    app.get('/decided', { config: { auth: false } }, ok)
+    await app.register(async (scope) => void scope.get('/reports', ok), {
+      prefix: '/admin',
+      auth: true,
+    })
+  })
+  t.equal(warnings.length, 1)
+  const [warning] = warnings as [Warned]
+  t.match(warning.message, /never registers the plugin, so that everybody may call them/)
+  t.match(warning.message, /--disable-warning=FASTIFY_AUTHN_UNREGISTERED/)
+  t.strictSame(named(warning), [
+    '  GET /admin/reports',
+    '  GET /greeting',
+    '  GET /me',
+    '  POST /key',
+  ])
+})
+
+t.test('no warning where there is nothing to say', async (t) => {
+  t.strictSame(await boot(t, (app) => void app.get('/', ok)), [], 'no marks')
+  const foreign = await boot(t, async (app) => {
+    // As other plugins write it.
+    app.get('/roles', { config: { auth: ['admin'] as never } }, ok)
+    app.get('/strategy', { config: { auth: 'session' as never } }, ok)
+    app.get('/object', { config: { auth: { strategy: 'jwt' } as never } }, ok)
+    await app.register(async (scope) => void scope.get('/mail', ok), { auth: { user: 'a' } })
+  })
+  t.strictSame(foreign, [], 'config.auth of another plugin')
+  const registered = await boot(t, (app) => {
+    app.get('/me', { config: { auth: true } }, ok)
+    void app.register(authn, standardOptions())
+  })
+  t.strictSame(registered, [], 'registered, after the route')
+})
+
+t.test('many routes, and names that would break a terminal', async (t) => {
+  const [warning] = (await boot(t, (app) => {
+    for (let i = 0; i < 25; i += 1) app.post(`/r${i}`, { config: { auth: true } }, ok)
+    app.post('/a\u202eb', { config: { auth: true } }, ok)
+  })) as [Warned]
+  t.equal(named(warning).length, 21)
+  t.equal(named(warning).at(-1), '  and 6 more')
+  t.match(warning.message, '/a\\u{202e}b')
+})

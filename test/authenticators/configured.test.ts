@@ -1,0 +1,66 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import authn, { hashPassword } from '../../lib/index.js'
+import { rejectionOf } from '../helpers/errors.js'
+import type { AuthnOptions } from '../../types/options.js'
+
+const password = await hashPassword('wonderland', { cost: 4 })
+const userService = {
+  findByUsername: (name: unknown) => (name === 'alice' ? { name, password } : null),
+}
+const apiKey = { authenticate: () => ({ name: 'key' }) }
+
+async function boot(options: AuthnOptions, mark: unknown = true): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, options)
+  app.get('/me', { config: { auth: mark as true } }, (request) => request.user)
+  await app.ready()
+  return app
+}
+
+t.test('users alone do not turn marks into Basic', async (t) => {
+  for (const options of [
+    { userService },
+    { userService, basic: { username: 'admin', password: 'open sesame' } },
+    { userService, login: false as const },
+    { userService, jwt: undefined },
+    { userService, authenticators: {} },
+  ]) {
+    const { code, message } = await rejectionOf(boot(options))
+    t.equal(code, 'ERR_AUTH_OPTION')
+    t.match(
+      message,
+      /"userService" is set.*AUTH_JWT_SECRET.*--env-file=\.env.*authenticator: 'basic'/,
+    )
+  }
+})
+
+t.test('Basic as the standard is said', async (t) => {
+  const app = await boot({ userService, authenticator: 'basic' })
+  const authorization = `Basic ${Buffer.from('alice:wonderland').toString('base64')}`
+  t.equal((await app.inject({ url: '/me', headers: { authorization } })).statusCode, 200)
+  t.equal((await app.inject('/me')).statusCode, 401)
+})
+
+t.test(
+  'with authenticators of its own, an app has to say which, for each mark or for all',
+  async (t) => {
+    const options = { userService, authenticators: { apiKey } }
+    const { code, message } = await rejectionOf(boot(options))
+    t.equal(code, 'ERR_AUTH_MARK')
+    t.match(message, /no authenticator that could judge/)
+    t.ok(await boot(options, { use: 'apiKey' }))
+    t.ok(await boot({ ...options, authenticator: 'apiKey' }))
+    t.ok(await boot({ authenticators: { apiKey } }), 'without users, the only one there is')
+  },
+)
+
+t.test('a name where there is no authenticator at all', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, {})
+  app.get('/', { config: { auth: { use: 'jwt' } } }, () => 'open')
+  const error = await rejectionOf(Promise.resolve(app.ready()))
+  t.match(error.message, /use names "jwt".*Known: none\./)
+})

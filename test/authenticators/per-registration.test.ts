@@ -1,0 +1,131 @@
+// Also holds lib/registration.ts.
+import Fastify from 'fastify'
+import t from 'tap'
+import { perRegistration } from '../../lib/authenticators/per-registration.js'
+import { authn, jwtAuthenticator } from '../../lib/index.js'
+import { bearer, logLines, secret, secret512, userService, tokensOf } from '../helpers/app.js'
+import { thrownBy } from '../helpers/errors.js'
+import { requestWith, serverWith } from '../helpers/fakes.js'
+import type { Registration } from '../../lib/registration.js'
+import type { Authenticator } from '../../types/authenticator.js'
+
+t.test('one state a registration, made once, while the app boots', async (t) => {
+  const made: unknown[] = []
+  const state = perRegistration('test', (registration, app) => {
+    made.push([registration, app])
+    return { of: registration }
+  })
+  const registrations = [{}, {}] as [Partial<Registration>, Partial<Registration>]
+  const servers = registrations.map(serverWith)
+  for (const server of servers) state.init(server)
+  t.strictSame(made, [
+    [registrations[0], servers[0]],
+    [registrations[1], servers[1]],
+  ])
+  registrations.forEach((registration, index) => {
+    const request = requestWith({}, servers[index])
+    t.equal(state.of(request).of, registration)
+    t.equal(state.of(request), state.of(request), 'the very same one')
+  })
+  t.equal(made.length, 2)
+})
+
+t.test('the registration that is nearest to the request counts', async (t) => {
+  const state = perRegistration('test', (registration) => registration)
+  const [outer, inner] = [{}, {}].map(serverWith) as [object, object]
+  state.init(outer as never)
+  state.init(inner as never)
+  const child: object = Object.create(inner)
+  t.equal(state.of(requestWith({}, child)), state.of(requestWith({}, inner)))
+  t.not(state.of(requestWith({}, child)), state.of(requestWith({}, outer)))
+})
+
+t.test('a state that could not be made', async (t) => {
+  const state = perRegistration('test', () => {
+    throw new Error('no key')
+  })
+  const server = serverWith({})
+  t.equal(thrownBy(() => state.init(server)).message, 'no key')
+  t.equal(thrownBy(() => state.of(requestWith({}, server))).code, 'ERR_AUTH_OPTION')
+})
+
+t.test('used before its init', async (t) => {
+  const state = perRegistration('jwtAuthenticator', () => 'state')
+  state.init(serverWith({}))
+  for (const server of [serverWith({}), {}]) {
+    const { code, message } = thrownBy(() => state.of(requestWith({}, server)))
+    t.equal(code, 'ERR_AUTH_OPTION')
+    t.equal(
+      message,
+      'fastify-authn: jwtAuthenticator is used before its init(). An authenticator that wraps it has to call init(app) of what it wraps, or to spread it.',
+    )
+  }
+})
+
+t.test('an authenticator that wraps another one', async (t) => {
+  const inner = jwtAuthenticator()
+  const wrappers: Record<string, [Authenticator, number]> = {
+    spread: [{ ...inner, authenticate: (request) => inner.authenticate(request) }, 200],
+    'init by hand': [
+      {
+        init: (app) => inner.init?.(app),
+        authenticate: (request) => inner.authenticate(request),
+      },
+      200,
+    ],
+    'init forgotten': [{ authenticate: (request) => inner.authenticate(request) }, 500],
+  }
+  for (const [title, [wrapper, status]] of Object.entries(wrappers)) {
+    await t.test(title, async (t) => {
+      const { lines, stream } = logLines()
+      const app = Fastify({ logger: { level: 'error', stream } })
+      t.teardown(() => app.close())
+      await app.register(authn, {
+        userService: userService(),
+        jwt: { secret },
+        authenticators: { wrapper },
+      })
+      let ran = 0
+      app.get('/', { config: { auth: { use: 'wrapper' } } }, async (request) => {
+        ran += 1
+        return request.user
+      })
+      const headers = bearer(tokensOf(app).generateToken('alice'))
+      const response = await app.inject({ url: '/', headers })
+      t.equal(response.statusCode, status)
+      t.equal(ran, status === 200 ? 1 : 0)
+      if (status === 200) {
+        t.strictSame(response.json(), { id: 1, name: 'alice' })
+        t.strictSame(lines, [])
+      } else {
+        t.notMatch(response.body, 'init')
+        t.equal(lines.length, 1)
+        t.match(JSON.stringify(lines[0]), 'jwtAuthenticator is used before its init()')
+      }
+    })
+  }
+})
+
+t.test('one authenticator in two apps: each with its own keys and users', async (t) => {
+  const shared = jwtAuthenticator()
+  const open = async (key: string, id: number): Promise<ReturnType<typeof Fastify>> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const users = userService([{ id, name: 'alice', password: 'x' }])
+    await app.register(authn, { userService: users, jwt: { secret: key }, authenticator: shared })
+    app.get('/', { config: { auth: true } }, async (request) => request.user)
+    await app.ready()
+    return app
+  }
+  const [one, other] = [await open(secret, 1), await open(secret512, 2)]
+  const ask = async (app: typeof one, issuer: typeof one): Promise<unknown[]> => {
+    const headers = bearer(issuer.jwtService.generateToken('alice'))
+    const response = await app.inject({ url: '/', headers })
+    return [response.statusCode, response.json()]
+  }
+  const refused = [401, { error: 'Your authentication token is invalid.' }]
+  t.strictSame(await ask(one, one), [200, { id: 1, name: 'alice' }])
+  t.strictSame(await ask(other, other), [200, { id: 2, name: 'alice' }])
+  t.strictSame(await ask(one, other), refused)
+  t.strictSame(await ask(other, one), refused)
+})

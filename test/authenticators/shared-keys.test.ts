@@ -1,0 +1,230 @@
+// Also holds lib/jwt/token-kind.ts.
+import { generateKeyPairSync } from 'node:crypto'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import authn, { configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
+import { tokensOf } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
+import { privatePem, publicPem } from '../helpers/tokens.js'
+import type { AuthnOptions } from '../../types/options.js'
+
+const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const ecdsa = { private: privatePem(pair.privateKey) }
+const service = () => {
+  const alice = { id: 1, name: 'alice' }
+  // What each finds is its own.
+  return { alice, findByUsername: (name: unknown) => (name === 'alice' ? alice : null) }
+}
+const users = { userService: service() }
+const others = { userService: service() }
+
+/** Boots two registrations, side by side or one inside of the other. */
+async function boot(
+  first: AuthnOptions,
+  second: AuthnOptions,
+  { nested = false }: { nested?: boolean } = {},
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  if (nested) await app.register(authn, first)
+  else await app.register(async (one) => one.register(authn, first), { prefix: '/one' })
+  await app.register(
+    async (two) => {
+      await two.register(authn, { login: false, ...second })
+      two.get('/me', { config: { auth: true } }, (request) => request.user)
+    },
+    { prefix: '/two' },
+  )
+  await app.ready()
+  return app
+}
+
+const env = () => configFromEnv({ AUTH_JWT_SECRET: secret })
+const shared = new JwtService({ secret })
+const long = 'Vb8'.padEnd(64, 'kT7-zQ2_')
+
+t.test('one key and two user services stop the boot', async (t) => {
+  const cases: Record<string, [AuthnOptions, AuthnOptions]> = {
+    'configFromEnv twice': [
+      { ...env(), ...users },
+      { ...env(), ...others },
+    ],
+    'a shared service': [
+      { jwtService: shared, ...users },
+      { jwtService: shared, ...others },
+    ],
+    'string and Buffer': [
+      { jwt: { secret }, ...users },
+      { jwt: { secret: Buffer.from(secret) }, ...others },
+    ],
+    'a service and a secret': [
+      { jwtService: new JwtService({ secret }), ...users },
+      { jwt: { secret }, ...others },
+    ],
+    'a secret and the same one to HMAC': [
+      { jwt: { secret }, ...users },
+      { jwt: { secret: `${secret}\0` }, ...others },
+    ],
+    'a pair and its public half': [
+      { jwt: { ecdsa, signingMethod: 'ES256' }, ...users },
+      {
+        jwt: { ecdsa: { public: publicPem(pair.publicKey) }, signingMethod: 'ES256' },
+        ...others,
+      },
+    ],
+    'an audience of one side only': [
+      { jwt: { secret, audience: 'one' }, ...users },
+      { jwt: { secret }, ...others },
+    ],
+    'audiences with one in common': [
+      { jwt: { secret, audience: ['one', 'both'] }, ...users },
+      { jwt: { secret, audience: ['both', 'two'] }, ...others },
+    ],
+    'an authenticator with users of its own': [
+      { jwt: { secret }, ...users },
+      {
+        jwt: { secret },
+        ...users,
+        authenticators: { jwt: jwtAuthenticator({ userService: others.userService }) },
+      },
+    ],
+    'another method that an authenticator has': [
+      { jwt: { secret: long, signingMethod: 'HS512' }, ...users },
+      {
+        jwt: { secret: long },
+        ...others,
+        authenticators: { other: jwtAuthenticator({ signingMethod: 'HS512' }) },
+      },
+    ],
+    'tokens that the other one only issues': [
+      { jwt: { secret: long }, ...users, login: { signingMethod: 'HS512' } },
+      { jwt: { secret: long, signingMethod: 'HS512' }, ...others },
+    ],
+    'a marked authenticator that is not the standard': [
+      { jwt: { secret }, ...users, authenticator: 'basic' },
+      { jwt: { secret }, ...others },
+    ],
+  }
+  for (const [name, [first, second]] of Object.entries(cases)) {
+    for (const nested of [false, true]) {
+      const { code, message } = await rejectionOf(boot(first, second, { nested }))
+      t.equal(code, 'ERR_AUTH_OPTION', name)
+      t.match(message, /with one key, but have different user services.*"audience".*"userService"/)
+      t.match(message, nested ? 'scopes "/" and "/two"' : 'scopes "/one" and "/two"')
+      t.notMatch(message, secret)
+    }
+  }
+})
+
+t.test('what keeps them apart, or need not be', async (t) => {
+  const cases: Record<string, [AuthnOptions, AuthnOptions]> = {
+    'one user service': [
+      { ...env(), ...users },
+      { ...env(), ...users },
+    ],
+    'one user service, written twice': [
+      { ...env(), userService: { ...users.userService } },
+      { ...env(), userService: { ...users.userService } },
+    ],
+    audiences: [
+      { jwt: { secret, audience: 'one' }, ...users },
+      { jwt: { secret, audience: ['two'] }, ...others },
+    ],
+    'audiences of the authenticators': [
+      {
+        jwt: { secret },
+        ...users,
+        login: false,
+        authenticators: { jwt: jwtAuthenticator({ audience: 'one' }) },
+      },
+      {
+        jwt: { secret },
+        ...others,
+        authenticators: { jwt: jwtAuthenticator({ audience: 'two' }) },
+      },
+    ],
+    issuers: [
+      { jwt: { secret, issuer: 'one' }, ...users },
+      { jwt: { secret, issuer: 'two' }, ...others },
+    ],
+    'two keys': [
+      { jwt: { secret }, ...users },
+      { jwt: { secret: long }, ...others },
+    ],
+    'two methods of one secret': [
+      { jwt: { secret: long }, ...users },
+      { jwt: { secret: long, signingMethod: 'HS512' }, ...others },
+    ],
+    'one that takes no tokens': [
+      { ...env(), ...users },
+      { ...env(), basic: { username: 'admin', password: 'open sesame' } },
+    ],
+  }
+  for (const [name, [first, second]] of Object.entries(cases)) {
+    for (const nested of [false, true]) {
+      const app = await boot(first, second, { nested })
+      t.ok(app, name)
+    }
+  }
+})
+
+t.test('with audiences, the token of one is refused by the other', async (t) => {
+  const app = await boot(
+    { jwt: { secret, audience: 'one' }, ...users },
+    { jwt: { secret, audience: 'two' }, ...others },
+    { nested: true },
+  )
+  const token = tokensOf(app).generateToken('alice')
+  const headers = { authorization: `Bearer ${token}` }
+  t.equal((await app.inject({ url: '/two/me', headers })).statusCode, 401)
+})
+
+t.test('a registration that was replaced does not count', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, { ...env(), ...users, login: false })
+  await app.register(authn, { ...env(), ...others, login: false })
+  await app.ready()
+  t.strictSame(app.authn.authenticators, ['jwt', 'basic'])
+})
+
+t.test('two apps know nothing of each other', async (t) => {
+  for (const own of [users, others]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(authn, { ...env(), ...own })
+    t.ok(await app.ready())
+  }
+})
+
+t.test('a service of another make is known by being one object', async (t) => {
+  /** What the contract asks for, and nothing of ours. */
+  const make = () => {
+    const inner = new JwtService({ secret })
+    const made = {
+      signingMethod: 'HS256' as const,
+      load: async () => made,
+      reload: async () => made,
+      canSign: () => false,
+      canVerify: () => true,
+      require: () => undefined,
+      verifier: inner.verifier.bind(inner),
+      generateToken: inner.generateToken.bind(inner),
+      generateTokenWithClaims: inner.generateTokenWithClaims.bind(inner),
+      verify: inner.verify.bind(inner),
+    }
+    return made as unknown as JwtService
+  }
+  const one = make()
+  const { message } = await rejectionOf(
+    boot({ jwtService: one, ...users }, { jwtService: one, ...others }),
+  )
+  t.match(message, 'with one key')
+  t.ok(await boot({ jwtService: one, ...users }, { jwtService: make(), ...others }))
+  const accepting = (audience: string | readonly string[]): AuthnOptions => ({
+    jwtService: one,
+    authenticators: { jwt: jwtAuthenticator({ audience }) },
+  })
+  t.ok(await boot({ ...accepting('one'), ...users }, { ...accepting(['two']), ...others }))
+})

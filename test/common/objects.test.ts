@@ -1,0 +1,32 @@
+import t from 'tap'
+import { defined, isThenable } from '../../lib/common/objects.js'
+
+t.test('what is not set is left out, what is falsy is not', async (t) => {
+  const options = { cost: undefined, max: 0, name: '', on: false, nothing: null, list: [] }
+  const result = defined(options)
+  t.strictSame(Object.entries(result), [
+    ['max', 0],
+    ['name', ''],
+    ['on', false],
+    ['nothing', null],
+    ['list', []],
+  ])
+  t.notOk('cost' in result)
+  t.ok('cost' in options, 'the original stays as it is')
+})
+
+t.test('what is inherited is left out', async (t) => {
+  t.strictSame(defined(Object.create({ cost: 4 }) as object), {})
+  t.strictSame(defined({}), {})
+})
+
+t.test('what has to be awaited', async (t) => {
+  // oxlint-disable-next-line unicorn/no-thenable -- what it is about
+  const thenable = { then: () => undefined }
+  t.equal(isThenable(Promise.resolve()), true)
+  t.equal(isThenable(thenable), true, 'also of another library')
+  // oxlint-disable-next-line unicorn/no-thenable -- what it is about
+  for (const value of [undefined, null, 0, '', 'then', true, {}, [], { then: 1 }, () => 0]) {
+    t.equal(isThenable(value), false)
+  }
+})

@@ -1,0 +1,252 @@
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { JwtService, type AuthnOptions } from '../../lib/index.js'
+import { appWith, bearer, secret, userService, tokensOf } from '../helpers/app.js'
+import {
+  deferred,
+  isRefusal,
+  isWelcome,
+  listen,
+  probe,
+  send,
+  texts,
+  tokenChallenge,
+  type AnyResponse,
+  type Probe,
+} from '../helpers/flows.js'
+import { rejectionOf } from '../helpers/errors.js'
+import { tally } from '../helpers/load.js'
+import { memoryFs } from '../helpers/memory-fs.js'
+import { keys, privatePem } from '../helpers/tokens.js'
+import { moreKeys } from '../helpers/keys.js'
+
+interface Setting extends Probe {
+  readonly app: FastifyInstance
+  readonly get: (token: string) => Promise<AnyResponse>
+}
+
+async function setting(t: Test, options: AuthnOptions): Promise<Setting> {
+  const handled = probe()
+  const app = await appWith(
+    t,
+    { userService: userService(), ...options },
+    (app) => void app.get('/', { config: { auth: { use: 'jwt' } } }, handled.handler),
+  )
+  return { ...handled, app, get: (token) => app.inject({ url: '/', headers: bearer(token) }) }
+}
+
+/** The clock of the wall, in seconds from when the test began. */
+function wallClock(t: Test): { set(seconds: number): void } {
+  // Not the middle of a second, so that the second of `exp` is met exactly.
+  const start = Math.floor(Date.now() / 1000) * 1000
+  let now = start
+  t.intercept(Date, 'now', { value: () => now })
+  return {
+    set: (seconds) => {
+      now = start + seconds * 1000
+    },
+  }
+}
+
+const expired = { error: texts.jwtExpired, challenge: tokenChallenge('The token expired') }
+const early = { error: texts.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
+const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+
+t.test('exp is crossed between two requests with the same token', async (t) => {
+  const clock = wallClock(t)
+  const { app, get, take } = await setting(t, { jwt: { secret, expiry: 60 } })
+  const token = tokensOf(app).generateToken('alice')
+  for (const [seconds, passes] of [
+    [0, true],
+    [59, true],
+    [59.999, true],
+    [60, false],
+    [61, false],
+    [59, true],
+    [86_400, false],
+  ] as const) {
+    clock.set(seconds)
+    const response = await get(token)
+    if (passes) isWelcome(t, response, 'alice', `after ${seconds} s`)
+    else isRefusal(t, response, expired, `after ${seconds} s`)
+    t.equal(take(), passes ? 1 : 0)
+  }
+})
+
+t.test('a clock that is set back: the token is not valid yet, and then again is', async (t) => {
+  const clock = wallClock(t)
+  const { app, get, take } = await setting(t, { jwt: { secret } })
+  const token = tokensOf(app).generateToken('alice')
+  isWelcome(t, await get(token), 'alice')
+  for (const seconds of [-1, -3600, -86_400 * 365]) {
+    clock.set(seconds)
+    isRefusal(t, await get(token), early, `${seconds} s`)
+  }
+  t.equal(take(), 1)
+  clock.set(1)
+  isWelcome(t, await get(token), 'alice')
+})
+
+t.test('a tolerance is kept to the second, on every request', async (t) => {
+  const clock = wallClock(t)
+  const { app, get } = await setting(t, { jwt: { secret, expiry: 60, clockTolerance: 10 } })
+  const token = tokensOf(app).generateToken('alice')
+  for (const [seconds, status] of [
+    [69, 200],
+    [70, 401],
+    [-10, 200],
+    [-11, 401],
+    [69, 200],
+  ] as const) {
+    clock.set(seconds)
+    t.equal((await get(token)).statusCode, status, `${seconds} s`)
+  }
+})
+
+t.test('a token that expires while its user is looked up was valid when it came', async (t) => {
+  const clock = wallClock(t)
+  const answer = deferred<object>()
+  const asked = deferred()
+  const { app, get, take } = await setting(t, {
+    jwt: { secret, expiry: 60 },
+    userService: {
+      findByUsername: () => {
+        asked.resolve()
+        return answer.promise
+      },
+    },
+  })
+  const token = tokensOf(app).generateToken('alice')
+  clock.set(59)
+  const response = get(token)
+  await asked.promise
+  clock.set(3600)
+  answer.resolve({ name: 'alice' })
+  isWelcome(t, await response, 'alice')
+  t.equal(take(), 1)
+  isRefusal(t, await get(token), expired)
+})
+
+t.test('tokens that are issued after the clock was set count from then', async (t) => {
+  const clock = wallClock(t)
+  const { app, get } = await setting(t, { jwt: { secret, expiry: 60 } })
+  clock.set(-3600)
+  const old = tokensOf(app).generateToken('alice')
+  isWelcome(t, await get(old), 'alice')
+  clock.set(0)
+  isRefusal(t, await get(old), expired)
+  isWelcome(t, await get(tokensOf(app).generateToken('alice')), 'alice')
+})
+
+const rsa = { private: privatePem(keys.rsa.privateKey) }
+const otherRsa = { private: privatePem(moreKeys.otherRsa.privateKey) }
+
+/** An app whose key is in a file that can be replaced. */
+async function withKeyFile(
+  t: Test,
+): Promise<Setting & { service: JwtService; fs: ReturnType<typeof memoryFs> }> {
+  const fs = memoryFs({ 'rsa.pem': rsa.private })
+  const service = new JwtService(
+    { signingMethod: 'RS256', rsa: { private: 'rsa.pem' } },
+    { fs: { readFile: async (path: string) => fs.readFile(path.replace(/^.*\//, '')) } },
+  )
+  return { ...(await setting(t, { jwtService: service })), service, fs }
+}
+
+t.test('reload() while requests run: each is judged by the old keys or by the new', async (t) => {
+  const { app, service, fs } = await withKeyFile(t)
+  const port = await listen(app)
+  const old = service.generateToken('alice')
+  const ask = (token: string): Promise<AnyResponse> =>
+    send(port, { path: '/', headers: bearer(token) })
+  const before = Array.from({ length: 20 }, () => ask(old))
+  fs.files.set('rsa.pem', otherRsa.private)
+  const reloading = service.reload()
+  const during = Array.from({ length: 20 }, () => ask(old))
+  t.equal(await reloading, service)
+  const fresh = service.generateToken('alice')
+  const after = Array.from({ length: 20 }, () => ask(fresh))
+  const counts = tally(await Promise.all([...before, ...during]))
+  t.equal((counts[200] ?? 0) + (counts[401] ?? 0), 40, 'no fault')
+  t.strictSame(tally(await Promise.all(after)), { 200: 20 })
+  isRefusal(t, await ask(old), invalid, 'the old key is gone')
+  t.not(fresh.split('.')[2], old.split('.')[2])
+})
+
+t.test('reload() with a bad file leaves the old keys in force, and rejects', async (t) => {
+  const { service, fs, get, take } = await withKeyFile(t)
+  const token = service.generateToken('alice')
+  const bad: Record<string, string | undefined> = {
+    'no key': 'no key',
+    empty: '',
+    'cut in the middle': rsa.private.slice(0, 800),
+    'too short': privatePem(moreKeys.rsa1024.privateKey),
+    'of another family': privatePem(keys.p256.privateKey),
+    'not there': undefined,
+  }
+  for (const [name, text] of Object.entries(bad)) {
+    if (text === undefined) fs.files.delete('rsa.pem')
+    else fs.files.set('rsa.pem', text)
+    const running = [get(token), get(token)]
+    const { code, message } = await rejectionOf(service.reload())
+    t.equal(code, 'ERR_AUTH_KEY', name)
+    t.match(message, 'rsa.pem', name)
+    running.push(get(token), get(service.generateToken('alice')))
+    for (const response of await Promise.all(running)) isWelcome(t, response, 'alice', name)
+    t.equal(take(), 4)
+  }
+  fs.files.set('rsa.pem', otherRsa.private)
+  await service.reload()
+  isRefusal(t, await get(token), invalid, 'a good one is taken')
+})
+
+t.test('of several files all are taken, or none', async (t) => {
+  const fs = memoryFs({
+    'rsa.pem': rsa.private,
+    'ec.pem': privatePem(keys.p256.privateKey),
+  })
+  const service = new JwtService(
+    {
+      signingMethod: 'RS256',
+      rsa: { private: 'rsa.pem' },
+      ecdsa: { private: 'ec.pem' },
+    },
+    { fs: { readFile: async (path: string) => fs.readFile(path.replace(/^.*\//, '')) } },
+  )
+  const { get } = await setting(t, { jwtService: service })
+  const token = service.generateToken('alice')
+  fs.files.set('rsa.pem', otherRsa.private)
+  fs.files.set('ec.pem', 'no key')
+  t.equal((await rejectionOf(service.reload())).code, 'ERR_AUTH_KEY')
+  isWelcome(t, await get(token), 'alice')
+  t.match(service.verify(service.generateTokenWithClaims({ sub: 'alice' }, 'ES256'), 'ES256'), {
+    sub: 'alice',
+  })
+})
+
+t.test('of reloads that overlap, the last one that was asked for counts', async (t) => {
+  const slow = deferred()
+  const texts = [rsa.private, otherRsa.private]
+  const reads: (() => Promise<string>)[] = [
+    async () => rsa.private,
+    async () => {
+      await slow.promise
+      return texts[0] as string
+    },
+    async () => texts[1] as string,
+  ]
+  const service = new JwtService(
+    { signingMethod: 'RS256', rsa: { private: 'rsa.pem' } },
+    { fs: { readFile: async () => (reads.shift() as () => Promise<string>)() } },
+  )
+  const { get } = await setting(t, { jwtService: service })
+  const old = service.generateToken('alice')
+  const first = service.reload()
+  const second = service.reload()
+  await second
+  isRefusal(t, await get(old), invalid, 'the new key is in force')
+  slow.resolve()
+  await first
+  isRefusal(t, await get(old), invalid, 'and stays')
+  isWelcome(t, await get(service.generateToken('alice')), 'alice')
+})

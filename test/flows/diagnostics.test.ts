@@ -1,0 +1,355 @@
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import t, { type Test } from 'tap'
+import { AuthenticationError, type AuthnOptions } from '../../lib/index.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  cost,
+  logLines,
+  passwords,
+  secret,
+  userService,
+  tokensOf,
+} from '../helpers/app.js'
+import { login, until, watchBcrypt } from '../helpers/load.js'
+
+const names = ['success', 'failure', 'login', 'throttled', 'overloaded'] as const
+
+interface Event {
+  readonly name: string
+  readonly request: FastifyRequest
+  readonly user?: { name?: unknown }
+  readonly code?: string
+  readonly authenticator: string
+  readonly duration: number | null
+  readonly keys: string[]
+}
+
+/** Collects the events of all channels until the test ends. */
+function collect(t: Test): Event[] {
+  const events: Event[] = []
+  for (const name of names) {
+    const listener = (message: unknown): void => {
+      const keys = Object.keys(message as object).sort()
+      events.push({ name, ...(message as Omit<Event, 'name' | 'keys'>), keys })
+    }
+    subscribe(`fastify-authn:${name}`, listener)
+    t.teardown(() => unsubscribe(`fastify-authn:${name}`, listener))
+  }
+  return events
+}
+
+interface Setting {
+  readonly app: FastifyInstance
+  readonly lines: Record<string, unknown>[]
+  /** What was logged of refusals: level, code, authenticator and reason. */
+  readonly refusals: () => unknown[]
+  /** `request.user` of the requests that came to their handler. */
+  readonly seen: unknown[]
+}
+
+async function setting(t: Test, more: AuthnOptions = {}): Promise<Setting> {
+  const { lines, stream } = logLines()
+  const seen: unknown[] = []
+  const handler = (request: FastifyRequest): string => {
+    seen.push(request.user)
+    return 'ok'
+  }
+  const app = await appWith(
+    t,
+    {
+      userService: userService(),
+      jwt: { secret },
+      hashing: { cost },
+      authenticators: {
+        key: {
+          authenticate() {
+            throw new AuthenticationError('This key was revoked.', { cause: 'revoked' })
+          },
+        },
+      },
+      ...more,
+    },
+    (app) => {
+      app.get('/jwt', { config: { auth: { use: 'jwt' } } }, handler)
+      app.get('/basic', { config: { auth: { use: 'basic' } } }, handler)
+      app.get('/both', { config: { auth: { use: ['jwt', 'basic'] } } }, handler)
+      app.get('/try', { config: { auth: { mode: 'try', use: 'basic' } } }, handler)
+      app.get('/key', { config: { auth: { use: 'key' } } }, handler)
+      app.get('/open', handler)
+    },
+    { logger: { level: 'info', stream } },
+  )
+  return {
+    app,
+    lines,
+    seen,
+    refusals: () =>
+      lines
+        .filter(({ msg }) => msg === 'Authentication refused')
+        .map(({ level, code, authenticator, reason, reqId }) => ({
+          level,
+          code,
+          authenticator,
+          ...(reason !== undefined && { reason }),
+          ...(typeof reqId !== 'string' && { reqId }),
+        })),
+  }
+}
+
+const alice = basic('alice', passwords.alice)
+
+/** The one event there was, without what differs from run to run. */
+function theOnly(t: Test, events: Event[], url: string): object {
+  const taken = events.splice(0)
+  t.equal(taken.length, 1, 'one event')
+  const [event] = taken
+  t.equal(event?.request.url, url, 'with the request')
+  t.ok(typeof event?.duration === 'number' && event.duration >= 0, 'and its duration')
+  const { name, code, authenticator, user, keys } = event as Event
+  return { name, authenticator, ...(code && { code }), ...(user && { user: user.name }), keys }
+}
+
+const successKeys = ['authenticator', 'duration', 'request', 'user']
+const refusalKeys = ['authenticator', 'code', 'duration', 'request']
+
+t.test('success: with the user as handlers see it', async (t) => {
+  const events = collect(t)
+  const { app, seen, refusals } = await setting(t)
+  const token = bearer(tokensOf(app).generateToken('alice'))
+  for (const [url, headers, authenticator] of [
+    ['/jwt', token, 'jwt'],
+    ['/basic', alice, 'basic'],
+    ['/basic', alice, 'basic'],
+    ['/both', token, 'jwt|basic'],
+  ] as const) {
+    t.equal((await app.inject({ url, headers })).statusCode, 200)
+    t.equal(events[0]?.user, seen.pop(), 'the same object')
+    t.notMatch(events[0]?.user, { password: /./ })
+    t.strictSame(theOnly(t, events, url), {
+      name: 'success',
+      authenticator,
+      user: 'alice',
+      keys: successKeys,
+    })
+  }
+  t.strictSame(refusals(), [])
+})
+
+t.test('login: with the user, without the hash', async (t) => {
+  const events = collect(t)
+  const { app, refusals } = await setting(t)
+  t.equal((await login(app, 'alice', passwords.alice)).statusCode, 200)
+  t.notMatch(events[0]?.user, { password: /./ })
+  t.strictSame(theOnly(t, events, '/login'), {
+    name: 'login',
+    authenticator: 'login',
+    user: 'alice',
+    keys: successKeys,
+  })
+  t.strictSame(refusals(), [])
+})
+
+t.test('failure: every refusal, with its code, and one line at level info', async (t) => {
+  const events = collect(t)
+  const { app, lines, refusals } = await setting(t)
+  const rows: [url: string, headers: Record<string, string>, code: string, more?: object][] = [
+    ['/jwt', {}, 'ERR_AUTH_NO_CREDENTIALS'],
+    ['/jwt', bearer('a.b.c'), 'ERR_AUTH_JWT_INVALID', { reason: String }],
+    ['/basic', {}, 'ERR_AUTH_NO_CREDENTIALS'],
+    ['/basic', { authorization: 'Basic !' }, 'ERR_AUTH_MALFORMED_CREDENTIALS'],
+    ['/basic', basic('alice', 'wrong'), 'ERR_AUTH_INVALID_CREDENTIALS'],
+    ['/basic', basic('nobody', 'wrong'), 'ERR_AUTH_INVALID_CREDENTIALS'],
+    ['/both', basic('alice', 'wrong'), 'ERR_AUTH_INVALID_CREDENTIALS'],
+    ['/key', {}, 'ERR_AUTH_REFUSED', { reason: 'revoked' }],
+  ]
+  for (const [url, headers, code, more] of rows) {
+    lines.length = 0
+    t.equal((await app.inject({ url, headers })).statusCode, 401)
+    const authenticator = url === '/both' ? 'jwt|basic' : url.slice(1)
+    t.strictSame(theOnly(t, events, url), {
+      name: 'failure',
+      authenticator,
+      code,
+      keys: refusalKeys,
+    })
+    t.equal(refusals().length, 1, 'one line')
+    t.match(refusals()[0], { level: 30, code, authenticator, ...more })
+    t.notMatch(JSON.stringify(lines), /wrong|a\.b\.c|WxpY/, 'no credentials in it')
+  }
+  lines.length = 0
+  t.equal((await login(app, 'alice', 'wrong')).statusCode, 401)
+  t.strictSame(theOnly(t, events, '/login'), {
+    name: 'failure',
+    authenticator: 'login',
+    code: 'ERR_AUTH_INVALID_CREDENTIALS',
+    keys: refusalKeys,
+  })
+  t.strictSame(refusals(), [
+    { level: 30, code: 'ERR_AUTH_INVALID_CREDENTIALS', authenticator: 'login' },
+  ])
+})
+
+t.test('an expired token is refused with its own code', async (t) => {
+  const events = collect(t)
+  const { app, refusals } = await setting(t)
+  const now = Math.floor(Date.now() / 1000)
+  const token = tokensOf(app).generateTokenWithClaims({ sub: 'alice', nbf: 1, exp: now - 10 })
+  t.equal((await app.inject({ url: '/jwt', headers: bearer(token) })).statusCode, 401)
+  t.match(theOnly(t, events, '/jwt'), { name: 'failure', code: 'ERR_AUTH_JWT_EXPIRED' })
+  t.match(refusals(), [{ level: 30, code: 'ERR_AUTH_JWT_EXPIRED' }])
+})
+
+t.test('throttled: by login and by Basic, one line at level warn each', async (t) => {
+  const events = collect(t)
+  const { app, lines, refusals } = await setting(t, { throttle: { perUsername: 1 } })
+  t.equal((await login(app, 'alice', 'wrong')).statusCode, 401)
+  events.length = 0
+  lines.length = 0
+  for (const url of ['/login', '/basic', '/try']) {
+    const { statusCode } =
+      url === '/login'
+        ? await login(app, 'alice', passwords.alice)
+        : await app.inject({ url, headers: alice })
+    t.equal(statusCode, 429)
+    const authenticator = url === '/login' ? 'login' : 'basic'
+    t.strictSame(theOnly(t, events, url), {
+      name: 'throttled',
+      authenticator,
+      code: 'ERR_AUTH_TOO_MANY_ATTEMPTS',
+      keys: refusalKeys,
+    })
+    t.strictSame(refusals(), [{ level: 40, code: 'ERR_AUTH_TOO_MANY_ATTEMPTS', authenticator }])
+    lines.length = 0
+  }
+  t.equal(app.authn.stats().throttled, 3)
+})
+
+t.test('overloaded: a full gate, and a user service that takes too long', async (t) => {
+  const events = collect(t)
+  const watch = watchBcrypt(t, true)
+  const good = userService()
+  const { app, refusals } = await setting(t, {
+    hashing: { cost, concurrency: 1, maxQueue: 0 },
+    userServiceTimeout: 0.02,
+    userService: {
+      findByUsername: (name, request) =>
+        name === 'slow' ? new Promise(() => undefined) : good.findByUsername(name, request),
+    },
+  })
+  const first = login(app, 'bob', passwords.bob)
+  await until(() => watch.running.length === 1, 'one runs')
+  for (const [url, name, code] of [
+    ['/login', 'alice', 'ERR_AUTH_OVERLOADED'],
+    ['/basic', 'alice', 'ERR_AUTH_OVERLOADED'],
+    ['/login', 'slow', 'ERR_AUTH_USER_SERVICE_TIMEOUT'],
+    ['/basic', 'slow', 'ERR_AUTH_USER_SERVICE_TIMEOUT'],
+  ] as const) {
+    const { statusCode } =
+      url === '/login'
+        ? await login(app, name, passwords.alice)
+        : await app.inject({ url, headers: basic(name, passwords.alice) })
+    t.equal(statusCode, 503)
+    const authenticator = url.slice(1)
+    t.strictSame(theOnly(t, events, url), {
+      name: 'overloaded',
+      authenticator,
+      code,
+      keys: refusalKeys,
+    })
+    t.strictSame(refusals().at(-1), { level: 40, code, authenticator })
+  }
+  t.equal(refusals().length, 4)
+  t.equal(app.authn.stats().hashing.refused, 2)
+  watch.hold(false)
+  t.equal((await first).statusCode, 200)
+})
+
+t.test('who passes as nobody, and open routes, are no events', async (t) => {
+  const events = collect(t)
+  const { app, refusals } = await setting(t)
+  for (const [url, headers] of [
+    ['/open', alice],
+    ['/try', {}],
+    ['/try', basic('alice', 'wrong')],
+    ['/nowhere', alice],
+  ] as const) {
+    await app.inject({ url, headers })
+    t.strictSame([events, refusals()], [[], []], url)
+  }
+})
+
+t.test('faults are no events, but errors in the log', async (t) => {
+  const events = collect(t)
+  const { app, lines, refusals } = await setting(t, {
+    userService: {
+      findByUsername() {
+        throw new Error('database is away')
+      },
+    },
+  })
+  t.equal((await app.inject({ url: '/basic', headers: alice })).statusCode, 500)
+  t.equal((await login(app, 'alice', passwords.alice)).statusCode, 500)
+  t.strictSame([events, refusals()], [[], []])
+  t.equal(lines.filter(({ level }) => level === 50).length, 2)
+})
+
+/** Every kind of request once. */
+async function everything(app: FastifyInstance): Promise<void> {
+  await app.inject({ url: '/jwt', headers: bearer(tokensOf(app).generateToken('alice')) })
+  await app.inject({ url: '/jwt' })
+  await app.inject({ url: '/basic', headers: alice })
+  await app.inject({ url: '/basic', headers: basic('alice', 'wrong') })
+  await app.inject({ url: '/basic', headers: basic('alice', 'wrong') })
+  await login(app, 'bob', passwords.bob)
+  await login(app, 'bob', 'wrong')
+  await login(app, 'bob', passwords.bob)
+}
+
+t.test('without subscribers: no clock is read, nothing is published', async (t) => {
+  const { app, refusals } = await setting(t, { throttle: { perUsername: 1 } })
+  const published = names.map((name) => t.capture(channel(`fastify-authn:${name}`), 'publish'))
+  const { now } = performance
+  let readings = 0
+  t.intercept(performance, 'now', {
+    value: () => {
+      if (/lib.events\./.test(String(new Error('who reads it').stack))) readings += 1
+      return now.call(performance)
+    },
+    configurable: true,
+  })
+  await everything(app)
+  t.equal(readings, 0)
+  for (const calls of published) t.equal(calls().length, 0)
+  t.equal(refusals().length, 5, 'though there were refusals')
+
+  await t.test('with one, of whichever channel, it is', async (t) => {
+    const listener = (): void => undefined
+    subscribe('fastify-authn:overloaded', listener)
+    t.teardown(() => unsubscribe('fastify-authn:overloaded', listener))
+    await everything(app)
+    t.ok(readings > 0, 'so it would have been seen')
+  })
+})
+
+t.test('stats of an app', async (t) => {
+  const { app } = await setting(t, { throttle: { perUsername: 1 } })
+  const hashing = { running: 0, waiting: 0, refused: 0 }
+  t.strictSame(app.authn.stats(), {
+    hashing,
+    remembered: { hits: 0, misses: 0, size: 0 },
+    tokens: { size: 0, bytes: 0, hits: 0, misses: 0 },
+    throttled: 0,
+  })
+  await everything(app)
+  const { tokens, ...others } = app.authn.stats()
+  t.strictSame(others, { hashing, remembered: { hits: 0, misses: 2, size: 1 }, throttled: 2 })
+  t.match(tokens, { size: 1, hits: 0, misses: 1 })
+  await app.inject({ url: '/basic', remoteAddress: '192.0.2.1', headers: alice })
+  const before = app.authn.stats()
+  t.strictSame(before.remembered, { hits: 1, misses: 2, size: 1 })
+  await app.inject({ url: '/basic', remoteAddress: '192.0.2.1', headers: alice })
+  t.strictSame(before.remembered.hits, 1, 'what was read does not change')
+})

@@ -1,0 +1,209 @@
+import { assert, constantFrom, property, string, tuple, array } from 'fast-check'
+import t from 'tap'
+import { createTranslator } from '../../lib/http/language.js'
+import { locales } from '../../locales/index.js'
+import { de } from '../../locales/de.js'
+import { en } from '../../locales/en.js'
+import { thrownBy } from '../helpers/errors.js'
+
+const key = 'auth.jwt-expired'
+
+t.test('negotiate: lookup (RFC 4647 §3.4), by quality (RFC 9110 §12.5.4)', async (t) => {
+  const translator = createTranslator({}, 'en')
+  const cases: [string | undefined, string][] = [
+    [undefined, 'en'],
+    ['', 'en'],
+    [' ', 'en'],
+    ['de', 'de'],
+    ['DE', 'de'],
+    ['de-CH', 'de'],
+    ['de-Latn-CH-1996', 'de'],
+    ['de-x-private', 'de'],
+    ['de-a-first-b-second', 'de'],
+    ['pt-br', 'pt-BR'],
+    ['PT-BR-x-a', 'pt-BR'],
+    ['pt-PT', 'pt'],
+    ['pt', 'pt'],
+    ['zh', 'zh'],
+    ['zh-CN', 'zh'],
+    ['zh-Hans-HK', 'zh'],
+    ['zh-TW', 'zh-TW'],
+    ['zh-hant', 'zh-Hant'],
+    ['zh-Hant-HK', 'zh-Hant'],
+    ['zh-HK', 'zh-HK'],
+    ['nb-NO', 'nb'],
+    ['no', 'no'],
+    ['nn', 'en'],
+    ['iw-IL', 'iw'],
+    ['he', 'he'],
+    ['in', 'in'],
+    ['fr, de', 'fr'],
+    ['fr;q=0.5, de', 'de'],
+    ['fr;q=0.8, de;q=0.9', 'de'],
+    ['fr;q=0.8,de;q=0.8', 'fr'],
+    ['fr;q=0.001, de;q=0.002', 'de'],
+    ['tlh, fr;q=0.5, de;q=0.4', 'fr'],
+    ['tlh-x-a, xx-YY', 'en'],
+    ['de-CH, fr;q=0.9', 'de'],
+    ['fr;q=0', 'en'],
+    ['fr;q=0, de;q=0.1', 'de'],
+    ['*', 'en'],
+    ['*, de;q=0.5', 'de'],
+    ['tlh, *;q=0.5', 'en'],
+    ['d', 'en'],
+    ['-', 'en'],
+    ['-de', 'en'],
+    ['de-', 'de'],
+    ['de_CH', 'en'],
+    [',,,', 'en'],
+    [';q=1', 'en'],
+    ['de;level=1', 'de'],
+    ['__proto__', 'en'],
+    ['constructor, toString, de;q=0.1', 'de'],
+    ['hasOwnProperty', 'en'],
+  ]
+  for (const [header, tag] of cases) {
+    t.equal(translator.negotiate(header), tag, JSON.stringify(header))
+  }
+})
+
+t.test('negotiate: a header that is too long is not worth the work', async (t) => {
+  const translator = createTranslator({}, 'en')
+  const padded = (length: number): string => 'de,'.padEnd(length, 'x')
+  t.equal(translator.negotiate(padded(512)), 'de')
+  t.equal(translator.negotiate(padded(513)), 'en')
+})
+
+t.test(
+  'translate: a tag that is too long is not looked at, since each cut of it costs',
+  async (t) => {
+    const translator = createTranslator({}, 'en')
+    const padded = (length: number): string => 'de'.padEnd(length, '-x')
+    t.equal(translator.translate('auth.jwt-invalid', padded(512)).language, 'de')
+    t.equal(translator.translate('auth.jwt-invalid', padded(514)).language, 'en')
+  },
+)
+
+t.test('negotiate: whatever the header is, the answer is a language that is there', async (t) => {
+  const translator = createTranslator({}, 'fr')
+  const tags = new Set(Object.keys(locales))
+  const range = constantFrom('de', 'pt-BR', '*', 'de-', '-x-', '', 'zh-hant-a-b', '__proto__')
+  const weight = constantFrom('', ';q=0.5', ';q=', ';q=x', ';q=1e9', ';q=-1', ';;', ' ; q = 0')
+  const header = array(tuple(range, weight).map((parts) => parts.join(''))).map((all) => all.join())
+  for (const headers of [header, string({ unit: 'binary' })]) {
+    assert(
+      property(headers, (text) => {
+        t.ok(tags.has(translator.negotiate(text)), JSON.stringify(text))
+      }),
+      { numRuns: 150 },
+    )
+  }
+})
+
+t.test('negotiate: a single letter is cut together with what follows it', async (t) => {
+  const translator = createTranslator({ 'de-x': {} }, 'en')
+  t.equal(translator.negotiate('de-x'), 'de-x')
+  t.equal(translator.negotiate('de-x-private'), 'de')
+})
+
+t.test('translate', async (t) => {
+  const translator = createTranslator({}, 'fr')
+  t.strictSame(translator.translate(key, 'de'), { text: de[key], language: 'de' })
+  t.strictSame(translator.translate(key, 'de-AT'), { text: de[key], language: 'de' })
+  t.strictSame(translator.translate(key, 'ZH-hk'), {
+    text: locales['zh-HK']?.[key],
+    language: 'zh-HK',
+  })
+  for (const unknown of ['tlh', '', '*', '__proto__', 'undefined']) {
+    t.strictSame(translator.translate(key, unknown), {
+      text: locales.fr?.[key],
+      language: 'fr',
+    })
+  }
+})
+
+t.test('every language and every key', async (t) => {
+  const translator = createTranslator({}, 'en')
+  for (const [tag, catalogue] of Object.entries(locales)) {
+    t.equal(translator.negotiate(tag), tag)
+    const texts = Object.keys(en).map((each) => translator.translate(each as typeof key, tag))
+    const expected = Object.values(catalogue).map((text) => ({ text, language: tag }))
+    t.strictSame(texts, expected, tag)
+  }
+})
+
+t.test('catalogues of the app', async (t) => {
+  const own = {
+    de: { [key]: 'Abgelaufen!' },
+    'PT-BR': { [key]: 'Expirou!' },
+    tlh: { [key]: 'pIj!' },
+    'gsw-CH': {},
+  }
+  const frozen = Object.freeze(structuredClone(own))
+  const translator = createTranslator(frozen, 'en')
+  t.strictSame(translator.translate(key, 'de'), { text: 'Abgelaufen!', language: 'de' })
+  const other = 'auth.jwt-invalid'
+  t.strictSame(translator.translate(other, 'de'), { text: de[other], language: 'de' }, 'the rest')
+  t.strictSame(translator.translate(key, 'pt-br'), { text: 'Expirou!', language: 'pt-BR' })
+  t.equal(translator.negotiate('tlh-KX'), 'tlh', 'a language that is added')
+  t.strictSame(translator.translate(key, 'tlh'), { text: 'pIj!', language: 'tlh' })
+  t.strictSame(translator.translate(other, 'tlh'), { text: en[other], language: 'en' })
+  t.strictSame(
+    createTranslator({ EN: { [other]: 'Who?' }, tlh: { [key]: 'pIj!' } }, 'en').translate(
+      other,
+      'tlh',
+    ),
+    { text: 'Who?', language: 'en' },
+    'the English of the app',
+  )
+  t.equal(translator.negotiate('gsw-ch'), 'gsw-CH', 'as the app spells it')
+  t.equal(translator.negotiate('gsw'), 'en')
+  t.equal(createTranslator({}, 'en').translate(key, 'de').text, de[key], 'nobody else has them')
+})
+
+t.test('the default language', async (t) => {
+  t.equal(createTranslator({}, 'de').negotiate('tlh'), 'de')
+  t.equal(createTranslator({}, 'DE-ch').negotiate(undefined), 'de')
+  t.equal(createTranslator({ tlh: {} }, 'tlh').negotiate('xx'), 'tlh')
+  for (const wrong of ['tlh', '', 'english', '__proto__']) {
+    const { code, message } = thrownBy(() => createTranslator({}, wrong))
+    t.equal(code, 'ERR_AUTH_OPTION', wrong)
+    t.match(
+      message,
+      `option "defaultLanguage": found ${JSON.stringify(wrong)}, for which there is no catalogue. Add one to "languages", or choose one of `,
+    )
+    for (const tag of ['ar', 'en', 'pt-BR']) t.match(message, ` ${tag},`)
+  }
+})
+
+t.test('catalogues that are none', async (t) => {
+  const tags = [
+    '',
+    'd',
+    'de_DE',
+    'english language',
+    'de-',
+    '-de',
+    'a2',
+    'constructor',
+    'toolongtag',
+  ]
+  for (const tag of tags) {
+    const { code, message } = thrownBy(() => createTranslator({ [tag]: {} }, 'en'))
+    t.equal(code, 'ERR_AUTH_OPTION', tag)
+    t.equal(
+      message,
+      `fastify-authn: option "languages": found the key ${JSON.stringify(tag)}, expected a language tag (BCP 47) such as "de" or "pt-BR".`,
+    )
+  }
+  const pollution = JSON.parse('{"__proto__":{"auth.jwt-expired":"x"}}') as object
+  t.equal(thrownBy(() => createTranslator(pollution as never, 'en')).code, 'ERR_AUTH_OPTION')
+  for (const wrong of ['auth.expired', 'jwt-expired', '', 'constructor', 'AUTH.JWT-EXPIRED']) {
+    const { code, message } = thrownBy(() => createTranslator({ de: { [wrong]: 'x' } }, 'en'))
+    t.equal(code, 'ERR_AUTH_OPTION', wrong)
+    t.match(
+      message,
+      `option "languages.de": found the message key ${JSON.stringify(wrong)}, expected one of auth.invalid-credentials, `,
+    )
+  }
+})

@@ -1,0 +1,187 @@
+// Also holds lib/options/check.ts, lib/options/resolve-jwt.ts and lib/options/resolve-authenticators.ts.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { defaults, resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
+import {
+  resolveBasicAuthenticatorOptions,
+  resolveJwtAuthenticatorOptions,
+} from '../../lib/options/resolve-authenticators.js'
+import { resolveJwtConfig, resolveRules } from '../../lib/options/resolve-jwt.js'
+import { thrownBy } from '../helpers/errors.js'
+import { root } from '../helpers/project.js'
+
+const secret = 's'.repeat(32)
+/** As plain objects, which t.strictSame compares by value. */
+const plain = (value: unknown): unknown => structuredClone(value)
+
+t.test('options that are none', async (t) => {
+  const error = thrownBy(() => resolveOptions(5))
+  t.equal(error.code, 'ERR_AUTH_OPTION')
+  t.match(error.message, /option "options": found 5, expected an object/)
+  const inner = thrownBy(() => resolveOptions({ languages: { de: { 'auth.jwt-expired': 5 } } }))
+  t.match(inner.message, /option "languages.de.auth.jwt-expired": found 5, expected/)
+})
+
+t.test('what holds where nothing is said', async (t) => {
+  t.strictSame(plain(resolveOptions({})), {
+    passwordField: 'password',
+    maxPasswordBytes: 72,
+    authenticators: {},
+    audit: undefined,
+    login: {
+      path: '/login',
+      usernameField: 'username',
+      passwordField: 'password',
+      routeOptions: {},
+      isExplicit: false,
+    },
+    realm: 'Authorization required',
+    languages: {},
+    defaultLanguage: 'en',
+    rememberCredentials: { max: 1000, ttl: 60 },
+    throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
+  })
+  t.strictSame(resolveHashing({}), {
+    cost: 10,
+    maxCost: 14,
+    concurrency: undefined,
+    maxQueue: 64,
+    maxWait: 5,
+  })
+  t.strictSame(plain(resolveJwtConfig({ secret })), {
+    secret,
+    expiry: 300,
+    signingMethod: 'HS256',
+    clockTolerance: 0,
+    requireExp: true,
+    issuer: undefined,
+    audience: undefined,
+    rememberTokens: { max: 10_000, maxBytes: 8_388_608 },
+  })
+  t.strictSame(plain(resolveJwtAuthenticatorOptions({})), { optional: false, claimName: 'sub' })
+  t.strictSame(plain(resolveBasicAuthenticatorOptions({})), { optional: false })
+})
+
+t.test('undefined is as good as nothing, in every place', async (t) => {
+  const unset = (object: object): object =>
+    Object.fromEntries(Object.keys(object).map((name) => [name, undefined]))
+  const { rememberCredentials, throttle, hashing, login, jwt, tokenRules, rememberTokens } =
+    defaults
+  const given = {
+    ...unset(resolveOptions({})),
+    rememberCredentials: unset(rememberCredentials),
+    throttle: unset(throttle),
+  }
+  t.strictSame(plain(resolveOptions(given)), plain(resolveOptions({})))
+  const { login: explicit } = resolveOptions({ login: unset(login) })
+  t.strictSame(plain(explicit), { ...login, isExplicit: true })
+  t.strictSame(resolveHashing(unset(hashing)), resolveHashing({}))
+  const config = {
+    secret,
+    ...unset({ ...jwt, ...tokenRules }),
+    rememberTokens: unset(rememberTokens),
+  }
+  t.strictSame(plain(resolveJwtConfig(config)), plain(resolveJwtConfig({ secret })))
+  for (const [resolve, standard] of [
+    [resolveJwtAuthenticatorOptions, defaults.jwtAuthenticator],
+    [resolveBasicAuthenticatorOptions, defaults.basicAuthenticator],
+  ] as const) {
+    t.strictSame(plain(resolve(unset(standard))), standard)
+  }
+})
+
+t.test('what is said overrides each default alone, and false stays false', async (t) => {
+  const off = { login: false, rememberCredentials: false, throttle: false, maxPasswordBytes: false }
+  t.match(resolveOptions(off), off)
+  t.match(resolveOptions({ throttle: { window: 1 } }).throttle, { perUsername: 10, window: 1 })
+  t.match(resolveOptions({ login: { path: '/in' } }).login, {
+    path: '/in',
+    usernameField: 'username',
+    isExplicit: true,
+  })
+  t.equal(resolveJwtConfig({ secret, rememberTokens: false }).rememberTokens, false)
+  t.match(resolveJwtConfig({ secret, rememberTokens: { max: 5 } }).rememberTokens, {
+    max: 5,
+    maxBytes: 8_388_608,
+  })
+  t.match(resolveJwtConfig({ secret, expiry: 1, requireExp: false, audience: 'a' }), {
+    expiry: 1,
+    requireExp: false,
+    audience: ['a'],
+  })
+})
+
+t.test('an audit', async (t) => {
+  const explicit = { mode: 'explicit', middleware: false }
+  t.strictSame(plain(resolveOptions({ audit: 'explicit' }).audit), explicit)
+  t.strictSame(plain(resolveOptions({ audit: { mode: 'explicit' } }).audit), explicit)
+  const audit = { mode: 'explicit', middleware: true }
+  t.strictSame(plain(resolveOptions({ audit }).audit), audit)
+})
+
+t.test('the highest cost is at least the cost of new hashes', async (t) => {
+  t.match(resolveHashing({ cost: 15 }), { cost: 15, maxCost: 15 })
+  t.match(resolveHashing({ cost: 15, maxCost: 16 }), { cost: 15, maxCost: 16 })
+  for (const wrong of [{ cost: 11, maxCost: 10 }, { maxCost: 9 }]) {
+    t.equal(thrownBy(() => resolveHashing(wrong)).code, 'ERR_AUTH_OPTION')
+  }
+})
+
+t.test('rules: their own, else those of the service', async (t) => {
+  const base = { clockTolerance: 7, requireExp: false, issuer: 'i', audience: ['a'] }
+  t.strictSame(resolveRules({}, base), base)
+  t.strictSame(resolveRules({ clockTolerance: undefined, audience: undefined }, base), base)
+  const own = { clockTolerance: 0, requireExp: true, issuer: 'j', audience: 'b' }
+  t.strictSame(resolveRules(own, base), { ...own, audience: ['b'] }, '0 and true override')
+  t.strictSame(resolveRules({ audience: ['x', 'y'] }, base).audience, ['x', 'y'])
+})
+
+t.test('what somebody has put on Object.prototype is no option', async (t) => {
+  const polluted = Object.prototype as { optional?: boolean; tokenFunc?: () => string }
+  polluted.optional = true
+  polluted.tokenFunc = () => 'forged'
+  t.teardown(() => {
+    delete polluted.optional
+    delete polluted.tokenFunc
+  })
+  t.equal(resolveJwtAuthenticatorOptions({}).optional, false)
+  t.equal(resolveBasicAuthenticatorOptions({}).optional, false)
+  const { login } = resolveOptions({})
+  t.equal(login && login.tokenFunc, undefined)
+})
+
+/** The value of a literal as the documents have it. */
+const valueOf = (literal: string): unknown => plain(runInNewContext(`(${literal})`))
+
+t.test('the documents tell these defaults', async (t) => {
+  const { tokenRules: _, rememberTokens: __, ...known } = defaults
+  const document = readFileSync(join(root, 'docs/options.md'), 'utf8')
+  const told = [
+    ...document.matchAll(/^## `(\w+)`\n\nType: (?:(?!\n\n).)*? Default: `(.+?)`(?: |\.|,)/gms),
+  ]
+    .map(([, name = '', literal = '']) => [name, literal] as const)
+    .filter(([name]) => Object.hasOwn(known, name))
+  t.strictSame(told.map(([name]) => name).toSorted(), [
+    'authenticators',
+    'defaultLanguage',
+    'hashing',
+    'languages',
+    'maxPasswordBytes',
+    'passwordField',
+    'realm',
+    'rememberCredentials',
+    'throttle',
+  ])
+  for (const [name, literal] of told) {
+    t.same(valueOf(literal), JSON.parse(JSON.stringify(known[name as keyof typeof known])), name)
+  }
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const rows = [...readme.matchAll(/^\| \[`(\w+)`\]\(docs.*?\) +\| `([^`…]+)` +\|/gm)]
+  t.ok(rows.length >= 5)
+  for (const [, name = '', literal = ''] of rows) {
+    if (!Object.hasOwn(known, name)) continue
+    t.same(valueOf(literal), known[name as keyof typeof known], `README: ${name}`)
+  }
+})

@@ -1,0 +1,240 @@
+import bcrypt from 'bcrypt'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { needsRehash, type AuthnOptions, type UserService } from '../../lib/index.js'
+import { appWith, basic, logLines, secret, type TestUser } from '../helpers/app.js'
+import { deferred, probe, texts, type AnyResponse } from '../helpers/flows.js'
+import { login, settle, until, watchBcrypt } from '../helpers/load.js'
+
+interface Setting {
+  readonly app: FastifyInstance
+  readonly user: TestUser
+  readonly updates: string[]
+  readonly lines: Record<string, unknown>[]
+  /** By login, or by Basic. */
+  readonly enter: (password?: string, username?: string) => Promise<AnyResponse>
+}
+
+/** An app whose one user has a hash of cost 4, and a service that takes new ones. */
+async function setting(
+  t: Test,
+  use: 'login' | 'basic',
+  update: (user: TestUser, hash: string, previous: string) => unknown,
+  hashing: AuthnOptions['hashing'] = { cost: 5, concurrency: 4 },
+): Promise<Setting> {
+  const user = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
+  const updates: string[] = []
+  const { lines, stream } = logLines()
+  const service: UserService<TestUser> = {
+    findByUsername: (name) => (name === user.name ? { ...user } : null),
+    updatePasswordHash(found, hash, previous) {
+      updates.push(hash)
+      return update(found, hash, previous)
+    },
+  }
+  const { handler } = probe()
+  const app = await appWith(
+    t,
+    { userService: service, jwt: { secret }, hashing, rememberCredentials: false },
+    (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
+    { logger: { level: 'info', stream } },
+  )
+  const enter: Setting['enter'] = (password = 'wonderland', username = 'alice') =>
+    use === 'login'
+      ? login(app, username, password)
+      : app.inject({ url: '/', headers: basic(username, password) })
+  return { app, user, updates, lines, enter }
+}
+
+const errorsOf = (lines: Record<string, unknown>[]): Record<string, unknown>[] =>
+  lines.filter(({ level }) => level === 50)
+
+for (const use of ['login', 'basic'] as const) {
+  t.test(`${use}: a hash of a lower cost is replaced, once`, async (t) => {
+    const watch = watchBcrypt(t)
+    const { updates, enter, lines, user } = await setting(t, use, (found, hash) => {
+      t.equal(found.name, 'alice')
+      user.password = hash
+    })
+    t.equal((await enter()).statusCode, 200)
+    t.equal(updates.length, 1)
+    t.equal(bcrypt.getRounds(user.password), 5)
+    t.equal(needsRehash(user.password, 5), false)
+    t.ok(bcrypt.compareSync('wonderland', user.password))
+    t.equal((await enter()).statusCode, 200, 'the new one is good')
+    t.equal(updates.length, 1)
+    t.strictSame(
+      watch.runs.map(({ kind }) => kind),
+      ['compare', 'hash', 'compare'],
+    )
+    t.strictSame(errorsOf(lines), [])
+    for (const part of ['wonderland', user.password, String(updates[0])]) {
+      t.notMatch(JSON.stringify(lines), part, 'nothing of it is logged')
+    }
+  })
+
+  t.test(`${use}: not after a failure`, async (t) => {
+    const watch = watchBcrypt(t)
+    const { updates, enter } = await setting(t, use, () => undefined)
+    for (const [password, name] of [
+      ['wrong', 'alice'],
+      ['wonderland', 'nobody'],
+    ] as const) {
+      const response = await enter(password, name)
+      t.equal(response.statusCode, 401)
+      t.equal(response.body, JSON.stringify({ error: texts.invalid }))
+    }
+    t.equal(updates.length, 0)
+    t.ok(watch.runs.every(({ kind }) => kind === 'compare'))
+  })
+
+  t.test(`${use}: not for a hash of the same or a higher cost, of any variant`, async (t) => {
+    for (const [stored, configured] of [
+      ['$2b$', 4],
+      ['$2y$', 4],
+      ['$2a$', 4],
+    ] as const) {
+      const { updates, enter, user } = await setting(t, use, () => undefined, { cost: configured })
+      user.password = user.password.replace('$2b$', stored)
+      t.equal((await enter()).statusCode, 200)
+      user.password = bcrypt.hashSync('wonderland', 6)
+      t.equal((await enter()).statusCode, 200)
+      t.equal(updates.length, 0)
+    }
+  })
+
+  t.test(`${use}: a hash of PHP with a lower cost is replaced`, async (t) => {
+    const { updates, enter, user } = await setting(t, use, () => undefined)
+    user.password = user.password.replace('$2b$', '$2y$')
+    t.equal((await enter()).statusCode, 200)
+    t.equal(updates.length, 1)
+  })
+
+  t.test(`${use}: at most once at a time for a user`, async (t) => {
+    const stored = deferred()
+    const watch = watchBcrypt(t, true)
+    const { updates, enter } = await setting(t, use, () => stored.promise, {
+      cost: 5,
+      concurrency: 8,
+    })
+    const all = [enter(), enter(), enter()]
+    await until(() => watch.running.length === 3, 'all are compared')
+    watch.hold(false)
+    for (const { statusCode } of await Promise.all(all)) t.equal(statusCode, 200)
+    t.equal((await enter()).statusCode, 200)
+    t.equal(updates.length, 1)
+    t.equal(watch.runs.filter(({ kind }) => kind === 'hash').length, 1)
+    stored.resolve()
+    await settle()
+    t.equal((await enter()).statusCode, 200)
+    t.equal(updates.length, 2)
+  })
+
+  for (const [name, update] of [
+    ['rejects', () => Promise.reject(new Error('read-only database'))],
+    [
+      'throws at once',
+      () => {
+        throw new Error('read-only database')
+      },
+    ],
+  ] as const) {
+    t.test(`${use}: a service that ${name} does not fail it, and is logged`, async (t) => {
+      const { updates, enter, lines } = await setting(t, use, update)
+      t.equal((await enter()).statusCode, 200)
+      await until(() => errorsOf(lines).length > 0, 'it is logged')
+      t.equal(errorsOf(lines).length, 1)
+      t.match(errorsOf(lines)[0], {
+        err: { message: 'read-only database' },
+        msg: 'The new password hash of a user was not stored',
+        reqId: String,
+      })
+      t.notMatch(JSON.stringify(lines), String(updates[0]))
+      t.equal((await enter()).statusCode, 200)
+      t.equal(updates.length, 2, 'it is tried again')
+    })
+  }
+
+  t.test(`${use}: a service that never settles does not hold it`, async (t) => {
+    const { app, updates, enter, lines } = await setting(t, use, () => new Promise(() => undefined))
+    t.equal((await enter()).statusCode, 200)
+    t.equal((await enter()).statusCode, 200)
+    t.equal(updates.length, 1)
+    await app.close()
+    t.strictSame(errorsOf(lines), [])
+  })
+
+  t.test(`${use}: not while others wait for a password check`, async (t) => {
+    const watch = watchBcrypt(t, true)
+    const { app, updates, enter } = await setting(t, use, () => undefined, {
+      cost: 5,
+      concurrency: 1,
+    })
+    const first = enter()
+    await until(() => watch.running.length === 1, 'one runs')
+    const second = enter()
+    await until(() => app.authn.stats().hashing.waiting === 1, 'one waits')
+    watch.running[0]?.finish()
+    t.equal((await first).statusCode, 200)
+    t.equal(updates.length, 0)
+    watch.hold(false)
+    t.equal((await second).statusCode, 200)
+    t.equal(updates.length, 1)
+  })
+}
+
+t.test('refusals cost the same, before a hash is replaced and after', async (t) => {
+  const watch = watchBcrypt(t)
+  const { enter, user } = await setting(
+    t,
+    'login',
+    (_, hash) => {
+      user.password = hash
+    },
+    { cost: 6 },
+  )
+  const costs = (): number[] =>
+    watch.runs
+      .splice(0)
+      .filter(({ kind }) => kind === 'compare')
+      .map(({ against }) => bcrypt.getRounds(String(against)))
+  await enter('wonderland', 'nobody')
+  t.strictSame(costs(), [6])
+  await enter('wrong')
+  t.strictSame(costs(), [4, 4, 5], '16 + 16 + 32 rounds are 64')
+  t.equal((await enter()).statusCode, 200)
+  t.equal(bcrypt.getRounds(user.password), 6)
+  t.strictSame(costs(), [4])
+  await enter('wrong')
+  await enter('wonderland', 'nobody')
+  t.strictSame(costs(), [6, 6])
+})
+
+for (const use of ['login', 'basic'] as const) {
+  t.test(`${use}: a password that is changed while it is hashed anew stays changed`, async (t) => {
+    const watch = watchBcrypt(t, true)
+    const { enter, user, updates } = await setting(t, use, (_, hash) => {
+      user.password = hash
+    })
+    const entered = enter()
+    await until(() => watch.running[0]?.kind === 'compare', 'it is compared')
+    watch.running[0]?.finish()
+    await until(() => watch.running[0]?.kind === 'hash', 'it is hashed')
+    const changed = bcrypt.hashSync('changed', 4)
+    user.password = changed
+    watch.hold(false)
+    watch.running[0]?.finish()
+    t.equal((await entered).statusCode, 200)
+    await settle()
+    t.equal(user.password, changed)
+    t.equal(updates.length, 0)
+    t.equal((await enter()).statusCode, 401, 'the old password is out')
+  })
+
+  t.test(`${use}: a service is told which hash the new one replaces`, async (t) => {
+    const previous: unknown[] = []
+    const { enter, user } = await setting(t, use, (...args) => void previous.push(args[2]))
+    t.equal((await enter()).statusCode, 200)
+    t.strictSame(previous, [user.password])
+  })
+}

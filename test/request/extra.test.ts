@@ -1,0 +1,30 @@
+import t from 'tap'
+import { EXTRA_JWT_CLAIMS, extraOf, setClaims } from '../../lib/request/extra.js'
+import { requestWith } from '../helpers/fakes.js'
+
+t.test('an object without prototype, the same one all along', async (t) => {
+  const request = requestWith({})
+  const extra = extraOf(request)
+  t.strictSame(Object.keys(extra), [])
+  t.equal(Object.getPrototypeOf(extra), null)
+  extra.mine = 1
+  t.equal(extraOf(request), extra)
+  t.strictSame(Object.keys(extraOf(requestWith({}))), [], 'each request has its own')
+})
+
+t.test('claims: before and after somebody has looked', async (t) => {
+  const first = { sub: 'alice' }
+  const second = { sub: 'bob' }
+  const request = requestWith({})
+  setClaims(request, first)
+  const extra = extraOf(request)
+  t.equal(extra[EXTRA_JWT_CLAIMS], first)
+  setClaims(request, second)
+  t.equal(extra[EXTRA_JWT_CLAIMS], second)
+  t.equal(extraOf(request), extra)
+
+  const other = requestWith({})
+  setClaims(other, first)
+  setClaims(other, second)
+  t.equal(extraOf(other)[EXTRA_JWT_CLAIMS], second, 'the last ones count')
+})

@@ -1,0 +1,339 @@
+// Also holds lib/throttle/shared-counters.ts and lib/throttle/shared-store.ts.
+import { fork, type ChildProcess } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import bcrypt from 'bcrypt'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { appWith, basic, logLines, secret, userService } from '../helpers/app.js'
+import { isRefusal, send, type AnyResponse } from '../helpers/flows.js'
+import { fateOf, login, retryAfterOf, settle, tooMany, until } from '../helpers/load.js'
+import { programOf } from '../helpers/project.js'
+import { hasRedisServer, redisServer, type RedisServer } from '../helpers/redis-server.js'
+
+const without = hasRedisServer() ? false : 'there is no redis-server on this machine'
+
+interface AppProcess {
+  readonly child: ChildProcess
+  readonly login: (username: string, password: string) => Promise<AnyResponse>
+  readonly enter: (username: string, password: string) => Promise<AnyResponse>
+  /** What it has logged at level warn and above. */
+  readonly lines: () => Promise<Record<string, unknown>[]>
+  readonly redisStatus: () => Promise<string>
+  /** Ends it. @returns its exit code */
+  readonly end: () => Promise<number | null>
+}
+
+/** Another process, in which TypeScript is loaded as in this one. */
+async function startProcess(t: Test, redis: RedisServer): Promise<AppProcess> {
+  const child = fork(programOf('test/helpers/redis-app.ts'), {
+    env: { ...process.env, TEST_REDIS_PORT: String(redis.port) },
+  })
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  t.teardown(() => void child.kill())
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as number))
+    void exit.then((code) => reject(new Error(`ended with ${code}`)))
+  })
+  const get = async (path: string): Promise<string> => (await send(port, { path })).body
+  return {
+    child,
+    login: (username, password) =>
+      send(port, {
+        method: 'POST',
+        path: '/login',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ username, password }),
+      }),
+    enter: (username, password) => send(port, { path: '/', headers: basic(username, password) }),
+    lines: async () => JSON.parse(await get('/lines')) as Record<string, unknown>[],
+    redisStatus: () => get('/redis'),
+    end: () => {
+      child.disconnect()
+      return exit
+    },
+  }
+}
+
+const right = (name: string): [string, string] => [name, `password of ${name}`]
+const throttled = { status: 429, error: tooMany, challenge: null }
+const isAbout = (line: Record<string, unknown>): boolean =>
+  String(line.msg).startsWith('The shared store of failed attempts does not answer as it should')
+
+/** Waits until a process has a connection to Redis, or has seen that there is none. */
+async function redisIs(processes: readonly AppProcess[], ready: boolean): Promise<void> {
+  for (const process of processes) {
+    await until(
+      async () => ((await process.redisStatus()) === 'ready') === ready,
+      `its connection is ${ready ? 'there' : 'gone'}`,
+    )
+  }
+}
+
+t.test('two processes that share Redis', { skip: without }, async (t) => {
+  const redis = await redisServer(t)
+  const both = await Promise.all([startProcess(t, redis), startProcess(t, redis)])
+  const [a, b] = both
+  t.not(a.child.pid, b.child.pid)
+  await redisIs(both, true)
+
+  await t.test('the 11th guess is refused, whichever it reaches', async (t) => {
+    for (let count = 0; count < 10; count += 1) {
+      const { statusCode } = await (both[count % 2] as AppProcess).login('alice', `guess ${count}`)
+      t.equal(statusCode, 401)
+    }
+    for (const { login, enter } of both) {
+      for (const ask of [login, enter]) {
+        const response = await ask(...right('alice'))
+        isRefusal(t, response, throttled)
+        t.ok(retryAfterOf(response) > 0 && retryAfterOf(response) <= 900)
+      }
+      t.equal((await login(...right('bob'))).statusCode, 200, 'other names are not affected')
+    }
+  })
+
+  await t.test('also when all of them went to the other one, or to Basic', async (t) => {
+    for (let count = 0; count < 5; count += 1) {
+      t.equal((await a.login('nobody', `guess ${count}`)).statusCode, 401)
+      t.equal((await a.enter('nobody', `guess ${count}`)).statusCode, 401)
+    }
+    isRefusal(t, await b.login('nobody', 'guess'), throttled)
+    isRefusal(t, await b.enter('nobody', 'guess'), throttled)
+  })
+
+  await t.test('a success resets its name in both', async (t) => {
+    for (let count = 0; count < 9; count += 1) {
+      t.equal((await a.login('bob', `guess ${count}`)).statusCode, 401)
+    }
+    t.equal((await b.login(...right('bob'))).statusCode, 200)
+    for (let count = 0; count < 9; count += 1) {
+      t.equal((await b.login('bob', `guess ${count}`)).statusCode, 401)
+    }
+    t.equal((await a.login(...right('bob'))).statusCode, 200)
+  })
+
+  await t.test('Redis is killed: each process counts alone, and goes on serving', async (t) => {
+    for (let count = 0; count < 4; count += 1) {
+      t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
+    }
+    // Requests are on their way while it goes.
+    const during = both.flatMap(({ login }) =>
+      ['dave', 'dave', 'dave'].map((name) => login(...right(name))),
+    )
+    await redis.kill()
+    for (const response of await Promise.all(during)) t.equal(response.statusCode, 200)
+    await redisIs(both, false)
+
+    for (let count = 4; count < 10; count += 1) {
+      t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
+    }
+    isRefusal(t, await a.login(...right('carol')), throttled, 'all that it has seen itself')
+    t.equal((await b.login(...right('carol'))).statusCode, 200, 'the other one has seen nothing')
+    t.equal((await a.login(...right('dave'))).statusCode, 200)
+    t.equal((await a.enter(...right('dave'))).statusCode, 200)
+    for (const process of both) {
+      const about = (await process.lines()).filter(isAbout)
+      // One for each kind of error, such as a closed connection and a client that is not ready.
+      const kinds = about.map(({ err }) => (err as { message: string }).message)
+      t.ok(about.length > 0)
+      t.strictSame([...new Set(kinds)], kinds, 'one line for each kind, not one a request')
+      t.ok(about.every(({ level }) => level === 50))
+    }
+  })
+
+  await t.test('Redis is back: shared again', async (t) => {
+    await redis.start()
+    await redisIs(both, true)
+    for (let count = 0; count < 10; count += 1) {
+      const { statusCode } = await (both[count % 2] as AppProcess).login('dave', `guess ${count}`)
+      t.equal(statusCode, 401)
+    }
+    for (const { login } of both) isRefusal(t, await login(...right('dave')), throttled)
+  })
+
+  await t.test('Redis hangs: nobody waits for it for long', async (t) => {
+    redis.pause()
+    const responses = await Promise.all(both.map(({ login }) => login(...right('bob'))))
+    for (const { statusCode } of responses) t.equal(statusCode, 200)
+    t.equal((await a.login('bob', 'guess')).statusCode, 401)
+    redis.resume()
+    t.equal((await a.login(...right('bob'))).statusCode, 200)
+  })
+
+  await t.test('nothing was left unhandled: both end well, and no request failed', async (t) => {
+    for (const process of both) {
+      const errors = (await process.lines()).filter(({ level, msg }) => {
+        return Number(level) >= 50 && !isAbout({ msg })
+      })
+      t.strictSame(errors, [])
+      t.equal(process.child.exitCode, null, 'it still runs')
+      t.equal(await process.end(), 0)
+    }
+  })
+})
+
+t.test(
+  'clients of every setting: what they do offline holds no request',
+  { skip: without },
+  async (t) => {
+    const person = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
+    const settings = {
+      'as they are by default': {},
+      'that retry for ever': { maxRetriesPerRequest: null, retryStrategy: () => 20 },
+      'without an offline queue': { offlineQueue: false, retryStrategy: () => 20 },
+      'that give up': { retryStrategy: () => null },
+      'that connect when they are used': { lazyConnect: true },
+    }
+    for (const [name, options] of Object.entries(settings)) {
+      await t.test(name, async (t) => {
+        const redis = await redisServer(t)
+        const client = new Redis(redis.port, '127.0.0.1', options)
+        t.teardown(() => client.disconnect())
+        client.on('error', () => undefined)
+        const { lines, stream } = logLines()
+        const unhandled: unknown[] = []
+        const note = (reason: unknown): void => void unhandled.push(reason)
+        process.on('unhandledRejection', note)
+        t.teardown(() => process.off('unhandledRejection', note))
+        const app = await appWith(
+          t,
+          {
+            userService: userService([person]),
+            jwt: { secret },
+            hashing: { cost: 4 },
+            throttle: { redis: client, perUsername: 4, keyPrefix: `${name}:` },
+          },
+          () => undefined,
+          { logger: { level: 'error', stream } },
+        )
+        if (!('lazyConnect' in options)) {
+          await until(() => client.status === 'ready', 'it is connected')
+        }
+        t.equal((await login(app, 'alice', 'guess')).statusCode, 401)
+        await redis.kill()
+        await until(() => client.status !== 'ready', 'it has seen that Redis is gone')
+
+        const all = fateOf(
+          Promise.all([
+            login(app, 'alice', 'wonderland'),
+            login(app, 'nobody', 'guess'),
+            login(app, 'alice', 'wonderland'),
+          ]),
+        )
+        await until(() => all.state !== 'pending', 'they are answered')
+        t.strictSame(
+          (all.value as AnyResponse[]).map(({ statusCode }) => statusCode),
+          [200, 401, 200],
+        )
+        for (let count = 0; count < 4; count += 1) {
+          t.equal((await login(app, 'alice', `guess ${count}`)).statusCode, 401)
+        }
+        isRefusal(t, await login(app, 'alice', 'wonderland'), throttled, 'counted alone')
+        t.equal(lines.length, 1, 'one line for all of it')
+        t.match(lines[0], { level: 50 })
+        client.disconnect()
+        await settle(10)
+        t.equal(
+          (await login(app, 'bob', 'guess')).statusCode,
+          401,
+          'also when the app has closed it',
+        )
+        await settle(10)
+        t.strictSame(unhandled, [])
+      })
+    }
+  },
+)
+
+t.test('while Redis is down, a success is not held up', { skip: without }, async (t) => {
+  const redis = await redisServer(t)
+  const client = new Redis(redis.port, '127.0.0.1', { retryStrategy: () => 20 })
+  t.teardown(() => client.disconnect())
+  client.on('error', () => undefined)
+  const person = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
+  const app = await appWith(t, {
+    userService: userService([person]),
+    jwt: { secret },
+    hashing: { cost: 4 },
+    throttle: { redis: client },
+  })
+  await until(() => client.status === 'ready', 'it is connected')
+  await redis.kill()
+  await until(() => client.status !== 'ready', 'it has seen that Redis is gone')
+  const commands = t.capture(client, 'del', client.del.bind(client))
+  t.equal((await login(app, 'alice', 'wonderland')).statusCode, 200)
+  t.equal(commands().length, 0, 'no command is queued for a store that is known to be down')
+})
+
+/** States in which Redis answers reads and refuses writes, with how it gets there and back. */
+const readOnly: {
+  readonly state: string
+  readonly enter: (admin: Redis, redis: RedisServer) => Promise<unknown>
+  readonly leave: (admin: Redis) => Promise<unknown>
+}[] = [
+  {
+    state: 'READONLY',
+    enter: (admin) => admin.replicaof('127.0.0.1', 1),
+    leave: (admin) => admin.replicaof('NO', 'ONE'),
+  },
+  {
+    state: 'NOREPLICAS',
+    enter: (admin) => admin.config('SET', 'min-replicas-to-write', '1'),
+    leave: (admin) => admin.config('SET', 'min-replicas-to-write', '0'),
+  },
+  {
+    state: 'MISCONF',
+    async enter(admin, { directory }) {
+      await admin.config('SET', 'save', '3600 1000000')
+      rmSync(directory, { recursive: true })
+      await admin.bgsave()
+      await until(
+        async () => (await admin.info('persistence')).includes('rdb_last_bgsave_status:err'),
+        'it could not save',
+      )
+    },
+    leave: (admin) => admin.config('SET', 'stop-writes-on-bgsave-error', 'no'),
+  },
+]
+
+for (const { state, enter, leave } of readOnly) {
+  t.test(`Redis refuses writes (${state}): the limit stays`, { skip: without }, async (t) => {
+    const redis = await redisServer(t)
+    const [client, admin] = [new Redis(redis.port), new Redis(redis.port)]
+    t.teardown(() => [client, admin].forEach((connection) => connection.disconnect()))
+    const people = ['alice', 'bob'].map((name, id) => ({
+      id,
+      name,
+      password: bcrypt.hashSync('wonderland', 4),
+    }))
+    const { lines, stream } = logLines()
+    const app = await appWith(
+      t,
+      {
+        userService: userService(people),
+        jwt: { secret },
+        hashing: { cost: 4 },
+        throttle: { redis: client },
+      },
+      () => undefined,
+      { logger: { level: 'error', stream } },
+    )
+    await until(() => client.status === 'ready', 'it is connected')
+    t.equal((await login(app, 'alice', 'guess')).statusCode, 401)
+    await enter(admin, redis)
+    for (let guess = 1; guess < 10; guess += 1) {
+      t.equal((await login(app, 'alice', `guess ${guess}`)).statusCode, 401)
+    }
+    for (const password of ['guess', 'wonderland']) {
+      isRefusal(t, await login(app, 'alice', password), throttled)
+    }
+    t.equal((await login(app, 'bob', 'wonderland')).statusCode, 200, 'others are served')
+    t.equal(lines.length, 1)
+    t.match(lines[0], { level: 50, err: { message: new RegExp(`^${state} `) } })
+    t.notMatch(JSON.stringify(lines), 'fastify-authn:', 'no key of a counter is logged')
+
+    await leave(admin)
+    isRefusal(t, await login(app, 'alice', 'wonderland'), throttled, 'nothing was written yet')
+    t.equal((await login(app, 'bob', 'guess')).statusCode, 401)
+    t.equal(await admin.get('fastify-authn:address:127.0.0.1'), '11', 'what was owed is written')
+  })
+}

@@ -1,0 +1,69 @@
+import type { Channel } from 'node:diagnostics_channel'
+import type { FastifyRequest } from 'fastify'
+import type { RefusalCode } from './errors.js'
+import type { AuthUser } from './user-service.js'
+
+/** What all events tell. */
+interface AuthnEvent {
+  /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
+  readonly request: FastifyRequest
+  /** The name of the authenticator, of several `jwt|basic`; `login` for the login route. */
+  readonly authenticator: string
+  /**
+   * How long the authentication took, in milliseconds. Null when the first listener subscribed while
+   * the request was under way.
+   */
+  readonly duration: number | null
+}
+
+/** Published on `success` when a request was authenticated, and on `login` when a token was issued. */
+export interface SuccessEvent extends AuthnEvent {
+  /** The user as in `request.user`: without the password hash. */
+  readonly user: AuthUser
+}
+
+/** Published when a request was refused. */
+export interface RefusalEvent extends AuthnEvent {
+  /** Why the request was refused. */
+  readonly code: RefusalCode
+  /** Who was refused, where an authenticator had accepted that user: as in `request.user`. */
+  readonly user?: AuthUser
+}
+
+/** The payload of each channel. The channel of `failure` has the name `fastify-authn:failure`, and so on. */
+export interface AuthnEvents {
+  /** A request to a protected route was authenticated. */
+  readonly success: SuccessEvent
+  /** The login route issued a token. */
+  readonly login: SuccessEvent
+  /** A request was refused with 401, or with 403. */
+  readonly failure: RefusalEvent
+  /** A request was refused with 429: too many failed attempts. */
+  readonly throttled: RefusalEvent
+  /** A request was refused with 503: bcrypt is busy, or the user service did not answer in time. */
+  readonly overloaded: RefusalEvent
+}
+
+/**
+ * A channel of `node:diagnostics_channel` whose listeners know what they get.
+ *
+ * @typeParam Event - the payload
+ */
+export interface AuthnChannel<Event> extends Omit<Channel, 'subscribe' | 'unsubscribe'> {
+  /**
+   * Calls a listener for each event from now on, while the request is being answered. What the listener
+   * throws is reported as an uncaught exception of the process; the request goes on.
+   */
+  subscribe(listener: (event: Event, name: string | symbol) => void): void
+  /**
+   * Calls a listener no more.
+   *
+   * @returns whether it was subscribed
+   */
+  unsubscribe(listener: (event: Event, name: string | symbol) => void): boolean
+}
+
+/** The channels of the package, by the name of their event. */
+export type AuthnChannels = {
+  readonly [Name in keyof AuthnEvents]: AuthnChannel<AuthnEvents[Name]>
+}

@@ -1,0 +1,150 @@
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  FastifyTypeProvider,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerBase,
+  RawServerDefault,
+  RouteGenericInterface,
+  RouteHandlerMethod,
+  RouteOptions,
+  RouteShorthandOptions,
+  RouteShorthandOptionsWithHandler,
+} from 'fastify'
+import type { RequiredMark } from './marks.js'
+import type { AuthUser } from './user-service.js'
+
+/** `config` of a route on which there is always a user. */
+export interface RequiredConfig {
+  /** The mark. */
+  auth: RequiredMark
+}
+
+/**
+ * Marks the type of a `config` that a route really has: type arguments alone do not mark a route. The key is a text,
+ * because a symbol would differ in the CommonJS copy of these types.
+ */
+export type MarkedConfig<Config> = Config & {
+  /** Never there. */
+  readonly 'marked, says fastify-authn'?: never
+}
+
+/** The type of `request.user` on a route with this `config`. */
+export type UserUnder<Config> = Config extends RequiredConfig
+  ? 'marked, says fastify-authn' extends keyof Config
+    ? AuthUser
+    : AuthUser | null
+  : AuthUser | null
+
+/**
+ * The request of a marked route, for handlers and functions that stand in other files.
+ *
+ * @typeParam Route - body, parameters and the like, as in `app.get<Route>()`
+ */
+// Not the type argument of `config`: Fastify would infer it from the handler, also on a route without a mark.
+export type AuthenticatedRequest<Route extends RouteGenericInterface = RouteGenericInterface> =
+  FastifyRequest<Route> & {
+    /** The authenticated user. */
+    user: AuthUser
+  }
+
+/**
+ * The handler of a marked route that stands in another file.
+ *
+ * @typeParam Route - body, parameters and the like, as in `app.get<Route>()`
+ */
+export type AuthenticatedHandler<Route extends RouteGenericInterface = RouteGenericInterface> = (
+  this: FastifyInstance,
+  request: AuthenticatedRequest<Route>,
+  reply: FastifyReply<Route>,
+) => ReturnType<
+  RouteHandlerMethod<
+    RawServerDefault,
+    RawRequestDefaultExpression,
+    RawReplyDefaultExpression,
+    Route
+  >
+>
+
+declare module 'fastify' {
+  // Fastify infers the type of `config` from hooks as well: one that is typed as a hook of any route would make
+  // `request.user` nullable in the handler. Here it is inferred from `config` alone.
+  interface RouteShorthandMethod<
+    RawServer extends RawServerBase,
+    RawRequest extends RawRequestDefaultExpression<RawServer>,
+    RawReply extends RawReplyDefaultExpression<RawServer>,
+    TypeProvider extends FastifyTypeProvider,
+    Logger extends FastifyBaseLogger,
+  > {
+    /** Declares a route on which there is always a user. */
+    <
+      RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
+      const Config extends RequiredConfig = RequiredConfig,
+      const SchemaCompiler extends FastifySchema = FastifySchema,
+    >(
+      path: string,
+      opts: RouteShorthandOptions<
+        RawServer,
+        RawRequest,
+        RawReply,
+        RouteGeneric,
+        MarkedConfig<NoInfer<Config>>,
+        SchemaCompiler,
+        TypeProvider,
+        Logger
+      > & { config: Config },
+      handler: RouteHandlerMethod<
+        RawServer,
+        RawRequest,
+        RawReply,
+        RouteGeneric,
+        MarkedConfig<NoInfer<Config>>,
+        SchemaCompiler,
+        TypeProvider,
+        Logger
+      >,
+    ): FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider>
+    /** The same with the handler among the options. */
+    <
+      RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
+      const Config extends RequiredConfig = RequiredConfig,
+      const SchemaCompiler extends FastifySchema = FastifySchema,
+    >(
+      path: string,
+      opts: RouteShorthandOptionsWithHandler<
+        RawServer,
+        RawRequest,
+        RawReply,
+        RouteGeneric,
+        MarkedConfig<NoInfer<Config>>,
+        SchemaCompiler,
+        TypeProvider,
+        Logger
+      > & { config: Config },
+    ): FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider>
+  }
+
+  interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
+    /** Declares a route on which there is always a user. */
+    route<
+      RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
+      const Config extends RequiredConfig = RequiredConfig,
+      const SchemaCompiler extends FastifySchema = FastifySchema,
+    >(
+      opts: RouteOptions<
+        RawServer,
+        RawRequest,
+        RawReply,
+        RouteGeneric,
+        MarkedConfig<NoInfer<Config>>,
+        SchemaCompiler,
+        TypeProvider,
+        Logger
+      > & { config: Config },
+    ): FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider>
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What a store keeps of a session. Times are seconds since 1970 with a fraction, by the clock of the store.
+ */
+export interface StoredSession {
+  /** Names the session: the claim `sid` of its tokens. */
+  readonly sid: string
+  /** Whose session it is: the claim `sub` of its tokens, as a text. */
+  readonly sub: string
+  /** When the login was. */
+  readonly created: number
+  /** When its refresh token was last exchanged; the time of the login before that. */
+  readonly lastUsed: number
+  /** When it ends however often it is used. */
+  readonly endsAt: number
+  /** The address of the client that logged in. */
+  readonly address: string
+  /** The header `User-Agent` of the login, cut at 256 characters; empty where there was none. */
+  readonly userAgent: string
+  /** A text of the plugin that the store gives back as it was, at most 1,024 characters. */
+  readonly data: string
+}
+
+/** A session that begins. Digests are SHA-256 in base64url; a store never gets a refresh token. */
+export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' | 'endsAt'> {
+  /** Digest of the part that all refresh tokens of the session share. The session is found by it. */
+  readonly handle: string
+  /** Digest of the first refresh token. */
+  readonly current: string
+  /** Seconds that it may live however often it is used. */
+  readonly lifetime: number
+  /** Seconds after its last use at which it ends. */
+  readonly idle: number
+}
+
+/** One use of a refresh token: compare and swap, in one step that nothing can come between. */
+export interface Swap {
+  readonly handle: string
+  /** Digest of the token that was presented. */
+  readonly presented: string
+  /** Digest of the token that is to follow. */
+  readonly next: string
+  /** The token that is to follow, encrypted so that only the presented one opens it. */
+  readonly sealed: string
+  /** Seconds after its first use in which the direct predecessor gets the same successor once more. */
+  readonly grace: number
+  readonly idle: number
+  /** By the clock of the store: from then on the swap must not be made any more. */
+  readonly deadline: number
+  /** Seconds for which the end of the session is kept where this use ends it: see {@link SessionEnd}. */
+  readonly keepEnd: number
+}
+
+/** What came of a use of a refresh token. */
+export type Swapped =
+  /** The token was the current one: `next` is now. */
+  | { readonly outcome: 'swapped'; readonly session: StoredSession; readonly now: number }
+  /** It is the direct predecessor, within the grace: what was sealed at its first use. Nothing has changed. */
+  | {
+      readonly outcome: 'repeated'
+      readonly session: StoredSession
+      readonly sealed: string
+      readonly now: number
+    }
+  /** It is any other token of the session: the session has been ended by this call. */
+  | { readonly outcome: 'reused'; readonly session: StoredSession; readonly now: number }
+  /** There is no such session, or it is over. */
+  | { readonly outcome: 'unknown' }
+  /** The deadline had passed: nothing has changed. */
+  | { readonly outcome: 'late' }
+
+/** A session that was ended before its time: its access tokens must not be accepted until then. */
+export interface SessionEnd {
+  readonly sid: string
+  /** Seconds since 1970 by the clock of the store: no token of the session lives longer. */
+  readonly until: number
+}
+
+/** What a store tells of the sessions that any process has ended. */
+export interface SessionWatcher {
+  /** Ends that this process may not know yet; some may come twice. */
+  ended(ends: readonly SessionEnd[], now: number): void
+  /** Everything that was ended up to now has been told: after the start, and after each time the store was away. */
+  caughtUp(): void
+  /** The store cannot be reached: from now on ends may be missed, until the next `caughtUp`. */
+  lost(error: unknown): void
+}
+
+/**
+ * The sessions of one registration in a store. Every method rejects when the store cannot be reached or does not
+ * answer in time; it never answers as if there were no session then.
+ */
+export interface SessionStore {
+  create(session: NewSession): Promise<{ readonly now: number }>
+  /** The session that a refresh token belongs to, whichever of its tokens it is; null where there is none. */
+  find(handle: string): Promise<{ readonly session: StoredSession | null; readonly now: number }>
+  swap(swap: Swap): Promise<Swapped>
+  /**
+   * Ends sessions: one, or all of a user. Those that are over already do not count.
+   *
+   * @param keepEnd - seconds for which the ends are kept and told
+   * @returns the sessions that were ended by this call
+   */
+  end(
+    which: { readonly sid: string } | { readonly sub: string },
+    keepEnd: number,
+  ): Promise<readonly SessionEnd[]>
+  /** The sessions of a user that are not over, the newest first. */
+  list(sub: string): Promise<readonly StoredSession[]>
+  /** Tells what is ended, in this process and in others, within a second. Resolves at once; `caughtUp` follows. */
+  watch(watcher: SessionWatcher): Promise<void>
+  /** Ends what {@link watch} has begun. Connections that the app gave stay open. */
+  close(): Promise<void>
+}
+
+/** Where sessions are kept: the option `sessions.store`. */
+export interface SessionStoreFactory {
+  /** What all records and channels begin with. */
+  readonly prefix: string
+  /** Of the memory of one process, which other processes do not share. */
+  readonly isLocal: boolean
+  /**
+   * The sessions of one registration. Called once for each while the app boots.
+   *
+   * @param name - the name of the registration; with `prefix` it tells the sessions of registrations apart
+   */
+  open(name: string): SessionStore
+}

@@ -6,7 +6,7 @@ import type { SecurityScheme } from '../../types/openapi.js'
 /** A part of a document. */
 export type Node = Record<string, unknown>
 
-/** The differences between OpenAPI 3 and Swagger 2.0. */
+/** The differences between OpenAPI 3.1 (and later), OpenAPI 3.0 and Swagger 2.0. */
 export interface Dialect {
   /** The object with the security schemes of a document; new ones are added to it. */
   schemes(document: Node): Node
@@ -21,12 +21,14 @@ export interface Dialect {
   token(login: LoginDescription): Node
   /** Adds the request body of a login to an operation. */
   addLoginBody(operation: Node, login: LoginDescription): void
+  /** Whether a security requirement may list scopes for a scheme of the document. */
+  listsScopes(scheme: Node): boolean
 }
 
 // Written as code: Markdown would take <token> for an HTML tag and not show it.
 const tokenIs = 'A token, for the header `Authorization: Bearer <token>`.'
 
-export const openapi3: Dialect = {
+const openapi3: Dialect = {
   schemes: (document) => copied(copied(document, 'components'), 'securitySchemes'),
   schemas: (document) => copied(copied(document, 'components'), 'schemas'),
   schemaPath: '#/components/schemas/',
@@ -42,9 +44,16 @@ export const openapi3: Dialect = {
     const content = Object.fromEntries(consumes.map((type) => [type, structuredClone(body)]))
     operation.requestBody = { required: true, content }
   },
+  listsScopes: () => true,
 }
 
-export const swagger2: Dialect = {
+/** OpenAPI 3.0 section 4.7.30: for other schemes than these the list must be empty. */
+const openapi30: Dialect = {
+  ...openapi3,
+  listsScopes: ({ type }) => type === 'oauth2' || type === 'openIdConnect',
+}
+
+const swagger2: Dialect = {
   schemes: (document) => copied(document, 'securityDefinitions'),
   schemas: (document) => copied(document, 'definitions'),
   schemaPath: '#/definitions/',
@@ -64,6 +73,13 @@ export const swagger2: Dialect = {
     const others = (operation.parameters ?? []) as object[]
     operation.parameters = [...others, { in: 'body', name: 'body', required: true, schema }]
   },
+  listsScopes: ({ type }) => type === 'oauth2',
+}
+
+/** The dialect that a document is written in. */
+export function dialectOf({ swagger, openapi }: Node): Dialect {
+  if (swagger !== undefined) return swagger2
+  return String(openapi).startsWith('3.0') ? openapi30 : openapi3
 }
 
 function json(content: object): Node {

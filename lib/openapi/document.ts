@@ -1,7 +1,9 @@
-import { openapi3, swagger2, type Dialect, type Node } from './dialects.js'
+import { scopeLists } from './access.js'
+import { dialectOf, type Dialect, type Node } from './dialects.js'
 import { isSameScheme, type NamedScheme } from './schemes.js'
 import type { LoginDescription } from './login.js'
 import type { Reply } from './replies.js'
+import type { NeededNames } from '../../types/marks.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
 /** What we add to the description of a route. */
@@ -19,7 +21,7 @@ export interface Facts {
 export const marker = 'x-fastify-authn'
 
 /** A security requirement (OpenAPI 3.1 §4.8.30). */
-type Requirement = Record<string, string[]>
+export type Requirement = Readonly<Record<string, readonly string[]>>
 
 /** The schema of the body of all refusals. */
 const errorSchema = {
@@ -42,7 +44,7 @@ export class DocumentWriter {
 
   constructor(document: Node) {
     this.#document = document
-    this.#dialect = 'swagger' in document ? swagger2 : openapi3
+    this.#dialect = dialectOf(document)
   }
 
   /** Whether the document has security requirements for all operations that have none of their own. */
@@ -55,13 +57,25 @@ export class DocumentWriter {
    * it has the same name, or asks for the same credentials under another name.
    *
    * @param isOptional - adds the empty requirement, which means: no credentials
+   * @param scope - the scopes that are needed; they are listed for the schemes that may list some
    * @returns undefined when there is no scheme
    */
-  requirements(schemes: readonly NamedScheme[], isOptional: boolean): Requirement[] | undefined {
-    const names = schemes.flatMap((named) => this.#nameOf(named) ?? [])
+  requirements(
+    schemes: readonly NamedScheme[],
+    isOptional: boolean,
+    scope: NeededNames | null = null,
+  ): Requirement[] | undefined {
+    const names = [...new Set(schemes.flatMap((named) => this.#nameOf(named) ?? []))]
     if (names.length === 0) return undefined
-    const alternatives = [...new Set(names)].map((name): Requirement => ({ [name]: [] }))
+    const alternatives = names.flatMap((name): Requirement[] =>
+      scopeLists(this.#listsScopes(name) ? scope : null).map((list) => ({ [name]: list })),
+    )
     return isOptional ? [...alternatives, {}] : alternatives
+  }
+
+  /** Whether scopes can be listed for every scheme in security requirements. */
+  listScopes(requirements: readonly Requirement[]): boolean {
+    return requirements.flatMap(Object.keys).every((name) => this.#listsScopes(name))
   }
 
   /** Removes the facts from all operations, and adds to each what its facts say. */
@@ -74,6 +88,10 @@ export class DocumentWriter {
       if (facts !== undefined) this.#write(operation, facts)
     }
     this.#dropUnused(operations)
+  }
+
+  #listsScopes(name: string): boolean {
+    return this.#dialect.listsScopes((this.#schemes?.[name] ?? {}) as Node)
   }
 
   #nameOf(named: NamedScheme): string | null {

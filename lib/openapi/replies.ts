@@ -2,7 +2,7 @@ import { schemesOf } from '../guard/response.js'
 import { membersOf } from '../authenticators/members.js'
 import { busyStatuses, kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { ResolvedOptions } from '../options/resolve.js'
-import type { Plan } from '../marks/plan.js'
+import type { Needs, Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { MessageKey } from '../../types/messages.js'
@@ -15,7 +15,7 @@ export interface Header {
 
 /** How a document describes a refusal. */
 export interface Reply {
-  readonly status: 401 | BusyStatus
+  readonly status: 401 | 403 | BusyStatus
   readonly description: string
   readonly headers: Readonly<Record<string, Header>>
   /** An example of the text in `{"error": …}`; null when the app writes the body itself. */
@@ -25,6 +25,12 @@ export interface Reply {
 const challenge: Reply['headers'] = {
   'WWW-Authenticate': {
     description: 'The schemes that are accepted (RFC 9110 §11.6.1).',
+    type: 'string',
+  },
+}
+const scopeChallenge: Reply['headers'] = {
+  'WWW-Authenticate': {
+    description: 'Where a token lacks a scope: which one is needed (RFC 6750 §3.1).',
     type: 'string',
   },
 }
@@ -40,25 +46,48 @@ const busy: Readonly<Record<BusyStatus, readonly [description: string, key: Mess
 }
 
 /** The refusals that a marked route may send. */
-export function repliesOf(
-  { mode, authenticator, nobodyPasses }: Plan,
-  registration: Registration,
-): Reply[] {
-  const members = membersOf(authenticator)
+export function repliesOf(plan: Plan, registration: Registration): Reply[] {
+  const members = membersOf(plan.authenticator)
   const own = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
-  const statuses = members.flatMap((member) => busyOf(member, registration.options))
-  const replies: Reply[] = [...new Set(statuses)].map((status) => busyReply(status, registration))
-  // The mark 'try' refuses no credentials, so there is no 401.
-  if (mode !== 'try') {
-    const challenged = schemesOf(authenticator).length > 0
-    const missing = 'The credentials are missing or not accepted.'
-    replies.unshift(
-      nobodyPasses
-        ? refusal('The credentials are not accepted.', false, challenged, registration)
-        : refusal(missing, true, challenged, registration),
-    )
-  }
+  const statuses = [
+    ...members.flatMap((member) => busyOf(member, registration.options)),
+    ...busyAccess(plan.needs, registration.options),
+  ]
+  const replies: Reply[] = [
+    ...unauthorized(plan, registration),
+    ...forbidden(plan, registration),
+    ...[...new Set(statuses)].map((status) => busyReply(status, registration)),
+  ]
   return own ? replies.map((reply) => ({ ...reply, headers: {}, text: null })) : replies
+}
+
+/** The mark 'try' refuses no credentials, so there is no 401. */
+function unauthorized({ mode, authenticator, nobodyPasses }: Plan, registration: Registration) {
+  if (mode === 'try') return []
+  const challenged = schemesOf(authenticator).length > 0
+  const missing = 'The credentials are missing or not accepted.'
+  return [
+    nobodyPasses
+      ? refusal('The credentials are not accepted.', false, challenged, registration)
+      : refusal(missing, true, challenged, registration),
+  ]
+}
+
+/** The refusal of a user who lacks what the mark asks for. */
+function forbidden({ needs, authenticator }: Plan, registration: Registration): Reply[] {
+  if (needs === null) return []
+  const { scope, role } = needs
+  const what = scope === null ? 'role' : role === null ? 'scope' : 'scope or the role'
+  const key = scope === null ? 'auth.forbidden' : 'auth.insufficient-scope'
+  const isBearer = schemesOf(authenticator).some((scheme) => scheme.toLowerCase() === 'bearer')
+  return [
+    {
+      status: 403,
+      description: `The user does not have the ${what} that is needed.`,
+      headers: scope !== null && isBearer ? scopeChallenge : {},
+      text: textOf(key, registration),
+    },
+  ]
 }
 
 /** The refusals of the login route. */
@@ -75,6 +104,17 @@ function busyOf(authenticator: Authenticator, options: ResolvedOptions): BusySta
     [kBusy]?: (options: ResolvedOptions) => BusyStatus[]
   }
   return statuses?.(options) ?? []
+}
+
+/** A function of `access` that takes longer than `userServiceTimeout` is a 503. */
+function busyAccess(
+  needs: Needs | null,
+  { access, userServiceTimeout }: ResolvedOptions,
+): BusyStatus[] {
+  const isAsked =
+    (needs?.scope && access?.scopesOf !== undefined) ||
+    (needs?.role && access?.rolesOf !== undefined)
+  return isAsked && userServiceTimeout !== undefined ? [503] : []
 }
 
 function busyReply(status: BusyStatus, registration: Registration): Reply {

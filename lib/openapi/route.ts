@@ -2,7 +2,8 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { kLogin, type LoginFacts } from '../login/schema.js'
 import { ownMark, scopeMarkOf } from '../marks/inherit.js'
 import { registrationOf, type Decision, type Registration } from '../registration.js'
-import { marker, type DocumentWriter, type Facts } from './document.js'
+import { needsInWords } from './access.js'
+import { marker, type DocumentWriter, type Facts, type Requirement } from './document.js'
 import { describeLogin } from './login.js'
 import { repliesOf } from './replies.js'
 import { schemesOf } from './schemes.js'
@@ -41,25 +42,44 @@ export function aboutOf({ [kFacts]: facts, [kLogin]: login, config }: Route): Ab
   return plan === null && !isMarked ? null : { registration, plan, login, server }
 }
 
-/** The schema of a route, completed by its security requirements and by facts for {@link DocumentWriter}. */
+/**
+ * The schema of a route, completed by its security requirements, by what its users must have where the requirements
+ * cannot say it, and by facts for {@link DocumentWriter}.
+ */
 export function describe(schema: Node, about: About, writer: DocumentWriter): Node {
   // Called also when the app names the schemes itself: it adds those of ours that the app may have named.
   const requirements = securityOf(about, writer)
-  const security = schema.security ?? requirements
-  const described = security === undefined ? schema : { ...schema, security }
+  const isOurs = schema.security === undefined && requirements !== undefined
+  const described = {
+    ...schema,
+    ...(isOurs && { security: requirements }),
+    ...describeNeeds(schema, about, isOurs && writer.listScopes(requirements)),
+  }
   const facts = factsOf(schema, about)
   return facts === null ? described : { ...described, [marker]: facts }
 }
 
+/** What a user must have, in words, after what the app says of the route. */
+function describeNeeds({ description }: Node, { plan }: About, isScopeListed: boolean): Node {
+  if (plan === null || plan.needs === null) return {}
+  const words = needsInWords(isScopeListed ? { ...plan.needs, scope: null } : plan.needs)
+  if (words === null) return {}
+  const own = typeof description === 'string' && description !== '' ? `${description}\n\n` : ''
+  return { description: `${own}${words}` }
+}
+
 /** The security requirements of a route. An open route gets an empty list only if the document has requirements for all. */
-function securityOf({ plan, registration }: About, writer: DocumentWriter): object | undefined {
+function securityOf(
+  { plan, registration }: About,
+  writer: DocumentWriter,
+): Requirement[] | undefined {
   if (plan === null) return writer.hasSecurity ? [] : undefined
   const schemes = schemesOf(plan.members, registration)
   const { standard, authenticators } = registration
   const all = [...(standard === undefined ? [] : [standard]), ...authenticators.values()]
   // All of the registration first, so that their names do not depend on the order of routes.
   if (schemes.length > 0) writer.requirements(schemesOf(all, registration), false)
-  return writer.requirements(schemes, plan.nobodyPasses)
+  return writer.requirements(schemes, plan.nobodyPasses, plan.needs?.scope ?? null)
 }
 
 function factsOf(schema: Node, { plan, registration, login, server }: About): Facts | null {

@@ -11,8 +11,14 @@ import type { Expectation } from './parts.js'
  * @throws ERR_AUTH_OPTION that says which option is wrong, what was found, and what was expected
  */
 export function check<T>(schema: TSchema, value: unknown, where = ''): T {
-  if (Check(schema, value)) return value as T
-  throw new AuthnUsageError('ERR_AUTH_OPTION', explain(schema, deepest(schema, value), where))
+  const problem = problemOf(schema, value, where)
+  if (problem === null) return value as T
+  throw new AuthnUsageError('ERR_AUTH_OPTION', problem)
+}
+
+/** What is wrong with options: which one, what was found, and what was expected; null where nothing is. */
+export function problemOf(schema: TSchema, value: unknown, where: string): string | null {
+  return Check(schema, value) ? null : explain(schema, deepest(schema, value), where)
 }
 
 /**

@@ -56,3 +56,12 @@ export const judgeOf: StandIn = (authenticator, scope) =>
 
 /** For the test kit: the user that a request acts as, by an object that only the test holds. */
 export const actings = new WeakMap<object, object>()
+
+/** Scopes and roles that the test kit gives to a request, by the function of `access` that is not asked then. */
+export interface TestGrants {
+  readonly scopesOf: ReadonlySet<string> | undefined
+  readonly rolesOf: ReadonlySet<string> | undefined
+}
+
+/** For the test kit: what the user of a request may do, where a test has said so. */
+export const testGrants = new WeakMap<object, TestGrants>()

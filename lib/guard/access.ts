@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { testGrants } from '../common/kit.js'
 import { isThenable, ownOf, propertyOf } from '../common/objects.js'
 import { AuthenticationFault, isAuthenticationError, refusal } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
@@ -64,12 +65,14 @@ function judge(
   )
 }
 
-/** What a user has: as the app says, where it does, or else as the token or the user says. */
+/** What a user has: as a test or the app says, where it does, or else as the token or the user says. */
 function grantedTo(
   user: AuthUser,
   { request, registration: { options } }: Accessible,
   source: keyof AccessOptions,
 ): Granted | Promise<Granted> {
+  const ofTest = testGrants.get(request)?.[source]
+  if (ofTest !== undefined) return ofTest
   const access = (ownOf(options, 'access') ?? {}) as AccessOptions
   const ask = propertyOf(access, source) as AccessOptions[typeof source]
   if (ask === undefined)

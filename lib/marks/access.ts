@@ -52,10 +52,15 @@ export function parseNeed(mark: object, key: 'scope' | 'role', place: string): N
   return keys[0] === 'all' ? { all: checked } : { any: checked }
 }
 
+/** Whether a text can be the name of a scope or of a role. */
+export function isAccessName(key: 'scope' | 'role', name: string): boolean {
+  return kinds[key].isName(name)
+}
+
 function checkName(name: unknown, key: 'scope' | 'role', fail: (found: string) => never): string {
   if (typeof name !== 'string')
     return fail(`a name that is ${name === null ? 'null' : typeof name}`)
-  return kinds[key].isName(name) ? name : fail(`the name ${JSON.stringify(name)}`)
+  return isAccessName(key, name) ? name : fail(`the name ${JSON.stringify(name)}`)
 }
 
 function refuse(place: string, key: 'scope' | 'role', found: string): never {

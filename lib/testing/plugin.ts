@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { EXTRA_JWT_CLAIMS } from '../request/extra.js'
 import { rootOf } from '../app/fastify.js'
 import { isProduction } from '../common/production.js'
-import { offerStandIn } from '../common/kit.js'
+import { offerStandIn, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
 import { misuse } from './error.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -52,8 +52,12 @@ offerStandIn((authenticator, scope) => {
   })
 })
 
-function enter(request: FastifyRequest, { user, options: { claims, extra } }: Acting): object {
+function enter(
+  request: FastifyRequest,
+  { user, options: { claims, extra }, grants }: Acting,
+): object {
   if (claims !== undefined) request.extra[EXTRA_JWT_CLAIMS] = claims
   Object.assign(request.extra, extra)
+  testGrants.set(request, grants)
   return user
 }

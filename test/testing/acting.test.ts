@@ -369,3 +369,83 @@ t.test('who is nobody cannot be acted as', async (t) => {
     t.match(message, /^fastify-authn: actingAs: (?:found|expected)/)
   }
 })
+
+t.test('scopes and roles: those of the test win, others are as in production', async (t) => {
+  type Acts = Parameters<typeof actingAs>
+  const asked: string[] = []
+  const access: AuthnOptions['access'] = {
+    scopesOf: () => (asked.push('scopesOf'), ['of access']),
+    rolesOf: () => (asked.push('rolesOf'), ['of access']),
+  }
+  const appFor = async (more: AuthnOptions): Promise<FastifyInstance> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(authnTesting)
+    await app.register(authn, { ...standardOptions(), ...more } as AuthnOptions)
+    app.get('/scope', { config: { auth: { scope: 'a' } } }, (request) => request.user)
+    app.get('/role', { config: { auth: { role: 'x y' } } }, () => 'in')
+    app.get('/all', { config: { auth: { scope: { all: ['a', 'b'] }, role: 'x y' } } }, () => 'in')
+    return app
+  }
+  const plain = await appFor({})
+  const own = await appFor({ access })
+  const claims = { sub: 'alice', scope: 'a b' }
+  const editor = { ...alice, roles: ['x y'] }
+  const rows: [FastifyInstance, Acts, string, number][] = [
+    [plain, [alice], '/scope', 403],
+    [plain, [alice], '/role', 403],
+    [plain, [alice, { claims }], '/scope', 200],
+    [plain, [alice, { claims, scopes: ['b'] }], '/scope', 403],
+    [plain, [alice, { claims, scopes: [] }], '/scope', 403],
+    [plain, [alice, { claims, scopes: undefined }], '/scope', 200],
+    [plain, [alice, { scopes: ['a'] }], '/scope', 200],
+    [plain, [alice, { scopes: ['A'] }], '/scope', 403],
+    [plain, [alice, { scopes: ['a:b', 'ab'] }], '/scope', 403],
+    [plain, [editor], '/role', 200],
+    [plain, [editor, { roles: [] }], '/role', 403],
+    [plain, [alice, { roles: ['x y'] }], '/role', 200],
+    [plain, [alice, { roles: ['x'] }], '/role', 403],
+    [plain, [editor, { scopes: ['a', 'b'] }], '/all', 200],
+    [plain, [alice, { scopes: ['a', 'b'], roles: ['x y'] }], '/all', 200],
+    [plain, [alice, { scopes: ['a'], roles: ['x y'] }], '/all', 403],
+    [own, [alice, { scopes: ['a'] }], '/scope', 200],
+    [own, [alice, { scopes: ['a', 'b'], roles: ['x y'] }], '/all', 200],
+    [own, [alice, { roles: ['x y'] }], '/role', 200],
+  ]
+  for (const [app, acts, url, status] of rows) {
+    const { statusCode } = await app.inject({ url, ...actingAs(...acts) })
+    t.equal(statusCode, status, `${url} ${JSON.stringify(acts)}`)
+  }
+  t.strictSame(asked, [], 'the functions of the app are not asked then')
+  t.equal((await own.inject({ url: '/scope', ...actingAs(alice, { claims }) })).statusCode, 403)
+  t.equal((await own.inject({ url: '/role', ...actingAs(editor) })).statusCode, 403)
+  t.strictSame(asked, ['scopesOf', 'rolesOf'], 'but otherwise they are')
+
+  const scopes = ['b']
+  const injection = actingAs(alice, { scopes })
+  scopes.push('a')
+  t.equal((await plain.inject({ url: '/scope', ...injection })).statusCode, 403, 'copied')
+  const refused = await plain.inject({ url: '/scope', ...actingAs(alice, { scopes: [] }) })
+  t.strictSame(refused.json(), { error: 'Your credentials do not allow this action.' })
+})
+
+t.test('names of scopes and roles are checked', async (t) => {
+  for (const [options, found] of [
+    [{ scope: 'a' }, /found the unknown option "scope", expected claims, extra, scopes or roles/],
+    [{ role: 'a' }, /found the unknown option "role"/],
+    [null, /found the unknown option/],
+    [{ scopes: 'a' }, /"scopes": found string, expected an array/],
+    [{ scopes: null }, /"scopes": found null/],
+    [{ scopes: ['a b'] }, /"scopes": found "a b", which cannot be the name of a scope/],
+    [{ scopes: ['a', undefined] }, /"scopes": found undefined/],
+    [{ scopes: ['a', 1] }, /"scopes": found 1/],
+    // oxlint-disable-next-line no-sparse-arrays -- what is tried
+    [{ roles: ['a', , 'b'] }, /"roles": found undefined/],
+    [{ roles: [' '] }, /"roles": found " ", which cannot be the name of a role/],
+    [{ roles: { all: ['a'] } }, /"roles": found object/],
+  ] as const) {
+    const { code, message } = thrownBy(() => actingAs(alice, options as never))
+    t.equal(code, 'ERR_AUTH_TESTING')
+    t.match(message, found)
+  }
+})

@@ -1,6 +1,8 @@
 // Compiles lib/, the tests and what they import, once, into .tests/, which `tap` and .ci/run run: a tree
 // of the same paths, with .js in place of .ts, with source maps by which coverage counts lines of lib/*.ts.
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+// What `tap` runs is .tests/run/: a program for each folder of tests that are small and take nothing of each
+// other, and one for each other test, because every program of its own takes tap about a second of CPU.
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -17,6 +19,12 @@ const files = folders
       .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name))),
   )
   .filter((file) => !leftOut.test(file.replaceAll('\\', '/')))
+/** Folders whose tests share a program. */
+const together =
+  /^test\/(?:app|authenticators|cli|common|examples|flows|guard|http|jwt|marks|openapi|options|passwords|request|testing|throttle|users)\//
+/** But for those that take long, or change what the others need: the clock, the context of all requests, … */
+const alone =
+  /^test\/(?:app\/fastify|cli\/(?:main|readme)|examples\/postgres|flows\/(?:bcrypt-work|clock|context|demo|diagnostics|docs-page|faults-under-load|late-import|openapi|password-queue|throttle)|jwt\/keys\/made-up|request\/storage|testing\/attacks|throttle\/redis)\.test\.ts$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 
@@ -36,4 +44,26 @@ await build({
 for (const file of files.filter((file) => !file.endsWith('.ts'))) {
   mkdirSync(path.dirname(path.join(out, file)), { recursive: true })
   copyFileSync(path.join(root, file), path.join(out, file))
+}
+
+const programs = new Map()
+for (const file of files.map((file) => file.replaceAll('\\', '/'))) {
+  if (!file.endsWith('.test.ts')) continue
+  const name = together.test(file) && !alone.test(file) ? file.split('/')[1] : file
+  programs.set(name, [...(programs.get(name) ?? []), file])
+}
+mkdirSync(path.join(out, 'run'))
+for (const [name, tests] of programs) {
+  const imports = tests.map((test) => `import '../${test.replace(/ts$/, 'js')}'\n`)
+  writeFileSync(
+    path.join(
+      out,
+      'run',
+      `${name
+        .replace(/^test\//, '')
+        .replaceAll('/', '-')
+        .replace(/\.test\.ts$/, '')}.js`,
+    ),
+    imports.join(''),
+  )
 }

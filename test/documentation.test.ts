@@ -25,9 +25,12 @@ interface Documented {
   readonly bare: string[]
 }
 
+/** What has been parsed: most files are the same for all language services. */
+const registry = ts.createDocumentRegistry()
+
 /** What a language service says of the public names of a declaration file. */
 function hover(entry: string, texts: ReadonlyMap<string, string> = new Map()): Documented {
-  const service = ts.createLanguageService({
+  const host: ts.LanguageServiceHost = {
     useCaseSensitiveFileNames: () => ts.sys.useCaseSensitiveFileNames,
     directoryExists: ts.sys.directoryExists,
     getCompilationSettings: () => options,
@@ -41,7 +44,8 @@ function hover(entry: string, texts: ReadonlyMap<string, string> = new Map()): D
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     fileExists: (file) => texts.has(file) || ts.sys.fileExists(file),
     readFile: (file) => texts.get(file) ?? ts.sys.readFile(file),
-  })
+  }
+  const service = ts.createLanguageService(host, registry)
   const program = service.getProgram() as ts.Program
   const result: Documented = { documented: new Set(), bare: [] }
   for (const [name, node] of publicNames(program, entry)) {

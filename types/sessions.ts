@@ -34,6 +34,7 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
 
 /** One use of a refresh token: compare and swap, in one step that nothing can come between. */
 export interface Swap {
+  /** Digest of the part that all refresh tokens of the session share. */
   readonly handle: string
   /** Digest of the token that was presented. */
   readonly presented: string
@@ -43,6 +44,7 @@ export interface Swap {
   readonly sealed: string
   /** Seconds after its first use in which the direct predecessor gets the same successor once more. */
   readonly grace: number
+  /** Seconds after this use at which the session ends, unless it is used again. */
   readonly idle: number
   /** By the clock of the store: from then on the swap must not be made any more. */
   readonly deadline: number
@@ -51,25 +53,38 @@ export interface Swap {
 }
 
 /** What came of a use of a refresh token. */
-export type Swapped =
-  /** The token was the current one: `next` is now. */
-  | { readonly outcome: 'swapped'; readonly session: StoredSession; readonly now: number }
-  /** It is the direct predecessor, within the grace: what was sealed at its first use. Nothing has changed. */
-  | {
-      readonly outcome: 'repeated'
-      readonly session: StoredSession
-      readonly sealed: string
-      readonly now: number
-    }
-  /** It is any other token of the session: the session has been ended by this call. */
-  | { readonly outcome: 'reused'; readonly session: StoredSession; readonly now: number }
-  /** There is no such session, or it is over. */
-  | { readonly outcome: 'unknown' }
-  /** The deadline had passed: nothing has changed. */
-  | { readonly outcome: 'late' }
+export type Swapped = SwapDone | SwapRepeated | SwapWithout
+
+/** A use of a refresh token that has changed its session. */
+export interface SwapDone extends StoreTime {
+  /**
+   * `swapped`: the token was the current one, and `next` is now. `reused`: it is neither that nor the direct predecessor
+   * within the grace, but another token of the session, which this call has ended.
+   */
+  readonly outcome: 'swapped' | 'reused'
+  /** As it is after the call. */
+  readonly session: StoredSession
+}
+
+/** A use of the direct predecessor, within the grace. It has changed nothing. */
+export interface SwapRepeated extends StoreTime {
+  /** The kind of answer. */
+  readonly outcome: 'repeated'
+  /** The session of the token. */
+  readonly session: StoredSession
+  /** What was sealed at the first use of the token. */
+  readonly sealed: string
+}
+
+/** A use of a refresh token that has changed nothing. */
+export interface SwapWithout {
+  /** `unknown`: there is no such session, or it is over. `late`: the deadline had passed. */
+  readonly outcome: 'unknown' | 'late'
+}
 
 /** A session that was ended before its time: its access tokens must not be accepted until then. */
 export interface SessionEnd {
+  /** The session. */
   readonly sid: string
   /** Seconds since 1970 by the clock of the store: no token of the session lives longer. */
   readonly until: number
@@ -85,14 +100,28 @@ export interface SessionWatcher {
   lost(error: unknown): void
 }
 
+/** The time of a store. */
+export interface StoreTime {
+  /** Seconds since 1970 with a fraction. */
+  readonly now: number
+}
+
+/** What a store knows of a refresh token. */
+export interface FoundSession extends StoreTime {
+  /** Null where there is none, or it is over. */
+  readonly session: StoredSession | null
+}
+
 /**
  * The sessions of one registration in a store. Every method rejects when the store cannot be reached or does not
  * answer in time; it never answers as if there were no session then.
  */
 export interface SessionStore {
-  create(session: NewSession): Promise<{ readonly now: number }>
+  /** Keeps a session that begins. */
+  create(session: NewSession): Promise<StoreTime>
   /** The session that a refresh token belongs to, whichever of its tokens it is; null where there is none. */
-  find(handle: string): Promise<{ readonly session: StoredSession | null; readonly now: number }>
+  find(handle: string): Promise<FoundSession>
+  /** Exchanges a refresh token for its successor, or says why not. */
   swap(swap: Swap): Promise<Swapped>
   /**
    * Ends sessions: one, or all of a user. Those that are over already do not count.

@@ -136,6 +136,6 @@ function noteIssued(
   { tokenFunc, signingMethod }: ResolvedLogin,
 ): void {
   if (userService === undefined || jwtService === null || tokenFunc !== undefined) return
-  const kind = tokenKindOf(jwtService, signingMethod)
+  const kind = tokenKindOf(jwtService, signingMethod, { typ: 'JWT' })
   tokenUses.push({ ...kind, userService, prefix })
 }

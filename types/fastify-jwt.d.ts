@@ -12,7 +12,11 @@ interface FastifyJwtOptions {
     | Buffer
     | string
     | { readonly private: Buffer | string | undefined; readonly public: Buffer | string }
-  readonly sign: { readonly algorithm: string; readonly noTimestamp: boolean }
+  readonly sign: {
+    readonly algorithm: string
+    readonly noTimestamp: boolean
+    readonly header: { readonly alg: string; readonly typ: string }
+  }
   readonly verify: {
     readonly algorithms: readonly string[]
     readonly cache: boolean

@@ -40,6 +40,25 @@ export interface TokenRules {
   audience?: string | readonly string[] | undefined
 }
 
+/** What one verifier of tokens asks for, besides the rules of the configuration. */
+export interface VerifyRules extends TokenRules {
+  /**
+   * The purpose of the tokens that are accepted: their header must have one of these as its `typ` (RFC 7515 §4.1.9).
+   * Letters are compared in any case, with or without `application/`. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or none
+   * at all; where this is set, a token without `typ` is refused.
+   */
+  typ?: string | readonly string[] | undefined
+}
+
+/** What a token says of itself in its header. */
+export interface TokenHeaderOptions {
+  /**
+   * Its purpose, such as `reset+jwt`: the header's `typ` (RFC 7515 §4.1.9). Default `JWT`. Only `JWT` and `at+jwt` are
+   * accepted where no other is asked for.
+   */
+  typ?: string | undefined
+}
+
 /** Configuration of tokens and keys: the option `jwt`. */
 export interface JwtConfig extends TokenRules {
   /**
@@ -145,7 +164,7 @@ export interface JwtServiceLike {
    */
   verifier(
     signingMethod: SigningMethod | undefined,
-    rules: TokenRules,
+    rules: VerifyRules,
     wanted: string,
   ): (token: string) => JwtClaims
 
@@ -166,16 +185,18 @@ export interface JwtServiceLike {
    * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970. Those that the app
    * merges into {@link JwtClaims} have the types that it says
    * @param signingMethod - default: `jwt.signingMethod`
+   * @param header - `typ`: what the token is for, unless it stands for a logged-in user
    * @throws `ERR_AUTH_KEY` when there is no fitting key, `ERR_AUTH_CLAIMS` for claims that cannot be
-   * signed
+   * signed, `ERR_AUTH_OPTION` for a `typ` that is none
    */
   generateTokenWithClaims(
     claims: Readonly<Partial<JwtClaims>>,
     signingMethod?: SigningMethod,
+    header?: TokenHeaderOptions,
   ): string
 
   /**
-   * Verifies a token: first the signature, then the claims.
+   * Verifies a token: first the signature, then its purpose (`typ`), then the claims.
    *
    * @typeParam Claims - more claims that the app expects. Only the compiler uses this: a token is not checked for
    * them. Claims of all tokens of an app are better declared in {@link JwtClaims}.
@@ -189,7 +210,7 @@ export interface JwtServiceLike {
   verify<Claims extends object = JwtClaims>(
     token: string,
     signingMethod?: SigningMethod,
-    rules?: TokenRules,
+    rules?: VerifyRules,
   ): VerifiedClaims<Claims>
 
   /** Counts of the remembered tokens; a service that the app wrote itself need not have them. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { Authenticator } from './authenticator.js'
-import type { JwtConfig, JwtServiceLike, SigningMethod, TokenRules } from './jwt.js'
+import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
 import type { UndecidedRoute } from './routes.js'
@@ -190,7 +190,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
 }
 
 /** Options of `jwtAuthenticator`. What is left out comes from the plugin's options. */
-export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> extends TokenRules {
+export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> extends VerifyRules {
   /** Finds the users of tokens. Its return type is that of the authenticator. */
   userService?: UserService<Stored> | undefined
   /** See `Authenticator.optional`. Default `false`. */

@@ -10,7 +10,7 @@ import { tokenKindOf } from '../jwt/token-kind.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import { kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { SigningMethod, TokenRules } from '../../types/jwt.js'
+import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
 /**
@@ -20,7 +20,7 @@ import type { JwtAuthenticatorOptions } from '../../types/options.js'
 export const kAccepted: unique symbol = Symbol.for('fastify-authn.accepted-tokens')
 
 /** The method that verifies tokens, default that of the service, and the rules for their claims. */
-export type Accepted = readonly [SigningMethod | undefined, TokenRules]
+export type Accepted = readonly [SigningMethod | undefined, VerifyRules]
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1).

@@ -31,6 +31,7 @@ function isOpenTo(one: TokenUse, other: TokenUse): boolean {
     one.method === other.method &&
     !isSameService(one.userService, other.userService) &&
     !areDistinct(one.audience, other.audience) &&
+    [...one.typ].some((typ) => other.typ.has(typ)) &&
     !areDistinct(one.issuer && [one.issuer], other.issuer && [other.issuer])
   )
 }

@@ -4,6 +4,7 @@ import { algorithmOf, signingMethods } from '../common/algorithms.js'
 import { pairNames } from '../jwt/keys/ring.js'
 import { JwtService } from '../jwt/service.js'
 import { defaults } from '../options/resolve.js'
+import { checkTokenHeader } from '../options/resolve-jwt.js'
 import { fail, misuse, type Given, type Io, type Option } from './command.js'
 import { readText } from './input.js'
 import { didYouMean } from './text.js'
@@ -72,6 +73,17 @@ export function toMethod(
     `unknown algorithm.${didYouMean(name, known)}`,
     `The algorithms are ${known.join(', ')}.`,
   )
+}
+
+/** The values of the option --typ, which say what a token is for. */
+export function typesOf(given: Given): readonly string[] {
+  const types = given.all('typ')
+  try {
+    for (const typ of types) checkTokenHeader({ typ })
+    return types
+  } catch {
+    return misuse('option --typ: expected a media type, such as reset+jwt.')
+  }
 }
 
 /** A message of the core, in which names of options are replaced by names of variables. */

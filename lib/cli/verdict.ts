@@ -5,7 +5,7 @@ import { quoted } from './text.js'
 import { timeInWords } from './times.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { OpenedService } from './environment.js'
-import type { TokenRules } from '../../types/jwt.js'
+import type { VerifyRules } from '../../types/jwt.js'
 
 /** Whether the server would accept a token, and why. */
 export interface Verdict {
@@ -18,7 +18,7 @@ export interface Verdict {
 
 /** What a token is checked against. */
 export interface Judge extends OpenedService {
-  readonly rules: TokenRules
+  readonly rules: VerifyRules
   readonly claimName: string
   /** Whether the signing method is the default, because none was given. */
   readonly assumed: boolean
@@ -37,9 +37,9 @@ type Claims = Readonly<Record<string, unknown>>
  * @param claims - the claims of the token, not verified yet
  */
 export function judge(token: string, claims: Claims, judge: Judge): Verdict {
-  const { service, method, source, claimName } = judge
+  const { service, method, source, claimName, rules } = judge
   try {
-    const name = service.verify(token, method)[claimName]
+    const name = service.verify(token, method, { typ: rules.typ })[claimName]
     if (isUsableName(name)) {
       return { valid: true, reason: `signed with ${method}, with the key of ${source}.` }
     }
@@ -77,6 +77,8 @@ const reasons: Readonly<Record<string, Reason>> = Object.assign(Object.create(nu
   'payload not UTF-8': () => 'its claims are no UTF-8.',
   crit: () => noExtensions,
   FAST_JWT_INVALID_CRIT_HEADER: () => noExtensions,
+  typ: ({ header, rules: { typ } }) =>
+    `its purpose ("typ") is ${shown(header.typ)}, expected ${typ === undefined ? '"JWT", "at+jwt" or none' : `one of ${quoted(typ)}`}.`,
   'claim exp': (_, { exp }) =>
     exp === undefined
       ? 'the claim "exp" is missing: a token has to expire.'

@@ -1,5 +1,5 @@
 import type { Authenticator } from '../../types/authenticator.js'
-import type { SigningMethod, TokenRules } from '../../types/jwt.js'
+import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
 
 /**
  * Connects the plugin with its test kit, `fastify-authn/testing`. The test kit may read signing keys and may
@@ -17,7 +17,7 @@ type ReadKey = (service: object, method: SigningMethod) => unknown
 type StandIn = (authenticator: Authenticator, scope: object) => Authenticator
 
 /** Returns the kind of tokens that a `JwtService` accepts; undefined for an object that is not one of this build. */
-type TellKind = (service: object, method: SigningMethod, rules: TokenRules) => unknown
+type TellKind = (service: object, method: SigningMethod, rules: VerifyRules) => unknown
 
 const readers: ReadKey[] = []
 const tellers: TellKind[] = []

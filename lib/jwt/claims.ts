@@ -1,6 +1,7 @@
 import { AuthnUsageError, refusal } from '../errors.js'
 import { isThenable } from '../common/objects.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
+import type { VerifiedToken } from './engine.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 /**
@@ -24,6 +25,15 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (nbf !== undefined && seconds < (nbf as number) - tolerance) {
     throw refusal('auth.jwt-not-valid-yet')
   }
+}
+
+/**
+ * Checks what a token is for: one that resets a password must not stand for a user who has logged in (RFC 8725 §3.11).
+ *
+ * @throws AuthenticationError
+ */
+export function checkTyp({ typ }: Pick<VerifiedToken, 'typ'>, rules: ResolvedRules): void {
+  if (!rules.typ.has(typ)) throw refusal('auth.jwt-invalid', { cause: 'typ' })
 }
 
 function invalid(claim: string): never {

@@ -1,15 +1,25 @@
 import { isUtf8 } from 'node:buffer'
 import fastifyJwt from '@fastify/jwt'
+import { LRUCache } from 'lru-cache'
+import { typOf } from '../common/typ.js'
 import { isCanonical } from '../http/base64.js'
 import { invalidToken } from './token-errors.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** Signs claims. */
-export type Sign = (claims: Readonly<Record<string, unknown>>) => string
+/** Signs claims; `typ` says in the header what the token is for, default `JWT`. */
+export type Sign = (claims: Readonly<Record<string, unknown>>, typ?: string) => string
 
-/** Verifies the signature of a token, and returns its claims: frozen, but not checked yet. */
-export type VerifySignature = (token: string) => JwtClaims
+/** A token whose signature is good. */
+export interface VerifiedToken {
+  /** Frozen, but not checked yet. */
+  readonly claims: JwtClaims
+  /** What its header says that it is for, not checked yet: see `typOf()`. */
+  readonly typ: string | null | undefined
+}
+
+/** Verifies the signature of a token. */
+export type VerifySignature = (token: string) => VerifiedToken
 
 /** A secret, or the PEM text of a key pair. With a public key alone, tokens can be verified and not signed. */
 export interface EngineKey {
@@ -29,19 +39,25 @@ interface Decorator {
   verify(token: string): { readonly header: object; readonly payload: JwtClaims }
 }
 
+/** How many instances of @fastify/jwt are kept for signing: few apps have more than one other purpose of tokens. */
+const mostSigners = 16
+
 /**
  * Makes the engine for a key and a method: an instance of @fastify/jwt. That adds `iat` to the claims; told not to
- * (`noTimestamp`), it also drops an `iat` of the caller. So claims with an `iat` are signed by a second instance,
- * which is made when it is needed for the first time.
+ * (`noTimestamp`), it also drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and
+ * so are those with another `typ`; each is made when it is needed for the first time.
  */
 export function createEngine(key: EngineKey, method: SigningMethod): Engine {
   const plain = decorated(key, method, false)
-  let dated: Decorator | undefined
+  const others = new LRUCache<string, Decorator>({ max: mostSigners })
   return {
-    sign(claims) {
-      if (claims.iat === undefined) return plain.sign(claims)
-      dated ??= decorated(key, method, true)
-      return dated.sign(claims)
+    sign(claims, typ = 'JWT') {
+      const isDated = claims.iat !== undefined
+      if (!isDated && typ === 'JWT') return plain.sign(claims)
+      const kind = `${isDated} ${typ}`
+      const other = others.get(kind) ?? decorated(key, method, isDated, typ)
+      others.set(kind, other)
+      return other.sign(claims)
     },
     verify: strictly((token) => plain.verify(token)),
   }
@@ -52,7 +68,12 @@ export function createEngine(key: EngineKey, method: SigningMethod): Engine {
  * whole Fastify instance would add 2 ms to the boot. Nothing reaches the instance of the app, which may register
  * @fastify/jwt for itself.
  */
-function decorated(key: EngineKey, method: SigningMethod, isDated: boolean): Decorator {
+function decorated(
+  key: EngineKey,
+  method: SigningMethod,
+  isDated: boolean,
+  typ = 'JWT',
+): Decorator {
   let decorator: unknown
   const instance = {
     decorate(_name: 'jwt', value: unknown) {
@@ -66,7 +87,7 @@ function decorated(key: EngineKey, method: SigningMethod, isDated: boolean): Dec
     {
       secret:
         typeof key.verify === 'string' ? { private: key.sign, public: key.verify } : key.verify,
-      sign: { algorithm: method, noTimestamp: !isDated },
+      sign: { algorithm: method, noTimestamp: !isDated, header: { alg: method, typ } },
       // lib/jwt/claims.ts checks the times: the engine accepts Infinity, and throws a RangeError for a huge nbf.
       verify: {
         algorithms: [method],
@@ -105,7 +126,7 @@ function strictly(verify: Decorator['verify']): VerifySignature {
     if (deepFreeze(decoded.payload) && !isUtf8(payloadOf(token, payloadEnd))) {
       throw invalidToken('payload not UTF-8')
     }
-    return decoded.payload
+    return { claims: decoded.payload, typ: typOf(decoded.header) }
   }
 }
 

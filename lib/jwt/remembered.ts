@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { VerifySignature } from './engine.js'
-import type { JwtClaims } from '../../types/request-extra.js'
+import type { VerifiedToken, VerifySignature } from './engine.js'
 
 /** How many tokens are remembered. */
 export interface TokenMemoryOptions {
@@ -16,9 +15,8 @@ export interface TokenCounts {
   misses: number
 }
 
-interface Remembered {
+interface Remembered extends VerifiedToken {
   readonly token: string
-  readonly claims: JwtClaims
 }
 
 /**
@@ -32,8 +30,8 @@ const keyLength = 12
 const sparing = 16
 
 /**
- * Remembers tokens whose signature was good, with their claims, so that the signature is verified once. Only that is
- * remembered: times, issuer, audience and user are checked on every request. There is one memory for each key
+ * Remembers tokens whose signature was good, with their claims and their purpose, so that the signature is verified
+ * once. Only that is remembered: purpose, times, issuer, audience and user are checked on every request. There is one memory for each key
  * and method. A token is looked up by the end of its signature, and then the whole text is compared. Refused tokens
  * are not stored, so an attacker who sends many of them cannot push out good ones.
  *
@@ -71,22 +69,22 @@ export class TokenMemory {
     return this.#known.calculatedSize
   }
 
-  /** Returns the remembered claims of a token, or verifies it. */
-  verify(token: string): JwtClaims {
+  /** Returns what is remembered of a token, or verifies it. */
+  verify(token: string): VerifiedToken {
     const end = token.slice(-keyLength)
     const found = this.#known.get(end)
     if (found !== undefined && found.token === token) {
       this.#counts.hits += 1
       if (this.#budget < this.#most) this.#budget += 1
-      return found.claims
+      return found
     }
     this.#counts.misses += 1
-    const claims = this.#verify(token)
+    const verified = this.#verify(token)
     if (this.#mayStore()) {
       // Stored as a copy: a slice of the header would keep the whole header in memory.
-      this.#known.set(end, { token: Buffer.from(token).toString(), claims })
+      this.#known.set(end, { token: Buffer.from(token).toString(), ...verified })
     }
-    return claims
+    return verified
   }
 
   #mayStore(): boolean {
@@ -97,8 +95,8 @@ export class TokenMemory {
 }
 
 /** Estimates the bytes that a remembered token takes on the heap: about 700 for one of 250 characters with 5 claims. */
-function sizeOf({ token, claims }: Remembered): number {
-  let size = 128 + token.length
+function sizeOf({ token, claims, typ }: Remembered): number {
+  let size = 128 + token.length + (typ?.length ?? 0)
   const found: object[] = [claims]
   // The loop also visits what is added to the array while it runs. A recursion could overflow the stack.
   for (const object of found) {

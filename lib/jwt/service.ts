@@ -1,8 +1,8 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { offerKeys, offerKinds } from '../common/kit.js'
-import { resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
-import { checkClaims, issued } from './claims.js'
+import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
+import { checkClaims, checkTyp, issued } from './claims.js'
 import { KeySet, type KeyUse } from './key-set.js'
 import { checkFileSystem, keyFilePaths, readKeyFiles } from './keys/files.js'
 import { checkMadeUp } from './keys/made-up.js'
@@ -16,7 +16,8 @@ import type {
   JwtStats,
   KeyFileSystem,
   SigningMethod,
-  TokenRules,
+  TokenHeaderOptions,
+  VerifyRules,
 } from '../../types/jwt.js'
 import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 
@@ -115,11 +116,13 @@ export class JwtService implements JwtServiceLike {
   generateTokenWithClaims(
     claims: Readonly<Partial<JwtClaims>>,
     signingMethod: SigningMethod = this.signingMethod,
+    header: TokenHeaderOptions = {},
   ): string {
+    const { typ } = checkTokenHeader(header)
     const payload = issued(claims, this.#config)
     const sign = this.#current.signer(signingMethod, 'generateTokenWithClaims()')
     try {
-      return sign(payload)
+      return sign(payload, typ)
     } catch (error) {
       throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: JSON cannot express them.', error)
     }
@@ -128,7 +131,7 @@ export class JwtService implements JwtServiceLike {
   verify<Claims extends object = JwtClaims>(
     token: string,
     signingMethod: SigningMethod = this.signingMethod,
-    rules?: TokenRules,
+    rules?: VerifyRules,
   ): VerifiedClaims<Claims> {
     const own = rules === undefined ? this.#config : resolveRules(rules, this.#config)
     return this.#judge(String(token), signingMethod, own) as VerifiedClaims<Claims>
@@ -136,7 +139,7 @@ export class JwtService implements JwtServiceLike {
 
   verifier(
     signingMethod: SigningMethod | undefined,
-    rules: TokenRules,
+    rules: VerifyRules,
     wanted: string,
   ): (token: string) => JwtClaims {
     const method = signingMethod === undefined ? this.signingMethod : signingMethod
@@ -162,8 +165,9 @@ export class JwtService implements JwtServiceLike {
   }
 
   #judge(token: string, method: SigningMethod, rules: ResolvedRules): JwtClaims {
-    const claims = this.#current.verifier(method, 'verify()')(token)
-    checkClaims(claims, rules)
-    return claims
+    const verified = this.#current.verifier(method, 'verify()')(token)
+    checkTyp(verified, rules)
+    checkClaims(verified.claims, rules)
+    return verified.claims
   }
 }

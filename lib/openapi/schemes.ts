@@ -55,11 +55,11 @@ function tokensOf(member: Authenticator, judges: Judges): { told: unknown[]; nam
   const ownName = nameOf(member, judges)
   if (accepted === undefined || jwtService === null)
     return { told: [member], name: ownName ?? 'bearerAuth' }
-  const { key, method, audience, issuer } = tokenKindOf(jwtService, ...accepted)
+  const { key, method, audience, issuer, typ } = tokenKindOf(jwtService, ...accepted)
   // That of the built-in authenticator tells nothing.
   const name =
     ownName === undefined || ownName === 'jwt' ? `${String(method).toLowerCase()}Auth` : ownName
-  return { told: [key, method, audience?.join('\n'), issuer], name }
+  return { told: [key, method, audience?.join('\n'), issuer, [...typ].join('\n')], name }
 }
 
 function schemeOf({ openapi, scheme }: Authenticator): SecurityScheme | null {

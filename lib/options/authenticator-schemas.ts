@@ -9,7 +9,7 @@ import {
   httpToken,
   signingMethod,
   userService,
-  tokenRules,
+  verifyRules,
 } from './parts.js'
 
 const filled = Type.String({ minLength: 1 })
@@ -55,7 +55,7 @@ export const jwtAuthenticatorSchema = Type.Object(
     optional: optional(flag),
     claimName: optional(fieldName),
     signingMethod: optional(signingMethod),
-    ...tokenRules,
+    ...verifyRules,
   },
   { ...strict, description: 'an object of options' },
 )

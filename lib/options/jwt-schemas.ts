@@ -1,5 +1,14 @@
 import * as Type from '@sinclair/typebox/type'
-import { strict, text, optional, whole, signingMethod, tokenRules } from './parts.js'
+import {
+  strict,
+  text,
+  optional,
+  whole,
+  signingMethod,
+  tokenRules,
+  typ,
+  verifyRules,
+} from './parts.js'
 
 const keyValue = text({ description: 'PEM text, or the path of a PEM file', secret: true })
 const keyPair = optional(
@@ -13,10 +22,15 @@ const keyPair = optional(
   ),
 )
 
-export const tokenRulesSchema = Type.Object(tokenRules, {
+export const verifyRulesSchema = Type.Object(verifyRules, {
   ...strict,
-  description: 'an object with clockTolerance, requireExp, issuer, audience',
+  description: 'an object with clockTolerance, requireExp, issuer, audience, typ',
 })
+
+export const tokenHeaderSchema = Type.Object(
+  { typ: optional(typ) },
+  { ...strict, description: 'an object with typ' },
+)
 
 export const jwtSchema = Type.Object(
   {

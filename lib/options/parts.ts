@@ -52,6 +52,24 @@ export const tokenRules = {
   ),
 }
 
+/** A media type (RFC 7515 §4.1.9), also one with parameters. Nothing that looks like no text at all in a header. */
+export const typ = text({
+  description: "a media type, such as 'reset+jwt'",
+  pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
+  shown: true,
+})
+
+/** The rules of one verifier. */
+export const verifyRules = {
+  ...tokenRules,
+  typ: optional(
+    Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
+      description: "a media type, such as 'reset+jwt', or an array of them",
+      shown: true,
+    }),
+  ),
+}
+
 /** Seconds. The maximum also catches values that were meant as milliseconds. */
 export const seconds = (maximum: number) =>
   optional(

@@ -1,8 +1,9 @@
+import { comparable } from '../common/typ.js'
 import { AuthnUsageError } from '../errors.js'
 import { check } from './check.js'
-import { jwtSchema, tokenRulesSchema } from './jwt-schemas.js'
+import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.js'
 import { defaults, filled, type Resolved } from './resolve.js'
-import type { JwtConfig, TokenRules } from '../../types/jwt.js'
+import type { JwtConfig, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
 
 /** Rules of tokens, with every default in place. */
 export interface ResolvedRules {
@@ -10,10 +11,12 @@ export interface ResolvedRules {
   readonly requireExp: boolean
   readonly issuer: string | undefined
   readonly audience: readonly string[] | undefined
+  /** As `comparable()` spells them; undefined stands for a token that has none. */
+  readonly typ: ReadonlySet<string | null | undefined>
 }
 
 /** The option `jwt` with every default in place. */
-export type ResolvedJwtConfig = Resolved<Omit<JwtConfig, keyof TokenRules>, typeof defaults.jwt> &
+export type ResolvedJwtConfig = Resolved<Omit<JwtConfig, keyof VerifyRules>, typeof defaults.jwt> &
   ResolvedRules & { readonly rememberTokens: typeof defaults.rememberTokens | false }
 
 /**
@@ -32,7 +35,7 @@ export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   }
   return {
     ...filled(defaults.jwt, checked),
-    ...fillRules(checked, defaults.tokenRules),
+    ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
     rememberTokens: rememberTokens !== false && filled(defaults.rememberTokens, rememberTokens),
   }
 }
@@ -43,15 +46,25 @@ export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
  * @throws ERR_AUTH_OPTION
  */
 export function resolveRules(own: unknown, base: ResolvedRules): ResolvedRules {
-  return fillRules(check<TokenRules>(tokenRulesSchema, own, 'rules'), base)
+  return fillRules(check<VerifyRules>(verifyRulesSchema, own, 'rules'), base)
 }
 
-function fillRules(own: TokenRules, base: ResolvedRules): ResolvedRules {
-  const { clockTolerance, requireExp, issuer, audience } = own
+/**
+ * Checks what a token shall say in its header.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function checkTokenHeader(header: unknown): TokenHeaderOptions {
+  return check(tokenHeaderSchema, header, 'generateTokenWithClaims')
+}
+
+function fillRules(own: VerifyRules, base: ResolvedRules): ResolvedRules {
+  const { clockTolerance, requireExp, issuer, audience, typ } = own
   return {
     clockTolerance: clockTolerance ?? base.clockTolerance,
     requireExp: requireExp ?? base.requireExp,
     issuer: issuer ?? base.issuer,
     audience: audience === undefined ? base.audience : [audience].flat(),
+    typ: typ === undefined ? base.typ : new Set([typ].flat().map(comparable)),
   }
 }

@@ -23,6 +23,8 @@ export const defaults = {
   audit: { middleware: false },
   jwt: { expiry: 300, signingMethod: 'HS256' as SigningMethod },
   tokenRules: { clockTolerance: 0, requireExp: true, issuer: undefined, audience: undefined },
+  /** What the tokens of users who have logged in say of their purpose, or leave out (RFC 9068 §2.1). */
+  typ: new Set([undefined, 'jwt', 'at+jwt']),
   rememberTokens: { max: 10_000, maxBytes: 8 * 2 ** 20 },
   login: { path: '/login', usernameField: 'username', passwordField: 'password', routeOptions: {} },
   /**

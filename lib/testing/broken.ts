@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { signingMethods } from '../common/algorithms.js'
-import { encode, forge, header, hmacToken, now, strangerKey } from './forge.js'
+import { encode, forge, headerLike, hmacToken, now, strangerKey } from './forge.js'
 import { resign, type Material } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -25,6 +25,7 @@ export type BrokenToken =
   | 'none'
   | 'notYetValid'
   | 'otherKey'
+  | 'otherPurpose'
   | 'strangeSubject'
   | 'textualExp'
   | 'unknownCritical'
@@ -32,6 +33,9 @@ export type BrokenToken =
   | 'withoutSignature'
   | 'withoutSubject'
   | 'wrongAlgorithm'
+
+/** A `typ` that no app asks for. */
+const otherPurpose = 'fastify-authn-test+jwt'
 
 /** How to make each broken token. */
 export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.assign(
@@ -59,37 +63,48 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.ass
     },
     withoutSignature: {
       what: 'the signature is empty, the header still names the algorithm',
-      make: ({ claims, method }) => `${encode(header(method))}.${encode(claims)}.`,
+      make: (material) => `${encode(headerLike(material))}.${encode(material.claims)}.`,
     },
     none: {
       what: 'the algorithm is `none`, and there is no signature',
-      make: ({ claims }) => `${encode(header('none'))}.${encode(claims)}.`,
+      make: (material) => `${encode(headerLike(material, {}, 'none'))}.${encode(material.claims)}.`,
     },
     confused: {
       what: 'HMAC, keyed with the PEM text of the public key that all may know',
       needs: 'publicKey',
-      make: ({ claims, publicKey }) =>
-        hmacToken(header('HS256'), claims, pemOf(publicKey as KeyObject)),
+      make: (material) => {
+        const head = headerLike(material, {}, 'HS256')
+        return hmacToken(head, material.claims, pemOf(material.publicKey as KeyObject))
+      },
     },
     wrongAlgorithm: {
       what: 'signed with the right key by another algorithm than the one that is accepted',
       needs: 'key',
-      make: ({ claims, method, key }) => {
-        const other = siblingOf(method)
-        return forge(header(other), claims, other, key as KeyObject)
+      make: (material) => {
+        const other = siblingOf(material.method)
+        const head = headerLike(material, {}, other)
+        return forge(head, material.claims, other, material.key as KeyObject)
       },
     },
     otherKey: {
       what: 'signed with another key of the same kind',
-      make: ({ claims, method }) =>
-        forge(header(method), claims, method, strangerKey(method).privateKey),
+      make: (material) => {
+        const { claims, method } = material
+        return forge(headerLike(material), claims, method, strangerKey(method).privateKey)
+      },
+    },
+    otherPurpose: {
+      what: 'it is for something else: the header has another `typ`',
+      needs: 'key',
+      make: (material) => resign(material, {}, headerLike(material, { typ: otherPurpose })),
     },
     embeddedKey: {
       what: 'signed with another key, which the header brings along (`jwk`)',
-      make: ({ claims, method }) => {
+      make: (material) => {
+        const { claims, method } = material
         const { privateKey, publicKey } = strangerKey(method)
         const jwk = publicKey.export({ format: 'jwk' })
-        return forge(header(method, { jwk }), claims, method, privateKey)
+        return forge(headerLike(material, { jwk }), claims, method, privateKey)
       },
     },
     withoutExp: {
@@ -116,7 +131,7 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.ass
       what: 'the header demands an extension that nobody knows (`crit`)',
       needs: 'key',
       make: (material) =>
-        resign(material, {}, header(material.method, { crit: ['urn:unknown'], 'urn:unknown': 1 })),
+        resign(material, {}, headerLike(material, { crit: ['urn:unknown'], 'urn:unknown': 1 })),
     },
     malformed: { what: 'a text that is no token', make: () => 'not.a-token' },
   } satisfies Record<BrokenToken, BrokenRow>,

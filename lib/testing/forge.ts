@@ -28,6 +28,15 @@ export const now = (): number => Math.floor(Date.now() / 1000)
 /** A JOSE header. */
 export const header = (alg: unknown, more: object = {}): object => ({ alg, typ: 'JWT', ...more })
 
+/** The header of a good token, slightly changed: it keeps the purpose, so that nothing but the change is wrong. */
+export function headerLike(
+  { method, typ }: { readonly method: SigningMethod; readonly typ?: unknown },
+  more: object = {},
+  alg: unknown = method,
+): object {
+  return header(alg, { ...(typ !== undefined && { typ }), ...more })
+}
+
 /** An HMAC token whose header and payload may be anything. */
 export function hmacToken(
   header: unknown,

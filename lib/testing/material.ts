@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { defined } from '../common/objects.js'
 import { keyOf } from '../common/kit.js'
-import { claimsOf, forge, header, now } from './forge.js'
+import { claimsOf, forge, headerLike, now } from './forge.js'
 import { misuse } from './error.js'
 import type { LoadedKey } from '../jwt/keys/ring.js'
-import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
+import type { JwtServiceLike, SigningMethod, TokenHeaderOptions } from '../../types/jwt.js'
 
 /** What bad tokens are made from: a good token, and the keys that are known. */
 export interface Material {
@@ -12,6 +12,8 @@ export interface Material {
   readonly method: SigningMethod
   /** The claim that names the user. */
   readonly claimName: string
+  /** The purpose that the header of a good token names (`typ`), where it is not `JWT`. */
+  readonly typ?: unknown
   /** A good token. */
   readonly token?: string | undefined
   /** The key that signed it: a secret or a private key. */
@@ -33,6 +35,7 @@ export interface TokenContent {
   readonly notBefore?: number | undefined
   readonly algorithm?: SigningMethod | undefined
   readonly claims?: Readonly<Record<string, unknown>> | undefined
+  readonly typ?: string | undefined
 }
 
 /**
@@ -43,7 +46,7 @@ export interface TokenContent {
  */
 export function materialOf(app: TokenApp, content: TokenContent, caller: string): Material {
   const service = serviceOf(app, caller)
-  const { sub, expiresIn, notBefore, algorithm: method = service.signingMethod } = content
+  const { sub, expiresIn, notBefore, typ, algorithm: method = service.signingMethod } = content
   const wanted = defined({
     ...content.claims,
     sub: sub ?? content.claims?.sub,
@@ -56,11 +59,17 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
       claims: { nbf: now(), exp: now() + 300, ...wanted },
       method,
       claimName: 'sub',
+      typ,
       ...keys,
     }
   }
-  const token = service.generateTokenWithClaims(wanted, method)
-  return { claims: claimsOf(token), method, claimName: 'sub', token, ...keys }
+  const token = service.generateTokenWithClaims(wanted, method, ...headerOf(typ))
+  return { claims: claimsOf(token), method, claimName: 'sub', typ, token, ...keys }
+}
+
+/** A service of the app may know of no third argument: it gets none where nothing is asked for. */
+function headerOf(typ: string | undefined): [] | [TokenHeaderOptions] {
+  return typ === undefined ? [] : [{ typ }]
 }
 
 export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceLike {
@@ -87,9 +96,10 @@ export function keysOf(
 
 /** A good token with other claims, or with another header. */
 export function resign(
-  { claims, method, key }: Material,
+  material: Material,
   change: Readonly<Record<string, unknown>>,
-  head: object = header(method),
+  head: object = headerLike(material),
 ): string {
+  const { claims, method, key } = material
   return forge(head, { ...claims, ...change }, method, key as KeyObject)
 }

@@ -13,6 +13,8 @@ export interface MintOptions {
   readonly notBefore?: number | undefined
   /** Default: `jwt.signingMethod`. */
   readonly algorithm?: SigningMethod | undefined
+  /** What the token is for: the header's `typ`. Default `JWT`. */
+  readonly typ?: string | undefined
   /** More claims. Default: those of every token of the app. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined
   /** The one fault that the token has. Default: none. */
@@ -23,8 +25,8 @@ export interface MintOptions {
  * Makes a token of the app, signed with the app's keys. With `broken`, it has one fault and is good otherwise.
  *
  * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
- * @throws ERR_AUTH_TESTING when the app has no tokens, or lacks the key for this one; ERR_AUTH_KEY and
- * ERR_AUTH_CLAIMS as `jwtService` does
+ * @throws ERR_AUTH_TESTING when the app has no tokens, or lacks the key for this one; ERR_AUTH_KEY,
+ * ERR_AUTH_CLAIMS and ERR_AUTH_OPTION as `jwtService` does
  *
  * @example
  * const headers = { authorization: `Bearer ${mintToken(app, { sub: 'alice', broken: 'expired' })}` }

@@ -44,9 +44,12 @@ function materialOfToken(
   try {
     const claims = claimsOf(token)
     const [head = ''] = token.split('.')
-    const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { alg?: unknown }
+    const { alg, typ } = JSON.parse(Buffer.from(head, 'base64url').toString()) as {
+      alg?: unknown
+      typ?: unknown
+    }
     const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
-    return { claims, method, token, ...(jwtService && keysOf(jwtService, method)) }
+    return { claims, method, typ, token, ...(jwtService && keysOf(jwtService, method)) }
   } catch {
     return { claims: { exp: now() + 300 }, method: algorithm ?? 'HS256' }
   }

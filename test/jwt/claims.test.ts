@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkClaims, issued } from '../../lib/jwt/claims.js'
+import { checkClaims, checkTyp, issued } from '../../lib/jwt/claims.js'
 import type { ResolvedRules } from '../../lib/options/resolve-jwt.js'
 import { thrownBy } from '../helpers/errors.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -13,6 +13,7 @@ const plain: ResolvedRules = {
   requireExp: true,
   issuer: undefined,
   audience: undefined,
+  typ: new Set([undefined, 'jwt']),
 }
 
 /** `ok`, or the code of the refusal. */
@@ -219,4 +220,23 @@ t.test('times that are signed are whole seconds', async (t) => {
       )
     }
   }
+})
+
+t.test('the purpose of a token', async (t) => {
+  const codeOf = (typ: string | null | undefined, accepted = plain.typ): unknown => {
+    try {
+      return checkTyp({ typ }, { ...plain, typ: accepted })
+    } catch (error) {
+      return (error as { code?: unknown; cause?: unknown }).cause
+    }
+  }
+  const given = new Set(['reset+jwt'])
+  t.strictSame(
+    [undefined, 'jwt', 'reset+jwt', '', null].map((typ) => codeOf(typ)),
+    [undefined, undefined, 'typ', 'typ', 'typ'],
+  )
+  t.strictSame(
+    [undefined, 'jwt', 'reset+jwt'].map((typ) => codeOf(typ, given)),
+    ['typ', 'typ', undefined],
+  )
 })

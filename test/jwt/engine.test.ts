@@ -8,7 +8,8 @@ import { encode, hmacToken, keys, privatePem, publicPem, signedToken } from '../
 
 const key = Buffer.from(hmacSecret)
 const header = { alg: 'HS256', typ: 'JWT' }
-const { sign, verify } = createEngine({ sign: key, verify: key }, 'HS256')
+const { sign, verify: verified } = createEngine({ sign: key, verify: key }, 'HS256')
+const verify = (token: string): object => verified(token).claims
 
 /** A token of parts as they are, with its right signature. */
 function sealed(head: string, payload: string): string {
@@ -103,7 +104,8 @@ t.test('one text a signature (RFC 4648 §3.5)', async (t) => {
 
 t.test('one algorithm, whatever the header says', async (t) => {
   const pem = publicPem(keys.rsa.publicKey)
-  const { verify: verifyRsa } = createEngine({ verify: pem }, 'RS256')
+  const engine = createEngine({ verify: pem }, 'RS256')
+  const verifyRsa = (token: string): object => engine.verify(token).claims
   const good = signedToken({ alg: 'RS256' }, { sub: 'a' }, keys.rsa.privateKey)
   t.strictSame(verifyRsa(good), { sub: 'a' })
   const forged = [
@@ -129,10 +131,10 @@ t.test('each method has an engine of its own', async (t) => {
     const pair = { sign: privatePem(privateKey), verify: publicPem(publicKey) }
     const { sign, verify } = createEngine(pair, method as keyof typeof pairs)
     const claims = { sub: method, iat: 7 }
-    t.strictSame(verify(sign({ sub: method })), { sub: method })
-    t.strictSame(verify(sign(claims)), claims)
+    t.strictSame(verify(sign({ sub: method })).claims, { sub: method })
+    t.strictSame(verify(sign(claims)).claims, claims)
     t.strictSame(
-      verify(sign({ ...claims, iat: 8 })),
+      verify(sign({ ...claims, iat: 8 })).claims,
       { ...claims, iat: 8 },
       'a second one with iat',
     )
@@ -147,11 +149,38 @@ t.test('public keys alone verify, and sign nothing', async (t) => {
     { sign: privatePem(keys.p256.privateKey), verify: publicPem(keys.p256.publicKey) },
     'ES256',
   )
-  t.strictSame(verify(own.sign({ sub: 'a' })), { sub: 'a' })
+  t.strictSame(verify(own.sign({ sub: 'a' })).claims, { sub: 'a' })
   t.throws(() => sign({ sub: 'a' }))
   t.throws(() => sign({ sub: 'a', iat: 1 }))
 })
 
 t.test('a key that the engine does not take is an error at once', async (t) => {
   t.throws(() => createEngine({ verify: 'no PEM' }, 'RS256'))
+})
+
+t.test('the purpose of a token stands in its header', async (t) => {
+  const headerOf = (token: string): unknown =>
+    JSON.parse(Buffer.from(String(token.split('.')[0]), 'base64url').toString())
+  for (const claims of [{ sub: 'a' }, { sub: 'a', iat: 5 }]) {
+    for (const typ of ['reset+jwt', 'application/x+jwt', 'JWT', undefined]) {
+      const token = sign(claims, typ)
+      t.strictSame(headerOf(token), { alg: 'HS256', typ: typ ?? 'JWT' })
+      t.match(verified(token).claims, claims)
+    }
+  }
+  // More than are kept.
+  for (let each = 0; each < 40; each += 1) t.equal(verified(sign({}, `t${each}`)).typ, `t${each}`)
+  const typs: [unknown, unknown][] = [
+    ['JWT', 'jwt'],
+    ['application/AT+JWT', 'at+jwt'],
+    ['', ''],
+    [null, null],
+    [['JWT'], null],
+    [7, null],
+  ]
+  for (const [typ, expected] of typs) {
+    t.equal(verified(hmacToken({ alg: 'HS256', typ }, {}, key)).typ, expected)
+  }
+  t.equal(verified(hmacToken({ alg: 'HS256' }, {}, key)).typ, undefined)
+  t.equal(verified(hmacToken('{"alg":"HS256","__proto__":{"typ":"x"}}', {}, key)).typ, undefined)
 })

@@ -108,6 +108,11 @@ t.test('@fastify/jwt writes iat unless noTimestamp is set, and then drops it', a
   const payloadOf = (token: string): unknown =>
     JSON.parse(Buffer.from(String(token.split('.')[1]), 'base64url').toString())
   const dated = decorated(hmac)
+  const other = decorated({
+    ...hmac,
+    sign: { algorithm: 'HS256', header: { alg: 'HS256', typ: 'reset+jwt' } },
+  })
+  t.match(other.verify(other.sign({ sub: 'a' })), { header: { alg: 'HS256', typ: 'reset+jwt' } })
   const bare = decorated({ ...hmac, sign: { algorithm: 'HS256', noTimestamp: true } })
   t.strictSame(payloadOf(dated.sign({ sub: 'a', iat: 5 })), { sub: 'a', iat: 5 })
   t.strictSame(payloadOf(bare.sign({ sub: 'a', iat: 5 })), { sub: 'a' })

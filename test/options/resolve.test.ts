@@ -58,6 +58,7 @@ t.test('what holds where nothing is said', async (t) => {
     requireExp: true,
     issuer: undefined,
     audience: undefined,
+    typ: new Set([undefined, 'jwt', 'at+jwt']),
     rememberTokens: { max: 10_000, maxBytes: 8_388_608 },
   })
   t.strictSame(plain(resolveJwtAuthenticatorOptions({})), { optional: false, claimName: 'sub' })
@@ -130,12 +131,29 @@ t.test('the highest cost is at least the cost of new hashes', async (t) => {
 })
 
 t.test('rules: their own, else those of the service', async (t) => {
-  const base = { clockTolerance: 7, requireExp: false, issuer: 'i', audience: ['a'] }
+  const base = {
+    clockTolerance: 7,
+    requireExp: false,
+    issuer: 'i',
+    audience: ['a'],
+    typ: new Set(['t']),
+  }
   t.strictSame(resolveRules({}, base), base)
   t.strictSame(resolveRules({ clockTolerance: undefined, audience: undefined }, base), base)
-  const own = { clockTolerance: 0, requireExp: true, issuer: 'j', audience: 'b' }
-  t.strictSame(resolveRules(own, base), { ...own, audience: ['b'] }, '0 and true override')
+  const own = {
+    clockTolerance: 0,
+    requireExp: true,
+    issuer: 'j',
+    audience: 'b',
+    typ: 'Application/U',
+  }
+  t.strictSame(
+    resolveRules(own, base),
+    { ...own, audience: ['b'], typ: new Set(['u']) },
+    '0 and true override',
+  )
   t.strictSame(resolveRules({ audience: ['x', 'y'] }, base).audience, ['x', 'y'])
+  t.strictSame(resolveRules({ typ: ['A', 'b'] }, base).typ, new Set(['a', 'b']))
 })
 
 t.test('what somebody has put on Object.prototype is no option', async (t) => {
@@ -156,7 +174,7 @@ t.test('what somebody has put on Object.prototype is no option', async (t) => {
 const valueOf = (literal: string): unknown => plain(runInNewContext(`(${literal})`))
 
 t.test('the documents tell these defaults', async (t) => {
-  const { tokenRules: _, rememberTokens: __, ...known } = defaults
+  const { tokenRules: _, rememberTokens: __, typ: ___, ...known } = defaults
   const document = readFileSync(join(root, 'docs/options.md'), 'utf8')
   const told = [
     ...document.matchAll(/^## `(\w+)`\n\nType: (?:(?!\n\n).)*? Default: `(.+?)`(?: |\.|,)/gms),

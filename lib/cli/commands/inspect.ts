@@ -8,6 +8,7 @@ import {
   inVariables,
   methodOption,
   openService,
+  typesOf,
 } from '../environment.js'
 import { askHidden, readAll } from '../input.js'
 import { columns, quoted } from '../text.js'
@@ -37,6 +38,11 @@ export const inspect: Command = {
     'clock-tolerance': {
       value: 'seconds',
       text: `what the server has as jwt.clockTolerance; default ${defaults.tokenRules.clockTolerance}`,
+    },
+    typ: {
+      value: 'type',
+      multiple: true,
+      text: 'what its authenticator has as typ; default: JWT, at+jwt or none',
     },
     'claim-name': {
       value: 'name',
@@ -87,6 +93,7 @@ async function verdictOf(
 ): Promise<Verdict> {
   const alg = methodOption(given)
   const rules = rulesOf(given)
+  const typ = typesOf(given)
   const claimName = given.text('claim-name') ?? defaults.jwtAuthenticator.claimName
   if (decoded.problem !== null) {
     return {
@@ -99,7 +106,7 @@ async function verdictOf(
     return judge(token, decoded.claims, {
       header: decoded.header,
       ...(await openService(env, alg, rules)),
-      rules,
+      rules: { ...rules, ...(typ.length > 0 && { typ }) },
       claimName,
       assumed: alg === undefined,
     })

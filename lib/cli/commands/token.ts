@@ -5,6 +5,7 @@ import {
   environmentOf,
   methodOption,
   openService,
+  typesOf,
 } from '../environment.js'
 import { parseSpan } from '../times.js'
 import { quoted } from '../text.js'
@@ -23,6 +24,10 @@ export const token: Command = {
       text: 'another claim; JSON where it is any (admin=true), else text',
     },
     alg: algOption('signing method; default: see above'),
+    typ: {
+      value: 'type',
+      text: 'what it is for, such as reset+jwt; default: JWT, a user who has logged in',
+    },
     expires: {
       value: 'span',
       text: `seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else ${defaults.jwt.expiry}`,
@@ -39,8 +44,9 @@ export const token: Command = {
   async run(given, io) {
     const alg = methodOption(given)
     const asked = claimsOf(given)
+    const [typ] = typesOf(given)
     const { service, method } = await openService(await environmentOf(given, io), alg)
-    const value = service.generateTokenWithClaims(asked, method)
+    const value = service.generateTokenWithClaims(asked, method, { typ })
     const claims: unknown = JSON.parse(
       Buffer.from(`${value.split('.')[1]}`, 'base64url').toString(),
     )

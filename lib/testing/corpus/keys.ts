@@ -1,7 +1,7 @@
 import { createHash, createHmac, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../../common/algorithms.js'
 import { pemOf } from '../broken.js'
-import { encode, forge, header, hmacToken, strangerKey } from '../forge.js'
+import { encode, forge, headerLike, hmacToken, strangerKey } from '../forge.js'
 import type { Material } from '../material.js'
 
 /** A case of the corpus: what it is called, and the token or the header that must not get in. */
@@ -20,11 +20,12 @@ export function algNone(): unknown[] {
 }
 
 /** Tokens with `alg` none in every spelling, with and without a signature. */
-export function unsigned({ claims, key }: Material): Named[] {
+export function unsigned(material: Material): Named[] {
+  const { claims, key } = material
   const secret = key?.type === 'secret' ? key : undefined
   const payload = encode(claims)
   const tokens = algNone().flatMap((alg): Named[] => {
-    const stem = `${encode(header(alg))}.${payload}`
+    const stem = `${encode(headerLike(material, {}, alg))}.${payload}`
     const hmac = (secret: string | KeyObject): string =>
       createHmac('sha256', secret).update(stem).digest('base64url')
     return [
@@ -49,7 +50,10 @@ export function unsigned({ claims, key }: Material): Named[] {
     ['no alg at all', bare({ typ: 'JWT' })],
     ['alg twice, none last', bare('{"alg":"HS256","alg":"none"}')],
     ['alg twice, none first', bare('{"alg":"none","alg":"HS256"}')],
-    ...signingMethods.map((alg): Named => [`${alg} without a signature`, bare(header(alg))]),
+    ...signingMethods.map((alg): Named => [
+      `${alg} without a signature`,
+      bare(headerLike(material, {}, alg)),
+    ]),
   ]
 }
 
@@ -104,35 +108,39 @@ export function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
 
 /** Key confusion (RFC 8725 §2.1): HMAC tokens, with each of {@link secretsOf} as the secret. */
 export function confused(
-  { claims, method, publicKey }: Material,
-  named: readonly string[] = [method],
-  secrets = publicKey === undefined ? [] : secretsOf(publicKey),
+  material: Material,
+  named: readonly string[] = [material.method],
+  secrets = material.publicKey === undefined ? [] : secretsOf(material.publicKey),
 ): Named[] {
+  const head = (alg: string): object => headerLike(material, {}, alg)
+  const { claims } = material
   return secrets.flatMap(([title, key]) => [
     ...['256', '384', '512'].map((size): Named => [
       `HS${size} keyed with the public key: ${title}`,
-      hmacToken(header(`HS${size}`), claims, key, `sha${size}`),
+      hmacToken(head(`HS${size}`), claims, key, `sha${size}`),
     ]),
     ...named.map((alg): Named => [
       `${alg}, but HMAC keyed with the public key: ${title}`,
-      hmacToken(header(alg), claims, key),
+      hmacToken(head(alg), claims, key),
     ]),
   ])
 }
 
 /** Tokens of the right key with another algorithm, and with a wrong `alg` in the header. */
-export function otherAlgorithms({ claims, method, key, token = '' }: Material): Named[] {
+export function otherAlgorithms(material: Material): Named[] {
+  const { claims, method, key, token = '' } = material
+  const head = (alg: string): object => headerLike(material, {}, alg)
   const [, payload, signature] = token.split('.')
   const others = signingMethods.filter((other) => other !== method)
   const fitting = key === undefined ? [] : others.filter((other) => fits(other, key))
   return [
     ...(signature === undefined ? [] : others).map((other): Named => [
       `renamed ${other}`,
-      [encode(header(other)), payload, signature].join('.'),
+      [encode(head(other)), payload, signature].join('.'),
     ]),
     ...fitting.flatMap((other): Named[] => [
-      [`signed ${other} with the right key`, forge(header(other), claims, other, key as KeyObject)],
-      [`named ${method}, signed ${other}`, forge(header(method), claims, other, key as KeyObject)],
+      [`signed ${other} with the right key`, forge(head(other), claims, other, key as KeyObject)],
+      [`named ${method}, signed ${other}`, forge(head(method), claims, other, key as KeyObject)],
     ]),
   ]
 }
@@ -207,16 +215,18 @@ export function broughtKeys({ method }: Pick<Material, 'method'>, url: string): 
 }
 
 /** Tokens signed with a key of the attacker, whose headers contain it or say where it is. */
-export function foreignKeys({ claims, method }: Material, url: string): Named[] {
+export function foreignKeys(material: Material, url: string): Named[] {
+  const { claims, method } = material
+  const head = (alg: string, more: object): object => headerLike(material, more, alg)
   return broughtKeys({ method }, url).flatMap(([title, more]): Named[] =>
     [...new Set([method, 'RS256', 'ES256'] as const)]
       .map((alg): Named => [
         `${alg} of a stranger, ${title}`,
-        forge(header(alg, more), claims, alg, strangerKey(alg).privateKey),
+        forge(head(alg, more), claims, alg, strangerKey(alg).privateKey),
       ])
       .concat([
-        [`HS256 keyed "attacker", ${title}`, hmacToken(header('HS256', more), claims, 'attacker')],
-        [`HS256 with an empty key, ${title}`, hmacToken(header('HS256', more), claims, '')],
+        [`HS256 keyed "attacker", ${title}`, hmacToken(head('HS256', more), claims, 'attacker')],
+        [`HS256 with an empty key, ${title}`, hmacToken(head('HS256', more), claims, '')],
       ]),
   )
 }

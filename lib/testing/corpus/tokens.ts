@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { encode, header, now } from '../forge.js'
+import { comparable } from '../../common/typ.js'
+import { encode, headerLike, now } from '../forge.js'
 import { resign, type Material } from '../material.js'
 import { forge } from '../forge.js'
 import type { KeyObject } from 'node:crypto'
@@ -9,10 +10,11 @@ const json = (value: unknown): string => JSON.stringify(value)
 
 /** A token with any payload, signed with the right key. */
 function signed(
-  { method, key }: Material,
+  material: Material,
   payload: unknown,
-  head: unknown = header(method),
+  head: unknown = headerLike(material),
 ): string {
+  const { method, key } = material
   return forge(head, payload, method, key as KeyObject)
 }
 
@@ -44,17 +46,67 @@ export function critical(material: Material): Named[] {
   ]
   const tokens = crits.map(([crit, more]): Named => [
     `crit ${json(crit)} ${json(more)}`,
-    resign(material, {}, header(material.method, { ...more, crit })),
+    resign(material, {}, headerLike(material, { ...more, crit })),
   ])
   return [...tokens, ...unencoded(material)]
 }
 
 /** RFC 7797: the payload itself is what is signed, not its base64url. */
-function unencoded({ claims, key }: Material): Named[] {
+function unencoded(material: Material): Named[] {
+  const { claims, key } = material
   if (key?.type !== 'secret') return []
-  const open = `${encode(header('HS256', { b64: false, crit: ['b64'] }))}.${json(claims)}`
+  const open = `${encode(headerLike(material, { b64: false, crit: ['b64'] }, 'HS256'))}.${json(claims)}`
   const signature = createHmac('sha256', key).update(open).digest('base64url')
   return [['payload not encoded (b64)', `${open}.${signature}`]]
+}
+
+const purposes: readonly unknown[] = [
+  'reset+jwt',
+  'secevent+jwt',
+  'dpop+jwt',
+  'logout+jwt',
+  'JOSE',
+  'JWE',
+  'JW',
+  'JWTS',
+  ' JWT',
+  'JWT ',
+  'JWT\0',
+  'JWT\n',
+  'JWT,at+jwt',
+  'at jwt',
+  'at+jwt;q=1',
+  '\uff2aWT',
+  'text/jwt',
+  'application/',
+  'application//jwt',
+  'application/application/jwt',
+  '*',
+  '*/*',
+  '__proto__',
+  'constructor',
+  'null',
+  'undefined',
+  '',
+  ' ',
+  null,
+  true,
+  false,
+  0,
+  1,
+  [],
+  ['JWT'],
+  [['JWT']],
+  {},
+  { typ: 'JWT' },
+]
+
+/** Tokens that are for something else than this route (RFC 8725 §3.11), and a `typ` that is no text. */
+export function otherPurposes(material: Material): Named[] {
+  const own = typeof material.typ === 'string' ? comparable(material.typ) : 'jwt'
+  return purposes
+    .filter((typ) => typeof typ !== 'string' || comparable(typ) !== own)
+    .map((typ) => [`typ ${json(typ)}`, resign(material, {}, headerLike(material, { typ }))])
 }
 
 /** The alphabet of base64url (RFC 4648 §5). */
@@ -206,13 +258,13 @@ export function noObjects(material: Material): Named[] {
   return [
     ...texts.flatMap((text): Named[] => [
       [`payload ${json(text)}`, signed(material, text)],
-      [`payload ${json(text)}, unsigned`, `${encode(header(method))}.${encode(text)}.`],
+      [`payload ${json(text)}, unsigned`, `${encode(headerLike(material))}.${encode(text)}.`],
     ]),
     ...[...heads, ...more].map((text): Named => [
       `header ${json(text)}`,
       signed(material, claims, text),
     ]),
-    ['header cut', signed(material, claims, json(header(method)).slice(0, -1))],
+    ['header cut', signed(material, claims, json(headerLike(material)).slice(0, -1))],
   ]
 }
 

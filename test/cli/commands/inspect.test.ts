@@ -328,3 +328,36 @@ t.test('what nobody has thought of is no verdict', async (t) => {
     stderr: 'fastify-authn inspect: unexpected error (TypeError).\n',
   })
 })
+
+t.test('what it is for', async (t) => {
+  const claims = { sub: 'alice', exp: now() + 60 }
+  const seen = async (typ: unknown, ...words: string[]): Promise<[unknown, string]> => {
+    const token = sign(claims, { typ })
+    const { exit, stdout } = await cli(['inspect', ...words], { env, stdin: piped(token) })
+    return [exit, stdout]
+  }
+  const accepted: [unknown, ...string[]][] = [
+    ['JWT'],
+    ['application/at+JWT'],
+    [undefined],
+    ['Reset+jwt', '--typ', 'reset+jwt'],
+    ['b', '--typ', 'a', '--typ', 'B'],
+  ]
+  for (const [typ, ...words] of accepted) {
+    t.equal((await seen(typ, ...words))[0], 0, JSON.stringify([typ, words]))
+  }
+  const refused: [unknown, string[], string][] = [
+    ['reset+jwt', [], '"reset+jwt", expected "JWT", "at+jwt" or none.'],
+    [null, [], 'null, expected "JWT", "at+jwt" or none.'],
+    ['', [], '"", expected "JWT", "at+jwt" or none.'],
+    ['JWT', ['--typ', 'a', '--typ', 'b'], '"JWT", expected one of ["a","b"].'],
+    [undefined, ['--typ', 'reset+jwt'], 'missing, expected one of ["reset+jwt"].'],
+  ]
+  for (const [typ, words, reason] of refused) {
+    const [exit, stdout] = await seen(typ, ...words)
+    t.equal(exit, 1)
+    const start = '\nNot valid (ERR_AUTH_JWT_INVALID): its purpose ("typ") is '
+    t.ok(stdout.endsWith(`${start}${reason}\n`), stdout)
+  }
+  t.equal((await seen('JWT', '--typ', ' '))[0], 2)
+})

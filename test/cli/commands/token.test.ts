@@ -232,3 +232,15 @@ t.test('claims that are none', async (t) => {
     t.equal(stderr.split('\n')[0], `fastify-authn token: ${message}`)
   }
 })
+
+t.test('what it is for', async (t) => {
+  const { exit, stdout } = await cli('token --sub alice --typ reset+jwt', { env })
+  t.equal(exit, 0)
+  t.equal(service.verify(stdout.trim(), 'HS256', { typ: 'reset+jwt' }).sub, 'alice')
+  t.throws(() => service.verify(stdout.trim()), { code: 'ERR_AUTH_JWT_INVALID' })
+  for (const typ of [' ', 'a\n', 'application/']) {
+    const { exit, stdout, stderr } = await cli(['token', '--sub', 'alice', '--typ', typ], { env })
+    t.strictSame([exit, stdout], [2, ''])
+    t.match(stderr, /option --typ: expected a media type, such as reset\+jwt\./)
+  }
+})

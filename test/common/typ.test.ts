@@ -1,0 +1,28 @@
+import t from 'tap'
+import { comparable, typOf } from '../../lib/common/typ.js'
+
+t.test('case and application/ make no difference (RFC 7515 §4.1.9)', async (t) => {
+  const cases: Record<string, string[]> = {
+    jwt: ['JWT', 'jwt', 'Jwt', 'application/jwt', 'APPLICATION/JWT', 'Application/Jwt'],
+    'at+jwt': ['at+jwt', 'AT+JWT', 'application/at+jwt'],
+    // Where another slash follows, nothing may be left out.
+    'application/x;part="1/2"': ['application/x;part="1/2"', 'Application/X;Part="1/2"'],
+    'application/application/jwt': ['application/application/jwt'],
+    'text/jwt': ['text/jwt'],
+    ' jwt': [' JWT'],
+    '': ['', 'application/'],
+    // ASCII only: the Kelvin sign is no k.
+    '\u212aey+jwt': ['\u212aEY+JWT'],
+  }
+  for (const [expected, spellings] of Object.entries(cases)) {
+    for (const spelling of spellings) t.equal(comparable(spelling), expected, spelling)
+  }
+})
+
+t.test('of a header, its own text', async (t) => {
+  t.equal(typOf({ typ: 'Reset+JWT' }), 'reset+jwt')
+  t.equal(typOf({}), undefined)
+  t.equal(typOf(Object.create({ typ: 'x' }) as object), undefined)
+  for (const typ of [null, 0, true, [], ['JWT'], {}, new String('JWT')])
+    t.equal(typOf({ typ }), null)
+})

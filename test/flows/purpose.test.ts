@@ -1,0 +1,215 @@
+// What a token is for: the `typ` of its header (RFC 7515 §4.1.9, RFC 8725 §3.11).
+import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
+import t, { type Test } from 'tap'
+import { anyOf, authn, jwtAuthenticator, JwtService } from '../../lib/index.js'
+import { authAttacks, mintToken } from '../../lib/testing/index.js'
+import { bearer, secret, tokensOf, userService } from '../helpers/app.js'
+import { thrownBy, rejectionOf } from '../helpers/errors.js'
+import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
+import { hmacToken } from '../helpers/tokens.js'
+
+const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const exp = Math.floor(Date.now() / 1000) + 600
+const withTyp = (typ: unknown): string =>
+  hmacToken({ alg: 'HS256', typ }, { sub: 'alice', exp }, secret)
+const withoutTyp = hmacToken({ alg: 'HS256' }, { sub: 'alice', exp }, secret)
+
+const accepted = ['JWT', 'jwt', 'jWt', 'at+jwt', 'AT+JWT', 'application/jwt', 'Application/AT+jwt']
+const refused: unknown[] = [
+  ...['', ' ', 'JWT ', ' JWT', 'JW', 'JWTS', 'JWT\0', 'JWT,at+jwt', 'text/jwt', 'application/'],
+  ...['application/application/jwt', 'reset+jwt', 'RESET+JWT', 'none', '__proto__', 'constructor'],
+  ...[null, 0, 1, true, false, [], ['JWT'], {}, { typ: 'JWT' }],
+]
+
+interface Subject {
+  readonly app: FastifyInstance
+  readonly users: ReturnType<typeof userService>
+  take(): number
+  get(url: string, token: string): Promise<LightMyRequestResponse>
+}
+
+/** One app: the default, one purpose, two purposes, and a choice of two authenticators. */
+async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
+  const { handler, take } = probe()
+  const users = userService()
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const reset = jwtAuthenticator({ typ: 'Reset+JWT' })
+  await app.register(authn, {
+    userService: users,
+    jwt: { secret, ...(rememberTokens === false && { rememberTokens }) },
+    authenticators: {
+      reset,
+      two: jwtAuthenticator({ typ: ['application/reset+jwt', 'invite+jwt'] }),
+      either: anyOf(jwtAuthenticator(), reset),
+    },
+  })
+  app.get('/', { config: { auth: true } }, handler)
+  for (const use of ['reset', 'two', 'either']) {
+    app.get(`/${use}`, { config: { auth: { use } } }, handler)
+  }
+  await app.ready()
+  return { app, users, take, get: (url, token) => app.inject({ url, headers: bearer(token) }) }
+}
+
+for (const rememberTokens of [undefined, false] as const) {
+  t.test(`by default: rememberTokens ${rememberTokens}`, async (t) => {
+    const { get, users, take, app } = await subject(t, rememberTokens)
+    for (const token of [withoutTyp, ...accepted.map(withTyp)]) {
+      // Twice: the second one is remembered.
+      for (let each = 0; each < 2; each += 1) isWelcome(t, await get('/', token), 'alice')
+      t.equal(tokensOf(app).verify(token).sub, 'alice')
+    }
+    take()
+    users.asked.length = 0
+    for (const typ of refused) {
+      const token = withTyp(typ)
+      for (let each = 0; each < 2; each += 1) {
+        isRefusal(t, await get('/', token), invalid, JSON.stringify(typ))
+      }
+      t.equal(thrownBy(() => tokensOf(app).verify(token)).code, 'ERR_AUTH_JWT_INVALID')
+    }
+    t.strictSame([take(), users.asked], [0, []], 'nobody was looked up')
+  })
+}
+
+t.test('each authenticator has its own purpose, over one memory of tokens', async (t) => {
+  const { get, app } = await subject(t)
+  const rows: Record<string, string[]> = {
+    '/': ['JWT', 'at+jwt'],
+    '/reset': ['reset+jwt'],
+    '/two': ['reset+jwt', 'invite+jwt'],
+    '/either': ['JWT', 'at+jwt', 'reset+jwt'],
+  }
+  const purposes = ['JWT', 'at+jwt', 'reset+jwt', 'invite+jwt', 'other']
+  const tokens = new Map(purposes.map((typ) => [typ, mintToken(app, { sub: 'alice', typ })]))
+  for (const [url, welcome] of [...Object.entries(rows), ...Object.entries(rows)]) {
+    for (const [typ, token] of tokens) {
+      const response = await get(url, token)
+      if (welcome.includes(typ)) isWelcome(t, response, 'alice')
+      else isRefusal(t, response, invalid, `${typ} at ${url}`)
+    }
+    const expected = url === '/' || url === '/either' ? 200 : 401
+    t.equal((await get(url, withoutTyp)).statusCode, expected, `${url} without typ`)
+  }
+  t.equal(app.authn.stats().tokens.size, purposes.length + 1, 'one memory for all')
+})
+
+t.test('the service writes and asks for it', async (t) => {
+  const service = new JwtService({ secret })
+  const token = service.generateTokenWithClaims({ sub: 'alice' }, 'HS256', { typ: 'reset+jwt' })
+  const headerOf = (text: string): unknown =>
+    JSON.parse(Buffer.from(String(text.split('.')[0]), 'base64url').toString())
+  t.strictSame(headerOf(token), { alg: 'HS256', typ: 'reset+jwt' })
+  t.strictSame(headerOf(service.generateToken('alice')), { alg: 'HS256', typ: 'JWT' })
+  const none = service.generateTokenWithClaims({ sub: 'a' }, undefined, { typ: undefined })
+  t.strictSame(headerOf(none), { alg: 'HS256', typ: 'JWT' })
+  t.equal(service.verify(token, 'HS256', { typ: 'RESET+jwt' }).sub, 'alice')
+  t.equal(service.verify(token, undefined, { typ: ['x', 'application/reset+jwt'] }).sub, 'alice')
+  t.equal(service.verifier('HS256', { typ: 'reset+jwt' }, 'the test')(token).sub, 'alice')
+  for (const rules of [undefined, {}, { typ: undefined }, { typ: 'JWT' }, { typ: ['reset'] }]) {
+    const { code, error } = thrownBy(() => service.verify(token, 'HS256', rules))
+    t.strictSame([code, error.cause], ['ERR_AUTH_JWT_INVALID', 'typ'])
+  }
+  t.equal(thrownBy(() => service.verify(withoutTyp, 'HS256', { typ: 'JWT' })).code, invalidCode)
+  // The purpose is judged before the times, and after the signature.
+  const old = hmacToken({ alg: 'HS256', typ: 'reset+jwt' }, { sub: 'alice', exp: 1 }, secret)
+  t.equal(thrownBy(() => service.verify(old)).code, invalidCode)
+  t.equal(thrownBy(() => service.verify(old, 'HS256', { typ: 'reset+jwt' })).code, expiredCode)
+})
+
+const invalidCode = 'ERR_AUTH_JWT_INVALID'
+const expiredCode = 'ERR_AUTH_JWT_EXPIRED'
+
+t.test('a purpose that is none is refused', async (t) => {
+  const service = new JwtService({ secret })
+  const none: unknown[] = ['', ' ', 'a\n', '\0', ' a', 'application/', 'ä', null, 7, true, {}]
+  const noLists: unknown[] = [[], [''], ['a', 7], ['a', null], [['a']]]
+  const { code: unknown } = thrownBy(() => new JwtService({ secret, typ: 'JWT' } as never))
+  t.equal(unknown, 'ERR_AUTH_OPTION', 'tokens that a login issues have none of their own')
+  for (const typ of [...none, ...noLists]) {
+    const given = { typ } as { typ: string }
+    const attempts = [
+      () => jwtAuthenticator(given),
+      () => service.verify(withoutTyp, 'HS256', given),
+      () => service.verifier('HS256', given, 'the test'),
+      () => service.generateTokenWithClaims({ sub: 'a' }, 'HS256', given),
+    ]
+    for (const attempt of attempts) {
+      const { code, message } = thrownBy(attempt)
+      t.equal(code, 'ERR_AUTH_OPTION', JSON.stringify(typ))
+      t.match(message, /option "\w+\.typ(?:\.\d)?": found .*, expected .*media type/)
+    }
+  }
+  const list = { typ: ['a'] } as unknown as { typ: string }
+  t.equal(
+    thrownBy(() => service.generateTokenWithClaims({}, 'HS256', list)).code,
+    'ERR_AUTH_OPTION',
+  )
+  for (const header of [null, 'reset+jwt', [], { kid: 'x' }]) {
+    const attempt = () => service.generateTokenWithClaims({}, 'HS256', header as never)
+    t.equal(thrownBy(attempt).code, 'ERR_AUTH_OPTION', JSON.stringify(header))
+  }
+})
+
+t.test('registrations with one key: their purposes keep them apart', async (t) => {
+  const boot = async (one: object, two: object): Promise<void> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    for (const [prefix, options] of Object.entries({ '/one': one, '/two': two })) {
+      const users = { findByUsername: () => ({ name: prefix }) }
+      await app.register(
+        async (scope) => {
+          const given = { userService: users, jwt: { secret }, login: false as const, ...options }
+          await scope.register(authn, given)
+        },
+        { prefix },
+      )
+    }
+    await app.ready()
+  }
+  const reset = { authenticator: jwtAuthenticator({ typ: 'reset+jwt' }) }
+  const all = { authenticator: jwtAuthenticator({ typ: ['jwt', 'reset+jwt'] }) }
+  const refused: [object, object][] = [
+    [{}, {}],
+    [{}, all],
+    [reset, all],
+    [all, reset],
+  ]
+  for (const [one, two] of refused) {
+    t.match(await rejectionOf(boot(one, two)), { code: 'ERR_AUTH_OPTION' })
+  }
+  // Another "jwt" in place of the one that is always there, which accepts the tokens of users.
+  const only = (typ: string | string[]): object => ({
+    authenticators: { jwt: jwtAuthenticator({ typ }) },
+  })
+  await boot({}, only('reset+jwt'))
+  await boot(only(['a', 'b']), only('c'))
+  t.match(await rejectionOf(boot(only(['a', 'b']), only(['c', 'B']))), { code: 'ERR_AUTH_OPTION' })
+  t.match(await rejectionOf(boot({}, only('AT+JWT'))), { code: 'ERR_AUTH_OPTION' })
+})
+
+t.test('the attacks play tokens of another purpose', async (t) => {
+  const { app } = await subject(t)
+  const plain = await authAttacks(app, { url: '/', sub: 'alice', sockets: false })
+  t.strictSame(plain.problems, [])
+  const good = `Bearer ${mintToken(app, { sub: 'alice', typ: 'reset+jwt' })}`
+  const report = await authAttacks(app, { url: '/reset', good, sockets: false })
+  t.strictSame(report.problems, [], 'also where the good one has a purpose')
+  // An authenticator that looks at nothing but the signature is found out.
+  const open = Fastify()
+  t.teardown(() => open.close())
+  const service = new JwtService({ secret })
+  const anyTyp = { typ: ['JWT', 'at+jwt', 'reset+jwt', 'fastify-authn-test+jwt'] }
+  await open.register(authn, {
+    userService: userService(),
+    jwtService: service,
+    authenticator: jwtAuthenticator(anyTyp),
+  })
+  open.get('/', { config: { auth: true } }, () => 'in')
+  const found = await authAttacks(open, { url: '/', sub: 'alice', sockets: false })
+  t.strictSame(found.problems.map(({ case: name }) => name).toSorted(), [
+    'token: otherPurpose',
+    'token: typ "reset+jwt"',
+  ])
+})

@@ -15,6 +15,7 @@ import { columns, quoted } from '../text.js'
 import { timeInWords } from '../times.js'
 import { judge, type Verdict } from '../verdict.js'
 import { defaults } from '../../options/resolve.js'
+import { scopesOf } from '../../users/granted.js'
 import type { Environment } from '../../options/environment.js'
 import type { TokenRules } from '../../../types/jwt.js'
 
@@ -63,8 +64,13 @@ export const inspect: Command = {
     const { header, claims } = decoded
     return {
       exit: verdict.valid === true ? exits.done : exits.no,
-      lines: [...section('Header', header), ...section('Claims', claims), sentence(verdict)],
-      json: { ...verdict, header, claims },
+      lines: [
+        ...section('Header', header),
+        ...section('Claims', claims),
+        ...scopesSection(claims),
+        sentence(verdict),
+      ],
+      json: { ...verdict, header, claims, scopes: claims && [...scopesOf(claims)] },
       aside: isGiven(given) ? [warning] : [],
     }
   },
@@ -148,6 +154,15 @@ function section(title: string, values: Decoded['claims']): string[] {
       .join('  '),
   ])
   return [title, ...(rows.length > 0 ? columns(rows) : ['  none']), '']
+}
+
+/** The scopes that a mark finds in the token, where it has a claim for them. */
+function scopesSection(claims: Decoded['claims']): string[] {
+  const claim = ['scope', 'scp'].find((name) => claims !== null && Object.hasOwn(claims, name))
+  if (claims === null || claim === undefined) return []
+  const names = [...scopesOf(claims)].map(quoted)
+  const none = `none in the claim "${claim}": expected names with spaces between them${claim === 'scp' ? ', or an array of texts' : ''}`
+  return ['Scopes', ...(names.length > 0 ? names : [none]).map((name) => `  ${name}`), '']
 }
 
 const times = new Set(['exp', 'nbf', 'iat', 'auth_time'])

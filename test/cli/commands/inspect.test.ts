@@ -95,6 +95,7 @@ t.test('JSON', async (t) => {
     reason: 'signed with HS256, with the key of AUTH_JWT_SECRET.',
     header,
     claims,
+    scopes: [],
   })
   const garbage = await cli('inspect garbage --json', { env })
   t.equal(garbage.exit, 1)
@@ -105,6 +106,7 @@ t.test('JSON', async (t) => {
     reason: 'it is no JSON Web Token: expected three parts with dots between them, found 1.',
     header: null,
     claims: null,
+    scopes: null,
   })
 })
 
@@ -360,4 +362,31 @@ t.test('what it is for', async (t) => {
     t.ok(stdout.endsWith(`${start}${reason}\n`), stdout)
   }
   t.equal((await seen('JWT', '--typ', ' '))[0], 2)
+})
+
+t.test('its scopes, as a mark finds them', async (t) => {
+  const cases: [object, string[], string][] = [
+    [{ scope: ' b  a ' }, ['b', 'a'], '  "b"\n  "a"'],
+    [{ scp: ['a b', '\u001b[31mc'] }, ['a b', '\u001b[31mc'], '  "a b"\n  "\\u001b[31mc"'],
+    [
+      { scope: ['a'], scp: 'a' },
+      [],
+      '  none in the claim "scope": expected names with spaces between them',
+    ],
+    [{ scope: '' }, [], '  none in the claim "scope": expected names with spaces between them'],
+    [
+      { scp: ['a', 1] },
+      [],
+      '  none in the claim "scp": expected names with spaces between them, or an array of texts',
+    ],
+  ]
+  for (const [claims, scopes, lines] of cases) {
+    const token = sign({ sub: 'alice', exp: now() + 60, ...claims })
+    const { stdout } = await cli('inspect', { env, stdin: piped(token) })
+    t.ok(stdout.includes(`\n\nScopes\n${lines}\n\nValid: `), stdout)
+    const { stdout: json } = await cli('inspect --json', { env, stdin: piped(token) })
+    t.strictSame((JSON.parse(json) as { scopes: unknown }).scopes, scopes)
+  }
+  const { stdout } = await cli('inspect', { env, stdin: piped(service.generateToken('alice')) })
+  t.notMatch(stdout, 'Scopes', 'nothing where there is no claim')
 })

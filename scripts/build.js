@@ -1,7 +1,7 @@
-// Builds the package twice, for `import` and for `require`, into dist/: one script for each entry point, because
-// loading many small files is most of what a plugin adds to the boot of an app, and declarations file by
-// file. The command line is built once. What entry points share they find as the two
-// builds do: by symbols of the global registry, and in the one module that is built once.
+// Builds the package twice, for `import` and for `require`, into dist/: few scripts, because loading many small files
+// is most of what a plugin adds to the boot of an app, and declarations file by file. What entry points share, and
+// what an app loads only when it asks for it, are scripts of their own under chunks/. The command line is built once.
+// What the two builds share they find by symbols of the global registry, and in the one module that is built once.
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
@@ -24,11 +24,6 @@ const forApps = {
   'lib/request/context': 'lib/request/context.ts',
   'lib/testing/index': 'lib/testing/index.ts',
 }
-/** The command line is a program of its own, for which one format is enough. */
-const entries = {
-  esm: { ...forApps, 'lib/cli/main': 'lib/cli/main.ts' },
-  cjs: forApps,
-}
 /** Built once for both formats, and reached from inside of the package only: see there. */
 const shared = { 'lib/common/kit': 'lib/common/kit.ts' }
 
@@ -41,24 +36,41 @@ await build({
   platform: 'node',
   target: 'node20',
 })
-for (const format of ['esm', 'cjs']) {
-  const { metafile } = await build({
-    absWorkingDir: fileURLToPath(root),
-    entryPoints: entries[format],
-    outdir: `dist/${format}`,
-    format,
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
-    plugins: [onlyOnce()],
-    // The licences of what is built in stand in a file of their own.
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'warning',
-  })
-  checkInputs(Object.keys(metafile.inputs))
+const modules = {
+  absWorkingDir: fileURLToPath(root),
+  outdir: 'dist/esm',
+  format: 'esm',
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
+  plugins: [onlyOnce()],
+  // The licences of what is built in stand in a file of their own.
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
 }
+const { metafile } = await build({
+  ...modules,
+  entryPoints: forApps,
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
+})
+// The command line is a program of its own, for which one format is enough.
+const program = await build({ ...modules, entryPoints: { 'lib/cli/main': 'lib/cli/main.ts' } })
+const scripts = Object.keys(metafile.outputs)
+for (const { inputs } of [metafile, program.metafile]) checkInputs(Object.keys(inputs))
+// The same scripts for `require`: esbuild itself splits modules only.
+await build({
+  absWorkingDir: fileURLToPath(root),
+  entryPoints: scripts,
+  outdir: 'dist/cjs',
+  outbase: 'dist/esm',
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'warning',
+})
 writeFileSync(new URL('dist/THIRD-PARTY-LICENSES.txt', root), licenses())
 
 /** Modules of {@link shared} are not built in, but imported by their name in package.json. */
@@ -92,12 +104,13 @@ const cjs = new URL('dist/cjs/', root)
 mkdirSync(cjs, { recursive: true })
 writeFileSync(new URL('package.json', cjs), '{ "type": "commonjs" }\n')
 // The name holds for the root of the package only, and this folder is one of its own.
-for (const entry of Object.keys(entries.cjs)) {
-  const file = new URL(`${entry}.js`, cjs)
+for (const script of scripts) {
+  const entry = script.replace('dist/esm/', '')
+  const file = new URL(entry, cjs)
   const kit = path.posix.relative(path.posix.dirname(entry), 'lib/common/kit.js')
   const relative = kit.startsWith('.') ? kit : `./${kit}`
-  const script = readFileSync(file, 'utf8').replaceAll('require("#kit")', `require("${relative}")`)
-  writeFileSync(file, script)
+  const text = readFileSync(file, 'utf8').replaceAll('require("#kit")', `require("${relative}")`)
+  writeFileSync(file, text)
 }
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
 writeFileSync(

@@ -193,7 +193,7 @@ async function contents({ files, folder }) {
     none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
   })
   await report('every script has its declarations', () => {
-    const modules = scripts.filter((file) => !/^dist\/(?:bin|esm\/chunks)\//.test(file))
+    const modules = scripts.filter((file) => !/^dist\/(?:bin|(?:esm|cjs)\/chunks)\//.test(file))
     none(modules.filter((file) => !files.includes(file.replace(/\.js$/, '.d.ts'))))
   })
   await report('no file refers to a source map or to this machine', async () => {

@@ -50,6 +50,7 @@ async function build(
   { credentialCheck, openAttempt }: PasswordTools,
 ): Promise<Registration> {
   const jwtService = await openJwtService(options)
+  const cookies = options.cookies && (await import('./cookies/mode.js')).cookieMode(options.cookies)
   const authenticators = namedAuthenticators(options, jwtService)
   const standard = standardAuthenticator(options, authenticators, jwtService)
   const { jwt: _, basic, ...kept } = options
@@ -58,6 +59,7 @@ async function build(
     options: kept,
     matchesBasic: basic && basicComparer(basic),
     jwtService,
+    cookies: cookies ?? null,
     translator: createTranslator(options.languages, options.defaultLanguage),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
@@ -126,7 +128,12 @@ async function initialize(
     addLogin(app, registration, login, tree)
   }
   requireStandard(registration)
-  checkSharedKeys([...tree.registered].map((scope) => registrationOf(scope)?.tokenUses ?? []))
+  const registrations = [...tree.registered].map(registrationOf)
+  checkSharedKeys(registrations.map((each) => each?.tokenUses ?? []))
+  if (registration.cookies !== null) {
+    const { checkCookies } = await import('./cookies/boot.js')
+    checkCookies(registration, login, registrations)
+  }
 }
 
 /** What the login route issues, where the app does not make its tokens itself. */

@@ -1,10 +1,11 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Plan } from './marks/plan.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { TokenKind } from './jwt/token-kind.js'
 import type { Authenticator } from '../types/authenticator.js'
+import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { JwtServiceLike } from '../types/jwt.js'
 import type { UserService } from '../types/user-service.js'
 
@@ -18,6 +19,53 @@ export interface TokenUse extends TokenKind {
   readonly prefix: string
 }
 
+/** The tokens of a login or of a refresh. Times are in seconds. */
+export interface GivenTokens {
+  readonly token: string
+  /** How long the token lives. Default: as it says itself. */
+  readonly expiresIn?: number | undefined
+  readonly refreshToken?: string | undefined
+  /** How long the refresh token lives if it is not used. */
+  readonly refreshExpiresIn?: number | undefined
+}
+
+/** How tokens travel in cookies, where the app asks for that: the option `cookies`. */
+export interface CookieMode {
+  /** The name of the access token's cookie, as documents show it. */
+  readonly name: string
+  /** The refusal of a request that a page of another site may have sent; null for all others. */
+  crossSite(request: FastifyRequest): AuthenticationErrorLike | null
+  /**
+   * The access token of a request, for requests without an `Authorization` header.
+   *
+   * @returns null when there is none
+   * @throws the refusal of a request of another site, or of one in which the cookie comes twice
+   */
+  accessToken(request: FastifyRequest): string | null
+  /**
+   * The refresh token of a request.
+   *
+   * @returns null when there is none
+   * @throws the refusal of a request in which the cookie comes twice
+   */
+  refreshToken(request: FastifyRequest): string | null
+  /** Keeps shared caches from storing the reply to a cookie, unless the app says something else of caches. */
+  keepPrivate(request: FastifyRequest, reply: FastifyReply): void
+  /**
+   * Adds tokens to a reply, as cookies.
+   *
+   * @returns what the body says in their place; `expiresIn` is null for a token that says nothing of its end
+   * @throws AuthenticationFault for a token that is no value of a cookie, or too large
+   */
+  give(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    tokens: GivenTokens,
+  ): { readonly expiresIn: number | null }
+  /** Tells the browser to forget the tokens. */
+  clear(request: FastifyRequest, reply: FastifyReply): void
+}
+
 /** One registration of the plugin: what the guard, the authenticators and the login route share. */
 export interface Registration extends Pick<PasswordTools, 'credentialCheck' | 'openAttempt'> {
   /** Without keys and passwords, since anybody can get a registration by its symbol. */
@@ -25,6 +73,8 @@ export interface Registration extends Pick<PasswordTools, 'credentialCheck' | 'o
   /** Compares with the credentials of the option `basic`; undefined where that is not set. */
   readonly matchesBasic: MatchesBasic | undefined
   readonly jwtService: JwtServiceLike | null
+  /** Null where tokens travel in the header `Authorization` only. */
+  readonly cookies: CookieMode | null
   readonly translator: Translator
   /** What tokens it accepts or issues: filled while its authenticators are initialized. */
   readonly tokenUses: TokenUse[]

@@ -10,4 +10,5 @@ export const ar = {
   'auth.too-many-attempts': 'عدد المحاولات الفاشلة كبير جدًا. يُرجى المحاولة مرة أخرى لاحقًا.',
   'auth.insufficient-scope': 'بيانات الاعتماد الخاصة بك لا تسمح بهذا الإجراء.',
   'auth.forbidden': 'ليس مسموحًا لك القيام بذلك.',
+  'auth.cross-site': 'لا تُقبل الطلبات الواردة من مواقع أخرى.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const bg = {
   'auth.too-many-attempts': 'Твърде много неуспешни опити. Моля, опитайте отново по-късно.',
   'auth.insufficient-scope': 'Вашите данни за достъп не позволяват това действие.',
   'auth.forbidden': 'Нямате право да направите това.',
+  'auth.cross-site': 'Заявки от други сайтове не се приемат.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const ca = {
   'auth.too-many-attempts': 'Hi ha hagut massa intents fallits. Torneu-ho a provar més tard.',
   'auth.insufficient-scope': 'Les vostres credencials no permeten aquesta acció.',
   'auth.forbidden': 'No teniu permís per fer això.',
+  'auth.cross-site': 'No s’accepten peticions d’altres llocs web.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const cs = {
   'auth.too-many-attempts': 'Příliš mnoho neúspěšných pokusů. Zkuste to prosím později.',
   'auth.insufficient-scope': 'Vaše přihlašovací údaje tuto akci neumožňují.',
   'auth.forbidden': 'K tomuto nemáte oprávnění.',
+  'auth.cross-site': 'Požadavky z jiných webů nejsou přijímány.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const da = {
   'auth.too-many-attempts': 'For mange mislykkede forsøg. Prøv igen senere.',
   'auth.insufficient-scope': 'Dine legitimationsoplysninger tillader ikke denne handling.',
   'auth.forbidden': 'Du har ikke tilladelse til at gøre dette.',
+  'auth.cross-site': 'Anmodninger fra andre websteder accepteres ikke.',
 } satisfies Catalogue

@@ -11,4 +11,5 @@ export const de = {
     'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.',
   'auth.insufficient-scope': 'Ihre Anmeldedaten erlauben diese Aktion nicht.',
   'auth.forbidden': 'Sie sind dazu nicht berechtigt.',
+  'auth.cross-site': 'Anfragen von anderen Websites werden nicht angenommen.',
 } satisfies Catalogue

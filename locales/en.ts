@@ -10,4 +10,5 @@ export const en = {
   'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
   'auth.insufficient-scope': 'Your credentials do not allow this action.',
   'auth.forbidden': 'You are not allowed to do this.',
+  'auth.cross-site': 'Requests from other sites are not accepted.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const es = {
   'auth.too-many-attempts': 'Demasiados intentos fallidos. Inténtelo de nuevo más tarde.',
   'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',
   'auth.forbidden': 'No tiene permiso para hacer esto.',
+  'auth.cross-site': 'No se aceptan solicitudes de otros sitios web.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const fa = {
   'auth.too-many-attempts': 'تعداد تلاش‌های ناموفق بیش از حد مجاز است. لطفاً بعداً دوباره تلاش کنید.',
   'auth.insufficient-scope': 'اعتبارنامه شما اجازه این عملیات را نمی‌دهد.',
   'auth.forbidden': 'شما مجاز به انجام این کار نیستید.',
+  'auth.cross-site': 'درخواست‌های سایت‌های دیگر پذیرفته نمی‌شوند.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const fi = {
   'auth.too-many-attempts': 'Liian monta epäonnistunutta yritystä. Yritä myöhemmin uudelleen.',
   'auth.insufficient-scope': 'Tunnistetietosi eivät salli tätä toimintoa.',
   'auth.forbidden': 'Sinulla ei ole oikeutta tehdä tätä.',
+  'auth.cross-site': 'Muilta sivustoilta tulevia pyyntöjä ei hyväksytä.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const fr = {
   'auth.too-many-attempts': 'Trop de tentatives infructueuses. Veuillez réessayer plus tard.',
   'auth.insufficient-scope': 'Vos identifiants ne permettent pas cette action.',
   'auth.forbidden': 'Vous n’êtes pas autorisé à faire cela.',
+  'auth.cross-site': 'Les requêtes provenant d’autres sites ne sont pas acceptées.',
 } satisfies Catalogue

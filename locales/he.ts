@@ -10,4 +10,5 @@ export const he = {
   'auth.too-many-attempts': 'יותר מדי ניסיונות כושלים. נא לנסות שוב מאוחר יותר.',
   'auth.insufficient-scope': 'פרטי ההזדהות שלך אינם מאפשרים פעולה זו.',
   'auth.forbidden': 'אין לך הרשאה לעשות זאת.',
+  'auth.cross-site': 'בקשות מאתרים אחרים אינן מתקבלות.',
 } satisfies Catalogue

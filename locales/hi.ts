@@ -10,4 +10,5 @@ export const hi = {
   'auth.too-many-attempts': 'बहुत अधिक असफल प्रयास हुए हैं। कृपया बाद में फिर से प्रयास करें।',
   'auth.insufficient-scope': 'आपके क्रेडेंशियल इस कार्य की अनुमति नहीं देते।',
   'auth.forbidden': 'आपको यह करने की अनुमति नहीं है।',
+  'auth.cross-site': 'अन्य साइटों से आए अनुरोध स्वीकार नहीं किए जाते।',
 } satisfies Catalogue

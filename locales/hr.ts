@@ -10,4 +10,5 @@ export const hr = {
   'auth.too-many-attempts': 'Previše neuspjelih pokušaja. Pokušajte ponovno kasnije.',
   'auth.insufficient-scope': 'Vaše vjerodajnice ne dopuštaju ovu radnju.',
   'auth.forbidden': 'Nemate ovlasti za ovo.',
+  'auth.cross-site': 'Zahtjevi s drugih web-mjesta ne prihvaćaju se.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const hu = {
   'auth.too-many-attempts': 'Túl sok sikertelen próbálkozás. Kérjük, próbálja újra később.',
   'auth.insufficient-scope': 'A hitelesítő adatai nem engedélyezik ezt a műveletet.',
   'auth.forbidden': 'Ehhez nincs jogosultsága.',
+  'auth.cross-site': 'Más webhelyekről érkező kérések nem fogadhatók el.',
 } satisfies Catalogue

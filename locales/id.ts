@@ -10,4 +10,5 @@ export const id = {
   'auth.too-many-attempts': 'Terlalu banyak percobaan yang gagal. Silakan coba lagi nanti.',
   'auth.insufficient-scope': 'Kredensial Anda tidak mengizinkan tindakan ini.',
   'auth.forbidden': 'Anda tidak diizinkan melakukan ini.',
+  'auth.cross-site': 'Permintaan dari situs lain tidak diterima.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const it = {
   'auth.too-many-attempts': 'Troppi tentativi non riusciti. Riprovare più tardi.',
   'auth.insufficient-scope': 'Le credenziali non consentono questa azione.',
   'auth.forbidden': 'Non si dispone dei permessi per farlo.',
+  'auth.cross-site': 'Le richieste provenienti da altri siti non sono accettate.',
 } satisfies Catalogue

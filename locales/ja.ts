@@ -10,4 +10,5 @@ export const ja = {
   'auth.too-many-attempts': '認証の失敗回数が多すぎます。しばらくしてからもう一度お試しください。',
   'auth.insufficient-scope': 'お使いの認証情報ではこの操作は許可されていません。',
   'auth.forbidden': 'この操作を行う権限がありません。',
+  'auth.cross-site': '他のサイトからのリクエストは受け付けられません。',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const ko = {
   'auth.too-many-attempts': '인증 실패 횟수가 너무 많습니다. 잠시 후 다시 시도해 주세요.',
   'auth.insufficient-scope': '현재 자격 증명으로는 이 작업을 할 수 없습니다.',
   'auth.forbidden': '이 작업을 수행할 권한이 없습니다.',
+  'auth.cross-site': '다른 사이트에서 보낸 요청은 허용되지 않습니다.',
 } satisfies Catalogue

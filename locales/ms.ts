@@ -10,4 +10,5 @@ export const ms = {
   'auth.too-many-attempts': 'Terlalu banyak percubaan yang gagal. Sila cuba lagi kemudian.',
   'auth.insufficient-scope': 'Kelayakan anda tidak membenarkan tindakan ini.',
   'auth.forbidden': 'Anda tidak dibenarkan melakukan ini.',
+  'auth.cross-site': 'Permintaan daripada laman lain tidak diterima.',
 } satisfies Catalogue

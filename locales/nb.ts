@@ -10,4 +10,5 @@ export const nb = {
   'auth.too-many-attempts': 'For mange mislykkede forsøk. Prøv igjen senere.',
   'auth.insufficient-scope': 'Legitimasjonen din tillater ikke denne handlingen.',
   'auth.forbidden': 'Du har ikke lov til å gjøre dette.',
+  'auth.cross-site': 'Forespørsler fra andre nettsteder godtas ikke.',
 } satisfies Catalogue

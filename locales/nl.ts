@@ -10,4 +10,5 @@ export const nl = {
   'auth.too-many-attempts': 'Te veel mislukte pogingen. Probeer het later opnieuw.',
   'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',
   'auth.forbidden': 'U mag dit niet doen.',
+  'auth.cross-site': 'Verzoeken van andere websites worden niet geaccepteerd.',
 } satisfies Catalogue

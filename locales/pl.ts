@@ -10,4 +10,5 @@ export const pl = {
   'auth.too-many-attempts': 'Zbyt wiele nieudanych prób. Proszę spróbować ponownie później.',
   'auth.insufficient-scope': 'Dane uwierzytelniające nie pozwalają na tę czynność.',
   'auth.forbidden': 'Brak uprawnień do wykonania tej czynności.',
+  'auth.cross-site': 'Żądania z innych witryn nie są przyjmowane.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const ptBr = {
   'auth.too-many-attempts': 'Muitas tentativas malsucedidas. Tente novamente mais tarde.',
   'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Você não tem permissão para fazer isso.',
+  'auth.cross-site': 'Solicitações de outros sites não são aceitas.',
 } satisfies Catalogue

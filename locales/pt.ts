@@ -10,4 +10,5 @@ export const pt = {
   'auth.too-many-attempts': 'Demasiadas tentativas falhadas. Tente novamente mais tarde.',
   'auth.insufficient-scope': 'As suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Não tem permissão para fazer isto.',
+  'auth.cross-site': 'Não são aceites pedidos de outros sites.',
 } satisfies Catalogue

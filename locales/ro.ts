@@ -11,4 +11,5 @@ export const ro = {
     'Prea multe încercări eșuate. Vă rugăm să încercați din nou mai târziu.',
   'auth.insufficient-scope': 'Datele dumneavoastră de autentificare nu permit această acțiune.',
   'auth.forbidden': 'Nu aveți permisiunea de a face acest lucru.',
+  'auth.cross-site': 'Cererile de pe alte site-uri nu sunt acceptate.',
 } satisfies Catalogue

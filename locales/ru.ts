@@ -10,4 +10,5 @@ export const ru = {
   'auth.too-many-attempts': 'Слишком много неудачных попыток. Пожалуйста, попробуйте позже.',
   'auth.insufficient-scope': 'Ваши учётные данные не позволяют выполнить это действие.',
   'auth.forbidden': 'У вас нет прав на это действие.',
+  'auth.cross-site': 'Запросы с других сайтов не принимаются.',
 } satisfies Catalogue

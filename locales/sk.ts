@@ -10,4 +10,5 @@ export const sk = {
   'auth.too-many-attempts': 'Príliš veľa neúspešných pokusov. Skúste to znova neskôr.',
   'auth.insufficient-scope': 'Vaše prihlasovacie údaje túto akciu neumožňujú.',
   'auth.forbidden': 'Na toto nemáte oprávnenie.',
+  'auth.cross-site': 'Požiadavky z iných webov nie sú prijímané.',
 } satisfies Catalogue

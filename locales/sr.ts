@@ -10,4 +10,5 @@ export const sr = {
   'auth.too-many-attempts': 'Превише неуспешних покушаја. Покушајте поново касније.',
   'auth.insufficient-scope': 'Ваши акредитиви не дозвољавају ову радњу.',
   'auth.forbidden': 'Није вам дозвољено да ово урадите.',
+  'auth.cross-site': 'Захтеви са других сајтова се не прихватају.',
 } satisfies Catalogue

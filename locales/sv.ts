@@ -10,4 +10,5 @@ export const sv = {
   'auth.too-many-attempts': 'För många misslyckade försök. Försök igen senare.',
   'auth.insufficient-scope': 'Dina inloggningsuppgifter tillåter inte den här åtgärden.',
   'auth.forbidden': 'Du har inte behörighet att göra detta.',
+  'auth.cross-site': 'Förfrågningar från andra webbplatser godtas inte.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const th = {
   'auth.too-many-attempts': 'พยายามเข้าสู่ระบบไม่สำเร็จหลายครั้งเกินไป โปรดลองอีกครั้งในภายหลัง',
   'auth.insufficient-scope': 'ข้อมูลประจำตัวของคุณไม่อนุญาตให้ดำเนินการนี้',
   'auth.forbidden': 'คุณไม่ได้รับอนุญาตให้ทำสิ่งนี้',
+  'auth.cross-site': 'ไม่รับคำขอจากเว็บไซต์อื่น',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const tr = {
   'auth.too-many-attempts': 'Çok fazla başarısız deneme yapıldı. Lütfen daha sonra tekrar deneyin.',
   'auth.insufficient-scope': 'Kimlik bilgileriniz bu işleme izin vermiyor.',
   'auth.forbidden': 'Bunu yapma yetkiniz yok.',
+  'auth.cross-site': 'Diğer sitelerden gelen istekler kabul edilmez.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const uk = {
   'auth.too-many-attempts': 'Забагато невдалих спроб. Будь ласка, спробуйте ще раз пізніше.',
   'auth.insufficient-scope': 'Ваші облікові дані не дозволяють цю дію.',
   'auth.forbidden': 'У вас немає прав на цю дію.',
+  'auth.cross-site': 'Запити з інших сайтів не приймаються.',
 } satisfies Catalogue

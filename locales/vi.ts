@@ -10,4 +10,5 @@ export const vi = {
   'auth.too-many-attempts': 'Quá nhiều lần thử không thành công. Vui lòng thử lại sau.',
   'auth.insufficient-scope': 'Thông tin xác thực của bạn không cho phép thao tác này.',
   'auth.forbidden': 'Bạn không được phép làm điều này.',
+  'auth.cross-site': 'Không chấp nhận yêu cầu từ trang web khác.',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const zhTw = {
   'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
   'auth.insufficient-scope': '您的憑證不允許此操作。',
   'auth.forbidden': '您沒有權限執行此操作。',
+  'auth.cross-site': '不接受來自其他網站的請求。',
 } satisfies Catalogue

@@ -10,4 +10,5 @@ export const zh = {
   'auth.too-many-attempts': '失败尝试次数过多，请稍后再试。',
   'auth.insufficient-scope': '您的凭据不允许此操作。',
   'auth.forbidden': '您无权执行此操作。',
+  'auth.cross-site': '不接受来自其他网站的请求。',
 } satisfies Catalogue

@@ -18,6 +18,7 @@ const order = [
   'lib/plugin.ts',
   // Rooms of their own: the life of a request enters them only where the doors lead there.
   'lib/openapi/',
+  'lib/cookies/',
   'lib/app/',
   // The life of a request. The login route answers its refusals as the guard does.
   'lib/login/',

@@ -27,6 +27,7 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
     'The token does not have the scope that is needed',
   ],
   ['auth.forbidden', 'ERR_AUTH_FORBIDDEN', 403, 'The user may not do this'],
+  ['auth.cross-site', 'ERR_AUTH_CROSS_SITE', 403, 'The request comes from another site'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
   ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
 ]

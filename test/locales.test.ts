@@ -47,6 +47,7 @@ t.test('English, word for word', async (t) => {
     'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
     'auth.insufficient-scope': 'Your credentials do not allow this action.',
     'auth.forbidden': 'You are not allowed to do this.',
+    'auth.cross-site': 'Requests from other sites are not accepted.',
   })
 })
 

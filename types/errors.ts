@@ -11,6 +11,7 @@ export type RefusalCode =
   | 'ERR_AUTH_REFUSED'
   | 'ERR_AUTH_INSUFFICIENT_SCOPE'
   | 'ERR_AUTH_FORBIDDEN'
+  | 'ERR_AUTH_CROSS_SITE'
   | 'ERR_AUTH_TOO_MANY_ATTEMPTS'
   | 'ERR_AUTH_OVERLOADED'
   | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
@@ -23,6 +24,7 @@ export type FaultCode =
   | 'ERR_AUTH_ACCESS'
   | 'ERR_AUTH_ON_UNAUTHORIZED'
   | 'ERR_AUTH_TOKEN_FUNC'
+  | 'ERR_AUTH_COOKIE'
   | 'ERR_AUTH_HASHING'
   | 'ERR_AUTH_UNGUARDED'
 
@@ -42,7 +44,7 @@ export type MisuseCode =
 export interface AuthenticationErrorLike extends Error {
   /** What was refused, and why. */
   readonly code: RefusalCode
-  /** HTTP status: 401; 403 for a user who may not; 429 and 503 where the client has to wait. */
+  /** HTTP status: 401; 403 for a user who may not, and for another site; 429 and 503 where the client has to wait. */
   readonly statusCode: number
   /** The key of the message, or null when {@link Error.message} is the text to send. */
   readonly key: MessageKey | null

@@ -2,6 +2,7 @@ import './fastify.js'
 
 export type * from './authenticator.js'
 export type * from './authn.js'
+export type * from './cookies.js'
 export type * from './errors.js'
 export type * from './events.js'
 export type * from './jwt.js'

@@ -12,6 +12,7 @@ export type MessageKey =
   | 'auth.too-many-attempts'
   | 'auth.insufficient-scope'
   | 'auth.forbidden'
+  | 'auth.cross-site'
 
 /** A complete catalogue of one language. */
 export type Catalogue = Readonly<Record<MessageKey, string>>

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { Authenticator } from './authenticator.js'
+import type { CookieOptions } from './cookies.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
@@ -181,6 +182,12 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined
+  /**
+   * Lets the login give its tokens as cookies, which pages cannot read, and lets `jwtAuthenticator` take them from
+   * there. Requests of other sites are then refused. Default: tokens stand in the answer of the login and in the header
+   * `Authorization` only.
+   */
+  cookies?: true | CookieOptions | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */

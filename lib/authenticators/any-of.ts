@@ -4,7 +4,7 @@ import { AuthnUsageError, isAuthenticationError } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { checkAuthenticator } from '../options/resolve-authenticators.js'
 import { registrationOf } from '../registration.js'
-import { kMembers } from './members.js'
+import { kMembers, readsCookie } from './members.js'
 import { setClaims, takeClaims } from '../request/extra.js'
 import { holdFailures } from '../throttle/attempt.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -19,7 +19,8 @@ export interface CombinedAuthenticator<User extends object> extends Authenticato
 
 /**
  * One authenticator out of several: the scheme of the request's `Authorization` header picks those
- * that are asked; where none of that scheme is there, those without a scheme are asked. They are
+ * that are asked; where none of that scheme is there, those without a scheme are asked, and, with the option `cookies`
+ * and without that header, `jwtAuthenticator` too. They are
  * asked in order: the first user counts; when nobody is found, the first refusal; when nothing was
  * refused either, there were no credentials. A fault ends it at once. A failure counts for the throttle only
  * when none of them accepts.
@@ -44,7 +45,11 @@ export function anyOf<Members extends readonly Authenticator[]>(
     const picked = members.filter(
       ({ scheme }) => scheme !== undefined && credentialsOf(authorization, scheme) !== null,
     )
-    return picked.length > 0 ? picked : members.filter(({ scheme }) => scheme === undefined)
+    if (picked.length > 0) return picked
+    const isByCookie = authorization === undefined && takesCookies(request)
+    return members.filter(
+      (member) => member.scheme === undefined || (isByCookie && readsCookie(member)),
+    )
   }
 
   /** @returns the first answer that is not null. The guard refuses an answer that is neither a user nor null */
@@ -96,6 +101,10 @@ export function anyOf<Members extends readonly Authenticator[]>(
       return judge?.onUnauthorized?.(error, request, reply)
     },
   }
+}
+
+function takesCookies({ server }: FastifyRequest): boolean {
+  return (registrationOf(server)?.cookies ?? null) !== null
 }
 
 function isMissing(error: unknown): boolean {

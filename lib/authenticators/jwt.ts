@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, refusal } from '../errors.js'
-import { credentialsOf, MALFORMED, parseBearer } from '../http/authorization.js'
+import { credentialsOf, isBearerToken, MALFORMED, parseBearer } from '../http/authorization.js'
 import { resolveJwtAuthenticatorOptions } from '../options/resolve-authenticators.js'
 import { proveClaims, setClaims } from '../request/extra.js'
 import { findUser, isUsableName, known } from '../users/find.js'
 import { JwtService } from '../jwt/service.js'
+import { kReadsCookie } from './members.js'
 import { perRegistration } from './per-registration.js'
 import { tokenKindOf } from '../jwt/token-kind.js'
 import type { ResolvedOptions } from '../options/resolve.js'
@@ -23,7 +24,8 @@ export const kAccepted: unique symbol = Symbol.for('fastify-authn.accepted-token
 export type Accepted = readonly [SigningMethod | undefined, VerifyRules]
 
 /**
- * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1).
+ * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
+ * plugin, in a cookie where there is no such header.
  *
  * The signature is judged first, then the claims; the claim `claimName` must be a non-empty string or
  * a finite number, and names the user that the user service is asked for on every request.
@@ -38,7 +40,7 @@ export function jwtAuthenticator<Stored extends object>(
     resolveJwtAuthenticatorOptions(options)
 
   const state = perRegistration('jwtAuthenticator', (registration, { prefix }) => {
-    const { jwtService, options: shared, tokenUses } = registration
+    const { jwtService, options: shared, tokenUses, cookies } = registration
     const service = userService ?? shared.userService
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
@@ -46,11 +48,20 @@ export function jwtAuthenticator<Stored extends object>(
     const kind = tokenKindOf(jwtService, signingMethod, rules)
     tokenUses.push({ ...kind, userService: service, prefix })
     // Ours looks at the letters itself, and not again at those of a token that it remembers.
-    const tokenOf = jwtService instanceof JwtService ? bearerCredentials : parseBearer
+    const isOurs = jwtService instanceof JwtService
+    const tokenOf = isOurs ? bearerCredentials : parseBearer
+
+    /** The token of a request. Where there is an `Authorization` header, whatever it holds, no cookie counts. */
+    function tokenIn(request: FastifyRequest): string | typeof MALFORMED | null {
+      const { authorization } = request.headers
+      if (cookies === null || authorization !== undefined) return tokenOf(authorization)
+      const token = cookies.accessToken(request)
+      return token === null || isOurs || isBearerToken(token) ? token : MALFORMED
+    }
 
     /** The name that the token of a request proves; null when there is no token. */
     function nameOf(request: FastifyRequest): string | number | null {
-      const token = tokenOf(request.headers.authorization)
+      const token = tokenIn(request)
       if (token === null) return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
@@ -65,8 +76,10 @@ export function jwtAuthenticator<Stored extends object>(
   const authenticator: Authenticator<Stored> & {
     [kBusy]: typeof busyStatuses
     [kAccepted]: Accepted
+    [kReadsCookie]: true
   } = {
     [kBusy]: busyStatuses,
+    [kReadsCookie]: true,
     [kAccepted]: [signingMethod, rules],
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },

@@ -6,6 +6,17 @@ import type { Authenticator } from '../../types/authenticator.js'
  */
 export const kMembers: unique symbol = Symbol.for('fastify-authn.members')
 
+/**
+ * Marks authenticators that read the cookie of the registration where there is no `Authorization` header. A global
+ * symbol for the same reason.
+ */
+export const kReadsCookie: unique symbol = Symbol.for('fastify-authn.reads-cookie')
+
+/** Whether an authenticator reads the cookie of its registration, where that has one. */
+export function readsCookie(authenticator: Authenticator): boolean {
+  return (authenticator as { [kReadsCookie]?: unknown })[kReadsCookie] === true
+}
+
 /** @returns the members of an `anyOf()`; for any other authenticator, that authenticator alone */
 export function membersOf(authenticator: Authenticator): readonly Authenticator[] {
   const members = (authenticator as { [kMembers]?: readonly Authenticator[] })[kMembers]

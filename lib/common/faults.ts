@@ -11,8 +11,9 @@ export class AuthenticationFault extends Error {
   readonly code: FaultCode
   readonly statusCode: number
 
-  constructor(code: FaultCode, cause: unknown, statusCode = 500) {
-    super(neutralMessage, { cause })
+  /** @param message - for the client: it says nothing of users, of credentials, or of what stands behind the app */
+  constructor(code: FaultCode, cause: unknown, statusCode = 500, message = neutralMessage) {
+    super(message, { cause })
     this.code = code
     this.statusCode = statusCode
   }
@@ -35,6 +36,7 @@ const faultCodes: ReadonlySet<unknown> = new Set(
     ERR_AUTH_ACCESS: true,
     ERR_AUTH_ON_UNAUTHORIZED: true,
     ERR_AUTH_TOKEN_FUNC: true,
+    ERR_AUTH_COOKIE: true,
     ERR_AUTH_HASHING: true,
     ERR_AUTH_UNGUARDED: true,
   } satisfies Record<FaultCode, true>),

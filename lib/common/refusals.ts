@@ -53,6 +53,11 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     key: 'auth.forbidden',
     description: 'The user may not do this',
   },
+  ERR_AUTH_CROSS_SITE: {
+    status: 403,
+    key: 'auth.cross-site',
+    description: 'The request comes from another site',
+  },
   ERR_AUTH_TOO_MANY_ATTEMPTS: {
     status: 429,
     key: 'auth.too-many-attempts',

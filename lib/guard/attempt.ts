@@ -78,6 +78,7 @@ export class Attempt {
       return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
     }
     setUser(request, user, stored)
+    registration.cookies?.keepPrivate(request, this.reply)
     this.user = user
     if (plan.needs === null) this.enter(user)
     else requireAccess(this, plan.needs, user)
@@ -99,7 +100,10 @@ export class Attempt {
     }
     const isForgiven =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
-    if (isForgiven && refusalOf(error.code)?.status === 401) return runWithoutUser(request, done)
+    if (isForgiven && refusalOf(error.code)?.status === 401) {
+      this.registration.cookies?.keepPrivate(request, this.reply)
+      return runWithoutUser(request, done)
+    }
     this.end(() => refuse(this, error))
   }
 

@@ -47,6 +47,11 @@ export function credentialsOf(
   return tokenCharacter.test(header.charAt(length)) ? null : MALFORMED
 }
 
+/** Whether a text is written like a Bearer token (RFC 6750 §2.1). */
+export function isBearerToken(text: string): boolean {
+  return b64token.test(text)
+}
+
 /**
  * The Bearer token of a header (RFC 6750 §2.1).
  *
@@ -55,7 +60,7 @@ export function credentialsOf(
 export function parseBearer(header: string | undefined): string | typeof MALFORMED | null {
   const credentials = credentialsOf(header, 'Bearer')
   if (credentials === null || credentials === '') return null
-  return credentials !== MALFORMED && b64token.test(credentials) ? credentials : MALFORMED
+  return credentials !== MALFORMED && isBearerToken(credentials) ? credentials : MALFORMED
 }
 
 /**

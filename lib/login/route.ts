@@ -77,7 +77,7 @@ export function declareLogin(
     method: 'POST',
     url: login.path,
     config: { ...config, auth: false },
-    onRequest: [noStore, ...[onRequest ?? []].flat()],
+    onRequest: [noStore, ...sameSiteOnly(registration), ...[onRequest ?? []].flat()],
     schema: { ...shown, ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
@@ -107,12 +107,30 @@ const noStore: onRequestHookHandler = (_, reply, done) => {
   done()
 }
 
+/**
+ * With cookies, a page of another site could log its visitor in as somebody else, who then reads what the visitor
+ * writes. Such a request is refused before its body is read.
+ */
+export function sameSiteOnly(registration: Registration): onRequestHookHandler[] {
+  const { cookies } = registration
+  if (cookies === null) return []
+  return [
+    (request, reply, done) => {
+      const error = cookies.crossSite(request)
+      if (error === null) return done()
+      reportRefusal(request, error, 'login', startClock())
+      sendRefusal(error, wordsOf(error, request, registration), reply)
+    },
+  ]
+}
+
 function loginHandler(
   registration: Registration,
   body: ReturnType<typeof loginBody>,
   makeToken: MakeToken,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  const { userService, passwordField } = registration.options
+  const { options, cookies } = registration
+  const { userService, passwordField } = options
   const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
   return async (request, reply) => {
     // Checked again after the validator: some content types have bypassed validation before
@@ -133,10 +151,11 @@ function loginHandler(
       return reply
     }
     const token = await issue(makeToken, username, request, user)
+    const answer = cookies === null ? { token } : cookies.give(request, reply, { token })
     reportLogin(registration, request, user, started)
     return reply
       .header('content-type', 'application/json; charset=utf-8')
-      .send(JSON.stringify({ token }))
+      .send(JSON.stringify(answer))
   }
 }
 

@@ -3,6 +3,7 @@ import { defined } from '../common/objects.js'
 import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
+import type { CookieOptions } from '../../types/cookies.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type {
   AuditOptions,
@@ -26,6 +27,11 @@ export const defaults = {
   /** What the tokens of users who have logged in say of their purpose, or leave out (RFC 9068 §2.1). */
   typ: new Set([undefined, 'jwt', 'at+jwt']),
   rememberTokens: { max: 10_000, maxBytes: 8 * 2 ** 20 },
+  cookies: {
+    name: '',
+    sameSite: 'lax' as 'lax' | 'strict',
+    trustedOrigins: [] as readonly string[],
+  },
   login: { path: '/login', usernameField: 'username', passwordField: 'password', routeOptions: {} },
   /**
    * The cost is the binary logarithm of the bcrypt rounds: 10 takes about 50 ms on a core of 2024, 14 about 0.8 s.
@@ -48,6 +54,9 @@ export type ResolvedLogin = Resolved<LoginOptions, Omit<typeof defaults.login, '
   readonly isExplicit: boolean
 }
 
+/** The option `cookies` with every default in place. */
+export type ResolvedCookies = Resolved<CookieOptions, typeof defaults.cookies>
+
 /** The option `hashing` with every default in place. */
 export type ResolvedHashing = Readonly<
   Omit<typeof defaults.hashing, 'concurrency'> & { concurrency: number | undefined }
@@ -56,7 +65,7 @@ export type ResolvedHashing = Readonly<
 /** The options of the plugin with all defaults, as the rest of the code gets them. */
 export interface ResolvedOptions extends Omit<
   AuthnOptions,
-  'passwordField' | 'audit' | 'login' | 'rememberCredentials' | 'throttle'
+  'passwordField' | 'audit' | 'login' | 'cookies' | 'rememberCredentials' | 'throttle'
 > {
   passwordField: string
   maxPasswordBytes: number | false
@@ -66,6 +75,7 @@ export interface ResolvedOptions extends Omit<
   defaultLanguage: string
   audit: Resolved<AuditOptions, typeof defaults.audit> | undefined
   login: ResolvedLogin | false
+  cookies: ResolvedCookies | undefined
   rememberCredentials: typeof defaults.rememberCredentials | false
   throttle: Resolved<ThrottleOptions, typeof defaults.throttle> | false
 }
@@ -84,7 +94,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',
     )
   }
-  const { realm = defaults.realm, audit, login, rememberCredentials, throttle } = checked
+  const { realm = defaults.realm, audit, login, cookies, rememberCredentials, throttle } = checked
   if (!isQuotable(realm)) {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',
@@ -104,6 +114,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     login:
       login !== false &&
       Object.assign(filled(defaults.login, login), { isExplicit: login !== undefined }),
+    cookies: cookies && filled(defaults.cookies, cookies === true ? {} : cookies),
     rememberCredentials:
       rememberCredentials !== false && filled(defaults.rememberCredentials, rememberCredentials),
     throttle: throttle !== false && filled(defaults.throttle, throttle),

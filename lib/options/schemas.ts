@@ -1,4 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
+import { cookiesSchema } from './cookie-schemas.js'
 import { jwtSchema } from './jwt-schemas.js'
 import { authenticatorSchema } from './authenticator-schemas.js'
 import {
@@ -148,6 +149,7 @@ export const pluginSchema = Type.Object(
         description: 'false, or an object of login options',
       }),
     ),
+    cookies: optional(cookiesSchema),
     realm: optional(
       text({ description: 'a non-empty string of Latin-1 without control characters' }),
     ),

@@ -14,6 +14,8 @@ export interface Carried {
   claims: JwtClaims | null
   /** The same claims, once the user of the token was found. */
   proven: JwtClaims | null
+  /** Whether the request was judged by a cookie. */
+  isByCookie: boolean
   extra: Record<string, unknown> | null
   lang: string | null
 }
@@ -37,6 +39,7 @@ export function carryOn(request: FastifyRequest): Carried {
     stored: null,
     claims: null,
     proven: null,
+    isByCookie: false,
     extra: null,
     lang: null,
   })

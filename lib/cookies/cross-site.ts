@@ -1,0 +1,47 @@
+import type { FastifyRequest } from 'fastify'
+import { AuthnUsageError } from '../errors.js'
+import { isOrigin, isOwnOrigin } from '../http/origin.js'
+
+/** Methods that change nothing (RFC 9110 §9.2.1), and that links and images of other sites may therefore send. */
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * The option `cookies.trustedOrigins`.
+ *
+ * @throws ERR_AUTH_OPTION for a text that no browser would send, and that would so trust nobody
+ */
+export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
+  for (const [index, origin] of origins.entries()) {
+    if (isOrigin(origin)) continue
+    // A password in a URL stays out of the error.
+    const found = origin.includes('@') ? 'a text with an @' : JSON.stringify(origin)
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `option "cookies.trustedOrigins.${index}": found ${found}, expected an origin as browsers write it: https://shop.example or http://localhost:5173, in small letters, without a path, a closing /, a wildcard and the default port.`,
+    )
+  }
+  return new Set(origins)
+}
+
+/**
+ * Whether a request may have been sent by a page of another site, with the cookies of its visitor: the rule of
+ * `CrossOriginProtection` in Go 1.25. What browsers say of themselves decides (`Sec-Fetch-Site`, and `Origin` from older
+ * ones); pages cannot change these headers. A request with neither comes from no browser.
+ *
+ * @param trusted - other origins whose pages may do it
+ */
+export function isCrossSite(request: FastifyRequest, trusted: ReadonlySet<string>): boolean {
+  const { method, headers } = request
+  if (safeMethods.has(method) && !isSocket(headers.upgrade)) return false
+  const { origin } = headers
+  if (origin !== undefined && trusted.has(origin)) return false
+  // Of several headers of a name, Node makes one text with commas, which is none of these.
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
+  return origin !== undefined && !isOwnOrigin(origin, request.protocol, request.host)
+}
+
+/** Whether a WebSocket is asked for: by GET (RFC 6455 §4.1), and browsers let pages of every site do it. */
+function isSocket(upgrade: string | undefined): boolean {
+  return upgrade !== undefined && /\bwebsocket\b/i.test(upgrade)
+}

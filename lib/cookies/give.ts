@@ -1,0 +1,56 @@
+import type { FastifyReply } from 'fastify'
+import { AuthenticationFault, faultOf } from '../errors.js'
+import { isCookieValue, longestCookie, setCookie, type NewCookie } from '../http/cookie.js'
+
+/**
+ * Adds cookies to a reply, beside those that other plugins have set.
+ *
+ * @throws AuthenticationFault for a token that no browser would keep; none of the cookies is set then
+ */
+export function giveCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
+  const lines = cookies.map(lineOf)
+  // Fastify keeps what is there of this header, and adds to it.
+  for (const line of lines) void reply.header('set-cookie', line)
+}
+
+function lineOf(cookie: NewCookie): string {
+  if (!isCookieValue(cookie.value)) {
+    const problem = 'tokenFunc returned a text that cannot stand in a cookie (RFC 6265 §4.1.1).'
+    throw faultOf('ERR_AUTH_TOKEN_FUNC', new TypeError(problem))
+  }
+  const line = setCookie(cookie)
+  if (line.length <= longestCookie) return line
+  // All of it is ASCII. The size is no secret, and whoever tries the app should see at once why nobody stays logged in.
+  throw new AuthenticationFault(
+    'ERR_AUTH_COOKIE',
+    new RangeError(
+      'Give the token fewer claims: what is asked of the user service at each request need not be in it.',
+    ),
+    500,
+    `The cookie ${cookie.name} would have ${line.length} bytes, and browsers keep ${longestCookie}.`,
+  )
+}
+
+/**
+ * Seconds that a token of ours still lives. Its signature is not verified: the login has just made it.
+ *
+ * @returns null for a token without an end, or that is no JWT
+ */
+export function lifeOf(token: string): number | null {
+  const { exp, nbf } = claimsOf(token)
+  if (typeof exp !== 'number' || !Number.isFinite(exp)) return null
+  const now = Date.now() / 1000
+  // Our tokens begin at the last whole second: their life is what `jwt.expiry` says.
+  const isNew = typeof nbf === 'number' && nbf <= now && nbf > now - 2
+  return Math.max(0, Math.ceil(exp - (isNew ? nbf : now)))
+}
+
+function claimsOf(token: string): { readonly exp?: unknown; readonly nbf?: unknown } {
+  try {
+    const [, payload = ''] = token.split('.')
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    return typeof claims === 'object' && claims !== null ? claims : {}
+  } catch {
+    return {}
+  }
+}

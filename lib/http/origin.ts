@@ -1,0 +1,36 @@
+/** The ports that browsers leave out of an origin (RFC 6454 §6.2). */
+const defaultPort: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  http: ':80',
+  https: ':443',
+})
+
+/** An origin of a page that came by another scheme, such as `capacitor://localhost` of an app with a web view. */
+const otherOrigin = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9._-]*(?::\d{1,5})?$/
+
+/** Whether a text is an origin as browsers write it into the header `Origin`. `null` is none: anybody can have it. */
+export function isOrigin(text: string): boolean {
+  return otherOrigin.test(text) || (/^https?:\/\/[^*]+$/.test(text) && originOf(text) === text)
+}
+
+function originOf(text: string): string | undefined {
+  try {
+    return new URL(text).origin
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether an origin is that of the server itself. The comparison is letter by letter, since browsers write an origin in
+ * one way only.
+ *
+ * @param origin - the value of the header `Origin`
+ * @param protocol - by which the request came: `http` or `https`
+ * @param host - the value of the header `Host`, which may name the default port
+ */
+export function isOwnOrigin(origin: string, protocol: string, host: string): boolean {
+  const own = `${protocol}://${host}`
+  if (origin === own) return true
+  const port = defaultPort[protocol]
+  return port !== undefined && own === `${origin}${port}`
+}

@@ -1,0 +1,127 @@
+// Also holds lib/options/cookie-schemas.ts.
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import {
+  authn,
+  configBasicAuthenticator,
+  jwtAuthenticator,
+  type AuthnOptions,
+} from '../../lib/index.js'
+import { appWith, secret, standardOptions, userService } from '../helpers/app.js'
+import { bootError } from '../helpers/flows.js'
+import { keys, publicPem } from '../helpers/tokens.js'
+
+const good = { ...standardOptions(), cookies: true as const }
+
+function register(t: Test, options: object): Promise<(Error & { code?: unknown }) | undefined> {
+  return bootError(() => appWith(t, options as AuthnOptions))
+}
+
+t.test('values that are none', async (t) => {
+  const rows: [cookies: unknown, message: string][] = [
+    [
+      false,
+      'option "cookies": found false, expected true, or an object with name, sameSite, trustedOrigins.',
+    ],
+    ['yes', 'option "cookies": found a string'],
+    [
+      { domain: 'a' },
+      'unknown option "cookies.domain". Known here: name, sameSite, trustedOrigins.',
+    ],
+    [
+      { sameSite: 'none' },
+      'option "cookies.sameSite": found "none", expected \'lax\' or \'strict\'.',
+    ],
+    [{ sameSite: 'Lax' }, 'option "cookies.sameSite": found "Lax"'],
+    [
+      { trustedOrigins: 'https://a.example' },
+      'option "cookies.trustedOrigins": found a string that does not fit, expected an array',
+    ],
+    [{ trustedOrigins: [1] }, 'option "cookies.trustedOrigins.0": found 1'],
+    ...['', '__Host-x', '-x', 'a b', 'a;b', 'a=b', 'é', 'x'.repeat(65)].map(
+      (name): [unknown, string] => [{ name }, 'option "cookies.name": found '],
+    ),
+  ]
+  for (const [cookies, message] of rows) {
+    const error = await register(t, { ...standardOptions(), cookies })
+    t.equal(error?.code, 'ERR_AUTH_OPTION', message)
+    t.ok(error?.message.includes(message), String(error?.message))
+  }
+  for (const cookies of [true, {}, { name: 'a.B-1_' }, { name: undefined, sameSite: undefined }])
+    t.equal(
+      await register(t, { ...standardOptions(), cookies }),
+      undefined,
+      JSON.stringify(cookies),
+    )
+})
+
+t.test('cookies that nobody would read or set', async (t) => {
+  const users = userService()
+  const basic = { username: 'a', password: 'b' }
+  const nobodyReads = 'nothing would read them: set "userService" and "jwt"'
+  const nobodySets = 'there is no login route to set them'
+  const ecdsa = { public: publicPem(keys.p256.publicKey) }
+  const rows: [options: object, message: string | null][] = [
+    [{ basic }, nobodyReads],
+    [{ userService: users, authenticator: 'basic' }, nobodyReads],
+    [{ authenticators: { own: configBasicAuthenticator(basic) } }, nobodyReads],
+    [{ jwt: { secret } }, nobodyReads],
+    [{ userService: users, jwt: { ecdsa, signingMethod: 'ES256' } }, nobodySets],
+    [{ userService: users, jwt: { ecdsa, signingMethod: 'ES256' }, login: false }, null],
+    [
+      { jwt: { secret }, login: false, authenticator: jwtAuthenticator({ userService: users }) },
+      null,
+    ],
+  ]
+  for (const [options, message] of rows) {
+    const error = await register(t, { ...options, cookies: true })
+    t.equal(error?.code, message === null ? undefined : 'ERR_AUTH_OPTION', message ?? 'boots')
+    if (message !== null) t.ok(error?.message.includes(message), String(error?.message))
+  }
+})
+
+t.test('two registrations with the same cookies', async (t) => {
+  const both = async (
+    first: object,
+    second: object,
+    options = good,
+  ): Promise<Error | undefined> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    return bootError(async () => {
+      await app.register(
+        async (shop) => void (await shop.register(authn, { ...options, ...first } as AuthnOptions)),
+        { prefix: '/shop' },
+      )
+      await app.register(
+        async (admin) =>
+          void (await admin.register(authn, { ...options, ...second } as AuthnOptions)),
+        { prefix: '/admin' },
+      )
+      await app.ready()
+    })
+  }
+  const error = await both({}, {})
+  t.match(error, { code: 'ERR_AUTH_OPTION' })
+  t.match(
+    error?.message,
+    "the cookie __Host-token too, so that a login there would end the one here. Give one of them a name: cookies: { name: 'admin' }.",
+  )
+  t.match(
+    (await both({ cookies: { name: 'a' } }, { cookies: { name: 'a' } }))?.message,
+    '__Host-a-token',
+  )
+  t.equal(await both({}, { cookies: { name: 'admin' } }), undefined)
+  t.equal(await both({}, { cookies: undefined }), undefined)
+})
+
+t.test('registered twice in one scope, the last one counts', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, good)
+  await app.register(authn, { ...good, login: { path: '/session' } })
+  await app.ready()
+  const url = '/session'
+  const payload = { username: 'alice', password: 'wonderland' }
+  t.equal((await app.inject({ method: 'POST', url, payload })).body, '{"expiresIn":300}')
+})

@@ -1,0 +1,246 @@
+import t from 'tap'
+import { channels, type RefusalEvent } from '../../lib/index.js'
+import { appWith, bearer, logLines, passwords, standardOptions, tokensOf } from '../helpers/app.js'
+import { linesOf } from '../helpers/cookies.js'
+import { bootError, isRefusal, listen, probe, send, type AnyResponse } from '../helpers/flows.js'
+
+const partner = 'https://partner.example'
+const refusal = {
+  status: 403,
+  error: 'Requests from other sites are not accepted.',
+  challenge: null,
+}
+type Headers = Record<string, string | string[]>
+
+/** Whether a request passes that has these headers; its Host is `shop.example`, and it comes by http. */
+const rows: [headers: Headers, passes: boolean][] = [
+  // No browser.
+  [{}, true],
+  // What browsers say of themselves.
+  [{ 'sec-fetch-site': 'same-origin' }, true],
+  [{ 'sec-fetch-site': 'none' }, true],
+  [{ 'sec-fetch-site': 'same-origin', origin: 'http://shop.example' }, true],
+  [{ 'sec-fetch-site': 'same-origin', origin: 'null' }, true],
+  [{ 'sec-fetch-site': 'cross-site' }, false],
+  [{ 'sec-fetch-site': 'same-site' }, false],
+  [{ 'sec-fetch-site': 'same-site', origin: 'http://sub.shop.example' }, false],
+  [{ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, false],
+  // It counts before Origin.
+  [{ 'sec-fetch-site': 'cross-site', origin: 'http://shop.example' }, false],
+  // Strange ones.
+  [{ 'sec-fetch-site': '' }, false],
+  [{ 'sec-fetch-site': 'Same-Origin' }, false],
+  [{ 'sec-fetch-site': 'same-origin;x' }, false],
+  [{ 'sec-fetch-site': 'same-origin, none' }, false],
+  [{ 'sec-fetch-site': ['same-origin', 'same-origin'] }, false],
+  [{ 'sec-fetch-site': ['cross-site', 'same-origin'] }, false],
+  [{ 'sec-fetch-site': 'constructor' }, false],
+  // Older browsers, and WebSockets.
+  [{ origin: 'http://shop.example' }, true],
+  [{ origin: 'https://shop.example' }, false],
+  [{ origin: 'http://shop.example:8080' }, false],
+  [{ origin: 'http://shop.example:80' }, false],
+  [{ origin: 'http://sub.shop.example' }, false],
+  [{ origin: 'http://shop.example.evil.example' }, false],
+  [{ origin: 'HTTP://SHOP.EXAMPLE' }, false],
+  [{ origin: 'shop.example' }, false],
+  [{ origin: 'null' }, false],
+  [{ origin: '' }, false],
+  [{ origin: ['http://shop.example', 'http://shop.example'] }, false],
+  [{ origin: ['http://shop.example', 'https://evil.example'] }, false],
+  // Trusted origins.
+  [{ origin: partner }, true],
+  [{ origin: partner, 'sec-fetch-site': 'cross-site' }, true],
+  [{ origin: `${partner}:443` }, false],
+  [{ origin: `${partner}/` }, false],
+  [{ origin: `${partner}, ${partner}` }, false],
+  [{ origin: 'http://partner.example' }, false],
+  [{ origin: 'https://PARTNER.example' }, false],
+  [{ origin: 'https://sub.partner.example' }, false],
+  // What is no evidence.
+  [{ origin: 'https://evil.example', referer: 'http://shop.example/' }, false],
+  [{ origin: 'https://evil.example', 'x-requested-with': 'XMLHttpRequest' }, false],
+  [{ origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' }, false],
+  [{ origin: 'https://shop.example', 'x-forwarded-proto': 'https' }, false],
+]
+
+t.test('who may change something with a cookie', async (t) => {
+  const { handler, take } = probe()
+  const options = { ...standardOptions(), cookies: { trustedOrigins: [partner] } }
+  const app = await appWith(t, options, (app) => {
+    app.route({
+      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      url: '/notes',
+      config: { auth: true },
+      handler,
+    })
+    app.post('/optional', { config: { auth: 'optional' } }, handler)
+    app.post('/try', { config: { auth: 'try' } }, handler)
+  })
+  const cookie = `__Host-token=${tokensOf(app).generateToken('alice')}`
+  const ask = (method: string, url: string, headers: Headers): Promise<AnyResponse> =>
+    app.inject({
+      method: method as 'GET',
+      url,
+      headers: { host: 'shop.example', ...headers } as never,
+    })
+
+  for (const [headers, passes] of rows) {
+    const title = JSON.stringify(headers)
+    for (const url of ['/notes', '/optional', '/try']) {
+      const response = await ask('POST', url, { ...headers, cookie })
+      if (passes) t.equal(response.statusCode, 200, `${url} ${title}`)
+      else isRefusal(t, response, refusal, `${url} ${title}`)
+      t.equal(take(), passes ? 1 : 0, 'the handler')
+    }
+    t.equal((await ask('GET', '/notes', { ...headers, cookie })).statusCode, 200, `GET ${title}`)
+    take()
+  }
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  for (const method of ['PUT', 'PATCH', 'DELETE'])
+    isRefusal(t, await ask(method, '/notes', { ...evil, cookie }), refusal, method)
+  for (const method of ['HEAD', 'OPTIONS'])
+    t.equal((await ask(method, '/notes', { ...evil, cookie })).statusCode, 200, method)
+  take()
+
+  // A token that is bad all the same: the origin is judged first.
+  isRefusal(t, await ask('POST', '/notes', { ...evil, cookie: '__Host-token=broken' }), refusal)
+  // Where no cookie authenticates, nobody is refused for their origin.
+  const { authorization } = bearer(tokensOf(app).generateToken('bob'))
+  t.equal((await ask('POST', '/notes', { ...evil, cookie, authorization })).statusCode, 200)
+  t.equal((await ask('POST', '/optional', evil)).statusCode, 200)
+  t.equal((await ask('POST', '/notes', evil)).statusCode, 401)
+  t.equal(
+    (await ask('POST', '/notes', { ...evil, authorization: 'Bearer x', cookie })).statusCode,
+    401,
+  )
+})
+
+t.test('login, before its body is read', async (t) => {
+  const { lines, stream } = logLines()
+  const service = standardOptions().userService
+  const options = {
+    ...standardOptions(),
+    userService: service,
+    cookies: { trustedOrigins: [partner] },
+    throttle: { perUsername: 1, perAddress: 1 },
+  }
+  const app = await appWith(t, options, undefined, { logger: { stream } })
+  const events: RefusalEvent[] = []
+  const listener = (event: RefusalEvent): unknown => events.push(event)
+  channels.failure.subscribe(listener)
+  t.teardown(() => channels.failure.unsubscribe(listener))
+  const payload = { username: 'alice', password: passwords.alice }
+  const login = (headers: Headers, body: object | string = payload): Promise<AnyResponse> =>
+    app.inject({
+      method: 'POST',
+      url: '/login',
+      payload: body,
+      headers: { host: 'shop.example', ...headers } as never,
+    })
+  for (const [headers, passes] of rows.filter(([, passes]) => !passes)) {
+    const response = await login(headers)
+    isRefusal(t, response, refusal, JSON.stringify(headers))
+    t.strictSame(linesOf(response), [])
+    t.notOk(passes)
+  }
+  t.strictSame(service.asked, [])
+  t.equal(events.length, rows.filter(([, passes]) => !passes).length, 'one event each')
+  t.match(events[0], { code: 'ERR_AUTH_CROSS_SITE', authenticator: 'login' })
+  const evil = { origin: 'https://evil.example' }
+  const form = { ...evil, 'content-type': 'application/x-www-form-urlencoded' }
+  isRefusal(t, await login(form, 'username=alice&password=wonderland'), refusal, 'a form')
+  isRefusal(t, await login({ ...evil, 'accept-language': 'de' }), {
+    ...refusal,
+    error: 'Anfragen von anderen Websites werden nicht angenommen.',
+    language: 'de',
+  })
+  const logged = lines.filter(({ code }) => code === 'ERR_AUTH_CROSS_SITE')
+  t.ok(
+    logged.length > 0 && logged.every(({ level }) => level === 30),
+    'logged as other refusals are',
+  )
+  // None of these counted for the throttle.
+  for (const [headers] of rows.filter(([, passes]) => passes))
+    t.equal((await login(headers)).statusCode, 200, JSON.stringify(headers))
+})
+
+t.test('one event for a refused request, and onUnauthorized is asked', async (t) => {
+  const { jwtAuthenticator } = await import('../../lib/index.js')
+  const seen: unknown[] = []
+  const events: RefusalEvent[] = []
+  const listener = (event: RefusalEvent): unknown => events.push(event)
+  channels.failure.subscribe(listener)
+  t.teardown(() => channels.failure.unsubscribe(listener))
+  const authenticator = {
+    ...jwtAuthenticator(),
+    onUnauthorized: (
+      error: { code: string; statusCode: number },
+      _: unknown,
+      reply: { code(status: number): { send(body: string): unknown } },
+    ) => {
+      seen.push(error.code)
+      return reply.code(error.statusCode).send('own')
+    },
+  }
+  const options = { ...standardOptions(), cookies: true as const, authenticator }
+  const app = await appWith(t, options, (app) =>
+    app.post('/notes', { config: { auth: true } }, () => 'no'),
+  )
+  const headers = { cookie: `token=${tokensOf(app).generateToken('alice')}`, origin: 'null' }
+  const response = await app.inject({ method: 'POST', url: '/notes', headers })
+  t.strictSame([response.statusCode, response.body], [403, 'own'])
+  t.strictSame(seen, ['ERR_AUTH_CROSS_SITE'])
+  t.strictSame(
+    events.map(({ code }) => code),
+    ['ERR_AUTH_CROSS_SITE'],
+  )
+})
+
+t.test('several headers over a real connection, and a proxy that speaks TLS', async (t) => {
+  const options = { ...standardOptions(), cookies: true as const }
+  const declare = { config: { auth: true } } as const
+  const app = await appWith(t, options, (app) => app.post('/notes', declare, () => 'ok'), {
+    trustProxy: '127.0.0.1',
+  })
+  const port = await listen(app)
+  const token = tokensOf(app).generateToken('alice')
+  const tls = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' }
+  const post = async (headers: Headers): Promise<number> =>
+    (await send(port, { method: 'POST', path: '/notes', headers: headers as never })).statusCode
+  const cookie = `token=${token}`
+  t.equal(await post({ cookie }), 200)
+  t.equal(await post({ cookie: [cookie, cookie] }), 401)
+  t.equal(await post({ cookie, origin: `http://127.0.0.1:${port}` }), 200)
+  t.equal(await post({ cookie, origin: `http://localhost:${port}` }), 403)
+  t.equal(await post({ cookie, 'sec-fetch-site': ['same-origin', 'cross-site'] }), 403)
+  t.equal(await post({ cookie, 'Sec-Fetch-Site': 'same-origin' }), 200)
+  const secure = `__Host-token=${token}`
+  t.equal(await post({ ...tls, cookie: secure, origin: 'https://shop.example' }), 200)
+  t.equal(await post({ ...tls, cookie: secure, origin: 'http://shop.example' }), 403)
+  t.equal(await post({ ...tls, cookie: secure, origin: `http://127.0.0.1:${port}` }), 403)
+})
+
+t.test('trusted origins that no browser sends stop the boot', async (t) => {
+  for (const origin of [
+    'https://a.example/',
+    'https://*.a.example',
+    'null',
+    '*',
+    'a.example',
+    '',
+    'https://A.example',
+    'https://a.example:443',
+  ]) {
+    const error = await bootError(() =>
+      appWith(t, { ...standardOptions(), cookies: { trustedOrigins: [partner, origin] } }),
+    )
+    t.match(error, { code: 'ERR_AUTH_OPTION' }, origin)
+    t.match(error?.message, `option "cookies.trustedOrigins.1": found ${JSON.stringify(origin)}`)
+  }
+  const secret = await bootError(() =>
+    appWith(t, { ...standardOptions(), cookies: { trustedOrigins: ['https://u:hush@a.example'] } }),
+  )
+  t.match(secret?.message, 'found a text with an @')
+  t.notMatch(secret?.message, 'hush')
+})

@@ -1,0 +1,284 @@
+// Also holds lib/cookies/give.ts.
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import type { AuthnOptions } from '../../lib/index.js'
+import { lifeOf } from '../../lib/cookies/give.js'
+import {
+  appWith,
+  bearer,
+  logLines,
+  passwords,
+  secret,
+  standardOptions,
+  tokensOf,
+} from '../helpers/app.js'
+import { cookiesOf, linesOf } from '../helpers/cookies.js'
+import { nameOf, probe, texts, type AnyResponse } from '../helpers/flows.js'
+
+const payload = { username: 'alice', password: passwords.alice }
+const tls = { host: 'shop.example', 'x-forwarded-proto': 'https' }
+
+/** An app behind a proxy that speaks TLS. */
+function behindTls(t: Test, options: Partial<AuthnOptions> = {}) {
+  const { handler, take } = probe()
+  const all = { ...standardOptions(), cookies: true, ...options } as AuthnOptions
+  return appWith(t, all, (app) => app.get('/me', { config: { auth: true } }, handler), {
+    trustProxy: true,
+  }).then((app) => ({
+    app,
+    take,
+    login: (headers: Record<string, string> = tls): Promise<AnyResponse> =>
+      app.inject({ method: 'POST', url: '/login', payload, headers }),
+  }))
+}
+
+/** Changes `NODE_ENV` for one test. */
+function production(t: Test): void {
+  const before = process.env.NODE_ENV
+  process.env.NODE_ENV = 'production'
+  t.teardown(() => {
+    if (before === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = before
+  })
+}
+
+t.test('a login sets the token as a cookie, and shows it nowhere else', async (t) => {
+  const { app, login, take } = await behindTls(t)
+  const response = await login()
+  t.equal(response.statusCode, 200)
+  t.equal(response.body, '{"expiresIn":300}')
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(response.headers['cache-control'], 'no-store')
+  const [cookie] = cookiesOf(response)
+  t.strictSame(linesOf(response), [
+    `__Host-token=${cookie?.value}; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax`,
+  ])
+  const headers = { ...tls, cookie: `__Host-token=${cookie?.value}` }
+  const me = await app.inject({ url: '/me', headers })
+  t.equal(me.body, '{"user":"alice","context":"alice"}')
+  t.equal(me.headers['cache-control'], 'private')
+  t.equal(take(), 1)
+  const wrong = await app.inject({
+    method: 'POST',
+    url: '/login',
+    payload: { ...payload, password: 'wrong' },
+    headers: tls,
+  })
+  t.equal(wrong.statusCode, 401)
+  t.strictSame(linesOf(wrong), [])
+})
+
+t.test('name and sameSite', async (t) => {
+  const { app, login } = await behindTls(t, { cookies: { name: 'shop', sameSite: 'strict' } })
+  const [cookie] = cookiesOf(await login())
+  t.match(cookie, { name: '__Host-shop-token', attributes: { samesite: 'Strict' } })
+  const status = async (name: string): Promise<number> => {
+    const headers = { ...tls, cookie: `${name}=${cookie?.value}` }
+    return (await app.inject({ url: '/me', headers })).statusCode
+  }
+  t.equal(await status('__Host-shop-token'), 200)
+  for (const name of [
+    '__Host-token',
+    'shop-token',
+    'token',
+    '__host-shop-token',
+    '__Secure-shop-token',
+  ])
+    t.equal(await status(name), 401, name)
+})
+
+t.test('without the prefix only on the machine that develops the app', async (t) => {
+  const { app, login } = await behindTls(t)
+  const local = ['localhost', 'localhost:3000', '127.0.0.1', '127.0.0.1:80']
+  const others = [
+    'shop.example',
+    'localhost.shop.example',
+    'xlocalhost',
+    'localhost:',
+    'localhost:3000x',
+    'LOCALHOST',
+    '127.0.0.1.nip.io',
+    '127.0.0.2',
+    '[::1]:3000',
+    'evil.example?localhost',
+  ]
+  for (const host of local) {
+    const response = await login({ host })
+    const [cookie] = cookiesOf(response)
+    t.strictSame(
+      linesOf(response),
+      [`token=${cookie?.value}; Max-Age=300; Path=/; HttpOnly; SameSite=Lax`],
+      host,
+    )
+    const me = (name: string, more: object = {}) =>
+      app.inject({ url: '/me', headers: { host, ...more, cookie: `${name}=${cookie?.value}` } })
+    t.equal((await me('token')).statusCode, 200, host)
+    t.equal((await me('__Host-token')).statusCode, 401, `${host}: the other name`)
+    const https = { 'x-forwarded-proto': 'https' }
+    t.equal((await me('token', https)).statusCode, 401, `${host} over TLS`)
+    t.equal((await me('__Host-token', https)).statusCode, 200, `${host} over TLS`)
+  }
+  for (const host of others) {
+    const [cookie] = cookiesOf(await login({ host }))
+    t.equal(cookie?.name, '__Host-token', host)
+    t.ok(cookie?.attributes.secure, host)
+  }
+})
+
+t.test('with it wherever NODE_ENV is production', async (t) => {
+  production(t)
+  const jwt = { secret: randomBytes(32).toString('base64url') }
+  const { login } = await behindTls(t, { jwt })
+  const [cookie] = cookiesOf(await login({ host: 'localhost:3000' }))
+  t.equal(cookie?.name, '__Host-token')
+  t.ok(cookie?.attributes.secure)
+})
+
+t.test('a header wins, whatever it holds', async (t) => {
+  const { app, take } = await behindTls(t)
+  const tokens = tokensOf(app)
+  const [alice, bob] = ['alice', 'bob'].map((name) => tokens.generateToken(name))
+  const cookie = `__Host-token=${alice}`
+  const me = (authorization: string) =>
+    app.inject({ url: '/me', headers: { ...tls, cookie, authorization } })
+  const other = await me(bearer(bob ?? '').authorization)
+  t.equal(other.json<{ user: string }>().user, 'bob')
+  t.equal(other.headers['cache-control'], undefined, 'RFC 9111 §3.5 protects it already')
+  take()
+  for (const header of [
+    'Bearer broken',
+    'Bearer',
+    'Bearer ',
+    'Basic YTpi',
+    'Negotiate x',
+    ' ',
+    '',
+  ]) {
+    const response = await me(header)
+    t.equal(response.statusCode, 401, JSON.stringify(header))
+  }
+  t.equal(take(), 0)
+})
+
+t.test('a cookie that proves nothing', async (t) => {
+  const service = standardOptions().userService
+  const { app, take } = await behindTls(t, { userService: service })
+  const good = tokensOf(app).generateToken('alice')
+  const rows: [cookie: string, error: string][] = [
+    ['', texts.none],
+    ['other=1', texts.none],
+    ['__Host-token=', texts.none],
+    [`token=${good}`, texts.none],
+    [`__Host-token=${good}; __Host-token=${good}`, texts.none],
+    [`__Host-token=; __Host-token=${good}`, texts.none],
+    ['__Host-token=broken', texts.jwtInvalid],
+    [`__Host-token="${good}"`, texts.jwtInvalid],
+    [`__Host-token=${good}x`, texts.jwtInvalid],
+    [`__Host-token=Bearer ${good}`, texts.jwtInvalid],
+    [`__Host-token=${good.replaceAll('.', '%2E')}`, texts.jwtInvalid],
+    [`__Host-token=${good}, __Host-token=${good}`, texts.jwtInvalid],
+    [`__Host-token=${'x'.repeat(15_000)}`, texts.jwtInvalid],
+  ]
+  for (const [cookie, error] of rows) {
+    const response = await app.inject({ url: '/me', headers: { ...tls, cookie } })
+    t.equal(response.statusCode, 401, cookie.slice(0, 40))
+    t.equal(response.body, JSON.stringify({ error }), cookie.slice(0, 40))
+    t.equal(response.headers['cache-control'], 'no-store')
+    t.equal(response.headers['www-authenticate'], 'Bearer realm="Authorization required"')
+  }
+  t.equal(take(), 0)
+  t.strictSame(service.asked, [], 'the user service was not asked')
+  const header = { ...tls, cookie: [`__Host-token=${good}`, `__Host-token=${good}`] }
+  const two = await app.inject({ url: '/me', headers: header as never })
+  t.equal(two.statusCode, 401, 'in two headers')
+})
+
+t.test('the log says that a cookie came twice, and not what it held', async (t) => {
+  const { lines, stream } = logLines()
+  const app = await appWith(
+    t,
+    { ...standardOptions(), cookies: true },
+    (app) => app.get('/me', { config: { auth: true } }, () => 'me'),
+    { logger: { stream } },
+  )
+  await app.inject({ url: '/me', headers: { cookie: 'token=hush; token=hush' } })
+  const text = JSON.stringify(lines)
+  t.match(text, /"reason":"two cookies token"/)
+  t.notMatch(text, /hush/)
+})
+
+t.test('what the app says of caches counts', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), cookies: true }, (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      if (request.url === '/early') void reply.header('cache-control', 'public, max-age=60')
+      done()
+    })
+    const config = { auth: true } as const
+    app.get('/plain', { config }, () => 'plain')
+    app.get('/early', { config }, () => 'early')
+    app.get('/late', { config }, (_, reply) =>
+      reply.header('cache-control', 'no-cache').send('late'),
+    )
+    app.get('/fault', { config }, () => Promise.reject(new Error('broken')))
+    app.get('/maybe', { config: { auth: 'try' } }, (request) => String(nameOf(request)))
+    app.get('/open', () => 'open')
+  })
+  const token = tokensOf(app).generateToken('alice')
+  const caches = async (url: string, cookie = `token=${token}`): Promise<unknown> =>
+    (await app.inject({ url, headers: { cookie } })).headers['cache-control']
+  t.equal(await caches('/plain'), 'private')
+  t.equal(await caches('/fault'), 'private')
+  t.equal(await caches('/maybe'), 'private')
+  t.equal(await caches('/maybe', 'token=broken'), 'private')
+  t.equal(await caches('/maybe', 'other=1'), undefined)
+  t.equal(await caches('/early'), 'public, max-age=60')
+  t.equal(await caches('/late'), 'no-cache')
+  t.equal(await caches('/open'), undefined)
+})
+
+t.test('a cookie that browsers would drop is a fault that names its size', async (t) => {
+  const tokenOf = (length: number) => ({ login: { tokenFunc: () => 'x'.repeat(length) } })
+  const attributes = '__Host-token=; Path=/; Secure; HttpOnly; SameSite=Lax'.length
+  const fits = await behindTls(t, tokenOf(4096 - attributes))
+  t.equal((await fits.login()).statusCode, 200)
+  const { login } = await behindTls(t, tokenOf(4097 - attributes))
+  const response = await login()
+  t.equal(response.statusCode, 500)
+  t.match(JSON.parse(response.body), {
+    code: 'ERR_AUTH_COOKIE',
+    message: 'The cookie __Host-token would have 4097 bytes, and browsers keep 4096.',
+  })
+  t.strictSame(linesOf(response), [])
+})
+
+t.test('a token of the app that cannot stand in a cookie', async (t) => {
+  for (const token of ['a; Domain=evil.example', 'a\r\nb: c', 'a b', 'a,b', '"a"', 'é']) {
+    const { login } = await behindTls(t, { login: { tokenFunc: () => token } })
+    const response = await login()
+    t.equal(response.statusCode, 500, encodeURIComponent(token))
+    t.match(JSON.parse(response.body), { code: 'ERR_AUTH_TOKEN_FUNC' })
+    t.strictSame(linesOf(response), [])
+  }
+})
+
+t.test('how long a token lives', async (t) => {
+  const { login } = await behindTls(t, { jwt: { secret, expiry: 60 } })
+  const response = await login()
+  t.equal(response.body, '{"expiresIn":60}')
+  t.equal(cookiesOf(response)[0]?.attributes['max-age'], '60')
+  const opaque = await behindTls(t, { login: { tokenFunc: () => 'opaque' } })
+  const session = await opaque.login()
+  t.equal(session.body, '{"expiresIn":null}')
+  t.strictSame(linesOf(session), ['__Host-token=opaque; Path=/; Secure; HttpOnly; SameSite=Lax'])
+
+  const now = Math.floor(Date.now() / 1000)
+  const tokenOf = (claims: unknown): string =>
+    `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`
+  t.equal(lifeOf(tokenOf({ nbf: now, exp: now + 300 })), 300)
+  t.ok([599, 600].includes(lifeOf(tokenOf({ exp: now + 600 })) ?? 0))
+  t.ok([599, 600].includes(lifeOf(tokenOf({ nbf: now - 3600, exp: now + 600 })) ?? 0))
+  t.equal(lifeOf(tokenOf({ exp: now - 10 })), 0)
+  for (const claims of [{}, null, [], 'x', { exp: 'x' }, { exp: null }])
+    t.equal(lifeOf(tokenOf(claims)), null, JSON.stringify(claims))
+  for (const token of ['', 'x', 'a.b.c', 'a.!.c']) t.equal(lifeOf(token), null, token)
+})

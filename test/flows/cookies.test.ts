@@ -1,0 +1,209 @@
+import websocket from '@fastify/websocket'
+import Fastify, { type FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import t from 'tap'
+import {
+  anyOf,
+  authn,
+  basicAuthenticator,
+  jwtAuthenticator,
+  JwtService,
+  type Authenticator,
+  type JwtServiceLike,
+} from '../../lib/index.js'
+import { appWith, basic, passwords, secret, standardOptions, tokensOf } from '../helpers/app.js'
+import { linesOf } from '../helpers/cookies.js'
+import {
+  basicChallenge,
+  bearerChallenge,
+  isRefusal,
+  listen,
+  nameOf,
+  probe,
+  texts,
+} from '../helpers/flows.js'
+import { upgrade } from '../helpers/websocket.js'
+
+const crossSite = {
+  status: 403,
+  error: 'Requests from other sites are not accepted.',
+  challenge: null,
+}
+const evil = { origin: 'https://evil.example' }
+
+t.test(
+  'with several authenticators, a cookie is asked about where there is no header',
+  async (t) => {
+    const { handler, take } = probe()
+    const apiKey: Authenticator = {
+      authenticate: ({ headers }) => (headers['x-api-key'] === 'k' ? { name: 'robot' } : null),
+    }
+    const options = {
+      ...standardOptions(),
+      cookies: true as const,
+      authenticators: { apiKey, nested: anyOf(anyOf(jwtAuthenticator(), basicAuthenticator())) },
+    }
+    const app = await appWith(t, options, (app) => {
+      app.post('/both', { config: { auth: { use: ['jwt', 'basic'] } } }, handler)
+      app.post('/key', { config: { auth: { use: ['apiKey', 'jwt'] } } }, handler)
+      app.post('/nested', { config: { auth: { use: 'nested' } } }, handler)
+      app.post('/basic', { config: { auth: { use: 'basic' } } }, handler)
+    })
+    const cookie = `token=${tokensOf(app).generateToken('alice')}`
+    const post = (url: string, headers: Record<string, string>) =>
+      app.inject({ method: 'POST', url, headers })
+    const user = async (url: string, headers: Record<string, string>): Promise<unknown> => {
+      const response = await post(url, headers)
+      return response.statusCode === 200
+        ? response.json<{ user: string }>().user
+        : response.statusCode
+    }
+    t.equal(await user('/both', { cookie }), 'alice')
+    t.equal(await user('/nested', { cookie }), 'alice')
+    t.equal(await user('/key', { cookie }), 'alice')
+    t.equal(await user('/key', { cookie, 'x-api-key': 'k' }), 'robot')
+    t.equal(await user('/key', { cookie, 'x-api-key': 'k', ...evil }), 'robot', 'no cookie decides')
+    t.equal(await user('/both', { cookie, ...basic('bob', passwords.bob) }), 'bob')
+    t.equal(await user('/both', { cookie, ...basic('bob', 'wrong') }), 401)
+    t.equal(await user('/both', { cookie, authorization: 'Negotiate x' }), 401)
+    t.equal(await user('/basic', { cookie }), 401)
+    t.equal(await user('/both', { cookie: 'token=broken' }), 401)
+    take()
+    isRefusal(t, await post('/both', { cookie, ...evil }), crossSite)
+    isRefusal(t, await post('/key', { cookie, ...evil }), crossSite)
+    isRefusal(t, await post('/nested', { cookie, ...evil }), crossSite)
+    isRefusal(t, await post('/both', { cookie: `${cookie}; ${cookie}` }), {
+      error: texts.none,
+      challenge: [bearerChallenge, basicChallenge],
+    })
+    t.equal(take(), 0)
+  },
+)
+
+t.test('a registration without cookies takes none', async (t) => {
+  const { handler, take } = probe()
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/me', { config: { auth: true } }, handler)
+    app.get('/both', { config: { auth: { use: ['jwt', 'basic'] } } }, handler)
+    app.post('/optional', { config: { auth: 'optional' } }, handler)
+  })
+  const token = tokensOf(app).generateToken('alice')
+  const cookie = `token=${token}; __Host-token=${token}`
+  for (const url of ['/me', '/both'])
+    t.equal((await app.inject({ url, headers: { cookie } })).statusCode, 401)
+  t.equal(take(), 0)
+  const headers = { cookie, ...evil }
+  const nobody = await app.inject({ method: 'POST', url: '/optional', headers })
+  t.equal(nobody.body, '{"user":null,"context":null}')
+  t.equal(nobody.headers['cache-control'], undefined)
+})
+
+t.test('a service of the app gets no token with other letters', async (t) => {
+  const inner = await new JwtService({ secret }).load()
+  const asked: string[] = []
+  const verifier: JwtServiceLike['verifier'] = (...args) => {
+    const verify = inner.verifier(...args)
+    return (token) => {
+      asked.push(token)
+      return verify(token)
+    }
+  }
+  const own = new Proxy({} as JwtServiceLike, {
+    get(_, name) {
+      if (name === 'load') return async () => own
+      const member: unknown = name === 'verifier' ? verifier : Reflect.get(inner, name, inner)
+      return typeof member === 'function' ? (member.bind(inner) as unknown) : member
+    },
+  })
+  const { userService } = standardOptions()
+  const app = await appWith(t, { userService, jwtService: own, cookies: true }, (app) =>
+    app.get('/me', { config: { auth: true } }, () => 'me'),
+  )
+  const me = async (value: string): Promise<number> =>
+    (await app.inject({ url: '/me', headers: { cookie: `token=${value}` } })).statusCode
+  t.equal(await me('a"b'), 401)
+  t.equal(await me('a b'), 401)
+  t.strictSame(asked, [])
+  t.equal(await me(inner.generateToken('alice')), 200)
+  t.equal(asked.length, 1)
+})
+
+t.test('the upgrade to a WebSocket', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(websocket)
+  await app.register(authn, {
+    ...standardOptions(),
+    cookies: { trustedOrigins: ['https://partner.example'] },
+  })
+  let opened = 0
+  await app.register(async (scope) => {
+    scope.get('/chat', { websocket: true, config: { auth: true } }, (socket, request) => {
+      opened += 1
+      socket.send(String(nameOf(request)))
+    })
+  })
+  const port = await listen(app)
+  const own = `http://127.0.0.1:${port}`
+  const cookie = `token=${tokensOf(app).generateToken('alice')}`
+  const rows: [headers: Record<string, string>, status: number | null][] = [
+    [{ cookie }, null],
+    [{ cookie, origin: own }, null],
+    [{ cookie, origin: 'https://partner.example' }, null],
+    [{ cookie, 'sec-fetch-site': 'same-origin' }, null],
+    [{ cookie, ...evil }, 403],
+    [{ cookie, origin: `http://localhost:${port}` }, 403],
+    [{ cookie, origin: 'null' }, 403],
+    [{ cookie, origin: own, 'sec-fetch-site': 'cross-site' }, 403],
+    [{ origin: own }, 401],
+    [{ ...evil }, 401],
+  ]
+  for (const [headers, status] of rows) {
+    opened = 0
+    const result = await upgrade(port, '/chat', headers, 1)
+    const title = JSON.stringify({ ...headers, cookie: 'cookie' in headers })
+    if (status === null) t.strictSame(result, { messages: ['alice'] }, title)
+    else t.equal('refused' in result && result.refused.statusCode, status, title)
+    t.equal(opened, status === null ? 1 : 0, 'the handler')
+  }
+})
+
+/** What @fastify/cookie does: it parses in onRequest, and adds its cookies to the reply in onSend. */
+const cookies = fp(async (app: FastifyInstance) => {
+  app.decorateRequest('cookies', null as never)
+  app.addHook('onRequest', (request, _, done) => {
+    Object.assign(request, { cookies: { parsed: request.headers.cookie } })
+    done()
+  })
+  app.addHook('onSend', (_, reply, payload, done) => {
+    const present = [reply.getHeader('set-cookie') ?? []].flat().map(String)
+    reply.removeHeader('set-cookie')
+    void reply.header('set-cookie', [...present, 'theirs=2'])
+    done(null, payload)
+  })
+})
+
+for (const order of ['before', 'after']) {
+  t.test(`another plugin for cookies, registered ${order} ours`, async (t) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    if (order === 'before') await app.register(cookies)
+    app.addHook('onRequest', (request, reply, done) => {
+      if (request.url === '/login') void reply.header('set-cookie', 'early=1')
+      done()
+    })
+    await app.register(authn, { ...standardOptions(), cookies: true })
+    if (order === 'after') await app.register(cookies)
+    app.get('/me', { config: { auth: true } }, (request) => ({
+      user: nameOf(request),
+      theirs: (request as { cookies?: unknown }).cookies,
+    }))
+    const payload = { username: 'alice', password: passwords.alice }
+    const response = await app.inject({ method: 'POST', url: '/login', payload })
+    const [early, ours = '', theirs, ...rest] = linesOf(response)
+    t.strictSame([early, theirs, rest], ['early=1', 'theirs=2', []])
+    const [cookie = ''] = ours.split(';')
+    const me = await app.inject({ url: '/me', headers: { cookie: `signed=s%3Aa.b; ${cookie}` } })
+    t.strictSame(me.json(), { user: 'alice', theirs: { parsed: `signed=s%3Aa.b; ${cookie}` } })
+  })
+}

@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { MALFORMED } from '../../lib/http/authorization.js'
+import { cookieOf, isCookieValue, setCookie } from '../../lib/http/cookie.js'
+
+t.test('one cookie of a header, as it stands', async (t) => {
+  const rows: [header: string | undefined, value: unknown][] = [
+    [undefined, null],
+    ['', null],
+    ['token=a', 'a'],
+    ['a=1; token=b; c=3', 'b'],
+    ['a=1;token=b;c=3', 'b'],
+    ['a=1; \t token= b \t; c=3', 'b'],
+    ['token=a=b==', 'a=b=='],
+    // Nothing is decoded, and nothing unquoted.
+    ['token="a"', '"a"'],
+    ['token=%61', '%61'],
+    ['token=a b', 'a b'],
+    // Other names.
+    ['Token=a', null],
+    ['xtoken=a', null],
+    ['token2=a', null],
+    ['token =a', null],
+    ['__Host-token=a', null],
+    ['a=token=b', null],
+    ['%74oken=a', null],
+    ['token', null],
+    ['a, token=b', null],
+    [';;; ;', null],
+    [';;token=a;', 'a'],
+    // Empty.
+    ['token=', null],
+    ['token= ', null],
+    ['token=;a=1', null],
+    // Twice, whatever they hold.
+    ['token=a; token=a', MALFORMED],
+    ['token=a; b=1; token=c', MALFORMED],
+    ['token=; token=a', MALFORMED],
+    ['token=a; token=', MALFORMED],
+    ['token=;token=', MALFORMED],
+    ['token=a;token=b;token=c', MALFORMED],
+  ]
+  for (const [header, value] of rows) t.equal(cookieOf(header, 'token'), value, String(header))
+})
+
+t.test('as the plain version reads it', async (t) => {
+  const plain = (header: string): unknown => {
+    const found = header
+      .split(';')
+      .map((pair) => pair.replace(/^[ \t]+/, ''))
+      .filter((pair) => pair.startsWith('t='))
+      .map((pair) => pair.slice(2).replace(/^[ \t]+|[ \t]+$/g, ''))
+    if (found.length > 1) return MALFORMED
+    return found[0] || null
+  }
+  const letters = fc.string({
+    unit: fc.constantFrom('t', '=', ';', ' ', '\t', 'x', '"'),
+    maxLength: 20,
+  })
+  fc.assert(fc.property(letters, (header) => cookieOf(header, 't') === plain(header)))
+})
+
+t.test('a long header takes no long time', async (t) => {
+  const header = 'token; '.repeat(100_000)
+  const started = performance.now()
+  t.equal(cookieOf(header, 'token'), null)
+  t.ok(performance.now() - started < 2000)
+})
+
+t.test('what can be a value', async (t) => {
+  for (const text of ['', 'a', 'eyJ.e30.x_-', "!#$%&'()*+-./:<=>?@[]^_`{|}~"]) {
+    t.ok(isCookieValue(text), text)
+  }
+  for (const text of [
+    'a b',
+    'a;b',
+    'a,b',
+    '"a"',
+    'a\\b',
+    'a\r\nb',
+    'a\0',
+    '\u007f',
+    'é',
+    '\u2028',
+  ]) {
+    t.notOk(isCookieValue(text), encodeURIComponent(text))
+  }
+})
+
+t.test('the header Set-Cookie', async (t) => {
+  const cookie = {
+    name: '__Host-token',
+    value: 'a',
+    maxAge: 300,
+    isSecure: true,
+    sameSite: 'Lax',
+  } as const
+  t.equal(setCookie(cookie), '__Host-token=a; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax')
+  t.equal(
+    setCookie({ ...cookie, name: 'token', maxAge: null, isSecure: false, sameSite: 'Strict' }),
+    'token=a; Path=/; HttpOnly; SameSite=Strict',
+  )
+})

@@ -14,7 +14,7 @@ import { keys, publicPem } from '../helpers/tokens.js'
 const good = { ...standardOptions(), cookies: true as const }
 
 function register(t: Test, options: object): Promise<(Error & { code?: unknown }) | undefined> {
-  return bootError(() => appWith(t, options as AuthnOptions))
+  return bootError(() => appWith(t, options))
 }
 
 t.test('values that are none', async (t) => {
@@ -90,12 +90,15 @@ t.test('two registrations with the same cookies', async (t) => {
     t.teardown(() => app.close())
     return bootError(async () => {
       await app.register(
-        async (shop) => void (await shop.register(authn, { ...options, ...first } as AuthnOptions)),
+        async (shop) => {
+          await shop.register(authn, { ...options, ...first } as AuthnOptions)
+        },
         { prefix: '/shop' },
       )
       await app.register(
-        async (admin) =>
-          void (await admin.register(authn, { ...options, ...second } as AuthnOptions)),
+        async (admin) => {
+          await admin.register(authn, { ...options, ...second } as AuthnOptions)
+        },
         { prefix: '/admin' },
       )
       await app.ready()

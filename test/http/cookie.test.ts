@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, constantFrom, property, string } from 'fast-check'
 import t from 'tap'
 import { MALFORMED } from '../../lib/http/authorization.js'
 import { cookieOf, isCookieValue, setCookie } from '../../lib/http/cookie.js'
@@ -53,11 +53,12 @@ t.test('as the plain version reads it', async (t) => {
     if (found.length > 1) return MALFORMED
     return found[0] || null
   }
-  const letters = fc.string({
-    unit: fc.constantFrom('t', '=', ';', ' ', '\t', 'x', '"'),
+  const letters = string({
+    unit: constantFrom('t', '=', ';', ' ', '\t', 'x', '"'),
     maxLength: 20,
   })
-  fc.assert(fc.property(letters, (header) => cookieOf(header, 't') === plain(header)))
+  const isSame = property(letters, (header) => cookieOf(header, 't') === plain(header))
+  t.doesNotThrow(() => assert(isSame))
 })
 
 t.test('a long header takes no long time', async (t) => {

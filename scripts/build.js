@@ -22,6 +22,7 @@ const builtIn = ['@sinclair/typebox', 'leven']
 const forApps = {
   'lib/index': 'lib/index.ts',
   'lib/request/context': 'lib/request/context.ts',
+  'lib/sessions/index': 'lib/sessions/index.ts',
   'lib/testing/index': 'lib/testing/index.ts',
 }
 /** Built once for both formats, and reached from inside of the package only: see there. */

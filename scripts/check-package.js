@@ -158,6 +158,7 @@ async function contents({ files, folder }) {
     const declared = [
       'lib/index',
       'lib/request/context',
+      'lib/sessions/index',
       'lib/testing/index',
       'types/index',
       'types/fastify',
@@ -177,6 +178,7 @@ async function contents({ files, folder }) {
       ...['esm', 'cjs'].flatMap((format) => [
         `dist/${format}/lib/index.js`,
         `dist/${format}/lib/request/context.js`,
+        `dist/${format}/lib/sessions/index.js`,
         `dist/${format}/lib/testing/index.js`,
         ...declared.map((file) => `dist/${format}/${file}.d.ts`),
       ]),
@@ -207,10 +209,12 @@ async function contents({ files, folder }) {
   })
   await report('declarations need no package but Fastify and Node', async () => {
     const reached = new Set(
-      ['index.d.ts', 'lib/request/context.d.ts', 'lib/testing/index.d.ts'].flatMap((file) => [
-        `dist/esm/${file.replace(/^index/, 'lib/index')}`,
-        `dist/cjs/${file}`,
-      ]),
+      [
+        'index.d.ts',
+        'lib/request/context.d.ts',
+        'lib/sessions/index.d.ts',
+        'lib/testing/index.d.ts',
+      ].flatMap((file) => [`dist/esm/${file.replace(/^index/, 'lib/index')}`, `dist/cjs/${file}`]),
     )
     const found = []
     for (const file of reached) {

@@ -20,6 +20,7 @@ const order = [
   'lib/openapi/',
   'lib/cookies/',
   'lib/app/',
+  'lib/sessions/',
   // The life of a request. The login route answers its refusals as the guard does.
   'lib/login/',
   'lib/guard/',
@@ -201,6 +202,7 @@ t.test('every file is part of the package', async (t) => {
   const entries = [
     'lib/index.ts',
     'lib/request/context.ts',
+    'lib/sessions/index.ts',
     'lib/testing/index.ts',
     'lib/cli/main.ts',
     // Rings of keys are being built: what reads them is there first.

@@ -136,12 +136,18 @@ const main = {
   ],
 }
 const context = { least: 1, names: ['userFromContext', 'runAs'] }
+const sessions = {
+  least: 40,
+  names: ['redisSessions', 'sqlSessions', 'SessionStore.swap', 'StoredSession.sid', 'SqlQuery'],
+}
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
 const entries: Readonly<Record<string, Entry>> = {
   esm: { file: 'dist/esm/lib/index.d.ts', ...main },
   cjs: { file: 'dist/cjs/index.d.ts', ...main },
   'context, esm': { file: 'dist/esm/lib/request/context.d.ts', ...context },
   'context, cjs': { file: 'dist/cjs/lib/request/context.d.ts', ...context },
+  'sessions, esm': { file: 'dist/esm/lib/sessions/index.d.ts', ...sessions },
+  'sessions, cjs': { file: 'dist/cjs/lib/sessions/index.d.ts', ...sessions },
   'testing, esm': { file: 'dist/esm/lib/testing/index.d.ts', ...kit },
   'testing, cjs': { file: 'dist/cjs/lib/testing/index.d.ts', ...kit },
 }

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { AuthnUsageError } from '../../errors.js'
+import type {
+  NewSession,
+  SessionEnd,
+  SessionStore,
+  SessionStoreFactory,
+  SessionWatcher,
+  StoredSession,
+  Swap,
+  Swapped,
+} from '../../../types/sessions.js'
+import { EndFeed, type EndPage } from './end-feed.js'
+import { inTime } from './patience.js'
+import { RedisKeys, type RedisClient } from './redis-client.js'
+import type { ScriptName } from './redis-scripts.js'
+
+/** A session as the scripts return it: what never changes as JSON, then when it began, was used, and ends. */
+type Row = readonly [about: string, created: string, used: string, ends: string]
+type SwapRow =
+  | readonly ['late' | 'unknown']
+  | readonly [outcome: 'swapped' | 'repeated' | 'reused', now: string, row: Row, sealed?: string]
+
+/**
+ * Keeps sessions in Redis 6 or later, or what understands its Lua scripts, such as Valkey.
+ *
+ * @param client - a client of ioredis, which stays the app's own: it is never configured, and never closed. A second
+ * connection is made with its `duplicate()`, on which Redis tells what other processes have ended
+ * @param options - `prefix`: what all keys and channels begin with, default `fastify-authn`: letters, digits and
+ * `_ . : -`, at most 64 of them
+ * @throws ERR_AUTH_OPTION for another client, or a prefix that does not fit
+ */
+export function redisSessions(
+  client: object,
+  options: { readonly prefix?: string | undefined } = {},
+): SessionStoreFactory {
+  const { prefix = 'fastify-authn' } = options
+  if (!isClient(client)) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      'redisSessions(client): found something else than a client of ioredis, which has the methods evalsha, eval and duplicate. Expected: redisSessions(new Redis(url)).',
+    )
+  }
+  if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `redisSessions(client, { prefix }): found ${JSON.stringify(prefix)}, expected 1 to 64 letters, digits and _ . : -`,
+    )
+  }
+  return {
+    prefix,
+    isLocal: false,
+    // The braces make a hash tag: see the scripts.
+    open: (name) => new RedisSessions(new RedisKeys(client, `{${prefix}:${keyPart(name)}}`)),
+  }
+}
+
+function isClient(client: unknown): client is RedisClient {
+  const methods = ['evalsha', 'eval', 'duplicate'] as const
+  return methods.every(
+    (method) => typeof (client as RedisClient | undefined)?.[method] === 'function',
+  )
+}
+
+/** A name without what has a meaning in keys. Different names stay different. */
+function keyPart(name: string): string {
+  return name.replaceAll(/[^\w.-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)};`)
+}
+
+/** Of a user, whose name may be long and of any characters. */
+function ownerOf(sub: string): string {
+  return createHash('sha256').update(JSON.stringify(sub)).digest('base64url')
+}
+
+class RedisSessions implements SessionStore {
+  readonly #keys: RedisKeys
+  readonly #feed = new EndFeed((cursor) => this.#ends(cursor))
+  #stopListening: (() => void) | null = null
+
+  constructor(keys: RedisKeys) {
+    this.#keys = keys
+  }
+
+  async create(session: NewSession): Promise<{ now: number }> {
+    const { handle, current, lifetime, idle, ...about } = session
+    const { sid, sub } = about
+    const json = JSON.stringify(about)
+    const now = await this.#run('create', handle, current, sid, ownerOf(sub), json, lifetime, idle)
+    return { now: Number(now) }
+  }
+
+  async find(handle: string): Promise<{ session: StoredSession | null; now: number }> {
+    const [now, row] = (await this.#run('find', handle)) as [string, Row | null]
+    return { session: row && sessionOf(row), now: Number(now) }
+  }
+
+  async swap(swap: Swap): Promise<Swapped> {
+    const { handle, presented, next, sealed, grace, idle, deadline, keepEnd } = swap
+    const values = [handle, presented, next, sealed, grace, idle, deadline, keepEnd]
+    return swappedOf((await this.#run('swap', ...values)) as SwapRow)
+  }
+
+  async end(
+    which: { readonly sid: string } | { readonly sub: string },
+    keepEnd: number,
+  ): Promise<SessionEnd[]> {
+    if ('sid' in which) {
+      return ((await this.#run('endSid', which.sid, keepEnd)) as string[]).map(endOf)
+    }
+    const ended: SessionEnd[] = []
+    for (let more = '1'; more === '1';) {
+      const answer = await this.#run('endOwner', ownerOf(which.sub), keepEnd)
+      const [mayBeMore, members] = answer as [string, string[]]
+      ended.push(...members.map(endOf))
+      more = mayBeMore
+    }
+    return ended
+  }
+
+  async list(sub: string): Promise<StoredSession[]> {
+    const rows = (await this.#run('list', ownerOf(sub))) as Row[]
+    return rows.map(sessionOf).toSorted((one, other) => other.created - one.created)
+  }
+
+  async watch(watcher: SessionWatcher): Promise<void> {
+    this.#stopListening = this.#keys.listen(() => this.#feed.hint())
+    this.#feed.start(watcher)
+    await Promise.resolve()
+  }
+
+  async close(): Promise<void> {
+    this.#feed.stop()
+    this.#stopListening?.()
+    this.#stopListening = null
+    await Promise.resolve()
+  }
+
+  async #ends(cursor: string | null): Promise<EndPage> {
+    const [now, members] = (await this.#run('ends', cursor ?? '')) as [string, string[]]
+    return { ends: members.map(endOf), now: Number(now), cursor: now }
+  }
+
+  #run(name: ScriptName, ...values: (string | number)[]): Promise<unknown> {
+    return inTime('Redis', () => this.#keys.run(name, ...values))
+  }
+}
+
+function sessionOf([about, created, lastUsed, endsAt]: Row): StoredSession {
+  return {
+    ...(JSON.parse(about) as Pick<NewSession, 'sid' | 'sub' | 'address' | 'userAgent' | 'data'>),
+    created: Number(created),
+    lastUsed: Number(lastUsed),
+    endsAt: Number(endsAt),
+  }
+}
+
+function endOf(member: string): SessionEnd {
+  const at = member.indexOf(':')
+  return { sid: member.slice(at + 1), until: Number(member.slice(0, at)) }
+}
+
+function swappedOf([outcome, ...rest]: SwapRow): Swapped {
+  if (rest.length === 0) return { outcome } as Swapped
+  const [now, row, sealed] = rest
+  const common = { session: sessionOf(row), now: Number(now) }
+  return (sealed === undefined ? { outcome, ...common } : { outcome, ...common, sealed }) as Swapped
+}

@@ -1,0 +1,67 @@
+import { inTime } from './patience.js'
+
+/**
+ * Runs one statement of PostgreSQL, on any connection.
+ *
+ * @param text - the statement, with `$1`, `$2` … for its parameters
+ * @param params - texts and numbers
+ */
+export type SqlQuery = (
+  text: string,
+  params: (string | number)[],
+) => PromiseLike<{ readonly rows: readonly unknown[] }>
+
+export type Row = Readonly<Record<string, unknown>>
+
+/**
+ * Codes of a statement that has changed nothing and may be run again: two transactions were in each other's way. With
+ * the usual isolation level, READ COMMITTED, it does not happen.
+ */
+const repeatable = new Set(['40001', '40P01'])
+const attempts = 3
+
+/** The database of the app. */
+export class SqlDatabase {
+  readonly #query: SqlQuery
+
+  constructor(query: SqlQuery) {
+    this.#query = query
+  }
+
+  async rows(text: string, params: (string | number)[]): Promise<readonly Row[]> {
+    return inTime('PostgreSQL', async () => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return rowsOf(await this.#query(text, params))
+        } catch (error) {
+          const { code } = error as { code?: unknown }
+          if (attempt === attempts || !repeatable.has(String(code))) throw explained(error)
+        }
+      }
+    })
+  }
+
+  /** Of a statement that always returns one. */
+  async row(text: string, params: (string | number)[]): Promise<Row> {
+    const [row] = await this.rows(text, params)
+    if (row === undefined) throw new Error('PostgreSQL: a statement has returned no row')
+    return row
+  }
+}
+
+function rowsOf(result: unknown): readonly Row[] {
+  const rows = (result as { rows?: unknown } | null | undefined)?.rows
+  if (Array.isArray(rows)) return rows as Row[]
+  throw new TypeError(
+    'sqlSessions({ query }): what query(text, params) resolves to has no array "rows"',
+  )
+}
+
+/** 42P01 is a table that is not there. */
+function explained(error: unknown): unknown {
+  if ((error as { code?: unknown } | null)?.code !== '42P01') return error
+  return new Error(
+    'PostgreSQL: the tables of the sessions are not there. `npx fastify-authn sessions schema` prints what makes them.',
+    { cause: error },
+  )
+}

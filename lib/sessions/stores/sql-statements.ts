@@ -1,0 +1,164 @@
+/** The statements of the SQL store: each does its work alone, on whichever connection of a pool it gets. */
+export type SqlStatements = ReturnType<typeof sqlStatements>
+
+const seconds = (time: string): string => `extract(epoch FROM ${time})::float8`
+const after = (time: string, value: string): string =>
+  `${time} + make_interval(secs => ${value}::float8)`
+
+/** What makes a record, of rows that are called `row`. */
+const shown = (row: string): string => `
+  ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent, ${row}.data,
+  ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS ends_at`
+
+/**
+ * Statements read the clock of the server once, and after they have got the lock on a row: they may have waited for it.
+ * What they read before is read anew with it (PostgreSQL, "Read Committed Isolation Level"). All that lock several
+ * sessions do so in one order, or leave out what is locked, so that they do not wait for each other in a circle.
+ *
+ * @param prefix - of the tables, checked
+ */
+export function sqlStatements(prefix: string) {
+  const sessions = `${prefix}_sessions`
+  const graces = `${prefix}_graces`
+  const ends = `${prefix}_ends`
+
+  /** Ends what a condition finds: $1 is the registration, $2 what is looked for, $3 for how long it is kept. */
+  const end = (condition: string): string => `
+WITH found AS MATERIALIZED (
+  SELECT handle, sid, over_at FROM ${sessions} WHERE registration = $1 AND ${condition}
+  ORDER BY handle FOR UPDATE
+), timed AS MATERIALIZED (
+  SELECT found.*, clock_timestamp() AS now FROM found
+), alive AS MATERIALIZED (
+  SELECT handle, sid, ${after('now', '$3')} AS until FROM timed WHERE now < over_at
+), gone AS (
+  DELETE FROM ${sessions} s USING alive WHERE s.registration = $1 AND s.handle = alive.handle
+), told AS (
+  INSERT INTO ${ends} (registration, sid, until) SELECT $1, sid, until FROM alive
+)
+SELECT sid, ${seconds('until')} AS until FROM alive`
+
+  return {
+    create: `
+WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
+times AS MATERIALIZED (
+  SELECT now, ${after('now', '$9')} AS ends_at,
+    least(${after('now', '$9')}, ${after('now', '$10')}) AS over_at
+  FROM clock
+)
+INSERT INTO ${sessions} (registration, handle, sid, sub, current_token, address, user_agent, data,
+  created_at, last_used_at, ends_at, over_at, sweep_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, over_at, over_at
+FROM times
+RETURNING ${seconds('created_at')} AS now`,
+
+    find: `
+WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
+SELECT ${seconds('clock.now')} AS now, ${shown('s')}, ${seconds('s.last_used_at')} AS last_used
+FROM clock LEFT JOIN ${sessions} s
+  ON s.registration = $1 AND s.handle = $2 AND clock.now < s.over_at`,
+
+    /**
+     * Whoever locks the row first swaps. The others then find its digest as that of the predecessor, because a row that
+     * was waited for is read anew. Only `found` reads it; what follows goes by that.
+     */
+    swap: `
+WITH found AS MATERIALIZED (
+  SELECT * FROM ${sessions} WHERE registration = $1 AND handle = $2 FOR UPDATE
+), timed AS MATERIALIZED (
+  SELECT found.*, clock_timestamp() AS now FROM found
+), judged AS MATERIALIZED (
+  SELECT timed.*, CASE
+    WHEN now >= to_timestamp($8::float8) THEN 'late'
+    WHEN now >= over_at THEN 'unknown'
+    WHEN current_token = $3 THEN 'swapped'
+    WHEN previous_token = $3 AND now < grace_until THEN 'repeated'
+    ELSE 'reused' END AS outcome
+  FROM timed
+), swapped AS (
+  UPDATE ${sessions} s SET current_token = $4, previous_token = $3, last_used_at = j.now,
+    sealed = $5, grace_until = ${after('j.now', '$6')},
+    over_at = least(j.ends_at, ${after('j.now', '$7')})
+  FROM judged j WHERE j.outcome = 'swapped' AND s.registration = $1 AND s.handle = j.handle
+), remembered AS (
+  INSERT INTO ${graces} (until, registration, handle)
+  SELECT ${after('now', '$6')}, $1, handle FROM judged WHERE outcome = 'swapped'
+), gone AS (
+  DELETE FROM ${sessions} s USING judged j
+  WHERE j.outcome = 'reused' AND s.registration = $1 AND s.handle = j.handle
+), told AS (
+  INSERT INTO ${ends} (registration, sid, until)
+  SELECT $1, sid, ${after('now', '$9')} FROM judged WHERE outcome = 'reused'
+)
+SELECT j.outcome, ${seconds('j.now')} AS now, ${shown('j')},
+  ${seconds(`CASE j.outcome WHEN 'swapped' THEN j.now ELSE j.last_used_at END`)} AS last_used,
+  CASE j.outcome WHEN 'repeated' THEN j.sealed END AS sealed
+FROM judged j`,
+
+    endSid: end('sid = $2'),
+    endSub: end('sub = $2'),
+
+    list: `
+SELECT ${shown('s')}, ${seconds('s.last_used_at')} AS last_used FROM ${sessions} s
+WHERE registration = $1 AND sub = $2 AND clock_timestamp() < over_at
+ORDER BY created_at DESC, handle`,
+
+    /**
+     * Ends that a process cannot have seen yet. What a snapshot does not show was written by a transaction that was not
+     * over then, and those have at least the number `xmin` of it, however long their commit takes.
+     */
+    ends: `
+WITH mark AS MATERIALIZED (
+  SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin, clock_timestamp() AS now
+)
+SELECT mark.xmin::text AS cursor, ${seconds('mark.now')} AS now, e.sid, ${seconds('e.until')} AS until
+FROM mark LEFT JOIN ${ends} e
+  ON e.registration = $1 AND e.written_by >= $2::text::xid8 AND e.until > mark.now`,
+
+    /** Deletes successors whose grace is over. @returns how many were due */
+    clear: `
+WITH due AS MATERIALIZED (
+  SELECT until, registration, handle FROM ${graces} WHERE until <= clock_timestamp()
+  ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED
+), done AS MATERIALIZED (
+  SELECT registration, handle FROM ${sessions} s
+  WHERE (registration, handle) IN (SELECT registration, handle FROM due)
+    AND grace_until <= clock_timestamp() AND sealed IS NOT NULL
+  ORDER BY handle FOR UPDATE
+), cleared AS (
+  UPDATE ${sessions} s SET sealed = NULL FROM done
+  WHERE s.registration = done.registration AND s.handle = done.handle
+), forgotten AS (
+  DELETE FROM ${graces} g USING due
+  WHERE g.until = due.until AND g.registration = due.registration AND g.handle = due.handle
+)
+SELECT count(*)::int AS count FROM due`,
+
+    /** Deletes sessions that are over, and looks again later at those that were used. @returns how many were due */
+    sweep: `
+WITH due AS MATERIALIZED (
+  SELECT registration, handle, over_at FROM ${sessions} WHERE sweep_at <= clock_timestamp()
+  ORDER BY sweep_at LIMIT $1 FOR UPDATE SKIP LOCKED
+), judged AS MATERIALIZED (
+  SELECT due.*, over_at <= clock_timestamp() AS is_over FROM due
+), gone AS (
+  DELETE FROM ${sessions} s USING judged j
+  WHERE j.is_over AND s.registration = j.registration AND s.handle = j.handle
+), later AS (
+  UPDATE ${sessions} s SET sweep_at = j.over_at FROM judged j
+  WHERE NOT j.is_over AND s.registration = j.registration AND s.handle = j.handle
+)
+SELECT count(*)::int AS count FROM due`,
+
+    /** Deletes ends that no longer matter. @returns how many */
+    forget: `
+WITH due AS MATERIALIZED (
+  SELECT written_by, registration, sid FROM ${ends} WHERE until <= clock_timestamp()
+  LIMIT $1 FOR UPDATE SKIP LOCKED
+), forgotten AS (
+  DELETE FROM ${ends} e USING due
+  WHERE e.written_by = due.written_by AND e.registration = due.registration AND e.sid = due.sid
+)
+SELECT count(*)::int AS count FROM due`,
+  }
+}

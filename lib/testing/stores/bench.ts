@@ -1,0 +1,139 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type {
+  NewSession,
+  SessionEnd,
+  SessionStore,
+  SessionStoreFactory,
+  Swap,
+} from '../../../types/sessions.js'
+
+/**
+ * Makes the store that is tried, as another process would: with connections of its own, and every time over the same
+ * place.
+ *
+ * @param prefix - for the option `prefix`. Two are used, to see that they are told apart
+ */
+export type MakeStore = (
+  prefix: 'suite_one' | 'suite_two',
+) => SessionStoreFactory | Promise<SessionStoreFactory>
+
+/** What a digest of a token looks like. */
+export const digest = (): string => randomBytes(32).toString('base64url')
+
+export const sleep = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+
+/** What a store has told, with the time by our clock. */
+export interface Told {
+  readonly ends: Map<string, SessionEnd>
+  caughtUp: number
+  readonly lost: unknown[]
+}
+
+/** The factories of a suite: made once, so that not every case opens connections. */
+export class StoreFactories {
+  readonly #make: MakeStore
+  readonly #made = new Map<string, ReturnType<MakeStore>>()
+
+  constructor(make: MakeStore) {
+    this.#make = make
+  }
+
+  /** @param process - 0 or 1; what is in memory has one process only */
+  async of(prefix: Parameters<MakeStore>[0], process: number): Promise<SessionStoreFactory> {
+    const first = await this.#once(prefix, 0)
+    return first.isLocal || process === 0 ? first : this.#once(prefix, process)
+  }
+
+  #once(prefix: Parameters<MakeStore>[0], process: number): ReturnType<MakeStore> {
+    const key = `${prefix} ${process}`
+    const factory = this.#made.get(key) ?? this.#make(prefix)
+    this.#made.set(key, factory)
+    return factory
+  }
+}
+
+/** What a case works with. */
+export class StoreBench {
+  readonly #factories: StoreFactories
+  readonly #opened: SessionStore[] = []
+  readonly #name = `case ${randomUUID()}`
+
+  constructor(factories: StoreFactories) {
+    this.#factories = factories
+  }
+
+  /** The sessions of this case, by turns as one and as another process has them. */
+  async open(): Promise<SessionStore> {
+    return this.openAs(this.#name, 'suite_one', this.#opened.length % 2)
+  }
+
+  async openAs(
+    name: string,
+    prefix: Parameters<MakeStore>[0] = 'suite_one',
+    process = 0,
+  ): Promise<SessionStore> {
+    const store = (await this.#factories.of(prefix, process)).open(name)
+    this.#opened.push(store)
+    return store
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#opened.map((store) => store.close()))
+  }
+
+  /** Watches a store until everything has been told. */
+  async watch(store: SessionStore): Promise<Told> {
+    const told: Told = { ends: new Map(), caughtUp: 0, lost: [] }
+    await store.watch({
+      ended: (ends) => ends.forEach((end) => told.ends.set(end.sid, end)),
+      caughtUp: () => void (told.caughtUp += 1),
+      lost: (error) => void told.lost.push(error),
+    })
+    await until(() => told.caughtUp > 0, 'everything that was ended before is told')
+    return told
+  }
+}
+
+/** Waits until something holds. The limit is for a slow machine; what has to be fast is measured by its case. */
+export async function until(condition: () => boolean, what: string, seconds = 10): Promise<void> {
+  const end = performance.now() + seconds * 1000
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await sleep(0.005)
+  }
+}
+
+export function newSession(given: Partial<NewSession> = {}): NewSession {
+  return {
+    handle: digest(),
+    sid: randomUUID(),
+    sub: `user ${randomUUID()}`,
+    current: digest(),
+    lifetime: 100,
+    idle: 50,
+    address: '192.0.2.7',
+    userAgent: 'Suite/1.0',
+    data: '{"a":1}',
+    ...given,
+  }
+}
+
+/** The use of a token, by default of the first one of a session. */
+export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {
+  const next = given.next ?? digest()
+  return {
+    handle: session.handle,
+    presented: session.current,
+    next,
+    sealed: `sealed ${next}`,
+    grace: 20,
+    idle: session.idle,
+    deadline: Date.now() / 1000 + 600,
+    keepEnd: 60,
+    ...given,
+  }
+}
+
+/** Cases by what they hold. */
+export type Cases = Readonly<Record<string, (bench: StoreBench) => Promise<void>>>

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import {
+  digest,
+  newSession,
+  sleep,
+  swapOf,
+  until,
+  type Cases,
+  type StoreBench,
+  type Told,
+} from './bench.js'
+import { isOver } from './sessions.js'
+
+async function bySid(bench: StoreBench): Promise<void> {
+  const [store, other] = [await bench.open(), await bench.open()]
+  const sub = `user ${digest()}`
+  const [session, stays] = [newSession({ sub }), newSession({ sub })]
+  const { now } = await store.create(session)
+  await store.create(stays)
+  const [end, ...more] = await other.end({ sid: session.sid }, 60)
+  assert.equal(more.length, 0)
+  assert.equal(end?.sid, session.sid)
+  assert.ok(end.until >= now + 60 && end.until < now + 120, 'until: now and what was asked for')
+  assert.deepEqual(await store.end({ sid: session.sid }, 60), [], 'once')
+  assert.deepEqual(await store.end({ sid: digest() }, 60), [], 'no such session')
+  assert.equal((await store.find(session.handle)).session, null)
+  assert.equal((await store.swap(swapOf(session))).outcome, 'unknown')
+  assert.deepEqual(
+    (await store.list(sub)).map(({ sid }) => sid),
+    [stays.sid],
+    'the other one goes on',
+  )
+}
+
+async function bySub(bench: StoreBench): Promise<void> {
+  const store = await bench.open()
+  const sub = `user ${digest()}`
+  const sessions = Array.from({ length: 230 }, () => newSession({ sub }))
+  const other = newSession()
+  await Promise.all([...sessions, other].map((session) => store.create(session)))
+  await store.end({ sid: sessions[0]?.sid ?? '' }, 60)
+  const ended = await store.end({ sub }, 60)
+  assert.deepEqual(
+    new Set(ended.map(({ sid }) => sid)),
+    new Set(sessions.slice(1).map(({ sid }) => sid)),
+    'all that were not over, each once',
+  )
+  assert.equal(ended.length, 229)
+  assert.deepEqual(await store.list(sub), [])
+  assert.deepEqual(await store.end({ sub }, 60), [])
+  for (const session of sessions.slice(0, 3)) await isOver(bench, session)
+  assert.equal((await store.list(other.sub)).length, 1, 'nobody else')
+}
+
+async function over(bench: StoreBench): Promise<void> {
+  const store = await bench.open()
+  const session = newSession({ idle: 0.05 })
+  await store.create(session)
+  await sleep(0.1)
+  assert.deepEqual(await store.end({ sub: session.sub }, 60), [])
+  await isOver(bench, session)
+}
+
+const knows = (told: Told, sid: string): Promise<void> =>
+  until(() => told.ends.has(sid), 'the end is told')
+
+async function told(bench: StoreBench): Promise<void> {
+  const [store, other] = [await bench.open(), await bench.open()]
+  const [here, there] = [await bench.watch(store), await bench.watch(other)]
+  const sub = `user ${digest()}`
+  const sessions = [newSession(), newSession({ sub }), newSession({ sub }), newSession()]
+  for (const session of sessions) await store.create(session)
+  const [one, two, three, stolen] = sessions.map(({ sid }) => sid) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const start = performance.now()
+  const [end] = await store.end({ sid: one }, 60)
+  await Promise.all([knows(here, one), knows(there, one)])
+  const passed = performance.now() - start
+  assert.ok(passed < 1000, `within a second, by a process of another: ${passed} ms`)
+  const until = there.ends.get(one)?.until ?? 0
+  assert.ok(Math.abs(until - (end?.until ?? 0)) < 0.001, 'with the time until which it matters')
+  await store.end({ sub }, 60)
+  await store.swap(swapOf(sessions[3] as (typeof sessions)[0], { presented: digest() }))
+  await Promise.all([two, three, stolen].map((sid) => knows(there, sid)))
+  assert.deepEqual([here.lost, there.lost], [[], []], 'the store was there all the time')
+  assert.deepEqual([here.caughtUp, there.caughtUp], [1, 1])
+}
+
+async function caughtUp(bench: StoreBench): Promise<void> {
+  const store = await bench.open()
+  const [matters, old] = [newSession(), newSession()]
+  await Promise.all([store.create(matters), store.create(old)])
+  await store.end({ sid: old.sid }, 0.05)
+  await store.end({ sid: matters.sid }, 60)
+  await sleep(0.1)
+  const later = await bench.watch(await bench.open())
+  assert.ok(later.ends.has(matters.sid), 'it is told before `caughtUp` is called')
+  const until = later.ends.get(old.sid)?.until ?? 0
+  assert.ok(until < Date.now() / 1000 + 1, 'what no longer matters need not be told')
+}
+
+async function closed(bench: StoreBench): Promise<void> {
+  const [store, other] = [await bench.open(), await bench.open()]
+  const [here, there] = [await bench.watch(store), await bench.watch(other)]
+  await store.close()
+  await store.close()
+  const session = newSession()
+  await other.create(session)
+  await other.end({ sid: session.sid }, 60)
+  await knows(there, session.sid)
+  assert.equal(here.ends.has(session.sid), false, 'nobody listens any more')
+}
+
+export const endCases: Cases = {
+  'a session is ended by its sid': bySid,
+  'all sessions of a user are ended, and of nobody else': bySub,
+  'what is over is not ended once more': over,
+  'ends are told to every process within a second': told,
+  'what was ended before is told to who begins to watch': caughtUp,
+  'a store that was closed tells nothing': closed,
+}

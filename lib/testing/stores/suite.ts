@@ -1,0 +1,42 @@
+import { StoreBench, StoreFactories, type MakeStore } from './bench.js'
+import { endCases } from './ends.js'
+import { sessionCases } from './sessions.js'
+import { swapCases } from './swaps.js'
+import { textCases } from './texts.js'
+
+/** One test of {@link sessionStoreSuite}. */
+export interface StoreCase {
+  /** What it holds, in words. */
+  readonly name: string
+  /** Runs it. Rejects with an `AssertionError` where the store does something else. */
+  run(): Promise<void>
+}
+
+/**
+ * The tests that every store of sessions has to pass: the memory, Redis and PostgreSQL stores of this package, and
+ * yours. They take about three seconds, and leave what they have written: give them a database of their own. They work
+ * with every test runner, and one after the other as well as at once.
+ *
+ * @param make - makes the factory; see {@link MakeStore}
+ *
+ * @example
+ * for (const { name, run } of sessionStoreSuite((prefix) => redisSessions(new Redis(url), { prefix }))) {
+ *   test(name, () => run())
+ * }
+ */
+export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
+  const factories = new StoreFactories(make)
+  return Object.entries({ ...sessionCases, ...textCases, ...swapCases, ...endCases }).map(
+    ([name, test]) => ({
+      name,
+      async run() {
+        const bench = new StoreBench(factories)
+        try {
+          await test(bench)
+        } finally {
+          await bench.close()
+        }
+      },
+    }),
+  )
+}

@@ -1,0 +1,106 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Pool, type PoolConfig } from 'pg'
+import { until } from './load.js'
+import { freePort } from './redis-server.js'
+
+const home = '/usr/lib/postgresql'
+
+/** Where the programs are that Debian's package `postgresql` brings: those of its newest version. */
+const programs = (): string | undefined =>
+  existsSync(home)
+    ? readdirSync(home)
+        .toSorted((one, other) => Number(other) - Number(one))
+        .map((version) => join(home, version, 'bin'))
+        .find((folder) => existsSync(join(folder, 'postgres')))
+    : undefined
+
+/** PostgreSQL refuses to run as root; the package has made this user. Null: as who we are. */
+function postgresUser(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null
+  const id = (kind: string): number => Number(spawnSync('id', [kind, 'postgres']).stdout)
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+/** Whether there is a PostgreSQL to start. */
+export function hasPostgres(): boolean {
+  return programs() !== undefined
+}
+
+/** A PostgreSQL of the test's own, on a port of the loopback interface that stays the same. */
+export interface PostgresServer {
+  readonly port: number
+  readonly url: string
+  start(): Promise<void>
+  /** At once, as when the machine goes down. */
+  kill(): Promise<void>
+  /** A pool of connections, which is closed with the test. */
+  pool(config?: PoolConfig): Pool
+}
+
+/** Starts one, and ends it with the test. */
+export async function postgresServer(t: {
+  teardown(end: () => Promise<void>): void
+}): Promise<PostgresServer> {
+  const bin = programs() ?? ''
+  const account = postgresUser()
+  const user = account ?? {}
+  const folder = mkdtempSync(join(tmpdir(), 'fastify-authn-postgres-'))
+  if (account !== null) chownSync(folder, account.uid, account.gid)
+  const data = join(folder, 'data')
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-A', 'trust', '-U', 'test', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    { ...user, cwd: folder, encoding: 'utf8' },
+  )
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
+  const port = await freePort()
+  const url = `postgres://test@127.0.0.1:${port}/postgres`
+  const pools: Pool[] = []
+  let child: ChildProcess | null = null
+
+  const server: PostgresServer = {
+    port,
+    url,
+    async start() {
+      child = spawn(
+        join(bin, 'postgres'),
+        ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'fsync=off'],
+        { ...user, cwd: folder, stdio: 'ignore' },
+      )
+      const probe = server.pool({ max: 1 })
+      await until(
+        () =>
+          probe.query('SELECT 1').then(
+            () => true,
+            () => false,
+          ),
+        'PostgreSQL answers',
+      )
+    },
+    async kill() {
+      const ending = child
+      if (ending?.pid === undefined) return
+      child = null
+      const ended = new Promise((resolve) => ending.once('exit', resolve))
+      ending.kill('SIGKILL')
+      await ended
+    },
+    pool(config = {}) {
+      const pool = new Pool({ connectionString: url, ...config })
+      // A connection that is cut while nobody uses it is told here.
+      pool.on('error', () => undefined)
+      pools.push(pool)
+      return pool
+    },
+  }
+  t.teardown(async () => {
+    await Promise.all(pools.map((pool) => pool.end()))
+    await server.kill()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await server.start()
+  return server
+}

@@ -1,0 +1,32 @@
+// Also holds lib/testing/stores/bench.ts, lib/testing/stores/ends.ts, lib/testing/stores/sessions.ts,
+// lib/testing/stores/suite.ts, lib/testing/stores/swaps.ts and lib/testing/stores/texts.ts; and of the store lib/sessions/index.ts,
+// lib/sessions/stores/patience.ts, lib/sessions/stores/sql-database.ts, lib/sessions/stores/sql-schema.ts,
+// lib/sessions/stores/sql-statements.ts, lib/sessions/stores/sql-text.ts and lib/sessions/stores/sql-upkeep.ts.
+import { PGlite } from '@electric-sql/pglite'
+import t from 'tap'
+import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
+import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
+import { sessionStoreSuite } from '../../../lib/testing/index.js'
+import { hasPostgres, postgresServer } from '../../helpers/postgres-server.js'
+
+const skip = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
+const schema = ['suite_one', 'suite_two'].map(sqlSchema).join('\n')
+
+t.test('the contract, in PGlite', async (t) => {
+  const db = new PGlite()
+  t.teardown(() => db.close())
+  await db.exec(schema)
+  const make = (prefix: string) =>
+    sqlSessions({ query: (text, params) => db.query(text, params), prefix })
+  for (const { name, run } of sessionStoreSuite(make)) t.test(name, run)
+})
+
+t.test('the contract, in PostgreSQL', { skip }, async (t) => {
+  const server = await postgresServer(t)
+  await server.pool().query(schema)
+  const make = (prefix: string) => {
+    const pool = server.pool()
+    return sqlSessions({ query: (text, params) => pool.query(text, params), prefix })
+  }
+  for (const { name, run } of sessionStoreSuite(make)) t.test(name, run)
+})

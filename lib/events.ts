@@ -17,6 +17,7 @@ export const channels: AuthnChannels = {
   login: open('login'),
   throttled: open('throttled'),
   overloaded: open('overloaded'),
+  issuer: open('issuer'),
 }
 
 /** The types of `node:diagnostics_channel` leave the payload open: this is the one place that says it. */

@@ -11,6 +11,7 @@ import {
 } from './authenticators/configured.js'
 import { basicComparer } from './authenticators/config-basic.js'
 import { checkSharedKeys } from './authenticators/shared-keys.js'
+import { asksForPasswords } from './authenticators/members.js'
 import { ownOf } from './common/objects.js'
 import { createTranslator } from './http/language.js'
 import { JwtService } from './jwt/service.js'
@@ -24,6 +25,7 @@ import { createPasswordTools, type PasswordTools } from './passwords/tools.js'
 import { createPlanner } from './marks/plan.js'
 import { kRegistration, registrationOf, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
+import type { Issuers } from './issuers/index.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
 import type { JwtServiceLike, TokenStats } from '../types/jwt.js'
@@ -51,8 +53,11 @@ async function build(
 ): Promise<Registration> {
   const jwtService = await openJwtService(options)
   const cookies = options.cookies && (await import('./cookies/mode.js')).cookieMode(options.cookies)
-  const authenticators = namedAuthenticators(options, jwtService)
-  const standard = standardAuthenticator(options, authenticators, jwtService)
+  const issuers = await openIssuers(options, jwtService, app)
+  const combine = issuers === null ? anyOf : issuers.combine
+  const authenticators = namedAuthenticators(options, jwtService, issuers?.authenticators)
+  const standard = standardAuthenticator(options, authenticators, jwtService, combine)
+  const plan = createPlanner(authenticators, standard, combine, app)
   const { jwt: _, basic, ...kept } = options
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
@@ -60,6 +65,7 @@ async function build(
     matchesBasic: basic && basicComparer(basic),
     jwtService,
     cookies: cookies ?? null,
+    issuers,
     translator: createTranslator(options.languages, options.defaultLanguage),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
@@ -72,8 +78,28 @@ async function build(
       initialized.set(authenticator, result)
       return result
     },
-    plan: createPlanner(authenticators, standard, anyOf, app),
+    plan(mark, place) {
+      const made = plan(mark, place)
+      if (issuers !== null && asksForPasswords(options.userService, made.members)) {
+        issuers.requireOwnUsers(`Basic, which ${place} accepts,`)
+      }
+      return made
+    },
   }
+}
+
+/** The issuers of the app, whose part of the package is loaded only where there are some. */
+async function openIssuers(
+  options: ResolvedOptions,
+  jwtService: JwtServiceLike | null,
+  app: FastifyInstance,
+): Promise<Issuers | null> {
+  if (Object.keys(options.issuers ?? {}).length === 0) return null
+  const room = await import('./issuers/index.js')
+  const own = jwtService === null ? undefined : tokenKindOf(jwtService).issuer
+  const issuers = room.openIssuers(options, own, anyOf, app.log)
+  issuers.open(app)
+  return issuers
 }
 
 async function openJwtService({
@@ -93,7 +119,7 @@ function attach(
   registration: Registration,
   passwords: PasswordTools,
 ): void {
-  const { options, authenticators, jwtService } = registration
+  const { options, authenticators, issuers, jwtService } = registration
   if (Object.hasOwn(app, kRegistration)) {
     app.log.warn('fastify-authn is registered twice in one scope; the last one counts')
     undecorate(app)
@@ -105,7 +131,11 @@ function attach(
   if (auth !== undefined) markScope(app, auth)
   const authn: Authn = {
     authenticators: [...authenticators.keys()],
-    stats: () => ({ ...passwords.stats(), tokens: jwtService?.stats?.().tokens ?? noTokens }),
+    stats: () => ({
+      ...passwords.stats(),
+      tokens: jwtService?.stats?.().tokens ?? noTokens,
+      issuers: issuers?.stats() ?? {},
+    }),
     ...routeReport(tree, app),
   }
   decorate(app, 'authn', authn)
@@ -124,6 +154,7 @@ async function initialize(
   for (const authenticator of all) await registration.initialize(authenticator)
   const login = wantedLogin(registration)
   if (login !== null) {
+    registration.issuers?.requireOwnUsers('the login route')
     noteIssued(app, registration, login)
     addLogin(app, registration, login, tree)
   }

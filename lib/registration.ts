@@ -7,6 +7,7 @@ import type { TokenKind } from './jwt/token-kind.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { JwtServiceLike } from '../types/jwt.js'
+import type { IssuerStats } from '../types/issuers.js'
 import type { UserService } from '../types/user-service.js'
 
 /** Whether a username and a password are those of the configuration. */
@@ -66,6 +67,13 @@ export interface CookieMode {
   clear(request: FastifyRequest, reply: FastifyReply): void
 }
 
+/** What the doors and the core know of the issuers of a registration. */
+export interface RegisteredIssuers {
+  /** @throws ERR_AUTH_OPTION where users are found by `sub`, and `by` finds others by their names in the same place */
+  requireOwnUsers(by: string): void
+  stats(): Readonly<Record<string, IssuerStats>>
+}
+
 /** One registration of the plugin: what the guard, the authenticators and the login route share. */
 export interface Registration extends Pick<PasswordTools, 'credentialCheck' | 'openAttempt'> {
   /** Without keys and passwords, since anybody can get a registration by its symbol. */
@@ -75,6 +83,8 @@ export interface Registration extends Pick<PasswordTools, 'credentialCheck' | 'o
   readonly jwtService: JwtServiceLike | null
   /** Null where tokens travel in the header `Authorization` only. */
   readonly cookies: CookieMode | null
+  /** Null without the option `issuers`. */
+  readonly issuers: RegisteredIssuers | null
   readonly translator: Translator
   /** What tokens it accepts or issues: filled while its authenticators are initialized. */
   readonly tokenUses: TokenUse[]

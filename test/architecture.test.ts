@@ -19,6 +19,7 @@ const order = [
   // Rooms of their own: the life of a request enters them only where the doors lead there.
   'lib/openapi/',
   'lib/cookies/',
+  'lib/issuers/',
   'lib/app/',
   'lib/sessions/',
   // The life of a request. The login route answers its refusals as the guard does.

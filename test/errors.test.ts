@@ -73,6 +73,7 @@ t.test('a code where several refusals share one message', async (t) => {
       'The token is malformed',
     ],
     ['auth.overloaded', 'ERR_AUTH_USER_SERVICE_TIMEOUT', 503, 'The server is busy'],
+    ['auth.overloaded', 'ERR_AUTH_ISSUER_UNAVAILABLE', 503, 'The server is busy'],
   ]
   for (const [key, code, statusCode, description] of sharing) {
     const error = new AuthenticationError(key, { code })

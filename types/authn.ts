@@ -1,3 +1,4 @@
+import type { IssuerStats } from './issuers.js'
 import type { TokenStats } from './jwt.js'
 import type { AuthnRoute } from './routes.js'
 
@@ -26,6 +27,8 @@ export interface AuthnStats {
    * show the same counts. All are zero without a service, and for a service that the app wrote itself.
    */
   readonly tokens: TokenStats
+  /** The key sets of the option `issuers`, by the name of the issuer. */
+  readonly issuers: Readonly<Record<string, IssuerStats>>
   /** Requests that were refused with 429. */
   readonly throttled: number
 }

@@ -15,6 +15,7 @@ export type RefusalCode =
   | 'ERR_AUTH_TOO_MANY_ATTEMPTS'
   | 'ERR_AUTH_OVERLOADED'
   | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
+  | 'ERR_AUTH_ISSUER_UNAVAILABLE'
 
 /** Codes of faults: something behind the plugin failed while it answered a request. */
 export type FaultCode =

@@ -30,6 +30,22 @@ export interface RefusalEvent extends AuthnEvent {
   readonly user?: AuthUser
 }
 
+/** Published when the key set of an issuer has been asked for. There is no request in it. */
+export interface IssuerEvent {
+  /** The name of the issuer in the option `issuers`. */
+  readonly issuer: string
+  /** Whether there is a new set; when it `failed`, the one before goes on for up to an hour after its 10 minutes. */
+  readonly outcome: 'renewed' | 'failed'
+  /** How many keys verify tokens now. */
+  readonly keys: number
+  /** How many keys of the new set are left out, such as those for encryption. */
+  readonly leftOut: number
+  /** Why it failed; null where it did not. Nothing in it comes from the body of the issuer. */
+  readonly reason: string | null
+  /** How long it took, in milliseconds. */
+  readonly duration: number
+}
+
 /** The payload of each channel. The channel of `failure` has the name `fastify-authn:failure`, and so on. */
 export interface AuthnEvents {
   /** A request to a protected route was authenticated. */
@@ -40,8 +56,10 @@ export interface AuthnEvents {
   readonly failure: RefusalEvent
   /** A request was refused with 429: too many failed attempts. */
   readonly throttled: RefusalEvent
-  /** A request was refused with 503: bcrypt is busy, or the user service did not answer in time. */
+  /** A request was refused with 503: bcrypt is busy, the user service did not answer in time, or an issuer gives no keys. */
   readonly overloaded: RefusalEvent
+  /** The key set of an issuer was renewed, or could not be. */
+  readonly issuer: IssuerEvent
 }
 
 /**

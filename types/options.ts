@@ -1,6 +1,7 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { Authenticator } from './authenticator.js'
 import type { CookieOptions } from './cookies.js'
+import type { IssuerOptions } from './issuers.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
@@ -178,6 +179,10 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   jwt?: JwtConfig | undefined
   /** A service that the app made itself, in place of `jwt`. */
   jwtService?: JwtServiceLike | undefined
+  /**
+   * Issuers whose tokens are accepted besides those of the app, by the name that `use` knows them by. Default: none.
+   */
+  issuers?: Readonly<Record<string, IssuerOptions>> | undefined
   /** Credentials of the authenticator `configBasic`. */
   basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */

@@ -2,6 +2,7 @@ import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { resolveBasicAuthenticatorOptions } from '../options/resolve-authenticators.js'
 import { busyStatuses, kBusy } from '../passwords/tools.js'
+import { kUsers } from './members.js'
 import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -31,8 +32,12 @@ export function basicAuthenticator<Stored extends object>(
     return registration.credentialCheck(service, field, 'basic')
   })
 
-  const authenticator: Authenticator<Stored> & { [kBusy]: typeof busyStatuses } = {
+  const authenticator: Authenticator<Stored> & {
+    [kBusy]: typeof busyStatuses
+    [kUsers]: object | undefined
+  } = {
     [kBusy]: busyStatuses,
+    [kUsers]: userService,
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,

@@ -1,7 +1,6 @@
 import { AuthnUsageError } from '../errors.js'
 import { checkAuthenticator } from '../options/resolve-authenticators.js'
 import { createPlanner } from '../marks/plan.js'
-import { anyOf } from './any-of.js'
 import { basicAuthenticator } from './basic.js'
 import { configBasicAuthenticator } from './config-basic.js'
 import { jwtAuthenticator } from './jwt.js'
@@ -14,17 +13,21 @@ type Named = ReadonlyMap<string, Authenticator>
 
 /**
  * The built-in authenticators for which the options suffice, and those of the app. Of two with one name,
- * the app's counts.
+ * the app's counts. The names of issuers are their own.
+ *
+ * @param issuers - the authenticators of the option `issuers`
  */
 export function namedAuthenticators(
   { authenticators, basic, userService }: ResolvedOptions,
   jwtService: JwtServiceLike | null,
+  issuers: Named = new Map(),
 ): Named {
   const named = new Map<string, Authenticator>()
   if (userService !== undefined && jwtService?.canVerify()) named.set('jwt', jwtAuthenticator())
   if (userService !== undefined) named.set('basic', basicAuthenticator())
   if (basic !== undefined) named.set('configBasic', configBasicAuthenticator())
   for (const [name, authenticator] of Object.entries(authenticators)) named.set(name, authenticator)
+  for (const [name, authenticator] of issuers) named.set(name, authenticator)
   return named
 }
 
@@ -37,33 +40,42 @@ export function standardAuthenticator(
   options: ResolvedOptions,
   named: Named,
   jwtService: JwtServiceLike | null,
+  combine: (...members: Authenticator[]) => Authenticator,
 ): Authenticator | undefined {
   const { authenticator } = options
   if (authenticator === undefined) return impliedAuthenticator(options, named, jwtService)
   if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
     const names: string[] = [authenticator].flat() as string[]
-    return createPlanner(named, undefined, anyOf)({ use: names }, 'option "authenticator"')
+    return createPlanner(named, undefined, combine)({ use: names }, 'option "authenticator"')
       .authenticator
   }
   checkAuthenticator(authenticator, 'authenticator')
   return authenticator as Authenticator
 }
 
-/** With a user service the default is JWT. When its keys are missing, the default must not silently become Basic. */
+/**
+ * With a user service the default is JWT. When its keys are missing, the default must not silently become Basic; the only
+ * issuer may be it, whose tokens are verified too. Of several issuers the app has to say which one.
+ */
 function impliedAuthenticator(
-  { userService }: ResolvedOptions,
+  { userService, issuers = {} }: ResolvedOptions,
   named: Named,
   jwtService: JwtServiceLike | null,
 ): Authenticator | undefined {
-  if (userService === undefined || named.has('jwt')) {
-    return named.get('jwt') ?? [...named.values()][0]
+  if (named.has('jwt')) return named.get('jwt')
+  if (userService !== undefined) {
+    jwtService?.require(
+      jwtService.signingMethod,
+      'verify',
+      'the authenticator "jwt" (jwt.signingMethod)',
+    )
   }
-  jwtService?.require(
-    jwtService.signingMethod,
-    'verify',
-    'the authenticator "jwt" (jwt.signingMethod)',
+  const names = [...named.keys()].filter(
+    (name) => userService === undefined || Object.hasOwn(issuers, name),
   )
-  return undefined
+  const [first = ''] = names
+  const isUnclear = Object.hasOwn(issuers, first) && names.length > 1
+  return isUnclear ? undefined : named.get(first)
 }
 
 /**
@@ -74,8 +86,9 @@ function impliedAuthenticator(
  * @throws ERR_AUTH_OPTION
  */
 export function requireStandard({ options, standard }: Registration): void {
-  const { authenticators, login, userService } = options
-  const ownWay = Object.keys(authenticators).length > 0 || (login && login.tokenFunc)
+  const { authenticators, issuers, login, userService } = options
+  const ownWay =
+    Object.keys({ ...authenticators, ...issuers }).length > 0 || (login && login.tokenFunc)
   if (standard !== undefined || userService === undefined || ownWay) return
   throw new AuthnUsageError(
     'ERR_AUTH_OPTION',

@@ -73,6 +73,11 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     key: 'auth.overloaded',
     description: 'The server is busy',
   },
+  ERR_AUTH_ISSUER_UNAVAILABLE: {
+    status: 503,
+    key: 'auth.overloaded',
+    description: 'The server is busy',
+  },
 } satisfies Record<RefusalCode, RefusalRow>)
 
 /** @returns the row of a code; undefined for a value that is not the code of a refusal */

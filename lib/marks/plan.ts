@@ -64,7 +64,7 @@ export function createPlanner(
     const known = [...authenticators.keys()].join(', ') || 'none'
     throw new AuthnUsageError(
       'ERR_AUTH_MARK',
-      `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${known}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the option "authenticators".`,
+      `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${known}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the options "authenticators" and "issuers".`,
     )
   }
 
@@ -78,6 +78,6 @@ export function createPlanner(
 function missing(place: string): never {
   throw new AuthnUsageError(
     'ERR_AUTH_MARK',
-    `${place} is marked, but there is no authenticator that could judge its requests. Give the plugin a "userService" with "jwt" (is its secret set?), or "basic", or an "authenticator"; HTTP Basic against the userService is authenticator: 'basic'.`,
+    `${place} is marked, but there is no authenticator that could judge its requests. Give the plugin a "userService" with "jwt" (is its secret set?), or "basic", or an "authenticator"; HTTP Basic against the userService is authenticator: 'basic'. Of several "issuers", name those that are meant in "use" or "authenticator".`,
   )
 }

@@ -36,20 +36,19 @@ export const userService = Type.Object(
   { description: 'an object with findByUsername(username, request)' },
 )
 
+/** One audience or several (RFC 7519 §4.1.3). */
+export const audience = Type.Union(
+  [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
+  { description: 'a non-empty string, or an array of them' },
+)
+
 export const tokenRules = {
   clockTolerance: optional(
     Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
   ),
   requireExp: optional(flag),
   issuer: optional(text({ description: 'a non-empty string' })),
-  audience: optional(
-    Type.Union(
-      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
-      {
-        description: 'a non-empty string, or an array of them',
-      },
-    ),
-  ),
+  audience: optional(audience),
 }
 
 /** A media type (RFC 7515 §4.1.9), also one with parameters. Nothing that looks like no text at all in a header. */

@@ -42,6 +42,7 @@ export const defaults = {
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
+  issuer: { audienceClaim: 'aud' as const },
 }
 
 /** Options in which those that have a default are always set. */

@@ -137,6 +137,14 @@ export const pluginSchema = Type.Object(
       }),
     ),
     jwt: optional(jwtSchema),
+    // Each is checked by lib/options/resolve-issuers.ts, which is loaded only where there are some.
+    issuers: optional(
+      Type.Record(
+        Type.String({ minLength: 1 }),
+        Type.Object({}, { description: 'an object with issuer, audience' }),
+        { description: 'an object of issuers by name' },
+      ),
+    ),
     jwtService: optional(
       Type.Object(
         { load: anyFunction('a function'), verifier: anyFunction('a function') },

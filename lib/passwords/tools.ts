@@ -28,7 +28,7 @@ export interface PasswordTools {
   ): CheckCredentials
   /** An attempt with a password that is compared without the user service. */
   openAttempt(username: string, password: string, request: FastifyRequest): PasswordAttempt
-  stats(): Omit<AuthnStats, 'tokens'>
+  stats(): Omit<AuthnStats, 'tokens' | 'issuers'>
 }
 
 /**

@@ -77,14 +77,18 @@ function ask(
   }
 }
 
-/** Refuses an array: a service that returns the rows of a query would accept every name, with an empty array. */
-function checkUser(user: unknown): Found {
+/**
+ * Refuses an array: a service that returns the rows of a query would accept every name, with an empty array.
+ *
+ * @param source - the function that has returned the user, for the error
+ */
+export function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
   if (isError(user)) throw faultOf('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
   throw faultOf(
     'ERR_AUTH_USER_SERVICE',
-    new TypeError(`findByUsername returned ${found}, expected an object, null or undefined.`),
+    new TypeError(`${source} returned ${found}, expected an object, null or undefined.`),
   )
 }

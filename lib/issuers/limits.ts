@@ -1,0 +1,24 @@
+/**
+ * What an issuer may cost us, and how long its keys are trusted. None of these is an option: an app that needed other
+ * values would trust a key longer than its issuer can take it back, or ask more often than issuers like it.
+ */
+export const limits = {
+  /** Milliseconds for a whole fetch: discovery, its fall-back and the key set, with their bodies. */
+  fetchTime: 5_000,
+  /** Bytes of a body. */
+  bodyBytes: 256 * 1024,
+  /** Keys in a set. */
+  keys: 100,
+  /** Milliseconds for which a set is fresh. */
+  fresh: 10 * 60_000,
+  /** Milliseconds for which a set is used after that, while it cannot be renewed. */
+  stale: 60 * 60_000,
+  /** Milliseconds from one attempt to the next that an unknown `kid` may cause. */
+  unknownKid: 30_000,
+  /** Milliseconds from the first failure to the next attempt, doubled by each failure. */
+  firstPause: 1_000,
+  /** The longest such pause, in milliseconds. */
+  longestPause: 30_000,
+  /** Requests that may wait for one fetch. */
+  waiting: 1_000,
+} as const

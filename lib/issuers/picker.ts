@@ -1,0 +1,75 @@
+import type { FastifyRequest } from 'fastify'
+import { kMembers, kReadsCookie, readsCookie } from '../authenticators/members.js'
+import { credentialsOf } from '../http/authorization.js'
+import { invalid, unverifiedIssuer } from './token.js'
+import type { Authenticator } from '../../types/authenticator.js'
+
+/** Makes one authenticator of several. */
+export type Combine = (...members: Authenticator[]) => Authenticator
+
+/**
+ * Combines authenticators where issuers are among them. Of several for Bearer, the `iss` of the token picks the one that
+ * is asked, and no other is: each token is judged by the keys of the issuer that it names. A token that names none of
+ * the issuers goes to the others, such as `jwt`, and where there are none it is refused.
+ *
+ * @param issuers - the `iss` of each issuer's authenticator
+ * @param combine - combines authenticators by their schemes
+ */
+export function combineByIssuer(
+  issuers: ReadonlyMap<Authenticator, string>,
+  combine: Combine,
+): Combine {
+  return (...members) => {
+    const bearers = members.filter(({ scheme }) => scheme?.toLowerCase() === 'bearer')
+    if (bearers.length < 2 || !bearers.some((each) => issuers.has(each))) return combine(...members)
+    const picker = createPicker(bearers, issuers, combine)
+    const rest = members.filter((each) => !bearers.includes(each))
+    return rest.length === 0 ? picker : combine(picker, ...rest)
+  }
+}
+
+function createPicker(
+  bearers: readonly Authenticator[],
+  issuers: ReadonlyMap<Authenticator, string>,
+  combine: Combine,
+): Authenticator {
+  const byIssuer = new Map(
+    bearers.flatMap((each) => (issuers.has(each) ? [[issuers.get(each), each] as const] : [])),
+  )
+  const others = bearers.filter((each) => !issuers.has(each))
+  const other = others.length > 1 ? combine(...others) : others[0]
+
+  /** @returns undefined for a token that nobody here would judge */
+  function pick({ headers: { authorization } }: FastifyRequest): Authenticator | undefined {
+    const token = credentialsOf(authorization, 'Bearer')
+    const named = typeof token === 'string' ? byIssuer.get(unverifiedIssuer(token)) : undefined
+    return named ?? other
+  }
+
+  const { onUnauthorized } = other ?? {}
+  const picker: Authenticator & {
+    [kMembers]: readonly Authenticator[]
+    [kReadsCookie]: boolean
+  } = {
+    [kMembers]: bearers,
+    [kReadsCookie]: others.some(readsCookie),
+    scheme: 'Bearer',
+    optional: bearers.every(({ optional }) => optional === true),
+    authenticate(request) {
+      const { authorization } = request.headers
+      // Cookies hold tokens of our own.
+      if (authorization === undefined) return other?.authenticate(request) ?? null
+      if (!credentialsOf(authorization, 'Bearer')) return null
+      const picked = pick(request)
+      if (picked === undefined) throw invalid('claim iss')
+      return picked.authenticate(request)
+    },
+    ...(onUnauthorized && {
+      onUnauthorized: (...args) => {
+        const picked = pick(args[1])
+        return picked === other ? picked?.onUnauthorized?.(...args) : undefined
+      },
+    }),
+  }
+  return picker
+}

@@ -1,0 +1,111 @@
+import { AuthnUsageError } from '../errors.js'
+import { keyAddress } from '../http/key-address.js'
+import { check } from './check.js'
+import { issuerSchema } from './issuer-schemas.js'
+import { defaults } from './resolve.js'
+import type { ResolvedRules } from './resolve-jwt.js'
+import type { IssuerOptions } from '../../types/issuers.js'
+import type { SigningMethod } from '../../types/jwt.js'
+
+/** One of the option `issuers`, with every default in place. */
+export interface ResolvedIssuer {
+  /** Its name in the option. */
+  readonly name: string
+  /** The `iss` of its tokens. */
+  readonly issuer: string
+  readonly audience: readonly string[]
+  readonly audienceClaim: 'aud' | 'client_id'
+  /** Where its keys are; undefined where discovery finds that out. */
+  readonly jwksUri: string | undefined
+  /** Undefined where each key says so for itself. */
+  readonly algorithms: readonly SigningMethod[] | undefined
+  readonly user: IssuerOptions['user']
+  /** Rules of the header's `typ` and of the claims, {@link issuer} among them, and {@link audience} where it stands in `aud`. */
+  readonly rules: ResolvedRules
+}
+
+/** The `typ` of RFC 9068 §2.1. */
+const accessTokens: ReadonlySet<string> = new Set(['at+jwt'])
+
+/** Names of the authenticators that are built in. */
+const builtIn: ReadonlySet<string> = new Set(['jwt', 'basic', 'configBasic'])
+
+/**
+ * Checks the option `issuers`, and adds the defaults.
+ *
+ * @param taken - the names of the app's own authenticators
+ * @param own - the issuer of the tokens that the app signs itself
+ * @throws ERR_AUTH_OPTION
+ */
+export function resolveIssuers(
+  issuers: Readonly<Record<string, IssuerOptions>>,
+  taken: readonly string[],
+  own: string | undefined,
+): ResolvedIssuer[] {
+  const all = Object.entries(issuers).map(([name, issuer]) => resolveIssuer(name, issuer))
+  for (const [index, { name, issuer }] of all.entries()) {
+    if (builtIn.has(name) || taken.includes(name)) {
+      wrong(
+        `issuers.${name}`,
+        `an authenticator has the name ${JSON.stringify(name)} already. Choose another one.`,
+      )
+    }
+    const first = all.findIndex((other) => other.issuer === issuer)
+    if (first !== index || issuer === own) {
+      const other = first === index ? 'jwt.issuer' : `issuers.${all[first]?.name}.issuer`
+      wrong(
+        `issuers.${name}.issuer`,
+        `found ${JSON.stringify(issuer)}, which is "${other}" too, so that the "iss" of a token would not say whose it is. Give each issuer once.`,
+      )
+    }
+  }
+  return all
+}
+
+function resolveIssuer(name: string, given: IssuerOptions): ResolvedIssuer {
+  const place = `issuers.${name}`
+  const checked = check<IssuerOptions>(issuerSchema, given, place)
+  const { issuer, jwksUri, algorithms, profile, user } = checked
+  const { audienceClaim = defaults.issuer.audienceClaim } = checked
+  if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true)
+  else checkAddress(`${place}.jwksUri`, jwksUri, false)
+  const audience = [checked.audience].flat()
+  const { clockTolerance, requireExp } = checked
+  return {
+    name,
+    issuer,
+    audience,
+    audienceClaim,
+    jwksUri,
+    algorithms,
+    user: user && ((claims, request) => user.call(given, claims, request)),
+    rules: {
+      ...defaults.tokenRules,
+      typ: profile === undefined ? defaults.typ : accessTokens,
+      ...(clockTolerance !== undefined && { clockTolerance }),
+      ...(requireExp !== undefined && { requireExp }),
+      issuer,
+      audience: audienceClaim === 'aud' ? audience : undefined,
+    },
+  }
+}
+
+/** @param isIssuer - RFC 8414 §2 allows no query in the identifier of an issuer */
+function checkAddress(option: string, text: string, isIssuer: boolean): void {
+  const url = keyAddress(text)
+  if (url !== null && !(isIssuer && text.includes('?'))) return
+  const remedy = isIssuer ? ' Where the issuer is no such address, set "jwksUri".' : ''
+  wrong(
+    option,
+    `found ${shown(text)}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,
+  )
+}
+
+/** Without credentials, which may stand before an @. */
+function shown(text: string): string {
+  return text.includes('@') ? 'an address with an @' : JSON.stringify(text)
+}
+
+function wrong(option: string, problem: string): never {
+  throw new AuthnUsageError('ERR_AUTH_OPTION', `option "${option}": ${problem}`)
+}

@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify'
+import type { SigningMethod } from './jwt.js'
+import type { JwtClaims } from './request-extra.js'
+import type { StoredUser } from './user-service.js'
+
+/** What a function that finds the user of an issuer's token may return: a user, or none. */
+export type UserOfIssuer<Stored extends object = StoredUser> =
+  Stored | null | undefined | Promise<Stored | null | undefined>
+
+/** Another server, such as Keycloak, Auth0, Entra ID or Cognito, whose access tokens are accepted. */
+export interface IssuerOptions<Stored extends object = StoredUser> {
+  /**
+   * The `iss` claim of its tokens (RFC 7519 §4.1.1), compared character by character: a closing `/` counts. Without
+   * `jwksUri` it has to be the address of the issuer: https, or http to a loopback address, without a query.
+   */
+  issuer: string
+  /** A token has to be for one of these (RFC 7519 §4.1.3): a token for somebody else is not for us. */
+  audience: string | readonly string[]
+  /**
+   * The claim that names the audience. `client_id` is for Amazon Cognito, whose access tokens have no `aud`; then
+   * the claim `token_use` has to be `access`. Default `aud`.
+   */
+  audienceClaim?: 'aud' | 'client_id' | undefined
+  /** The address of the key set (RFC 7517 §5). Default: what the discovery document of the issuer names. */
+  jwksUri?: string | undefined
+  /**
+   * The methods that are accepted, never one of HMAC. Default: for each key the `alg` that it names; for a key that
+   * names none, RS256 for RSA, the method of the curve for EC, and EdDSA for OKP.
+   */
+  algorithms?: readonly SigningMethod[] | undefined
+  /**
+   * `rfc9068` accepts only tokens whose header has the `typ` `at+jwt` (RFC 9068 §4), so that no ID token passes. Default: a
+   * missing `typ`, `JWT` and `at+jwt` are accepted.
+   */
+  profile?: 'rfc9068' | undefined
+  /**
+   * Finds the user of a token that is valid. Default: `findByUsername` of the user service with the claim `sub`, which is only
+   * possible with one issuer, and where neither the login route nor Basic uses that service.
+   *
+   * @param claims - frozen at any depth; `sub` is a non-empty text or a finite number
+   * @returns the user; null or undefined where there is none, which gives a 401
+   * @throws AuthenticationError to refuse the token; whatever else is thrown is a fault and gives a 500
+   */
+  user?(claims: JwtClaims, request: FastifyRequest): UserOfIssuer<Stored>
+  /** Seconds by which clocks may differ, 0 to 300. Default 0. */
+  clockTolerance?: number | undefined
+  /** `false` accepts tokens without `exp`. Default `true`. */
+  requireExp?: boolean | undefined
+}
+
+/** What is known of the key set of an issuer. */
+export interface IssuerStats {
+  /** Keys that verify tokens now; 0 while there is no set, and when the last one is too old. */
+  readonly keys: number
+  /** How often the key set was asked for, since the app started. */
+  readonly fetches: number
+  /** How many of these failed. */
+  readonly failures: number
+  /** How old the set is, in whole seconds; null while there is none. */
+  readonly age: number | null
+}

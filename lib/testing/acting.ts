@@ -63,8 +63,7 @@ export function actingAs<User extends AuthUser>(
     misuse('actingAs: expected the user as an object. To act as nobody, leave actingAs out.')
   }
   checkOptions(options)
-  // These are the defaults of inject(), which keeps this object without copying it. Network requests have none.
-  const simulate = Object.freeze({ end: true, split: false, error: false, close: false })
+  const simulate = newSimulate()
   const { claims, extra, scopes, roles } = options
   const acting: Acting = {
     user,
@@ -73,6 +72,11 @@ export function actingAs<User extends AuthUser>(
   }
   actings.set(simulate, acting)
   return { simulate }
+}
+
+/** The defaults of inject(), which keeps this object without copying it. Requests from the network have none. */
+export function newSimulate(): ActingInjection['simulate'] {
+  return Object.freeze({ end: true, split: false, error: false, close: false })
 }
 
 function checkOptions(options: unknown): void {
@@ -99,10 +103,16 @@ function namesOf(key: 'scope' | 'role', names: unknown): ReadonlySet<string> | u
 }
 
 /** The user that a request acts as; undefined for a request that was not injected with {@link actingAs}. */
-export function actingOf({ raw }: FastifyRequest): Acting | undefined {
+export function actingOf(request: FastifyRequest): Acting | undefined {
+  const simulate = simulateOf(request)
+  return simulate && (actings.get(simulate) as Acting | undefined)
+}
+
+/** The object that `app.inject` was given as `simulate`; undefined for a request from the network. */
+export function simulateOf({ raw }: Pick<FastifyRequest, 'raw'>): object | undefined {
   if (!isInjected(raw)) return undefined
   const { _lightMyRequest: injection } = raw as { _lightMyRequest?: { simulate?: object } }
-  return injection?.simulate && (actings.get(injection.simulate) as Acting | undefined)
+  return injection?.simulate
 }
 
 /** Whether a request comes from `app.inject`: the request objects of network requests are made by Node.js itself. */

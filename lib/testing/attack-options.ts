@@ -1,5 +1,7 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { parseNeed } from '../marks/access.js'
 import { misuse } from './error.js'
+import type { AccessNeed, NeededNames } from '../../types/marks.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
 /** The parts of an app that `authAttacks` uses. */
@@ -31,7 +33,7 @@ export interface AttackOptions {
   readonly good?: string | Readonly<Record<string, string>> | undefined
   /** The name of an existing user. */
   readonly sub?: string | number | undefined
-  /** More claims of good tokens. */
+  /** More claims of good tokens, such as the scope that the route needs. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined
   /** The claim that names the user, as in `jwtAuthenticator`. Default `sub`. */
   readonly claimName?: string | undefined
@@ -39,7 +41,15 @@ export interface AttackOptions {
   readonly algorithm?: SigningMethod | undefined
   /** Whether the route also accepts requests without credentials. Then only wrong credentials are sent. */
   readonly optional?: boolean | undefined
-  /** More statuses that are refusals, such as the 403 of an authenticator of yours. Default: only 401. */
+  /**
+   * The scopes of good tokens that a check of your own asks for, in the forms of a mark. Default: those of the mark
+   * of the route.
+   */
+  readonly scope?: AccessNeed | undefined
+  /**
+   * More statuses that are refusals, such as the 403 of an authenticator of yours. Default: only 401, and 403 for
+   * users without the scope or the role.
+   */
   readonly refusals?: readonly number[] | undefined
   /** Names of cases to leave out, because the app accepts them on purpose. */
   readonly except?: readonly (string | RegExp)[] | undefined
@@ -47,9 +57,24 @@ export interface AttackOptions {
   readonly sockets?: boolean | undefined
 }
 
+/**
+ * The scopes that the options ask for.
+ *
+ * @throws ERR_AUTH_TESTING
+ */
+export function scopeOf({ scope }: AttackOptions): NeededNames | null {
+  if (scope === undefined) return null
+  try {
+    return parseNeed({ scope }, 'scope', 'authAttacks')
+  } catch (error) {
+    return misuse((error as Error).message.replace(/^fastify-authn: /, ''))
+  }
+}
+
 /** @throws ERR_AUTH_TESTING */
 export function checkAttackOptions(options: AttackOptions): void {
   const { good, url } = options
+  scopeOf(options)
   if (typeof url !== 'string')
     misuse('authAttacks: expected "url", the route to attack, as a text.')
   const values: unknown[] = typeof good === 'object' ? Object.values(good) : [good ?? '']

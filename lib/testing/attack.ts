@@ -6,10 +6,12 @@ import {
   type AttackCase,
 } from './corpus/cases.js'
 import { wireCases } from './corpus/wire.js'
+import { accessCases } from './attack-access.js'
 import { problemOf, type AttackReport } from './report.js'
 import { goodHeaders, materialFor } from './target.js'
+import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
+import { watch, type Watched } from './watched.js'
 import { patience, statusOf, statusWithin, type Wire } from './wire.js'
-import type { AttackedApp, AttackOptions } from './attack-options.js'
 import type { Material } from './material.js'
 
 /** One run of the corpus. */
@@ -27,13 +29,17 @@ export class Attack {
     this.#options = options
     this.#report = report
     this.#wire = wire
-    this.#refusals = [401, ...(options.refusals ?? [])]
+    this.#refusals = options.refusals ?? []
     this.#material = materialFor(app, options)
     this.#good = goodHeaders(options, this.#material)
   }
 
   async run(): Promise<void> {
-    if (!(await this.#letsIn('good credentials')) || (await this.#isOpen())) return
+    let isIn = false
+    const watched = await watch(async (simulate) => {
+      isIn = await this.#letsIn('good credentials', { simulate })
+    })
+    if (!isIn || (await this.#isOpen())) return
     const { method = 'GET', sub = 'alice' } = this.#options
     const good = this.#good ?? {}
     const keysUrl = this.#wire?.keysUrl ?? 'http://127.0.0.1:9/'
@@ -46,20 +52,22 @@ export class Attack {
       ...cases,
     ]
     for (const each of this.#chosen(all)) await this.#play(each)
+    await this.#playAccess(watched)
     await this.#playWire(good.authorization)
     if (this.#good !== undefined) await this.#letsIn('good credentials, after all the others')
   }
 
   /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
-  async #letsIn(name: string): Promise<boolean> {
+  async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
     if (this.#good === undefined) {
       const why = 'none are known, so that nobody may get in at all: give "sub" or "good"'
       this.#report.problems.push({ case: name, status: null, why })
       return true
     }
-    const status = await this.#statusOf({ headers: this.#good })
+    const status = await this.#statusOf({ ...more, headers: this.#good })
     if (status !== null && status < 400) return true
-    const why = 'refused, so that the report would prove nothing: mend "good", "sub" or "payload"'
+    const why =
+      'refused, so that the report would prove nothing: mend "good", "sub", "claims" or "payload"'
     this.#report.problems.push({ case: name, status, why })
     return false
   }
@@ -95,13 +103,25 @@ export class Attack {
     return found
   }
 
-  async #play({ name, request, refusals = [] }: AttackCase): Promise<void> {
-    this.#report.cases += 1
-    this.#judge(name, await this.#statusOf(request), refusals)
+  async #playAccess(watched: Watched | null): Promise<void> {
+    const { cases, leftOut } = await accessCases({
+      watched,
+      scope: scopeOf(this.#options),
+      material: this.#material,
+      good: this.#good ?? {},
+      statusOf: (request) => this.#statusOf(request),
+    })
+    this.#report.leftOut.push(...leftOut)
+    for (const each of cases) if (!this.#isExcepted(each.name)) await this.#play(each)
   }
 
-  #judge(name: string, status: number | null, more: readonly number[]): void {
-    const why = problemOf(status, [...this.#refusals, ...more])
+  async #play({ name, request, refusal = 401, refusals = [] }: AttackCase): Promise<void> {
+    this.#report.cases += 1
+    this.#judge(name, await this.#statusOf(request), [refusal, ...refusals])
+  }
+
+  #judge(name: string, status: number | null, refusals: readonly number[]): void {
+    const why = problemOf(status, [...refusals, ...this.#refusals])
     if (why !== undefined) this.#report.problems.push({ case: name, status, why })
   }
 
@@ -134,7 +154,7 @@ export class Attack {
       const status = await statusOf(port, head.join('\r\n'))
       this.#report.cases += 1
       // Node.js itself refuses with a 400 or a 431, or closes the connection.
-      if (status !== 'closed') this.#judge(`socket: ${name}`, status, [400, 431])
+      if (status !== 'closed') this.#judge(`socket: ${name}`, status, [401, 400, 431])
     }
     const count = fetched()
     if (count === 0) return

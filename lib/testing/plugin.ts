@@ -30,10 +30,15 @@ async function register(app: FastifyInstance): Promise<void> {
  */
 export const authnTesting = fp(register, { fastify: '5.x', name: 'fastify-authn-testing' })
 
+/** Whether `actingAs` works in the app of a scope. */
+export function hasTestKit(scope: FastifyInstance): boolean {
+  return roots.has(rootOf(scope))
+}
+
 // Wraps an authenticator: requests of `actingAs` get their user, all others go to the authenticator itself. The
 // wrapper has the same members, and they are called with the authenticator as `this`.
 offerStandIn((authenticator, scope) => {
-  if (!roots.has(rootOf(scope as FastifyInstance))) return authenticator
+  if (!hasTestKit(scope as FastifyInstance)) return authenticator
   const authenticate = (request: FastifyRequest): unknown => {
     const acting = actingOf(request)
     return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)

@@ -52,7 +52,7 @@ export class AttackReport {
 /**
  * Why a status is a problem.
  *
- * @param refusals - the statuses that count as a refusal
+ * @param refusals - the statuses that count as a refusal, the expected one first
  * @returns undefined when it is not a problem
  */
 export function problemOf(status: number | null, refusals: readonly number[]): string | undefined {
@@ -61,5 +61,6 @@ export function problemOf(status: number | null, refusals: readonly number[]): s
   if (status >= 500) return 'a fault: nothing that a client sends may give one'
   if (status === 429) return 'throttled, and so not judged: switch throttling off in this test'
   if (status < 400) return 'let through'
+  if (status === 401) return `expected ${refusals[0]}; the credentials themselves were refused`
   return `expected ${refusals[0]}; what follows the authentication has answered`
 }

@@ -27,10 +27,12 @@ import type { Material } from '../material.js'
 /** A request that must be refused. */
 export interface AttackCase {
   readonly name: string
-  readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies'>
+  readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies' | 'simulate'>
   /** Whether the request counts as one without credentials, which optional routes accept. */
   readonly none?: boolean
-  /** Statuses that count as a refusal here, besides those of all cases. */
+  /** The status of a refusal. Default 401. */
+  readonly refusal?: number
+  /** More statuses that count as a refusal here. */
   readonly refusals?: readonly number[]
 }
 

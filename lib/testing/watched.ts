@@ -1,0 +1,64 @@
+import type { FastifyRequest } from 'fastify'
+import { markOf } from '../app/routes.js'
+import { propertyOf } from '../common/objects.js'
+import { channels } from '../events.js'
+import { ownMark } from '../marks/inherit.js'
+import { parseMark } from '../marks/parse.js'
+import { registrationOf } from '../registration.js'
+import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
+import { hasTestKit } from './plugin.js'
+import type { Needs } from '../marks/plan.js'
+import type { SuccessEvent } from '../../types/events.js'
+import type { AuthUser } from '../../types/user-service.js'
+
+/** What is known of a route of the plugin from a request that it has let in. */
+export interface Watched extends Needs {
+  readonly user: AuthUser
+  /** Whether the app itself says which scopes a user has. */
+  readonly hasScopesOf: boolean
+  readonly hasRolesOf: boolean
+  /** Whether `actingAs` works there. */
+  readonly canAct: boolean
+}
+
+/**
+ * Sends a request to a route, and learns what its mark asks for.
+ *
+ * @param send - sends it by `app.inject` with this `simulate`, by which it is recognised
+ * @returns null where no guard of this package let it in
+ */
+export async function watch(
+  send: (simulate: ActingInjection['simulate']) => Promise<unknown>,
+): Promise<Watched | null> {
+  const simulate = newSimulate()
+  const seen: SuccessEvent[] = []
+  const listener = (event: SuccessEvent): void => {
+    if (simulateOf(event.request) === simulate) seen.push(event)
+  }
+  channels.success.subscribe(listener)
+  try {
+    await send(simulate)
+  } finally {
+    channels.success.unsubscribe(listener)
+  }
+  const [event] = seen
+  return event === undefined ? null : watchedOf(event.request, event.user)
+}
+
+function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
+  const { server, routeOptions } = request
+  const { scope, role } = parseMark(
+    markOf(ownMark(routeOptions.config), server),
+    routeOptions.url ?? '',
+  )
+  const access = registrationOf(server)?.options.access ?? {}
+  const has = (name: 'scopesOf' | 'rolesOf'): boolean => propertyOf(access, name) !== undefined
+  return {
+    user,
+    scope,
+    role,
+    hasScopesOf: has('scopesOf'),
+    hasRolesOf: has('rolesOf'),
+    canAct: hasTestKit(server),
+  }
+}

@@ -1,0 +1,295 @@
+// Also holds lib/testing/watched.ts and lib/testing/corpus/access.ts.
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import t, { type Test } from 'tap'
+import {
+  anyOf,
+  authn,
+  basicAuthenticator,
+  EXTRA_JWT_CLAIMS,
+  jwtAuthenticator,
+  type AuthMark,
+  type AuthnOptions,
+} from '../../lib/index.js'
+import { meets } from '../../lib/marks/access.js'
+import { rolesOf, scopesOf } from '../../lib/users/granted.js'
+import {
+  enoughOf,
+  lackingClaims,
+  lackingNames,
+  misplacedClaims,
+  misplacedRoles,
+} from '../../lib/testing/corpus/access.js'
+import { authAttacks, authnTesting, type AttackOptions } from '../../lib/testing/index.js'
+import type { NeededNames } from '../../types/marks.js'
+import { basic, passwords, secret, userService, users } from '../helpers/app.js'
+import { anyService } from '../helpers/flows.js'
+import { rejectionOf } from '../helpers/errors.js'
+
+interface Wanted {
+  auth: AuthMark
+  options?: AuthnOptions
+  /** Fields of alice. */
+  fields?: object
+  kit?: boolean
+  preHandler?: (request: FastifyRequest) => boolean
+}
+
+async function appFor(t: Test, { auth, options, fields, kit, preHandler }: Wanted) {
+  const app = Fastify() as FastifyInstance
+  t.teardown(() => app.close())
+  let runs = 0
+  if (kit === true) await app.register(authnTesting)
+  await app.register(authn, {
+    userService: anyService(userService(users.map((user) => ({ ...user, ...fields })))),
+    jwt: { secret },
+    hashing: { cost: 4 },
+    ...options,
+  })
+  app.get('/', {
+    config: { auth: auth as true },
+    preHandler: async (request, reply) => {
+      if (preHandler?.(request) === false) await reply.code(403).send('no')
+    },
+    handler: () => {
+      runs += 1
+      return 'in'
+    },
+  })
+  return { app, runs: () => runs }
+}
+
+/** The claims of a request. */
+const claimsOf = (request: FastifyRequest): Record<string, unknown> =>
+  request.extra[EXTRA_JWT_CLAIMS] ?? {}
+
+/** An attack by tokens of alice with a scope: nothing else than what is about scopes and roles. */
+const attack = (scope: unknown, more: Partial<AttackOptions> = {}): AttackOptions => ({
+  url: '/',
+  sub: 'alice',
+  claims: { scope },
+  sockets: false,
+  except: [/^(?!scope|role|fields)/],
+  ...more,
+})
+
+const needs: NeededNames[] = [
+  { all: ['notes:write'] },
+  { all: ['a'] },
+  { all: ['notes:read', 'notes:write'] },
+  { any: ['notes', 'notes:write', 'NOTES'] },
+  { any: ['*', 'a', 'a'] },
+]
+
+t.test('none of the corpus is enough, and all of it is different', async (t) => {
+  for (const need of needs) {
+    t.ok(meets(need, new Set(enoughOf(need))))
+    const titles = (cases: readonly (readonly [string, unknown])[]): string[] =>
+      cases.map(([title]) => title)
+    for (const cases of [
+      lackingNames(need),
+      lackingClaims(need),
+      misplacedClaims(need),
+      misplacedRoles(need),
+    ]) {
+      t.ok(cases.length > 10)
+      t.equal(new Set(titles(cases)).size, cases.length, 'each has a name of its own')
+    }
+    for (const [title, names] of lackingNames(need)) t.notOk(meets(need, new Set(names)), title)
+    for (const [title, claims] of [...lackingClaims(need), ...misplacedClaims(need)])
+      t.notOk(meets(need, scopesOf(claims)), title)
+    for (const [title, fields] of misplacedRoles(need)) t.notOk(meets(need, rolesOf(fields)), title)
+  }
+})
+
+t.test('our own guard refuses all of it', async (t) => {
+  const editor = { roles: ['editor', 'x'] }
+  const rows: [string, Wanted, AttackOptions, least: number][] = [
+    ['one scope', { auth: { scope: 'notes:write' } }, attack('notes:write'), 70],
+    [
+      'each of two',
+      { auth: { scope: { all: ['notes:read', 'notes:write'] } } },
+      attack('x notes:write notes:read'),
+      100,
+    ],
+    [
+      'any of two, the second is there',
+      { auth: { scope: { any: ['notes:write', 'admin'] } } },
+      attack('admin'),
+      100,
+    ],
+    [
+      'scopes in scp',
+      { auth: { scope: 'a' } },
+      attack(undefined, { claims: { scp: ['b', 'a'] } }),
+      60,
+    ],
+    [
+      'a scope and a role',
+      { auth: { scope: 'a', role: { any: ['editor', 'admin'] } }, fields: editor, kit: true },
+      attack('a'),
+      130,
+    ],
+    ['a role', { auth: { role: 'editor' }, fields: editor, kit: true }, attack(undefined), 50],
+    [
+      'rolesOf',
+      { auth: { role: 'editor' }, options: { access: { rolesOf: () => ['editor'] } }, kit: true },
+      attack(undefined),
+      15,
+    ],
+    [
+      'scopesOf, with Basic',
+      {
+        auth: { use: ['basic', 'jwt'], scope: 'a' },
+        options: { access: { scopesOf: () => ['a'] } },
+        kit: true,
+      },
+      attack(undefined, { good: basic('alice', passwords.alice) }),
+      15,
+    ],
+    [
+      'scopesOf, which reads another claim',
+      {
+        auth: { scope: 'a' },
+        options: { access: { scopesOf: (_, request) => claimsOf(request).can as string[] } },
+        kit: true,
+      },
+      attack(undefined, { claims: { can: ['a'] } }),
+      15,
+    ],
+  ]
+  for (const [title, wanted, options, least] of rows) {
+    const { app, runs } = await appFor(t, wanted)
+    const report = await authAttacks(app, options)
+    t.strictSame(report.problems, [], `${title}: ${String(report)}`)
+    t.ok(report.cases >= least, `${title}: ${report.cases} cases`)
+    t.ok(runs() >= 2 && runs() <= 5, `${title}: ${runs()} runs, those of good credentials`)
+  }
+})
+
+t.test('what cannot be played is named', async (t) => {
+  const leftOut = async (wanted: Wanted, options: AttackOptions): Promise<string[]> => {
+    const { app } = await appFor(t, wanted)
+    const report = await authAttacks(app, options)
+    t.strictSame(report.problems, [], String(report))
+    return report.leftOut.filter((each) => / the (?:scope|role) \(/.test(each))
+  }
+  const scopesOfAll = { access: { scopesOf: () => ['a'] } }
+  const byAccess = 'tokens without the scope ("access.scopesOf" gives it, whatever the token says)'
+  const scope = 'users without the scope (register authnTesting, and they are played)'
+  const role = 'users without the role (register authnTesting, and they are played)'
+  const both = { scope: 'a', role: 'editor' } as const
+  const fields = { role: 'editor' }
+  t.strictSame(await leftOut({ auth: true }, attack('a')), [])
+  t.strictSame(await leftOut({ auth: both, fields }, attack('a')), [role])
+  t.strictSame(await leftOut({ auth: both, fields, kit: true }, attack('a')), [])
+  const options = scopesOfAll
+  t.strictSame(await leftOut({ auth: both, fields, options }, attack('')), [byAccess, scope, role])
+  t.strictSame(await leftOut({ auth: both, fields, options, kit: true }, attack('')), [byAccess])
+  t.strictSame(
+    await leftOut(
+      { auth: { ...both, use: 'basic' }, fields, options },
+      attack('', { good: basic('alice', passwords.alice) }),
+    ),
+    ['tokens without the scope (the key that signs the good token is not known)', scope, role],
+  )
+  const preHandler = (request: FastifyRequest): boolean => 'id' in Object(storedIn(request))
+  const storedIn = (request: FastifyRequest): unknown =>
+    request.headers['user-agent'] === 'lightMyRequest' && 'authorization' in request.headers
+      ? { id: 1 }
+      : null
+  t.strictSame(await leftOut({ auth: both, fields, kit: true, preHandler }, attack('a')), [
+    'users without the role (something else than the mark refuses who has it)',
+  ])
+})
+
+t.test('checks by hand that compare badly are found', async (t) => {
+  const scopeIn = (request: FastifyRequest): string => String(claimsOf(request).scope)
+  const broken: [string, (scope: string) => boolean, RegExp][] = [
+    ['a part of the text', (scope) => scope.includes('notes:write'), /"notes:writex" for/],
+    [
+      'a prefix of what is needed',
+      (scope) => scope.split(' ').some((name) => name !== '' && 'notes:write'.startsWith(name)),
+      /"notes" for/,
+    ],
+    ['without case', (scope) => scope.toLowerCase().split(' ').includes('notes:write'), /"NOTES:/],
+    ['patterns', (scope) => /(?:^| )(?:notes:\*|notes:write)(?: |$)/.test(scope), /"notes:\*" for/],
+    ['any text', (scope) => scope !== '', /: no claim$/],
+    ['nothing', () => true, /: none$/],
+  ]
+  for (const [title, isFine, name] of broken) {
+    const preHandler = (request: FastifyRequest): boolean => isFine(scopeIn(request))
+    const { app } = await appFor(t, { auth: true, preHandler })
+    const options = attack('notes:write', { scope: 'notes:write' })
+    const { problems } = await authAttacks(app, options)
+    t.ok(problems.length > 0, title)
+    t.match(problems.map((problem) => problem.case).join('\n'), new RegExp(name.source, 'm'), title)
+    t.ok(
+      problems.every(({ status, why }) => status === 200 && why === 'let through'),
+      title,
+    )
+    const blind = await authAttacks(app, attack('notes:write'))
+    t.strictSame(blind.problems, [], `${title}: nobody knows of the check`)
+  }
+  const good = (request: FastifyRequest): boolean =>
+    scopeIn(request).split(' ').includes('notes:write')
+  const { app } = await appFor(t, { auth: true, preHandler: good })
+  const report = await authAttacks(app, attack('notes:write', { scope: 'notes:write' }))
+  t.strictSame(report.problems, [], String(report))
+})
+
+t.test('an access.scopesOf that compares badly is found', async (t) => {
+  const access: AuthnOptions['access'] = {
+    scopesOf: (_, request) => String(claimsOf(request).scope).toLowerCase().split(/[ :]/),
+  }
+  const { app } = await appFor(t, { auth: { scope: 'notes' }, options: { access } })
+  const { problems } = await authAttacks(app, attack('notes'))
+  t.strictSame(
+    problems.map((problem) => problem.case),
+    ['notes:x', 'NOTES', 'Notes'].map((near) => `scope of the token: "${near}" for "notes"`),
+  )
+})
+
+t.test('an onUnauthorized that lets in who may not, or says 401', async (t) => {
+  for (const [status, why] of [
+    [200, 'let through'],
+    [401, 'expected 403; the credentials themselves were refused'],
+  ] as const) {
+    const authenticator = {
+      ...anyOf(jwtAuthenticator(), basicAuthenticator()),
+      onUnauthorized: (
+        error: { statusCode: number },
+        _: unknown,
+        reply: { code(status: number): { send(body: string): unknown } },
+      ) => reply.code(error.statusCode === 403 ? status : 401).send('own'),
+    }
+    const { app } = await appFor(t, {
+      auth: { scope: 'a', role: 'editor' },
+      options: { authenticator },
+      fields: { role: 'editor' },
+      kit: true,
+    })
+    const report = await authAttacks(app, attack('a'))
+    t.ok(report.problems.length > 100, String(report))
+    t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
+    const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
+    t.strictSame(kinds, new Set(['scope of the token', 'role of the user', 'fields of the user']))
+    if (status !== 401) continue
+    const meant = await authAttacks(app, attack('a', { refusals: [401] }))
+    t.strictSame(meant.problems, [], 'where it is meant')
+  }
+})
+
+t.test('cases can be left out, and options are checked', async (t) => {
+  const { app } = await appFor(t, { auth: { scope: 'a' } })
+  const except = [/^scope of the token: (?!none)/]
+  const report = await authAttacks(app, attack('a', { except }))
+  t.ok(report.leftOut.includes('scope of the token: no claim (excepted)'))
+  t.strictSame(report.problems, [])
+  const { code, message } = await rejectionOf(
+    authAttacks(app, attack('a', { scope: ['a'] as never })),
+  )
+  t.equal(code, 'ERR_AUTH_TESTING')
+  t.match(message, /^fastify-authn: authAttacks: found an array for scope, expected one name/)
+  const without = await authAttacks(app, attack('b'))
+  t.match(without.problems, [{ case: 'good credentials', status: 403, why: /mend .*"claims"/ }])
+})

@@ -31,8 +31,17 @@ export interface Visit {
   readonly complaints: string[]
 }
 
-/** Opens an empty page in a browser with a profile of its own, which ends with the test. */
-export async function openPage(t: Test, executablePath: string, locale: string): Promise<Visit> {
+/**
+ * Opens an empty page in a browser with a profile of its own, which ends with the test.
+ *
+ * @param hosts - names that stand for 127.0.0.1 in this browser, whatever certificate they show
+ */
+export async function openPage(
+  t: Test,
+  executablePath: string,
+  locale: string,
+  hosts: readonly string[] = [],
+): Promise<Visit> {
   const browser: Browser = await chromium.launch({
     executablePath,
     headless: true,
@@ -45,10 +54,13 @@ export async function openPage(t: Test, executablePath: string, locale: string):
       '--disable-component-update',
       '--no-first-run',
       '--no-proxy-server',
+      `--host-resolver-rules=${hosts.map((host) => `MAP ${host} 127.0.0.1`).join()}`,
     ],
   })
   t.teardown(() => browser.close())
-  const context = await browser.newContext({ locale, viewport: { width: 1000, height: 900 } })
+  const viewport = { width: 1000, height: 900 }
+  const ignoreHTTPSErrors = hosts.length > 0
+  const context = await browser.newContext({ locale, viewport, ignoreHTTPSErrors })
   context.setDefaultTimeout(30_000)
   const requests: string[] = []
   const complaints: string[] = []

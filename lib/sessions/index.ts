@@ -1,5 +1,5 @@
 // The entry point fastify-authn/sessions: the stores of sessions.
 export { redisSessions } from './stores/redis.js'
 export { sqlSessions } from './stores/sql.js'
-export type { SqlQuery } from './stores/sql-database.js'
+export type { SqlQuery, SqlResult } from './stores/sql-database.js'
 export type * from '../../types/sessions.js'

@@ -2,6 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as later } from 'node:timers/promises'
 import { Pool, type PoolConfig } from 'pg'
 import { until } from './load.js'
 import { freePort } from './redis-server.js'
@@ -60,25 +61,26 @@ export async function postgresServer(t: {
   const url = `postgres://test@127.0.0.1:${port}/postgres`
   const pools: Pool[] = []
   let child: ChildProcess | null = null
+  const launch = (): ChildProcess =>
+    spawn(
+      join(bin, 'postgres'),
+      ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'fsync=off'],
+      { ...user, cwd: folder, stdio: 'ignore' },
+    )
 
   const server: PostgresServer = {
     port,
     url,
     async start() {
-      child = spawn(
-        join(bin, 'postgres'),
-        ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'fsync=off'],
-        { ...user, cwd: folder, stdio: 'ignore' },
-      )
       const probe = server.pool({ max: 1 })
-      await until(
-        () =>
-          probe.query('SELECT 1').then(
-            () => true,
-            () => false,
-          ),
-        'PostgreSQL answers',
-      )
+      await until(async () => {
+        // After a kill it cannot start before the last of its processes has seen that.
+        if (child === null || child.exitCode !== null) child = launch()
+        return probe.query('SELECT 1').then(
+          () => true,
+          () => later(20).then(() => false),
+        )
+      }, 'PostgreSQL answers')
     },
     async kill() {
       const ending = child

@@ -24,8 +24,15 @@ export interface RedisServer {
   resume(): void
 }
 
-/** Starts one, and ends it with the test. */
-export async function redisServer(t: Test): Promise<RedisServer> {
+/**
+ * Starts one, and ends it with the test.
+ *
+ * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`
+ */
+export async function redisServer(
+  t: Test,
+  { persistent = false }: { persistent?: boolean } = {},
+): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authn-redis-'))
   const port = await freePort()
   let child: ChildProcess | null = null
@@ -36,7 +43,7 @@ export async function redisServer(t: Test): Promise<RedisServer> {
     async start() {
       child = spawn(
         'redis-server',
-        `--port ${port} --bind 127.0.0.1 --appendonly no --dir ${directory} --save`
+        `--port ${port} --bind 127.0.0.1 --appendonly ${persistent ? 'yes --appendfsync always' : 'no'} --dir ${directory} --save`
           .split(' ')
           .concat(''),
         { stdio: 'ignore' },

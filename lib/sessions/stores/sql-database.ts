@@ -1,15 +1,18 @@
 import { inTime } from './patience.js'
 
+/** What a statement has given. */
+export interface SqlResult {
+  /** Its rows, by the names of their columns. */
+  readonly rows: readonly unknown[]
+}
+
 /**
  * Runs one statement of PostgreSQL, on any connection.
  *
  * @param text - the statement, with `$1`, `$2` … for its parameters
  * @param params - texts and numbers
  */
-export type SqlQuery = (
-  text: string,
-  params: (string | number)[],
-) => PromiseLike<{ readonly rows: readonly unknown[] }>
+export type SqlQuery = (text: string, params: (string | number)[]) => PromiseLike<SqlResult>
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -34,7 +37,7 @@ export class SqlDatabase {
         try {
           return rowsOf(await this.#query(text, params))
         } catch (error) {
-          const { code } = error as { code?: unknown }
+          const code = (error as { code?: unknown } | null)?.code
           if (attempt === attempts || !repeatable.has(String(code))) throw explained(error)
         }
       }

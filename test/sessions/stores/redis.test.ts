@@ -1,4 +1,4 @@
-// Also holds lib/sessions/stores/redis-client.ts and lib/sessions/stores/redis-scripts.ts.
+// Also holds lib/sessions/stores/redis-scripts.ts.
 import { Redis } from 'ioredis'
 import t from 'tap'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'

@@ -1,7 +1,6 @@
 // Also holds lib/testing/stores/bench.ts, lib/testing/stores/ends.ts, lib/testing/stores/sessions.ts,
 // lib/testing/stores/suite.ts, lib/testing/stores/swaps.ts and lib/testing/stores/texts.ts; and of the store lib/sessions/index.ts,
-// lib/sessions/stores/patience.ts, lib/sessions/stores/sql-database.ts, lib/sessions/stores/sql-schema.ts,
-// lib/sessions/stores/sql-statements.ts, lib/sessions/stores/sql-text.ts and lib/sessions/stores/sql-upkeep.ts.
+// lib/sessions/stores/sql-statements.ts and lib/sessions/stores/sql-upkeep.ts.
 import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'

@@ -1,0 +1,239 @@
+// Stores whose servers are killed, held up, emptied, or take no writes: nothing is answered as if there were no
+// session, what was answered stays, and what comes late changes nothing.
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { redisSessions } from '../../../lib/sessions/stores/redis.js'
+import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
+import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
+import { newSession, swapOf, type Told } from '../../../lib/testing/stores/bench.js'
+import { until } from '../../helpers/load.js'
+import { hasPostgres, postgresServer } from '../../helpers/postgres-server.js'
+import { hasRedisServer, redisServer, type RedisServer } from '../../helpers/redis-server.js'
+import type { SessionStore } from '../../../types/sessions.js'
+
+/** Watches a store, and keeps what it tells. */
+async function watched(t: Test, store: SessionStore): Promise<Told> {
+  const told: Told = { ends: new Map(), caughtUp: 0, lost: [] }
+  await store.watch({
+    ended: (ends) => ends.forEach((end) => told.ends.set(end.sid, end)),
+    caughtUp: () => void (told.caughtUp += 1),
+    lost: (error) => void told.lost.push(error),
+  })
+  t.teardown(() => store.close())
+  await until(() => told.caughtUp === 1, 'it is caught up')
+  return told
+}
+
+/** Every method rejects, none answers as if there were nothing. */
+async function nothingIsAnswered(t: Test, store: SessionStore): Promise<void> {
+  const session = newSession()
+  const start = performance.now()
+  await Promise.all([
+    t.rejects(store.create(session)),
+    t.rejects(store.find(session.handle)),
+    t.rejects(store.swap(swapOf(session))),
+    t.rejects(store.end({ sid: session.sid }, 60)),
+    t.rejects(store.end({ sub: session.sub }, 60)),
+    t.rejects(store.list(session.sub)),
+  ])
+  t.ok(performance.now() - start < 6000, 'in bounded time')
+}
+
+/** A server that can be killed and started again, and stores over it as two processes have them. */
+interface Place {
+  readonly store: SessionStore
+  readonly other: SessionStore
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+async function killedAndBack(t: Test, { store, other, kill, start }: Place): Promise<void> {
+  const told = await watched(t, store)
+  const [session, ended, more] = [newSession(), newSession(), newSession()]
+  for (const each of [session, ended, more]) await store.create(each)
+  const first = swapOf(session, { grace: 60 })
+  await store.swap(first)
+  await other.end({ sid: ended.sid }, 60)
+  // Some are answered before the kill, and some are not.
+  const swaps = Array.from({ length: 30 }, () => store.swap(swapOf(more, { grace: 60 })))
+  const killed = kill()
+  const results = await Promise.allSettled(swaps)
+  await killed
+  const outcomes = results.map((each) => (each.status === 'fulfilled' ? each.value.outcome : ''))
+  t.notOk(outcomes.includes('unknown') || outcomes.includes('reused'), String(outcomes))
+  await nothingIsAnswered(t, store)
+  await until(() => told.lost.length === 1, 'that it is away is told')
+  await start()
+  await until(() => told.caughtUp === 2, 'it is caught up again')
+  t.ok(told.ends.has(ended.sid), 'with what was ended before')
+  const again = await other.swap(swapOf(session))
+  t.ok(again.outcome === 'repeated' && again.sealed === first.sealed, 'the answered swap is kept')
+  t.match((await store.swap(swapOf(more))).outcome, /^(?:swapped|repeated)$/, 'or can be repeated')
+  t.equal((await store.find(ended.handle)).session, null, 'nobody is let in')
+}
+
+const noRedis = hasRedisServer() ? false : 'there is no redis-server on this machine'
+const noPostgres = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
+
+function redisStore(t: Test, { port }: RedisServer): { client: Redis; store: SessionStore } {
+  const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 20 })
+  client.on('error', () => undefined)
+  t.teardown(() => client.disconnect())
+  return { client, store: redisSessions(client).open('shop') }
+}
+
+t.test('Redis, killed and back', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t, { persistent: true })
+  const [{ store }, { store: other }] = [redisStore(t, server), redisStore(t, server)]
+  await killedAndBack(t, { store, other, kill: server.kill, start: server.start })
+})
+
+t.test('PostgreSQL, killed and back', { skip: noPostgres }, async (t) => {
+  const server = await postgresServer(t)
+  const pool = server.pool({ max: 20 })
+  await pool.query(sqlSchema('fastify_authn'))
+  const { open } = sqlSessions({ query: (text, params) => pool.query(text, params) })
+  const [store, other] = [open('shop'), open('shop')]
+  await killedAndBack(t, { store, other, kill: server.kill, start: server.start })
+})
+
+t.test('Redis, held up', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t)
+  const [{ store }, { store: other }] = [redisStore(t, server), redisStore(t, server)]
+  const told = await watched(t, store)
+  const session = newSession()
+  const { now } = await store.create(session)
+  server.pause()
+  const swap = swapOf(session, { deadline: now + 1 })
+  await Promise.all([t.rejects(other.swap(swap)), nothingIsAnswered(t, store)])
+  await until(() => told.lost.length === 1, 'that it is away is told')
+  server.resume()
+  await until(() => told.caughtUp === 2, 'it is caught up again')
+  const { session: stored } = await store.find(session.handle)
+  t.equal(stored?.lastUsed, stored?.created, 'the swap came after its deadline')
+  t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
+})
+
+t.test('PostgreSQL, held up by a lock', { skip: noPostgres }, async (t) => {
+  const server = await postgresServer(t)
+  const pool = server.pool({ max: 20 })
+  await pool.query(sqlSchema('fastify_authn'))
+  const store = sqlSessions({ query: (text, params) => pool.query(text, params) }).open('shop')
+  const session = newSession()
+  const { now } = await store.create(session)
+  const holder = await pool.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT 1 FROM fastify_authn_sessions FOR UPDATE')
+  await t.rejects(store.swap(swapOf(session, { deadline: now + 1 })), /no answer in 2000 ms/)
+  await holder.query('COMMIT')
+  holder.release()
+  const stored = await store.find(session.handle)
+  t.equal(stored.session?.lastUsed, stored.session?.created, 'the deadline counts after the wait')
+  t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
+})
+
+t.test('Redis, back with nothing in it, or taking no writes', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t)
+  const { client, store } = redisStore(t, server)
+  const told = await watched(t, store)
+  const session = newSession()
+  await store.create(session)
+
+  await client.config('SET', 'min-replicas-to-write', '1')
+  await t.rejects(store.swap(swapOf(session)), /NOREPLICAS/)
+  await t.rejects(store.create(newSession()), /NOREPLICAS/)
+  await t.rejects(store.end({ sid: session.sid }, 60), /NOREPLICAS/)
+  await client.config('SET', 'min-replicas-to-write', '0')
+  await client.call('REPLICAOF', '127.0.0.1', '1')
+  await t.rejects(store.swap(swapOf(session)), /READONLY/)
+  await client.call('REPLICAOF', 'NO', 'ONE')
+  await client.config('SET', 'maxmemory', '1')
+  await t.rejects(store.swap(swapOf(session)), /OOM/)
+  await client.config('SET', 'maxmemory', '0')
+  t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'nothing has changed')
+
+  await client.del(`{fastify-authn:shop}:sealed:${session.handle}`)
+  await t.rejects(store.swap(swapOf(session)), /gone before its time/, 'no theft')
+  t.not((await store.find(session.handle)).session, null)
+
+  await client.script('FLUSH')
+  t.not((await store.find(session.handle)).session, null, 'scripts are sent again')
+  await server.kill()
+  await server.start()
+  await until(() => told.caughtUp === 2, 'it is caught up again')
+  t.equal((await store.swap(swapOf(session))).outcome, 'unknown', 'what is lost is over')
+})
+
+t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t)
+  const { client, store } = redisStore(t, server)
+  const sub = 'alice'
+  const sessions = [newSession({ sub }), newSession({ sub, idle: 200 }), newSession()]
+  for (const session of sessions) await store.create(session)
+  const [one, two, three] = sessions as [
+    (typeof sessions)[0],
+    (typeof sessions)[0],
+    (typeof sessions)[0],
+  ]
+  await store.swap(swapOf(one))
+  await store.swap(swapOf(two, { grace: 0.05 }))
+  await store.end({ sid: three.sid }, 70)
+  const keys = (await client.keys('*')).toSorted()
+  const kinds = keys.map((key) => key.replace(/^\{fastify-authn:shop\}:(\w+).*/, '$1'))
+  t.strictSame([...new Set(kinds)], ['ends', 'owner', 'sealed', 'session', 'sid', 'until'])
+  for (const key of keys) {
+    const left = await client.pttl(key)
+    t.ok(left > 0 && left <= 200_000, `${key}: ${left}`)
+  }
+  const sealed = `{fastify-authn:shop}:sealed:${two.handle}`
+  await until(
+    async () => (await client.exists(sealed)) === 0,
+    'the successor is gone after the grace',
+  )
+  const ended = `{fastify-authn:shop}:ends`
+  t.equal(await client.zcard(ended), 1)
+  await client.zadd(`{fastify-authn:shop}:until`, 1, '1:old')
+  await client.zadd(ended, 1, '1:old')
+  await store.end({ sub }, 70)
+  t.equal(await client.zcard(ended), 3, 'ends that no longer matter go with the next ones')
+})
+
+t.test('what PostgreSQL keeps is deleted when it is over', { skip: noPostgres }, async (t) => {
+  const server = await postgresServer(t)
+  const pool = server.pool()
+  await pool.query(sqlSchema('fastify_authn'))
+  const store = sqlSessions({ query: (text, params) => pool.query(text, params) }).open('shop')
+  const [swapped, over, used, ended] = [
+    newSession(),
+    newSession({ idle: 0.01 }),
+    newSession({ idle: 0.3 }),
+    newSession(),
+  ] as const
+  for (const session of [swapped, over, used, ended]) await store.create(session)
+  await store.swap(swapOf(swapped, { grace: 0.05 }))
+  await store.swap(swapOf(used, { idle: 90 }))
+  await store.end({ sid: ended.sid }, 0.01)
+  const count = async (from: string): Promise<number> =>
+    Number(
+      (
+        (await pool.query(`SELECT count(*) FROM fastify_authn_${from}`)).rows[0] as {
+          count: string
+        }
+      ).count,
+    )
+  t.equal(await count('sessions WHERE sealed IS NOT NULL'), 2)
+  await until(
+    async () => (await count('sessions WHERE sweep_at < clock_timestamp()')) === 2,
+    'two are to be looked at',
+  )
+  await watched(t, store)
+  await until(async () => (await count('sessions')) === 2, 'what is over is deleted')
+  await until(async () => (await count('ends')) === 0, 'and the end that no longer matters')
+  await until(
+    async () => (await count('sessions WHERE sealed IS NOT NULL')) === 1,
+    'and a successor',
+  )
+  t.equal(await count('graces'), 1, 'the other one is within its grace')
+  t.not((await store.find(used.handle)).session, null, 'what was used is looked at again later')
+  t.equal(await count('sessions WHERE sweep_at < clock_timestamp()'), 0)
+})

@@ -18,6 +18,8 @@ export const channels: AuthnChannels = {
   throttled: open('throttled'),
   overloaded: open('overloaded'),
   issuer: open('issuer'),
+  reuse: open('reuse'),
+  logout: open('logout'),
 }
 
 /** The types of `node:diagnostics_channel` leave the payload open: this is the one place that says it. */

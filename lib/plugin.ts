@@ -25,7 +25,7 @@ import { createPasswordTools, type PasswordTools } from './passwords/tools.js'
 import { createPlanner } from './marks/plan.js'
 import { kRegistration, registrationOf, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
-import type { Issuers } from './issuers/index.js'
+import { checkCookies, openCookies, openIssuers, openSessions } from './rooms.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
 import type { JwtServiceLike, TokenStats } from '../types/jwt.js'
@@ -49,29 +49,30 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
 async function build(
   app: FastifyInstance,
   options: ResolvedOptions,
-  { credentialCheck, openAttempt }: PasswordTools,
+  { credentialCheck, openAttempt, openTokenAttempt }: PasswordTools,
 ): Promise<Registration> {
   const jwtService = await openJwtService(options)
-  const cookies = options.cookies && (await import('./cookies/mode.js')).cookieMode(options.cookies)
   const issuers = await openIssuers(options, jwtService, app)
   const combine = issuers === null ? anyOf : issuers.combine
   const authenticators = namedAuthenticators(options, jwtService, issuers?.authenticators)
   const standard = standardAuthenticator(options, authenticators, jwtService, combine)
   const plan = createPlanner(authenticators, standard, combine, app)
-  const { jwt: _, basic, ...kept } = options
+  const { jwt: _, basic, sessions: __, ...kept } = options
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     options: kept,
     matchesBasic: basic && basicComparer(basic),
     jwtService,
-    cookies: cookies ?? null,
+    cookies: await openCookies(options),
     issuers,
+    sessions: await openSessions(options, jwtService, app),
     translator: createTranslator(options.languages, options.defaultLanguage),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
     standard,
     credentialCheck,
     openAttempt,
+    openTokenAttempt,
     tokenUses: [],
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
@@ -86,20 +87,6 @@ async function build(
       return made
     },
   }
-}
-
-/** The issuers of the app, whose part of the package is loaded only where there are some. */
-async function openIssuers(
-  options: ResolvedOptions,
-  jwtService: JwtServiceLike | null,
-  app: FastifyInstance,
-): Promise<Issuers | null> {
-  if (Object.keys(options.issuers ?? {}).length === 0) return null
-  const room = await import('./issuers/index.js')
-  const own = jwtService === null ? undefined : tokenKindOf(jwtService).issuer
-  const issuers = room.openIssuers(options, own, anyOf, app.log)
-  issuers.open(app)
-  return issuers
 }
 
 async function openJwtService({
@@ -119,7 +106,7 @@ function attach(
   registration: Registration,
   passwords: PasswordTools,
 ): void {
-  const { options, authenticators, issuers, jwtService } = registration
+  const { options, authenticators, issuers, jwtService, sessions } = registration
   if (Object.hasOwn(app, kRegistration)) {
     app.log.warn('fastify-authn is registered twice in one scope; the last one counts')
     undecorate(app)
@@ -131,10 +118,12 @@ function attach(
   if (auth !== undefined) markScope(app, auth)
   const authn: Authn = {
     authenticators: [...authenticators.keys()],
+    ...(sessions !== null && { sessions: sessions.api }),
     stats: () => ({
       ...passwords.stats(),
       tokens: jwtService?.stats?.().tokens ?? noTokens,
       issuers: issuers?.stats() ?? {},
+      ...(sessions !== null && { sessions: sessions.stats() }),
     }),
     ...routeReport(tree, app),
   }
@@ -161,10 +150,7 @@ async function initialize(
   requireStandard(registration)
   const registrations = [...tree.registered].map(registrationOf)
   checkSharedKeys(registrations.map((each) => each?.tokenUses ?? []))
-  if (registration.cookies !== null) {
-    const { checkCookies } = await import('./cookies/boot.js')
-    checkCookies(registration, login, registrations)
-  }
+  await checkCookies(registration, login, registrations)
 }
 
 /** What the login route issues, where the app does not make its tokens itself. */

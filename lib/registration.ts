@@ -2,12 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Plan } from './marks/plan.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
-import type { ResolvedOptions } from './options/resolve.js'
+import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
 import type { TokenKind } from './jwt/token-kind.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { JwtServiceLike } from '../types/jwt.js'
 import type { IssuerStats } from '../types/issuers.js'
+import type { JwtClaims } from '../types/request-extra.js'
+import type { Sessions, SessionStats } from '../types/session-api.js'
 import type { UserService } from '../types/user-service.js'
 
 /** Whether a username and a password are those of the configuration. */
@@ -74,10 +76,29 @@ export interface RegisteredIssuers {
   stats(): Readonly<Record<string, IssuerStats>>
 }
 
+/** What the option `sessions` adds to a registration. It is made in `lib/sessions/`, which only that option loads. */
+export interface SessionKeeper {
+  readonly api: Sessions
+  /** @throws AuthenticationError for a token of a session that is ended, and while it is not known which are */
+  judge(claims: JwtClaims): void
+  /**
+   * Begins a session for a user who has logged in.
+   *
+   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault
+   */
+  begin(username: string, request: FastifyRequest, user: object): Promise<GivenTokens>
+  /** Declares the routes that refresh and end sessions, beside the login route. @throws ERR_AUTH_OPTION */
+  declareRoutes(app: FastifyInstance, registration: Registration, login: ResolvedLogin): void
+  stats(): SessionStats
+}
+
 /** One registration of the plugin: what the guard, the authenticators and the login route share. */
-export interface Registration extends Pick<PasswordTools, 'credentialCheck' | 'openAttempt'> {
+export interface Registration extends Pick<
+  PasswordTools,
+  'credentialCheck' | 'openAttempt' | 'openTokenAttempt'
+> {
   /** Without keys and passwords, since anybody can get a registration by its symbol. */
-  readonly options: Omit<ResolvedOptions, 'jwt' | 'basic'>
+  readonly options: Omit<ResolvedOptions, 'jwt' | 'basic' | 'sessions'>
   /** Compares with the credentials of the option `basic`; undefined where that is not set. */
   readonly matchesBasic: MatchesBasic | undefined
   readonly jwtService: JwtServiceLike | null
@@ -85,6 +106,8 @@ export interface Registration extends Pick<PasswordTools, 'credentialCheck' | 'o
   readonly cookies: CookieMode | null
   /** Null without the option `issuers`. */
   readonly issuers: RegisteredIssuers | null
+  /** Null without the option `sessions`. */
+  readonly sessions: SessionKeeper | null
   readonly translator: Translator
   /** What tokens it accepts or issues: filled while its authenticators are initialized. */
   readonly tokenUses: TokenUse[]

@@ -11,4 +11,6 @@ export const ar = {
   'auth.insufficient-scope': 'بيانات الاعتماد الخاصة بك لا تسمح بهذا الإجراء.',
   'auth.forbidden': 'ليس مسموحًا لك القيام بذلك.',
   'auth.cross-site': 'لا تُقبل الطلبات الواردة من مواقع أخرى.',
+  'auth.refresh-invalid': 'انتهت جلستك. يرجى تسجيل الدخول مرة أخرى.',
+  'auth.refresh-reused': 'تم إنهاء جلستك حفاظًا على أمانك. يرجى تسجيل الدخول مرة أخرى.',
 } satisfies Catalogue

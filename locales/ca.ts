@@ -11,4 +11,6 @@ export const ca = {
   'auth.insufficient-scope': 'Les vostres credencials no permeten aquesta acció.',
   'auth.forbidden': 'No teniu permís per fer això.',
   'auth.cross-site': 'No s’accepten peticions d’altres llocs web.',
+  'auth.refresh-invalid': 'La vostra sessió ha acabat. Torneu a iniciar la sessió.',
+  'auth.refresh-reused': 'La vostra sessió s’ha tancat per seguretat. Torneu a iniciar la sessió.',
 } satisfies Catalogue

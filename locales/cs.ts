@@ -11,4 +11,7 @@ export const cs = {
   'auth.insufficient-scope': 'Vaše přihlašovací údaje tuto akci neumožňují.',
   'auth.forbidden': 'K tomuto nemáte oprávnění.',
   'auth.cross-site': 'Požadavky z jiných webů nejsou přijímány.',
+  'auth.refresh-invalid': 'Vaše relace skončila. Přihlaste se prosím znovu.',
+  'auth.refresh-reused':
+    'Vaše relace byla z bezpečnostních důvodů ukončena. Přihlaste se prosím znovu.',
 } satisfies Catalogue

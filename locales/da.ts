@@ -11,4 +11,6 @@ export const da = {
   'auth.insufficient-scope': 'Dine legitimationsoplysninger tillader ikke denne handling.',
   'auth.forbidden': 'Du har ikke tilladelse til at gøre dette.',
   'auth.cross-site': 'Anmodninger fra andre websteder accepteres ikke.',
+  'auth.refresh-invalid': 'Din session er slut. Log ind igen.',
+  'auth.refresh-reused': 'Din session blev afsluttet af sikkerhedshensyn. Log ind igen.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const es = {
   'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',
   'auth.forbidden': 'No tiene permiso para hacer esto.',
   'auth.cross-site': 'No se aceptan solicitudes de otros sitios web.',
+  'auth.refresh-invalid': 'Su sesión ha terminado. Inicie sesión de nuevo.',
+  'auth.refresh-reused': 'Su sesión se cerró por su seguridad. Inicie sesión de nuevo.',
 } satisfies Catalogue

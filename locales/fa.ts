@@ -11,4 +11,6 @@ export const fa = {
   'auth.insufficient-scope': 'اعتبارنامه شما اجازه این عملیات را نمی‌دهد.',
   'auth.forbidden': 'شما مجاز به انجام این کار نیستید.',
   'auth.cross-site': 'درخواست‌های سایت‌های دیگر پذیرفته نمی‌شوند.',
+  'auth.refresh-invalid': 'نشست شما به پایان رسیده است. لطفاً دوباره وارد شوید.',
+  'auth.refresh-reused': 'نشست شما برای حفظ امنیت پایان یافت. لطفاً دوباره وارد شوید.',
 } satisfies Catalogue

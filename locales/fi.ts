@@ -11,4 +11,6 @@ export const fi = {
   'auth.insufficient-scope': 'Tunnistetietosi eivät salli tätä toimintoa.',
   'auth.forbidden': 'Sinulla ei ole oikeutta tehdä tätä.',
   'auth.cross-site': 'Muilta sivustoilta tulevia pyyntöjä ei hyväksytä.',
+  'auth.refresh-invalid': 'Istuntosi on päättynyt. Kirjaudu sisään uudelleen.',
+  'auth.refresh-reused': 'Istuntosi päätettiin turvallisuussyistä. Kirjaudu sisään uudelleen.',
 } satisfies Catalogue

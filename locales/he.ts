@@ -11,4 +11,6 @@ export const he = {
   'auth.insufficient-scope': 'פרטי ההזדהות שלך אינם מאפשרים פעולה זו.',
   'auth.forbidden': 'אין לך הרשאה לעשות זאת.',
   'auth.cross-site': 'בקשות מאתרים אחרים אינן מתקבלות.',
+  'auth.refresh-invalid': 'ההפעלה שלך הסתיימה. יש להתחבר מחדש.',
+  'auth.refresh-reused': 'ההפעלה שלך הופסקה מטעמי אבטחה. יש להתחבר מחדש.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const hr = {
   'auth.insufficient-scope': 'Vaše vjerodajnice ne dopuštaju ovu radnju.',
   'auth.forbidden': 'Nemate ovlasti za ovo.',
   'auth.cross-site': 'Zahtjevi s drugih web-mjesta ne prihvaćaju se.',
+  'auth.refresh-invalid': 'Vaša sesija je završila. Prijavite se ponovno.',
+  'auth.refresh-reused': 'Vaša sesija prekinuta je radi vaše sigurnosti. Prijavite se ponovno.',
 } satisfies Catalogue

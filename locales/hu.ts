@@ -11,4 +11,7 @@ export const hu = {
   'auth.insufficient-scope': 'A hitelesítő adatai nem engedélyezik ezt a műveletet.',
   'auth.forbidden': 'Ehhez nincs jogosultsága.',
   'auth.cross-site': 'Más webhelyekről érkező kérések nem fogadhatók el.',
+  'auth.refresh-invalid': 'A munkamenete véget ért. Kérjük, jelentkezzen be újra.',
+  'auth.refresh-reused':
+    'A munkamenetét biztonsági okokból lezártuk. Kérjük, jelentkezzen be újra.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const id = {
   'auth.insufficient-scope': 'Kredensial Anda tidak mengizinkan tindakan ini.',
   'auth.forbidden': 'Anda tidak diizinkan melakukan ini.',
   'auth.cross-site': 'Permintaan dari situs lain tidak diterima.',
+  'auth.refresh-invalid': 'Sesi Anda telah berakhir. Silakan masuk kembali.',
+  'auth.refresh-reused': 'Sesi Anda diakhiri demi keamanan Anda. Silakan masuk kembali.',
 } satisfies Catalogue

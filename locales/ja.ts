@@ -11,4 +11,6 @@ export const ja = {
   'auth.insufficient-scope': 'お使いの認証情報ではこの操作は許可されていません。',
   'auth.forbidden': 'この操作を行う権限がありません。',
   'auth.cross-site': '他のサイトからのリクエストは受け付けられません。',
+  'auth.refresh-invalid': 'セッションは終了しました。もう一度ログインしてください。',
+  'auth.refresh-reused': '安全のためセッションを終了しました。もう一度ログインしてください。',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const ko = {
   'auth.insufficient-scope': '현재 자격 증명으로는 이 작업을 할 수 없습니다.',
   'auth.forbidden': '이 작업을 수행할 권한이 없습니다.',
   'auth.cross-site': '다른 사이트에서 보낸 요청은 허용되지 않습니다.',
+  'auth.refresh-invalid': '세션이 종료되었습니다. 다시 로그인해 주세요.',
+  'auth.refresh-reused': '보안을 위해 세션이 종료되었습니다. 다시 로그인해 주세요.',
 } satisfies Catalogue

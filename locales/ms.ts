@@ -11,4 +11,6 @@ export const ms = {
   'auth.insufficient-scope': 'Kelayakan anda tidak membenarkan tindakan ini.',
   'auth.forbidden': 'Anda tidak dibenarkan melakukan ini.',
   'auth.cross-site': 'Permintaan daripada laman lain tidak diterima.',
+  'auth.refresh-invalid': 'Sesi anda telah tamat. Sila log masuk semula.',
+  'auth.refresh-reused': 'Sesi anda ditamatkan demi keselamatan anda. Sila log masuk semula.',
 } satisfies Catalogue

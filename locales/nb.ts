@@ -11,4 +11,6 @@ export const nb = {
   'auth.insufficient-scope': 'Legitimasjonen din tillater ikke denne handlingen.',
   'auth.forbidden': 'Du har ikke lov til å gjøre dette.',
   'auth.cross-site': 'Forespørsler fra andre nettsteder godtas ikke.',
+  'auth.refresh-invalid': 'Økten din er over. Logg inn på nytt.',
+  'auth.refresh-reused': 'Økten din ble avsluttet av sikkerhetshensyn. Logg inn på nytt.',
 } satisfies Catalogue

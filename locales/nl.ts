@@ -11,4 +11,6 @@ export const nl = {
   'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',
   'auth.forbidden': 'U mag dit niet doen.',
   'auth.cross-site': 'Verzoeken van andere websites worden niet geaccepteerd.',
+  'auth.refresh-invalid': 'Uw sessie is beëindigd. Log opnieuw in.',
+  'auth.refresh-reused': 'Uw sessie is voor uw veiligheid beëindigd. Log opnieuw in.',
 } satisfies Catalogue

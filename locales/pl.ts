@@ -11,4 +11,7 @@ export const pl = {
   'auth.insufficient-scope': 'Dane uwierzytelniające nie pozwalają na tę czynność.',
   'auth.forbidden': 'Brak uprawnień do wykonania tej czynności.',
   'auth.cross-site': 'Żądania z innych witryn nie są przyjmowane.',
+  'auth.refresh-invalid': 'Sesja dobiegła końca. Zaloguj się ponownie.',
+  'auth.refresh-reused':
+    'Sesja została zakończona ze względów bezpieczeństwa. Zaloguj się ponownie.',
 } satisfies Catalogue

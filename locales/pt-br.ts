@@ -11,4 +11,6 @@ export const ptBr = {
   'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',
   'auth.forbidden': 'Você não tem permissão para fazer isso.',
   'auth.cross-site': 'Solicitações de outros sites não são aceitas.',
+  'auth.refresh-invalid': 'Sua sessão terminou. Faça login novamente.',
+  'auth.refresh-reused': 'Sua sessão foi encerrada por segurança. Faça login novamente.',
 } satisfies Catalogue

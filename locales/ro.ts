@@ -12,4 +12,8 @@ export const ro = {
   'auth.insufficient-scope': 'Datele dumneavoastră de autentificare nu permit această acțiune.',
   'auth.forbidden': 'Nu aveți permisiunea de a face acest lucru.',
   'auth.cross-site': 'Cererile de pe alte site-uri nu sunt acceptate.',
+  'auth.refresh-invalid':
+    'Sesiunea dumneavoastră s-a încheiat. Vă rugăm să vă autentificați din nou.',
+  'auth.refresh-reused':
+    'Sesiunea a fost închisă din motive de securitate. Vă rugăm să vă autentificați din nou.',
 } satisfies Catalogue

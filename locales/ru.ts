@@ -11,4 +11,6 @@ export const ru = {
   'auth.insufficient-scope': 'Ваши учётные данные не позволяют выполнить это действие.',
   'auth.forbidden': 'У вас нет прав на это действие.',
   'auth.cross-site': 'Запросы с других сайтов не принимаются.',
+  'auth.refresh-invalid': 'Ваш сеанс завершён. Войдите снова.',
+  'auth.refresh-reused': 'Ваш сеанс завершён из соображений безопасности. Войдите снова.',
 } satisfies Catalogue

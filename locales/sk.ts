@@ -11,4 +11,6 @@ export const sk = {
   'auth.insufficient-scope': 'Vaše prihlasovacie údaje túto akciu neumožňujú.',
   'auth.forbidden': 'Na toto nemáte oprávnenie.',
   'auth.cross-site': 'Požiadavky z iných webov nie sú prijímané.',
+  'auth.refresh-invalid': 'Vaša relácia sa skončila. Prihláste sa znova.',
+  'auth.refresh-reused': 'Vaša relácia bola z bezpečnostných dôvodov ukončená. Prihláste sa znova.',
 } satisfies Catalogue

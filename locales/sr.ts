@@ -11,4 +11,6 @@ export const sr = {
   'auth.insufficient-scope': 'Ваши акредитиви не дозвољавају ову радњу.',
   'auth.forbidden': 'Није вам дозвољено да ово урадите.',
   'auth.cross-site': 'Захтеви са других сајтова се не прихватају.',
+  'auth.refresh-invalid': 'Ваша сесија је завршена. Пријавите се поново.',
+  'auth.refresh-reused': 'Ваша сесија је прекинута ради ваше безбедности. Пријавите се поново.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const sv = {
   'auth.insufficient-scope': 'Dina inloggningsuppgifter tillåter inte den här åtgärden.',
   'auth.forbidden': 'Du har inte behörighet att göra detta.',
   'auth.cross-site': 'Förfrågningar från andra webbplatser godtas inte.',
+  'auth.refresh-invalid': 'Din session är slut. Logga in igen.',
+  'auth.refresh-reused': 'Din session avslutades av säkerhetsskäl. Logga in igen.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const th = {
   'auth.insufficient-scope': 'ข้อมูลประจำตัวของคุณไม่อนุญาตให้ดำเนินการนี้',
   'auth.forbidden': 'คุณไม่ได้รับอนุญาตให้ทำสิ่งนี้',
   'auth.cross-site': 'ไม่รับคำขอจากเว็บไซต์อื่น',
+  'auth.refresh-invalid': 'เซสชันของคุณสิ้นสุดแล้ว โปรดเข้าสู่ระบบอีกครั้ง',
+  'auth.refresh-reused': 'เซสชันของคุณถูกยุติเพื่อความปลอดภัย โปรดเข้าสู่ระบบอีกครั้ง',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const tr = {
   'auth.insufficient-scope': 'Kimlik bilgileriniz bu işleme izin vermiyor.',
   'auth.forbidden': 'Bunu yapma yetkiniz yok.',
   'auth.cross-site': 'Diğer sitelerden gelen istekler kabul edilmez.',
+  'auth.refresh-invalid': 'Oturumunuz sona erdi. Lütfen yeniden giriş yapın.',
+  'auth.refresh-reused': 'Oturumunuz güvenliğiniz için sonlandırıldı. Lütfen yeniden giriş yapın.',
 } satisfies Catalogue

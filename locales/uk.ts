@@ -11,4 +11,6 @@ export const uk = {
   'auth.insufficient-scope': 'Ваші облікові дані не дозволяють цю дію.',
   'auth.forbidden': 'У вас немає прав на цю дію.',
   'auth.cross-site': 'Запити з інших сайтів не приймаються.',
+  'auth.refresh-invalid': 'Ваш сеанс завершено. Увійдіть знову.',
+  'auth.refresh-reused': 'Ваш сеанс завершено з міркувань безпеки. Увійдіть знову.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const vi = {
   'auth.insufficient-scope': 'Thông tin xác thực của bạn không cho phép thao tác này.',
   'auth.forbidden': 'Bạn không được phép làm điều này.',
   'auth.cross-site': 'Không chấp nhận yêu cầu từ trang web khác.',
+  'auth.refresh-invalid': 'Phiên của bạn đã kết thúc. Vui lòng đăng nhập lại.',
+  'auth.refresh-reused': 'Phiên của bạn đã bị kết thúc vì lý do bảo mật. Vui lòng đăng nhập lại.',
 } satisfies Catalogue

@@ -11,4 +11,6 @@ export const zh = {
   'auth.insufficient-scope': '您的凭据不允许此操作。',
   'auth.forbidden': '您无权执行此操作。',
   'auth.cross-site': '不接受来自其他网站的请求。',
+  'auth.refresh-invalid': '您的会话已结束。请重新登录。',
+  'auth.refresh-reused': '为了您的安全，会话已被终止。请重新登录。',
 } satisfies Catalogue

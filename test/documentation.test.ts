@@ -138,7 +138,14 @@ const main = {
 const context = { least: 1, names: ['userFromContext', 'runAs'] }
 const sessions = {
   least: 40,
-  names: ['redisSessions', 'sqlSessions', 'SessionStore.swap', 'StoredSession.sid', 'SqlQuery'],
+  names: [
+    'memorySessions',
+    'redisSessions',
+    'sqlSessions',
+    'SessionStore.swap',
+    'StoredSession.sid',
+    'SqlQuery',
+  ],
 }
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
 const entries: Readonly<Record<string, Entry>> = {

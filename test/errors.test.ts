@@ -28,6 +28,13 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
   ],
   ['auth.forbidden', 'ERR_AUTH_FORBIDDEN', 403, 'The user may not do this'],
   ['auth.cross-site', 'ERR_AUTH_CROSS_SITE', 403, 'The request comes from another site'],
+  [
+    'auth.refresh-invalid',
+    'ERR_AUTH_REFRESH_INVALID',
+    401,
+    'The refresh token is invalid, or its session is over',
+  ],
+  ['auth.refresh-reused', 'ERR_AUTH_REFRESH_REUSED', 401, 'The refresh token was used before'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
   ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
 ]

@@ -1,6 +1,7 @@
 import type { IssuerStats } from './issuers.js'
 import type { TokenStats } from './jwt.js'
 import type { AuthnRoute } from './routes.js'
+import type { Sessions, SessionStats } from './session-api.js'
 
 /** Counts since the app started, of the nearest registration of the plugin. */
 export interface AuthnStats {
@@ -31,12 +32,17 @@ export interface AuthnStats {
   readonly issuers: Readonly<Record<string, IssuerStats>>
   /** Requests that were refused with 429. */
   readonly throttled: number
+  /** Only with the option `sessions`. */
+  readonly sessions?: SessionStats
 }
 
 /** `app.authn`: what the nearest registration of the plugin offers to the app. */
 export interface Authn {
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
+
+  /** Lists and ends sessions. Undefined without the option `sessions`. */
+  readonly sessions?: Sessions
 
   /** The current counts. */
   stats(): AuthnStats

@@ -9,6 +9,8 @@ export type RefusalCode =
   | 'ERR_AUTH_JWT_NOT_VALID_YET'
   | 'ERR_AUTH_JWT_EXPIRED'
   | 'ERR_AUTH_REFUSED'
+  | 'ERR_AUTH_REFRESH_INVALID'
+  | 'ERR_AUTH_REFRESH_REUSED'
   | 'ERR_AUTH_INSUFFICIENT_SCOPE'
   | 'ERR_AUTH_FORBIDDEN'
   | 'ERR_AUTH_CROSS_SITE'
@@ -16,6 +18,7 @@ export type RefusalCode =
   | 'ERR_AUTH_OVERLOADED'
   | 'ERR_AUTH_USER_SERVICE_TIMEOUT'
   | 'ERR_AUTH_ISSUER_UNAVAILABLE'
+  | 'ERR_AUTH_STORE_UNAVAILABLE'
 
 /** Codes of faults: something behind the plugin failed while it answered a request. */
 export type FaultCode =

@@ -7,7 +7,9 @@ import type { AuthUser } from './user-service.js'
 interface AuthnEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
-  /** The name of the authenticator, of several `jwt|basic`; `login` for the login route. */
+  /**
+   * The name of the authenticator, of several `jwt|basic`; `login`, `refresh` and `logout` for the routes of the plugin.
+   */
   readonly authenticator: string
   /**
    * How long the authentication took, in milliseconds. Null when the first listener subscribed while
@@ -16,7 +18,10 @@ interface AuthnEvent {
   readonly duration: number | null
 }
 
-/** Published on `success` when a request was authenticated, and on `login` when a token was issued. */
+/**
+ * Published on `success` when a request was authenticated or a session refreshed, and on `login` when somebody has
+ * logged in.
+ */
 export interface SuccessEvent extends AuthnEvent {
   /** The user as in `request.user`: without the password hash. */
   readonly user: AuthUser
@@ -46,6 +51,22 @@ export interface IssuerEvent {
   readonly duration: number
 }
 
+/** Published when an old refresh token was used again: somebody has stolen it, and its session has been ended. */
+export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
+  /** The claim `sid` of the session's tokens. */
+  readonly sid: string
+  /** The claim `sub` of the session's tokens: whose session it was. */
+  readonly sub: string
+}
+
+/** Published when a client has logged out. */
+export interface LogoutEvent extends ReuseEvent {
+  /** Whether all sessions of the user were to be ended. */
+  readonly everywhere: boolean
+  /** How many sessions were ended. */
+  readonly ended: number
+}
+
 /** The payload of each channel. The channel of `failure` has the name `fastify-authn:failure`, and so on. */
 export interface AuthnEvents {
   /** A request to a protected route was authenticated. */
@@ -60,6 +81,10 @@ export interface AuthnEvents {
   readonly overloaded: RefusalEvent
   /** The key set of an issuer was renewed, or could not be. */
   readonly issuer: IssuerEvent
+  /** An old refresh token was used again, and the session has been ended: an alarm. */
+  readonly reuse: ReuseEvent
+  /** Somebody has logged out. */
+  readonly logout: LogoutEvent
 }
 
 /**

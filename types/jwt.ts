@@ -126,6 +126,9 @@ export interface JwtServiceLike {
   /** The method of everything that names none itself. */
   readonly signingMethod: SigningMethod
 
+  /** Life of the tokens that are issued, in seconds. Default 300. */
+  readonly expiry?: number
+
   /**
    * Reads the key files, once. The plugin does it while the app boots; call it to use a service of
    * your own before that.

@@ -8,6 +8,8 @@ export type MessageKey =
   | 'auth.jwt-invalid'
   | 'auth.jwt-not-valid-yet'
   | 'auth.jwt-expired'
+  | 'auth.refresh-invalid'
+  | 'auth.refresh-reused'
   | 'auth.overloaded'
   | 'auth.too-many-attempts'
   | 'auth.insufficient-scope'

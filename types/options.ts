@@ -5,7 +5,9 @@ import type { IssuerOptions } from './issuers.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
+import type { JwtClaims } from './request-extra.js'
 import type { UndecidedRoute } from './routes.js'
+import type { SessionsOptions } from './session-api.js'
 import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
@@ -31,6 +33,9 @@ export type TokenFunc<Stored extends object = StoredUser> = (
   jwtService: JwtServiceLike,
 ) => string | Promise<string>
 
+/** Claims that an app adds to the tokens of a login. */
+export type LoginClaims = Readonly<Partial<JwtClaims>> | null | undefined
+
 /** Options of the login route. */
 export interface LoginOptions<Stored extends object = StoredUser> {
   /** Path below the prefix of the scope. Default `/login`. */
@@ -43,6 +48,14 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   signingMethod?: SigningMethod | undefined
   /** Makes the token. Default: `sub` is the submitted username. */
   tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
+  /**
+   * Claims of the app for the tokens of a login; with `sessions`, asked again at every refresh. It may set `sub`, which
+   * is the submitted username otherwise; `sid`, `jti`, `iat`, `nbf` and `exp` are the plugin's own, and a fault.
+   *
+   * @param request - the request to the login or to the refresh route
+   * @param user - the stored user, password hash included
+   */
+  claims?(request: FastifyRequest, user: Stored): LoginClaims | Promise<LoginClaims>
   /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }
@@ -193,6 +206,11 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    * `Authorization` only.
    */
   cookies?: true | CookieOptions | undefined
+  /**
+   * Logins that last: refresh tokens, logout, and access tokens that can be taken back. `true` for the defaults.
+   * Default: none.
+   */
+  sessions?: SessionsOptions | boolean | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */

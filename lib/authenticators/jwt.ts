@@ -40,7 +40,7 @@ export function jwtAuthenticator<Stored extends object>(
     resolveJwtAuthenticatorOptions(options)
 
   const state = perRegistration('jwtAuthenticator', (registration, { prefix }) => {
-    const { jwtService, options: shared, tokenUses, cookies } = registration
+    const { jwtService, options: shared, tokenUses, cookies, sessions } = registration
     const service = userService ?? shared.userService
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
@@ -65,6 +65,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (token === null) return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
+      sessions?.judge(claims)
       setClaims(request, claims)
       const name = claims[claimName]
       if (isUsableName(name)) return name

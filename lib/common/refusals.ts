@@ -43,6 +43,16 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     description: 'The token expired',
   },
   ERR_AUTH_REFUSED: { status: 401, key: null, description: 'The token is not accepted' },
+  ERR_AUTH_REFRESH_INVALID: {
+    status: 401,
+    key: 'auth.refresh-invalid',
+    description: 'The refresh token is invalid, or its session is over',
+  },
+  ERR_AUTH_REFRESH_REUSED: {
+    status: 401,
+    key: 'auth.refresh-reused',
+    description: 'The refresh token was used before',
+  },
   ERR_AUTH_INSUFFICIENT_SCOPE: {
     status: 403,
     key: 'auth.insufficient-scope',
@@ -74,6 +84,11 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     description: 'The server is busy',
   },
   ERR_AUTH_ISSUER_UNAVAILABLE: {
+    status: 503,
+    key: 'auth.overloaded',
+    description: 'The server is busy',
+  },
+  ERR_AUTH_STORE_UNAVAILABLE: {
     status: 503,
     key: 'auth.overloaded',
     description: 'The server is busy',

@@ -39,6 +39,7 @@ export class JwtService implements JwtServiceLike {
   #loading: Promise<this> | undefined
 
   readonly signingMethod: SigningMethod
+  readonly expiry: number
 
   /**
    * @param config - keys, and the rules of tokens
@@ -51,6 +52,7 @@ export class JwtService implements JwtServiceLike {
     if (config.secret !== undefined) checkMadeUp(config.secret)
     this.#fs = checkFileSystem(options.fs ?? nodeFs)
     this.signingMethod = this.#config.signingMethod
+    this.expiry = this.#config.expiry
     if (keyFilePaths(config).length === 0) this.#keys = this.#keySet(new Map())
   }
 

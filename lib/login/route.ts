@@ -1,43 +1,31 @@
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchema,
-  onRequestHookHandler,
-} from 'fastify'
-import { ABANDONED } from '../http/disconnect.js'
+import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandler } from 'fastify'
+import { AuthnUsageError, faultOf } from '../errors.js'
 import { reportRefusal, reportSuccess, startClock } from '../events.js'
-import { AuthnUsageError, faultOf, isAuthenticationError } from '../errors.js'
-import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
+import { sendRefusal, wordsOf } from '../guard/response.js'
 import { viewOf } from '../users/view.js'
-import { kLogin, loginBody, type LoginFacts } from './schema.js'
-import { issue, tokenMaker, type MakeToken } from './token.js'
+import { answering, noStore, sendTokens, type Handler } from './answer.js'
+import { kLogin, loginBody, ValidationError, type LoginFacts } from './schema.js'
+import { issue, tokenMaker } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { Registration } from '../registration.js'
+import type { Registration, SessionKeeper } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
-
-/** A validation fault as Fastify reports its own. */
-class ValidationError extends Error {
-  readonly code = 'FST_ERR_VALIDATION'
-  readonly statusCode = 400
-}
 
 /**
  * The login route that there is to be; null for none.
  *
  * @throws ERR_AUTH_OPTION when one is asked for that could not work
  */
-export function wantedLogin({ options, jwtService }: Registration): ResolvedLogin | null {
+export function wantedLogin({ options, jwtService, sessions }: Registration): ResolvedLogin | null {
   const { login, userService } = options
   if (login === false) return null
   const canIssue =
     login.tokenFunc !== undefined || jwtService?.canSign(login.signingMethod) === true
   if (userService !== undefined && canIssue) return login
-  if (!login.isExplicit) return null
+  if (!login.isExplicit && sessions === null) return null
   const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
   throw new AuthnUsageError(
     'ERR_AUTH_OPTION',
-    `option "login" is set, but the option ${needed} is missing. Set it, or login: false.`,
+    `option "${login.isExplicit ? 'login' : 'sessions'}" is set, but the option ${needed} is missing. Set it, or login: false.`,
   )
 }
 
@@ -67,7 +55,7 @@ export function declareLogin(
     )
   }
   const body = loginBody(usernameField, passwordField)
-  const handler = loginHandler(registration, body, tokenMaker(login, registration.jwtService))
+  const handler = loginHandler(registration, body, beginning(registration, login))
   const facts: { [kLogin]: LoginFacts } = {
     [kLogin]: { registration, usernameField, passwordField, example: exampleOf(schema) },
   }
@@ -101,12 +89,6 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
   return typeof example === 'object' && example !== null ? example : undefined
 }
 
-/** Caches must not store a token (RFC 6749 section 5.1); error replies get the same header. */
-const noStore: onRequestHookHandler = (_, reply, done) => {
-  void reply.header('cache-control', 'no-store')
-  done()
-}
-
 /**
  * With cookies, a page of another site could log its visitor in as somebody else, who then reads what the visitor
  * writes. Such a request is refused before its body is read.
@@ -127,36 +109,31 @@ export function sameSiteOnly(registration: Registration): onRequestHookHandler[]
 function loginHandler(
   registration: Registration,
   body: ReturnType<typeof loginBody>,
-  makeToken: MakeToken,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  const { options, cookies } = registration
-  const { userService, passwordField } = options
+  begin: SessionKeeper['begin'],
+): Handler {
+  const { userService, passwordField } = registration.options
   const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
-  return async (request, reply) => {
+  return answering(registration, 'login', false, async (request, reply, started) => {
     // Checked again after the validator: some content types have bypassed validation before
     // (CVE-2026-25223 of Fastify), and a hook of the app can set attachValidation.
     const problem = body.problem(request.body)
     if (problem !== null) throw new ValidationError(problem)
     const { username, password } = body.read(request.body)
-    const started = startClock()
-    let user: object
-    try {
-      user = await check(username, password, request)
-    } catch (error) {
-      if (error === ABANDONED) return reply.hijack()
-      if (!isAuthenticationError(error)) throw error
-      reportRefusal(request, error, 'login', started)
-      setChallenges(error, request, reply, registration, ['Bearer'], false)
-      sendRefusal(error, wordsOf(error, request, registration), reply)
-      return reply
-    }
-    const token = await issue(makeToken, username, request, user)
-    const answer = cookies === null ? { token } : cookies.give(request, reply, { token })
+    const user = await check(username, password, request)
+    const tokens = await begin(username, request, user)
     reportLogin(registration, request, user, started)
-    return reply
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(JSON.stringify(answer))
-  }
+    return sendTokens(registration, request, reply, tokens)
+  })
+}
+
+/** What makes the tokens of a login: a session, or else a token alone. */
+function beginning(
+  { sessions, jwtService }: Registration,
+  login: ResolvedLogin,
+): SessionKeeper['begin'] {
+  const makeToken = tokenMaker(login, jwtService)
+  if (sessions !== null) return (...args) => sessions.begin(...args)
+  return async (...args) => ({ token: await issue(makeToken, ...args) })
 }
 
 /** @throws AuthenticationFault when a getter of the user throws */

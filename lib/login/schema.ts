@@ -18,6 +18,12 @@ export interface LoginFacts {
   readonly example: object | undefined
 }
 
+/** A validation fault as Fastify reports its own. */
+export class ValidationError extends Error {
+  readonly code = 'FST_ERR_VALIDATION'
+  readonly statusCode = 400
+}
+
 /** Username and password of a login request. */
 export interface Credentials {
   readonly username: string

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, faultOf } from '../errors.js'
+import { ownClaims } from './claims.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
 import type { LoginOptions, TokenFunc } from '../../types/options.js'
 
@@ -16,7 +17,7 @@ export type MakeToken = (
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
 export function tokenMaker(
-  { tokenFunc, signingMethod }: LoginOptions,
+  { tokenFunc, claims, signingMethod }: LoginOptions,
   jwtService: JwtServiceLike | null,
 ): MakeToken {
   // Null only beside a tokenFunc that signs in its own way.
@@ -32,7 +33,11 @@ export function tokenMaker(
   }
   const method = signingMethod ?? service.signingMethod
   service.require(method, 'sign', 'login')
-  return (username) => service.generateTokenWithClaims({ sub: username }, method)
+  if (claims === undefined) {
+    return (username) => service.generateTokenWithClaims({ sub: username }, method)
+  }
+  return async (username, request, user) =>
+    service.generateTokenWithClaims(await ownClaims(claims, username, request, user), method)
 }
 
 /**

@@ -40,6 +40,7 @@ export const defaults = {
   hashing: { cost: 10, maxCost: 14, concurrency: undefined, maxQueue: 64, maxWait: 5 },
   rememberCredentials: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
+  sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
   issuer: { audienceClaim: 'aud' as const },

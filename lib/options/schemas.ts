@@ -2,6 +2,7 @@ import * as Type from '@sinclair/typebox/type'
 import { cookiesSchema } from './cookie-schemas.js'
 import { jwtSchema } from './jwt-schemas.js'
 import { authenticatorSchema } from './authenticator-schemas.js'
+import { sessionsSchema } from './session-schemas.js'
 import {
   strict,
   text,
@@ -37,6 +38,7 @@ const login = Type.Object(
     passwordField: optional(fieldName),
     signingMethod: optional(signingMethod),
     tokenFunc: optional(anyFunction('a function (request, user) that returns the token')),
+    claims: optional(anyFunction('a function (request, user) that returns an object of claims')),
     routeOptions: optional(Type.Object({}, { description: 'an object of Fastify route options' })),
   },
   { ...strict, description: 'false, or an object of login options' },
@@ -158,6 +160,7 @@ export const pluginSchema = Type.Object(
       }),
     ),
     cookies: optional(cookiesSchema),
+    sessions: optional(sessionsSchema),
     realm: optional(
       text({ description: 'a non-empty string of Latin-1 without control characters' }),
     ),

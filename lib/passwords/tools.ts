@@ -28,7 +28,13 @@ export interface PasswordTools {
   ): CheckCredentials
   /** An attempt with a password that is compared without the user service. */
   openAttempt(username: string, password: string, request: FastifyRequest): PasswordAttempt
-  stats(): Omit<AuthnStats, 'tokens' | 'issuers'>
+  /**
+   * An attempt with a token that is looked up. Failures count for the address, and for what the tokens share.
+   *
+   * @param name - the same for tokens that are guessed for the same thing
+   */
+  openTokenAttempt(name: string, request: FastifyRequest): PasswordAttempt
+  stats(): Omit<AuthnStats, 'tokens' | 'issuers' | 'sessions'>
 }
 
 /**
@@ -70,6 +76,8 @@ export function createPasswordTools(
       }),
     openAttempt: (username, password, request) =>
       new PasswordAttempt({ throttle, accepted }, username, password, request),
+    openTokenAttempt: (name, request) =>
+      new PasswordAttempt({ throttle, accepted: null }, name, '', request),
     stats: () => ({
       hashing: gate.stats,
       remembered: memory?.stats ?? { hits: 0, misses: 0, size: 0 },

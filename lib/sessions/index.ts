@@ -1,4 +1,5 @@
 // The entry point fastify-authn/sessions: the stores of sessions.
+export { memorySessions, type MemorySessionsOptions } from './stores/memory.js'
 export { redisSessions } from './stores/redis.js'
 export { sqlSessions } from './stores/sql.js'
 export type { SqlQuery, SqlResult } from './stores/sql-database.js'

@@ -1,0 +1,54 @@
+// The parts of the package that only an option leads to. Each is loaded here, when that option is set.
+import type { FastifyInstance } from 'fastify'
+import { rootOf } from './app/fastify.js'
+import { anyOf } from './authenticators/any-of.js'
+import { tokenKindOf } from './jwt/token-kind.js'
+import { resolveSessions } from './options/resolve-sessions.js'
+import type { Issuers } from './issuers/index.js'
+import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
+import type { CookieMode, Registration, SessionKeeper } from './registration.js'
+import type { JwtServiceLike } from '../types/jwt.js'
+
+/** The option `issuers`. */
+export async function openIssuers(
+  options: ResolvedOptions,
+  jwtService: JwtServiceLike | null,
+  app: FastifyInstance,
+): Promise<Issuers | null> {
+  if (Object.keys(options.issuers ?? {}).length === 0) return null
+  const room = await import('./issuers/index.js')
+  const own = jwtService === null ? undefined : tokenKindOf(jwtService).issuer
+  const issuers = room.openIssuers(options, own, anyOf, app.log)
+  issuers.open(app)
+  return issuers
+}
+
+/** The option `sessions`. @throws ERR_AUTH_OPTION */
+export async function openSessions(
+  options: ResolvedOptions,
+  jwtService: JwtServiceLike | null,
+  app: FastifyInstance,
+): Promise<SessionKeeper | null> {
+  const settings = resolveSessions(options.sessions)
+  if (settings === null) return null
+  const room = await import('./sessions/open.js')
+  return room.openSessions(app, rootOf(app), options, settings, jwtService)
+}
+
+/** The option `cookies`. */
+export async function openCookies({ cookies }: ResolvedOptions): Promise<CookieMode | null> {
+  if (!cookies) return null
+  const room = await import('./cookies/mode.js')
+  return room.cookieMode(cookies)
+}
+
+/** @throws ERR_AUTH_OPTION where cookies of registrations are in the way of each other */
+export async function checkCookies(
+  registration: Registration,
+  login: ResolvedLogin | null,
+  registrations: readonly (Registration | undefined)[],
+): Promise<void> {
+  if (registration.cookies === null) return
+  const room = await import('./cookies/boot.js')
+  room.checkCookies(registration, login, registrations)
+}

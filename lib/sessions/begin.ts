@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify'
+import { ownClaims } from '../login/claims.js'
+import { writeData } from './data.js'
+import { digestOf, newRefreshToken } from './refresh-token.js'
+import { tokensOf } from './tokens.js'
+import { randomName, type SessionTools } from './tools.js'
+import type { GivenTokens } from '../registration.js'
+
+/** Characters of a user agent that are kept. */
+const longestAgent = 256
+
+/**
+ * Begins a session for a user who has logged in.
+ *
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault
+ */
+export async function beginSession(
+  tools: SessionTools,
+  username: string,
+  request: FastifyRequest,
+  user: object,
+): Promise<GivenTokens> {
+  const { lifetime, idle } = tools.settings
+  const claims = await ownClaims(tools.claims, username, request, user)
+  const sid = randomName()
+  const refreshToken = newRefreshToken()
+  const now = Date.now() / 1000
+  const issuedAt = Math.floor(now)
+  const remaining = Math.min(lifetime, idle)
+  // Before the session is stored: what cannot be signed leaves none behind.
+  const tokens = tokensOf(tools, { sid, claims, refreshToken, now, issuedAt, remaining })
+  const session = {
+    sid,
+    sub: String(claims.sub),
+    handle: digestOf(refreshToken.handle),
+    current: digestOf(refreshToken.text),
+    lifetime,
+    idle,
+    address: request.ip,
+    userAgent: agentOf(request),
+    data: writeData({ issuedAt, sub: claims.sub }),
+  }
+  await tools.access.ask((store) => store.create(session))
+  tools.counts.begun += 1
+  return tokens
+}
+
+/** Databases refuse control characters and halves of surrogate pairs, which a cut can leave. */
+function agentOf({ headers }: FastifyRequest): string {
+  const agent = headers['user-agent'] ?? ''
+  return agent
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, longestAgent)
+    .toWellFormed()
+}

@@ -1,0 +1,84 @@
+import type { FastifyRequest } from 'fastify'
+import { isAuthenticationError, refusal } from '../errors.js'
+import { MALFORMED, parseBearer } from '../http/authorization.js'
+import { isUsableName } from '../users/find.js'
+import { digestOf, parseRefreshToken } from './refresh-token.js'
+import { endSessions, invalidRefresh, type SessionTools } from './tools.js'
+import type { Registration } from '../registration.js'
+
+/** Whose session is to be ended. */
+export interface Leaving {
+  readonly sid: string
+  readonly sub: string
+}
+
+/**
+ * The session that the tokens of a request belong to: that of its access token, or, where that one is over or not
+ * there, that of its refresh token.
+ *
+ * @param refreshToken - null where there is none
+ * @throws (rejects) AuthenticationError
+ */
+export async function leavingOf(
+  tools: SessionTools,
+  registration: Registration,
+  request: FastifyRequest,
+  refreshToken: string | null,
+): Promise<Leaving> {
+  try {
+    return ofAccessToken(tools, accessTokenOf(registration, request))
+  } catch (error) {
+    if (refreshToken === null || !isAuthenticationError(error)) throw error
+    return ofRefreshToken(tools, refreshToken)
+  }
+}
+
+/** The header counts alone where it is there, as on any other route. */
+function accessTokenOf(
+  { cookies }: Registration,
+  request: FastifyRequest,
+): string | typeof MALFORMED | null {
+  const { authorization } = request.headers
+  return cookies === null || authorization !== undefined
+    ? parseBearer(authorization)
+    : cookies.accessToken(request)
+}
+
+function ofAccessToken(
+  { service, method, ends }: SessionTools,
+  token: string | typeof MALFORMED | null,
+): Leaving {
+  if (token === null) throw refusal('auth.no-credentials-provided')
+  if (token === MALFORMED) throw refusal('auth.jwt-invalid')
+  const { sid, sub } = service.verify(token, method)
+  if (typeof sid !== 'string' || !isUsableName(sub)) {
+    throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
+  }
+  if (ends.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session ended' })
+  return { sid, sub: String(sub) }
+}
+
+async function ofRefreshToken({ access }: SessionTools, text: string): Promise<Leaving> {
+  const token = parseRefreshToken(text)
+  if (token === null) throw invalidRefresh('no refresh token')
+  const { session } = await access.ask((store) => store.find(digestOf(token.handle)))
+  if (session === null) throw invalidRefresh('no such session')
+  return session
+}
+
+/**
+ * Ends the session, or all sessions of its user.
+ *
+ * @returns how many were ended
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
+ */
+export async function leave(
+  tools: SessionTools,
+  { sid, sub }: Leaving,
+  everywhere: boolean,
+): Promise<number> {
+  if (!everywhere) return endSessions(tools, { sid })
+  const count = await endSessions(tools, { sub })
+  tools.ends.add(sid, tools.keepEnd)
+  return count
+}

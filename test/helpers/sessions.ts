@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { channels, type AuthnChannels, type AuthnOptions } from '../../lib/index.js'
+import { memorySessions } from '../../lib/sessions/index.js'
+import { appWith, bearer, passwords, standardOptions, type TestApp } from './app.js'
+import type { AnyResponse } from './flows.js'
+import type { SessionStoreFactory } from '../../lib/sessions/index.js'
+
+/** What a login or a refresh answers. */
+export interface Pair {
+  readonly token: string
+  readonly refreshToken: string
+  readonly expiresIn: number
+}
+
+/** The clock of a store, which a test holds. */
+export interface HeldClock {
+  readonly factory: SessionStoreFactory
+  advance(seconds: number): void
+}
+
+/** A store in memory that several apps may share as if they were processes, and its clock. */
+export function heldStore(): HeldClock {
+  let now = 1_800_000_000
+  return {
+    factory: memorySessions({ now: () => now }),
+    advance: (seconds) => {
+      now += seconds
+    },
+  }
+}
+
+/** An app with sessions and a marked route `/me`. */
+export function sessionApp(
+  t: Test,
+  options: Partial<AuthnOptions> = {},
+  declare: (app: TestApp) => unknown = () => undefined,
+  server: Parameters<typeof appWith>[3] = {},
+): Promise<TestApp> {
+  return appWith(
+    t,
+    { ...standardOptions(), sessions: true, ...options },
+    (app) => {
+      app.get('/me', { config: { auth: true } }, ({ user }) => ({
+        name: (user as { name?: string }).name,
+      }))
+      return declare(app)
+    },
+    server,
+  )
+}
+
+/** What clients of an app do. */
+export function clientOf(app: FastifyInstance): {
+  post(url: string, payload?: object, headers?: Record<string, string>): Promise<AnyResponse>
+  login(headers?: Record<string, string>): Promise<Pair>
+  refresh(refreshToken: string): Promise<AnyResponse>
+  me(token: string): Promise<number>
+} {
+  const post = (
+    url: string,
+    payload?: object,
+    headers: Record<string, string> = {},
+  ): Promise<AnyResponse> =>
+    app.inject({ method: 'POST', url, headers, ...(payload !== undefined && { payload }) })
+  return {
+    post,
+    async login(headers) {
+      const alice = { username: 'alice', password: passwords.alice }
+      return pairOf(await post('/login', alice, headers))
+    },
+    refresh: (refreshToken) => post('/login/refresh', { refreshToken }),
+    me: async (token) => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode,
+  }
+}
+
+/** The tokens of a reply. */
+export function pairOf({ statusCode, body }: AnyResponse): Pair {
+  if (statusCode !== 200) throw new Error(`${statusCode}: ${body}`)
+  return JSON.parse(body) as Pair
+}
+
+/** The claims of a token, which is not verified. */
+export function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(String(token.split('.')[1]), 'base64url').toString()) as Record<
+    string,
+    unknown
+  >
+}
+
+/** Collects what is published on a channel while a test runs. */
+export function eventsOf<Name extends keyof AuthnChannels>(
+  t: Test,
+  name: Name,
+): Parameters<Parameters<AuthnChannels[Name]['subscribe']>[0]>[0][] {
+  const events: Parameters<Parameters<AuthnChannels[Name]['subscribe']>[0]>[0][] = []
+  const listener = (event: (typeof events)[number]): void => void events.push(event)
+  const channel = channels[name]
+  channel.subscribe(listener)
+  t.teardown(() => channel.unsubscribe(listener))
+  return events
+}

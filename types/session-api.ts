@@ -1,0 +1,79 @@
+import type { SessionStoreFactory } from './sessions.js'
+
+/** How long logins last, and where they are kept: the option `sessions`. Times are in seconds. */
+export interface SessionsOptions {
+  /**
+   * Where sessions are kept. Default: the memory of this process, which other processes do not share and which a
+   * restart empties.
+   */
+  store?: SessionStoreFactory | undefined
+  /** How long a session lives at most, from its login on, however often it is used. Default 2,592,000 (30 days). */
+  lifetime?: number | undefined
+  /**
+   * How long a session lives after its last use. Default 1,209,600 (14 days), or `lifetime` where that is less.
+   */
+  idle?: number | undefined
+  /**
+   * How long a refresh token that was used gets the same successor once more, 0 to 60: for clients that refresh twice
+   * at the same time, or that did not get the answer. Default 10.
+   */
+  grace?: number | undefined
+  /**
+   * Tells the sessions of several registrations apart. Each registration of an app, and each app that uses the same
+   * store, needs its own. Default `default`.
+   */
+  name?: string | undefined
+}
+
+/** A session as `app.authn.sessions` shows it. */
+export interface SessionInfo {
+  /** Names the session: the claim `sid` of its tokens. It is no secret. */
+  readonly sid: string
+  /** When the login was. */
+  readonly created: Date
+  /** When the session was last refreshed; the time of the login before that. */
+  readonly lastUsed: Date
+  /** The address of the client that logged in. */
+  readonly address: string
+  /** The header `User-Agent` of the login, cut at 256 characters; empty where there was none. */
+  readonly userAgent: string
+}
+
+/** `app.authn.sessions`: the sessions of a registration. */
+export interface Sessions {
+  /**
+   * The sessions of a user that are not over, the newest first.
+   *
+   * @param sub - the claim `sub` of their tokens
+   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
+   */
+  list(sub: string | number): Promise<SessionInfo[]>
+  /**
+   * Ends a session, or all sessions of a user. Their access tokens are refused at once in this process, and within a
+   * second in all others that reach the store.
+   *
+   * @returns how many sessions this call has ended
+   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, and ERR_AUTH_CLAIMS when neither is given, or both
+   */
+  end(
+    which:
+      | { readonly sid: string; readonly sub?: undefined }
+      | { readonly sub: string | number; readonly sid?: undefined },
+  ): Promise<number>
+}
+
+/** Counts of the sessions of a registration, since this process has started. */
+export interface SessionStats {
+  /** Sessions that have begun: logins. */
+  readonly begun: number
+  /** Uses of a refresh token that were answered with new tokens. */
+  readonly refreshed: number
+  /** Sessions that were ended because an old refresh token was used again. */
+  readonly reused: number
+  /** Ended sessions whose access tokens are refused here because they could still be valid. */
+  readonly ended: number
+  /** Calls of the store that failed or were not answered. */
+  readonly storeFailures: number
+  /** Whether the store tells this process now which sessions are ended. */
+  readonly isCaughtUp: boolean
+}

@@ -50,8 +50,16 @@ export type NeededNames =
       readonly any: readonly string[]
     }
 
+/** Names that are easily mistaken for those of a mark: the boot refuses them, and so does the compiler. */
+interface NoPlural {
+  /** It is `scope`. */
+  readonly scopes?: never
+  /** It is `role`. */
+  readonly roles?: never
+}
+
 /** What a mark has that asks for no scope and no role. */
-interface NoAccess {
+interface NoAccess extends NoPlural {
   /** Only beside the mode `true`. */
   readonly scope?: never
   /** Only beside the mode `true`. */
@@ -64,20 +72,21 @@ export type AccessMark = {
   readonly mode?: true
   /** The authenticators that are accepted here. Default: the one of the scope. */
   readonly use?: AuthNames
-} & (
-  | {
-      /** Scopes that the user must have. */
-      readonly scope: AccessNeed
-      /** Roles that the user must have besides. */
-      readonly role?: AccessNeed
-    }
-  | {
-      /** Scopes that the user must have besides. */
-      readonly scope?: AccessNeed
-      /** Roles that the user must have. */
-      readonly role: AccessNeed
-    }
-)
+} & NoPlural &
+  (
+    | {
+        /** Scopes that the user must have. */
+        readonly scope: AccessNeed
+        /** Roles that the user must have besides. */
+        readonly role?: AccessNeed
+      }
+    | {
+        /** Scopes that the user must have besides. */
+        readonly scope?: AccessNeed
+        /** Roles that the user must have. */
+        readonly role: AccessNeed
+      }
+  )
 
 /**
  * The long form of a mark: a mode, names of authenticators, scopes, roles. One of them has to be there, also for

@@ -36,7 +36,7 @@ export function decisionFor(
   function missed(): Decision {
     if (!missedRoutes) throw new Error('The route is not known.')
     const options = { config, schema, method, url }
-    checkPlaces(options)
+    checkPlaces(options, request.server)
     return resolve(ownMark(config), request.server, method, url)
   }
 }
@@ -49,7 +49,7 @@ export function decisionFor(
 export function decide(route: DeclaredRoute): Decision {
   const { options, server, made } = route
   if (ownMark(options.config) !== made || route.isGivenChanged()) throw voidMark(options)
-  checkPlaces(options)
+  checkPlaces(options, server)
   const own = routeMark(route)
   if (own === undefined && isCorsPreflight(options, server)) return open
   return resolve(own, server, options.method, options.url)
@@ -69,17 +69,17 @@ function resolve(own: unknown, server: FastifyInstance, method: unknown, url: un
 }
 
 /** @throws ERR_AUTH_MARK for a mark in a place where it has no effect */
-function checkPlaces(options: {
-  readonly method: unknown
-  readonly url: unknown
-  readonly config?: unknown
-}): void {
+function checkPlaces(
+  options: { readonly method: unknown; readonly url: unknown; readonly config?: unknown },
+  server: FastifyInstance,
+): void {
   const { method, url, config } = options
-  const beside = besideMark(config)
+  const beside = besideMark(config, markOf(undefined, server))
   if (beside !== undefined) {
+    const where = ownMark(config as object) === undefined ? 'without' : 'beside'
     throw new AuthnUsageError(
       'ERR_AUTH_MARK',
-      `${routeName(method, url)}: found config.${beside} beside config.auth, where nobody asks for it; expected it in the mark: config: { auth: { ${beside}: '…' } }. If config.${beside} means something else, rename it.`,
+      `${routeName(method, url)}: found config.${beside} ${where} config.auth, where nobody asks for it; expected it in the mark of the route: config: { auth: { ${beside}: '…' } }. If config.${beside} means something else, rename it.`,
     )
   }
   const found = misplacedInRoute(options)

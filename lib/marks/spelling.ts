@@ -37,9 +37,16 @@ export function misplacedInRoute(options: object): string | undefined {
   )
 }
 
-/** Finds `scope` or `role` beside the mark in a `config`: they have an effect only inside of the mark. */
-export function besideMark(config: unknown): 'scope' | 'role' | undefined {
-  if (!isObject(config) || !hasOwnValue(config, 'auth')) return undefined
+/**
+ * Finds `scope` or `role` beside the mark in a `config`, or where only a mark around the route holds: they have an effect
+ * only inside of the route's own mark.
+ *
+ * @param around - the mark of the scope of the route
+ */
+export function besideMark(config: unknown, around: unknown): 'scope' | 'role' | undefined {
+  if (!isObject(config)) return undefined
+  const isMarked = hasOwnValue(config, 'auth') || (around !== undefined && around !== false)
+  if (!isMarked) return undefined
   return (['scope', 'role'] as const).find((key) => Object.hasOwn(config, key))
 }
 

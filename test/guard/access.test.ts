@@ -2,6 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
+import * as fc from 'fast-check'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -486,6 +487,26 @@ t.test('refused at boot', async (t) => {
     [{ auth: true, scope: 'a' }, /found config\.scope beside config\.auth/],
     [{ auth: false, role: 'a' }, /found config\.role beside config\.auth/],
     [{ auth: { use: 'jwt' }, role: undefined }, /found config\.role beside config\.auth/],
+    [{ auth: { Scope: 'a' } }, /the unknown key "Scope", expected \{ mode, use, scope, role \}/],
+    [{ auth: { ROLE: 'a' } }, /the unknown key "ROLE"/],
+    [{ auth: { 'scope ': 'a' } }, /the unknown key "scope "/],
+    [{ auth: { mode: true, permissions: ['a'] } }, /the unknown key "permissions"/],
+    [{ auth: { scope: 'a', roles: ['b'] } }, /the unknown key "roles"/],
+    [{ auth: { mode: 'try', scope: 'a' } }, /mode "try" beside scope, expected mode true, or none/],
+    [{ auth: { mode: 'optional', role: { any: ['a'] } } }, /mode "optional" beside role/],
+    [{ auth: { scope: 'a', role: undefined } }, /found undefined .* for role/],
+    [{ auth: { use: 'jwt', role: null } }, /found null for role/],
+    [{ auth: { scope: { all: ['a', ''] } } }, /found the name "" for scope/],
+    [{ auth: { scope: { any: ['a', ' '] } } }, /found the name " " for scope/],
+    [{ auth: { scope: 'a b' } }, /found the name "a b" for scope, .* section 3\.3/],
+    [{ auth: { scope: { all: ['a'], any: ['b'] } } }, /found an object with all and any for scope/],
+    [{ auth: { scope: { all: ['a'], any: undefined } } }, /found an object with all and any/],
+    [{ auth: { scope: { ALL: ['a'] } } }, /found an object with ALL for scope/],
+    [{ auth: { role: { any: 'editor' } } }, /found any without an array for role/],
+    [{ auth: { role: { all: { 0: 'a', length: 1 } } } }, /found all without an array/],
+    [{ auth: { role: () => ['a'] } }, /found function for role/],
+    [{ auth: ['notes:write'] }, /found an object that does not fit/],
+    [{ auth: 'notes:write' }, /found "notes:write"/],
   ]
   for (const [config, message] of rows) {
     const app = Fastify()
@@ -497,6 +518,23 @@ t.test('refused at boot', async (t) => {
       { code: 'ERR_AUTH_MARK', message },
       JSON.stringify(config),
     )
+  }
+  // The same for the mark of a group, and for the one of the plugin.
+  for (const [auth, message] of [
+    [{ scopes: 'a' }, /the unknown key "scopes"/],
+    [{ scope: ['a'] }, /found an array for scope/],
+    [{ mode: 'optional', role: 'a' }, /mode "optional" beside role/],
+  ] as [never, RegExp][]) {
+    const expected = { code: 'ERR_AUTH_MARK', message }
+    const group = Fastify()
+    t.teardown(() => group.close())
+    await group.register(authn, standardOptions())
+    group.register(async (inner) => void inner.get('/', () => 'ok'), { prefix: '/in', auth })
+    await t.rejects(async () => await group.ready(), expected, message.source)
+    const whole = Fastify()
+    t.teardown(() => whole.close())
+    const attempt = async () => await whole.register(authn, { ...standardOptions(), auth })
+    await t.rejects(attempt, expected, message.source)
   }
   for (const [access, message] of [
     [{ scopeOf: () => [] }, /unknown option "access\.scopeOf"/],
@@ -511,4 +549,133 @@ t.test('refused at boot', async (t) => {
       String(message),
     )
   }
+})
+
+t.test('no claims of a token make a fault, or let in who does not have the scope', async (t) => {
+  const { app, ran } = await guarded(t, { scope: 'notes:write', role: 'editor' }, alice({}))
+  const name = 'notes:write'
+  const near = fc.constantFrom(name.slice(0, -1), `${name}s`, name.toUpperCase(), '*', `\t${name}`)
+  const claim = fc.oneof(near, fc.array(near), fc.jsonValue(), fc.constant({ [name]: true }))
+  const claims = fc.dictionary(
+    fc.constantFrom('scope', 'scp', 'scopes', 'roles', '__proto__'),
+    claim,
+  )
+  await fc.assert(
+    fc.asyncProperty(claims, async (found) => {
+      const response = await app.inject({ url: '/', headers: tokenOf(app, found) })
+      t.equal(response.statusCode, 403, JSON.stringify(found))
+    }),
+    { numRuns: 200 },
+  )
+  const huge: object[] = [
+    { scope: 'x '.repeat(2 ** 19) },
+    { scope: `notes:write${'x'.repeat(2 ** 20)}` },
+    { scp: Array.from({ length: 100_000 }, (_, at) => `s${at}`) },
+    { scp: [['notes:write']] },
+    { scp: [...'notes:write'] },
+    { scope: { toString: 'notes:write' } },
+    { scope: { 0: 'notes:write', length: 1 } },
+  ]
+  for (const each of huge) {
+    const response = await app.inject({ url: '/', headers: tokenOf(app, each) })
+    t.equal(response.statusCode, 403, Object.keys(each).join())
+    t.strictSame(response.json(), { error: texts.scope })
+  }
+  const withScope = await app.inject({ url: '/', headers: tokenOf(app, { scope: name }) })
+  t.strictSame(withScope.json(), { error: texts.role }, "roles of the token are nobody's")
+  t.equal(ran(), 0)
+})
+
+class Editor {
+  readonly name = 'alice'
+  readonly role = 'editor'
+}
+class LateEditor {
+  readonly name = 'alice'
+  get role(): string {
+    return 'editor'
+  }
+}
+
+t.test('users whose roles are hard to read', async (t) => {
+  const thrown = new Error('secret of the app')
+  const rows: [string, object, number][] = [
+    ['a class', new Editor(), 200],
+    ['a getter of a class', new LateEditor(), 403],
+    ['no prototype', Object.assign(Object.create(null) as object, { role: 'editor' }), 200],
+    ['another list', { roles: new Set(['editor']) }, 403],
+    ['a text object', { role: new String('editor') }, 403],
+    ['a hole', { roles: Array.from(['editor', ...Array.from({ length: 1 })]) }, 403],
+  ]
+  for (const [title, user, status] of rows) {
+    const { app } = await guarded(
+      t,
+      { role: 'editor' },
+      { userService: { findByUsername: () => user as never } },
+    )
+    const { statusCode } = await app.inject({ url: '/', headers: tokenOf(app, {}) })
+    t.equal(statusCode, status, title)
+  }
+  const broken = new Proxy(
+    { name: 'alice', role: 'editor' },
+    {
+      get: (target, key) => {
+        if (key === 'role') throw thrown
+        return Reflect.get(target, key) as unknown
+      },
+    },
+  )
+  const authenticator = { authenticate: () => broken } as never
+  const { app, ran } = await guarded(t, { role: 'editor' }, { authenticator })
+  const response = await app.inject('/')
+  t.equal(response.statusCode, 500)
+  t.notMatch(response.body, 'secret')
+  t.equal(ran(), 0)
+})
+
+t.test('many 403 block nobody, and are counted nowhere', async (t) => {
+  const throttle = { perUsername: 2, perAddress: 2 }
+  const access = { rolesOf: () => [] as string[] }
+  const mark = { use: ['jwt', 'basic', 'configBasic'], role: 'x' }
+  const options = { throttle, access, basic: { username: 'root', password: 'toor' } }
+  const { app } = await guarded(t, mark, options)
+  for (const headers of [
+    tokenOf(app, {}),
+    basic('alice', passwords.alice),
+    basic('root', 'toor'),
+  ]) {
+    for (let round = 0; round < 10; round += 1) {
+      t.equal((await app.inject({ url: '/', headers })).statusCode, 403)
+    }
+  }
+  t.equal(app.authn.stats().throttled, 0)
+})
+
+t.test('scope or role in config, under the mark of a group: nobody would ask for it', async (t) => {
+  const boot = async (config: object, auth: AuthMark | undefined): Promise<void> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(authn, standardOptions())
+    const routes = async (group: FastifyInstance): Promise<void> =>
+      void group.get('/', { config }, () => 'ok')
+    if (auth === undefined) app.register(routes)
+    else app.register(routes, { auth })
+    await app.ready()
+  }
+  for (const auth of [true, 'optional', { role: 'a' }] as const) {
+    for (const [key, value] of [
+      ['scope', 'a'],
+      ['role', { any: ['a'] }],
+      ['role', undefined],
+    ] as const) {
+      const message = new RegExp(
+        `found config\\.${key} without config\\.auth, .* mark of the route`,
+      )
+      await t.rejects(boot({ [key]: value }, auth), { code: 'ERR_AUTH_MARK', message })
+    }
+  }
+  // Where nobody asks for anybody, or the name is another one, it may be of another plugin.
+  await boot({ scope: 'a', role: 'b' }, undefined)
+  await boot({ scope: 'a', role: 'b' }, false)
+  await boot({ roles: ['a'], auths: false }, true)
 })

@@ -77,3 +77,103 @@ t.test('what the app returns: an iterable of texts, or nothing', async (t) => {
     message: 'access.rolesOf returned a list with a number, expected texts.',
   })
 })
+
+/** The rule once more, by single characters and plain loops. */
+function hasScope(claims: Record<string, unknown>, name: string): boolean {
+  const inText = (text: unknown): boolean => {
+    if (typeof text !== 'string') return false
+    let word = ''
+    for (const character of `${text} `) {
+      if (character !== ' ') word += character
+      else if (word !== '' && word === name) return true
+      else word = ''
+    }
+    return false
+  }
+  if (Object.keys(claims).includes('scope')) return inText(claims.scope)
+  const { scp } = claims
+  if (!Array.isArray(scp)) return Object.keys(claims).includes('scp') && inText(scp)
+  for (const element of scp) if (typeof element !== 'string') return false
+  return scp.includes(name)
+}
+
+const prototypeNames = Object.getOwnPropertyNames(Object.prototype)
+const word = fc.oneof(
+  fc.constantFrom(
+    'a',
+    'A',
+    'ab',
+    'notes',
+    'notes:',
+    'notes:write',
+    'Notes:write',
+    ...prototypeNames,
+  ),
+  fc.stringMatching(/^[\x21-\x7e]{1,3}$/),
+)
+const separator = fc.constantFrom(' ', '  ', '\t', '\n', '\u00a0', '\u3000', ',', '', ' \t ')
+const line = fc.array(fc.tuple(word, separator)).map((parts) => parts.flat().join(''))
+const value = fc.oneof(line, fc.array(fc.oneof(line, word)), fc.jsonValue())
+
+t.test('whatever the claims hold: the names of the rule, and nothing else', async () => {
+  const claims = fc.dictionary(
+    fc.constantFrom('scope', 'scp', 'Scope', 'scopes', '__proto__'),
+    value,
+  )
+  fc.assert(
+    fc.property(claims, word, (found, name) => {
+      // As it comes out of a token: JSON, which can make an own `__proto__`.
+      const parsed = JSON.parse(JSON.stringify(found)) as Record<string, unknown>
+      return scopesOf(parsed).has(name) === hasScope(parsed, name)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('a name alone is granted by itself alone', async () => {
+  fc.assert(
+    fc.property(word, word, (granted, asked) => {
+      const isSame = granted === asked
+      return (
+        scopesOf({ scope: granted }).has(asked) === isSame &&
+        scopesOf({ scp: [granted] }).has(asked) === isSame &&
+        rolesOf({ role: granted }).has(asked) === isSame &&
+        rolesOf({ roles: [granted] }).has(asked) === isSame &&
+        namesOf([granted], 'access.rolesOf').has(asked) === isSame
+      )
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+t.test('whatever a user holds: an array of texts, or a text', async () => {
+  const users = fc.dictionary(fc.constantFrom('roles', 'role', 'Role', '__proto__'), value)
+  fc.assert(
+    fc.property(users, word, (found, name) => {
+      const user = JSON.parse(JSON.stringify(found)) as Record<string, unknown>
+      const { roles, role } = user
+      const isList = Array.isArray(roles) && roles.every((each) => typeof each === 'string')
+      const expected = Object.keys(user).includes('roles')
+        ? isList && (roles as string[]).includes(name)
+        : role === name
+      return rolesOf(user).has(name) === expected
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+t.test('10,000 names, and a megabyte of one', async (t) => {
+  const names = Array.from({ length: 10_000 }, (_, at) => `scope:${at}`)
+  const long = 'x'.repeat(2 ** 20)
+  const rows: [string, ReadonlySet<string>][] = [
+    ['scope', scopesOf({ scope: `${names.join('  ')} ${long}` })],
+    ['scp', scopesOf({ scp: [...names, long] })],
+    ['roles', rolesOf({ roles: [...names, long] })],
+    ['access', namesOf(new Set([...names, long]), 'access.scopesOf')],
+  ]
+  for (const [title, granted] of rows) {
+    t.equal(granted.size, 10_001, title)
+    t.ok(granted.has('scope:0') && granted.has('scope:9999') && granted.has(long), title)
+    t.notOk(granted.has('scope:') || granted.has('scope') || granted.has(`${long}x`), title)
+  }
+})

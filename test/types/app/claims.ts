@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import {
   EXTRA_JWT_CLAIMS,
   JwtService,
+  jwtAuthenticator,
   type JwtClaims,
   type JwtServiceLike,
   type VerifiedClaims,
@@ -59,5 +60,21 @@ tokens.generateTokenWithClaims({ sub: 'alice', role: 'owner' })
 tokens.generateTokenWithClaims({ sub: 'alice', exp: new Date() })
 const unknownClaims: Record<string, unknown> = { sub: 'alice' }
 tokens.generateTokenWithClaims(unknownClaims)
+
+// What a token is for.
+
+tokens.generateTokenWithClaims({ sub: 'alice' }, 'HS256', { typ: 'reset+jwt' })
+tokens.generateTokenWithClaims({ sub: 'alice' }, undefined, {})
+tokens.verify('token', 'HS256', { typ: 'reset+jwt' })
+tokens.verify('token', undefined, { typ: ['reset+jwt', 'invite+jwt'] as const })
+jwtAuthenticator({ typ: ['reset+jwt'] })
+// @ts-expect-error -- a token has one purpose
+tokens.generateTokenWithClaims({ sub: 'alice' }, 'HS256', { typ: ['reset+jwt'] })
+// @ts-expect-error -- the other members of a header are not the app's
+tokens.generateTokenWithClaims({ sub: 'alice' }, 'HS256', { alg: 'none' })
+// @ts-expect-error -- a text
+tokens.verify('token', 'HS256', { typ: 1 })
+// @ts-expect-error -- each authenticator asks for its own
+export const noRule = new JwtService({ secret: 'secret', typ: 'reset+jwt' })
 
 export const service: JwtServiceLike = new JwtService({ secret: 'secret' })

@@ -176,6 +176,27 @@ app.get('/', { config: { auth: { scope: process.env['SCOPE'] } } }, () => 'never
 app.get('/', { config: { auth: { mode: 'optional', scope: 'a' } } }, () => 'never')
 // @ts-expect-error -- whoever has a role is somebody
 app.get('/', { config: { auth: { mode: false, role: 'a' } } }, () => 'never')
+// @ts-expect-error -- the same
+app.get('/', { config: { auth: { mode: 'try', use: 'jwt', role: 'a' } } }, () => 'never')
+// @ts-expect-error -- a misspelt key
+app.get('/', { config: { auth: { scopes: 'a' } } }, () => 'never')
+// @ts-expect-error -- a misspelt key
+app.get('/', { config: { auth: { mode: true, roles: 'a' } } }, () => 'never')
+// @ts-expect-error -- a misspelt key beside one that is known
+app.get('/', { config: { auth: { role: 'a', scopes: 'b' } } }, () => 'never')
+// @ts-expect-error -- a misspelt form
+app.get('/', { config: { auth: { scope: { every: ['a'] } } } }, () => 'never')
+// @ts-expect-error -- an empty form
+app.get('/', { config: { auth: { role: {} } } }, () => 'never')
+// @ts-expect-error -- undefined, and nothing else
+app.get('/', { config: { auth: { scope: undefined } } }, () => 'never')
+// @ts-expect-error -- undefined beside what is there
+app.get('/', { config: { auth: { scope: 'a', role: undefined } } }, () => 'never')
+// @ts-expect-error -- null
+app.get('/', { config: { auth: { role: null } } }, () => 'never')
+const misspelt = { scopes: 'a' }
+// @ts-expect-error -- in a route() too
+app.route({ method: 'GET', url: '/', config: { auth: misspelt }, handler: () => 'never' })
 
 // A mark that is none does not compile.
 

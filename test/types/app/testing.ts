@@ -34,7 +34,7 @@ export async function tests(): Promise<void> {
   exactly<string>()(mintToken(app, { sub: 'alice' }))
   mintToken(app, { sub: 1, expiresIn: 60, notBefore: -60, algorithm: 'ES256', claims: { a: 1 } })
   const broken: BrokenToken = 'expired'
-  mintToken(app, { sub: 'alice', broken })
+  mintToken(app, { sub: 'alice', broken, typ: 'reset+jwt' })
   // @ts-expect-error -- no such fault
   mintToken(app, { sub: 'alice', broken: 'late' })
   // @ts-expect-error -- no algorithm

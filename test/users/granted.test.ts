@@ -154,7 +154,7 @@ t.test('whatever a user holds: an array of texts, or a text', async () => {
       const { roles, role } = user
       const isList = Array.isArray(roles) && roles.every((each) => typeof each === 'string')
       const expected = Object.keys(user).includes('roles')
-        ? isList && (roles as string[]).includes(name)
+        ? isList && roles.includes(name)
         : role === name
       return rolesOf(user).has(name) === expected
     }),

@@ -59,6 +59,7 @@ export function parseArguments(words: readonly string[], command: Command): Give
   checkCount(given, command)
   return {
     argument: given[0],
+    second: given[1],
     flag: (name) => values.has(name),
     text: (name) => values.get(name)?.[0],
     all: (name) => values.get(name) ?? [],
@@ -94,11 +95,11 @@ function checkOption(
   return value
 }
 
-function checkCount(given: readonly string[], { argument, noArguments }: Command): void {
-  const most = argument === undefined ? 0 : 1
+function checkCount(given: readonly string[], { argument, second, noArguments }: Command): void {
+  const most = [argument, second].filter((each) => each !== undefined).length
   if (given.length > most) {
     const found = given.length === 1 ? 'an argument' : `${given.length} arguments`
-    misuse(noArguments ?? `found ${found}, expected ${most === 0 ? 'none' : 'one'}.`)
+    misuse(noArguments ?? `found ${found}, expected ${['none', 'one', 'at most two'][most]}.`)
   }
   if (argument?.required === true && given.length === 0) {
     misuse(`<${argument.name}> is missing.`, `It is: ${argument.text}.`)

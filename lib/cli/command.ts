@@ -34,9 +34,17 @@ export interface Option {
   readonly text: string
 }
 
-/** The options and the argument given to a command, checked against its {@link Command.options}. */
+/** An argument of a command. */
+export interface Argument {
+  readonly name: string
+  readonly text: string
+  readonly required: boolean
+}
+
+/** The options and the arguments given to a command, checked against its {@link Command.options}. */
 export interface Given {
   readonly argument: string | undefined
+  readonly second: string | undefined
   flag(name: string): boolean
   text(name: string): string | undefined
   all(name: string): readonly string[]
@@ -58,7 +66,9 @@ export interface Outcome {
 export interface Command {
   readonly summary: string
   readonly details?: readonly string[]
-  readonly argument?: { readonly name: string; readonly text: string; readonly required: boolean }
+  readonly argument?: Argument
+  /** The one after it, which is always optional. */
+  readonly second?: Argument
   readonly options: Readonly<Record<string, Option>>
   readonly examples: readonly string[]
   /** What the exit codes 0 and 1 mean. */

@@ -3,6 +3,7 @@ import { hash } from './commands/hash.js'
 import { inspect } from './commands/inspect.js'
 import { keys } from './commands/keys.js'
 import { secret } from './commands/secret.js'
+import { sessions } from './commands/sessions.js'
 import { token } from './commands/token.js'
 import type { Command } from './command.js'
 
@@ -13,5 +14,6 @@ export const commands: Readonly<Record<string, Command>> = Object.assign(Object.
   hash,
   token,
   inspect,
+  sessions,
   doctor,
 })

@@ -1,6 +1,6 @@
 import { commonOptions } from './arguments.js'
 import { columns } from './text.js'
-import type { Command, Option } from './command.js'
+import type { Argument, Command, Option } from './command.js'
 
 const program = 'npx fastify-authn'
 
@@ -25,15 +25,22 @@ export function overview(commands: Readonly<Record<string, Command>>): string[] 
 
 /** The text of `--help` after a command. */
 export function helpOf(name: string, command: Command): string[] {
-  const { summary, details = [], argument, examples } = command
+  const { summary, details = [], examples } = command
+  const places = [command.argument, command.second].filter((each) => each !== undefined)
   const options = Object.entries({ ...command.options, ...commonOptions })
   return [
-    `Usage: ${program} ${[name, ...placeOf(argument), '[options]'].join(' ')}`,
+    `Usage: ${program} ${[name, ...places.map(placeOf), '[options]'].join(' ')}`,
     '',
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
     ...details,
     '',
-    ...(argument ? ['Argument:', ...columns([[argument.name, argument.text]]), ''] : []),
+    ...(places.length > 0
+      ? [
+          places.length > 1 ? 'Arguments:' : 'Argument:',
+          ...columns(places.map((each) => [each.name, each.text])),
+          '',
+        ]
+      : []),
     'Options:',
     ...columns(options.map(([option, row]) => [nameOf(option, row), row.text])),
     '',
@@ -56,9 +63,8 @@ function exitCodes([done, no]: Command['exits']): string[] {
   ]
 }
 
-function placeOf(argument: Command['argument']): string[] {
-  if (argument === undefined) return []
-  return [argument.required ? `<${argument.name}>` : `[<${argument.name}>]`]
+function placeOf({ name, required }: Argument): string {
+  return required ? `<${name}>` : `[<${name}>]`
 }
 
 function nameOf(name: string, { value, multiple }: Option): string {

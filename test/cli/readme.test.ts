@@ -63,6 +63,7 @@ t.test('its lines work', { skip: process.platform === 'win32' && 'needs sh' }, a
     '.env',
     'keys',
     'password.txt',
+    'sessions.sql',
     'token.txt',
   ])
 })

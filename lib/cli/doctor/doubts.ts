@@ -1,4 +1,5 @@
 import { variables } from '../environment.js'
+import { storeVariables } from '../session-store.js'
 import { nearest } from '../text.js'
 import { spanInWords } from '../times.js'
 import { isSet } from './boot.js'
@@ -37,9 +38,11 @@ function nothingSet({ env }: Setting): Finding[] {
   ]
 }
 
+const known = [...variables, ...Object.keys(storeVariables)]
+
 function unknownVariables({ env }: Setting): Finding[] {
   return Object.keys(env)
-    .filter((name) => isSet(env, name) && !variables.includes(name))
+    .filter((name) => isSet(env, name) && !known.includes(name))
     .flatMap((name) => unknownVariable(env, name))
 }
 
@@ -53,7 +56,7 @@ function unknownVariable(env: Environment, name: string): Finding[] {
   }
   // Some editors begin a file with a byte order mark, which is then part of the first name.
   if (!/^\ufeff?auth_/i.test(name)) return []
-  const near = nearest(name, variables)
+  const near = nearest(name, known)
   if (near !== undefined) return [warning(name, 'is not read.', `Is ${near} meant?`)]
   return [note(name, 'is not read by fastify-authn.', 'Nothing, if it is for something else.')]
 }

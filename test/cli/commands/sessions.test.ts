@@ -1,0 +1,126 @@
+// Also holds lib/cli/session-store.ts.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { redisSessions, sqlSessions } from '../../../lib/sessions/index.js'
+import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
+import { newSession } from '../../../lib/testing/stores/bench.js'
+import { cli, type Ran } from '../../helpers/cli.js'
+import { hasPostgres, postgresServer } from '../../helpers/postgres-server.js'
+import { hasRedisServer, redisServer } from '../../helpers/redis-server.js'
+import type { SessionStore } from '../../../types/sessions.js'
+
+t.test('schema', async (t) => {
+  const { exit, stdout, stderr } = await cli('sessions schema')
+  t.strictSame([exit, stdout, stderr], [0, `${sqlSchema('fastify_authn')}\n`, ''])
+  t.equal((await cli('sessions schema --prefix shop')).stdout, `${sqlSchema('shop')}\n`)
+  const { sql } = JSON.parse((await cli('sessions schema --json')).stdout) as { sql: string }
+  t.equal(sql, sqlSchema('fastify_authn'))
+  const wrong = await cli(['sessions', 'schema', '--prefix', 'a;b'])
+  t.strictSame([wrong.exit, wrong.stdout], [1, ''])
+  t.match(wrong.stderr, 'option --prefix: found "a;b", expected at most 40 characters')
+})
+
+t.test('wrong usage', async (t) => {
+  for (const [words, message] of [
+    ['sessions', '<action> is missing.\nIt is: one of: schema, list, end.'],
+    ['sessions lst', 'unknown action. Did you mean list?\nThe actions are schema, list, end.'],
+    ['sessions schema alice', 'found a user, expected none after schema.'],
+    ['sessions list', '<sub> is missing: whose sessions?'],
+    ['sessions list alice bob', 'found 3 arguments, expected at most two.'],
+    ['sessions end', 'expected either <sub>'],
+    ['sessions end alice --sid x', 'expected either <sub>'],
+  ] as const) {
+    const { exit, stdout, stderr } = await cli(words)
+    t.strictSame([exit, stdout], [2, ''], words)
+    t.ok(stderr.includes(message), stderr)
+  }
+  t.match((await cli('sessions --help')).stdout, /<action> \[<sub>\] \[options\][^]*\nArguments:\n/)
+})
+
+t.test('no store', async (t) => {
+  const none = await cli('sessions list alice')
+  t.equal(none.exit, 1)
+  t.match(none.stderr, 'AUTH_SESSIONS_REDIS_URL and AUTH_SESSIONS_DATABASE_URL are not set')
+  const env = {
+    AUTH_SESSIONS_REDIS_URL: 'redis://:secret@127.0.0.1:1',
+    AUTH_SESSIONS_DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/app',
+  }
+  t.match(await cli('sessions list alice', { env }), { exit: 2, stderr: /are both set/ })
+  for (const [name, value] of Object.entries(env)) {
+    const away = await cli('sessions end alice', { env: { [name]: value } })
+    t.match(away, { exit: 1, stdout: '' })
+    t.match(away.stderr, `the store that ${name} names does not answer as it should: ECONNREFUSED`)
+    t.notMatch(away.stderr, 'secret')
+  }
+})
+
+t.test('packages that the app does not have', async (t) => {
+  const before = process.cwd()
+  const empty = mkdtempSync(path.join(tmpdir(), 'fastify-authn-cli-'))
+  process.chdir(empty)
+  t.teardown(() => {
+    process.chdir(before)
+    rmSync(empty, { recursive: true })
+  })
+  const env = { AUTH_SESSIONS_REDIS_URL: 'redis://127.0.0.1:1' }
+  const { exit, stderr } = await cli('sessions list alice', { env })
+  t.equal(exit, 1)
+  t.match(stderr, 'the package ioredis is not installed here.')
+  t.match(stderr, 'npm install ioredis')
+})
+
+/** Shows and ends what is in a store. */
+async function listAndEnd(
+  t: Test,
+  run: (words: string) => Promise<Ran>,
+  store: SessionStore,
+): Promise<void> {
+  const sub = 'alice'
+  const sessions = [newSession({ sub }), newSession({ sub }), newSession({ sub: 'bob' })]
+  for (const session of sessions) await store.create(session)
+  const [one, two] = sessions.map(({ sid }) => sid)
+  const listed = await run('sessions list alice')
+  t.match(listed, { exit: 0, stderr: '' })
+  t.match(listed.stdout, new RegExp(`^${two} .*\n${one} .*begun .*, 192.0.2.7 Suite/1.0\n$`))
+  const { sessions: rows } = JSON.parse((await run('sessions list alice --json')).stdout) as {
+    sessions: Record<string, string>[]
+  }
+  const { created, lastUsed, endsAt, ...rest } = rows[0] ?? {}
+  t.strictSame(rest, { sid: two, address: '192.0.2.7', userAgent: 'Suite/1.0' })
+  t.ok([created, lastUsed, endsAt].every((date) => new Date(String(date)).toJSON() === date))
+  const first = await run(`sessions end --sid ${one}`)
+  t.match(first, { exit: 0, stdout: '1 session ended.\n' })
+  t.match(await run(`sessions end --sid ${one}`), { exit: 1, stdout: '0 sessions ended.\n' })
+  t.strictSame(JSON.parse((await run('sessions end alice --json')).stdout), {
+    ok: true,
+    ended: [two],
+  })
+  t.equal((await run('sessions list alice')).stdout, 'No sessions.\n')
+  t.equal((await store.list('bob')).length, 1)
+  t.match((await run('sessions list bob --name admin')).stdout, 'No sessions.')
+}
+
+const noRedis = hasRedisServer() ? false : 'there is no redis-server on this machine'
+t.test('in Redis', { skip: noRedis }, async (t) => {
+  const { port } = await redisServer(t)
+  const client = new Redis(port, '127.0.0.1')
+  t.teardown(() => client.disconnect())
+  const env = { AUTH_SESSIONS_REDIS_URL: `redis://127.0.0.1:${port}` }
+  await listAndEnd(t, (words) => cli(words, { env }), redisSessions(client).open('default'))
+})
+
+const noPostgres = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
+t.test('in PostgreSQL', { skip: noPostgres }, async (t) => {
+  const server = await postgresServer(t)
+  const pool = server.pool()
+  const env = { AUTH_SESSIONS_DATABASE_URL: server.url }
+  const missing = await cli('sessions list alice --prefix shop', { env })
+  t.match(missing.stderr, 'npx fastify-authn sessions schema')
+  await pool.query((await cli('sessions schema --prefix shop')).stdout)
+  const query = (text: string, params: unknown[]) => pool.query(text, params)
+  const store = sqlSessions({ query, prefix: 'shop' }).open('default')
+  await listAndEnd(t, (words) => cli(`${words} --prefix shop`, { env }), store)
+})

@@ -36,6 +36,8 @@ export interface GivenTokens {
 export interface CookieMode {
   /** The name of the access token's cookie, as documents show it. */
   readonly name: string
+  /** The name that it has for a request: without its prefix on the machine where the app is developed. */
+  nameFor(request: FastifyRequest): string
   /** The refusal of a request that a page of another site may have sent; null for all others. */
   crossSite(request: FastifyRequest): AuthenticationErrorLike | null
   /**

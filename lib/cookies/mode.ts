@@ -53,6 +53,7 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
 
   return {
     name: strict.access.name,
+    nameFor: (request) => jar(request).access.name,
     crossSite,
     accessToken(request) {
       const { cookie } = request.headers

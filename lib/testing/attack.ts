@@ -7,6 +7,7 @@ import {
 } from './corpus/cases.js'
 import { wireCases } from './corpus/wire.js'
 import { accessCases } from './attack-access.js'
+import { cookieAttacks } from './attack-cookies.js'
 import { problemOf, type AttackReport } from './report.js'
 import { goodHeaders, materialFor } from './target.js'
 import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
@@ -45,12 +46,18 @@ export class Attack {
     const keysUrl = this.#wire?.keysUrl ?? 'http://127.0.0.1:9/'
     const { cases, leftOut } = tokenCases(this.#material, keysUrl)
     this.#report.leftOut.push(...leftOut)
+    const cookieName = watched?.cookie ?? null
     const all = [
-      ...elsewhereCases(method, good),
+      ...elsewhereCases(method, good, cookieName),
       ...keyCases(good),
       ...headerCases(good.authorization, this.#material, String(sub)),
       ...cases,
     ]
+    const byCookie = cookieAttacks({ good, material: this.#material, cookieName, method, keysUrl })
+    if (byCookie !== null && (await this.#letsIn('a good cookie', { headers: byCookie.good }))) {
+      all.push(...byCookie.cases)
+      this.#report.leftOut.push(...byCookie.leftOut)
+    }
     for (const each of this.#chosen(all)) await this.#play(each)
     await this.#playAccess(watched)
     await this.#playWire(good.authorization)
@@ -64,7 +71,7 @@ export class Attack {
       this.#report.problems.push({ case: name, status: null, why })
       return true
     }
-    const status = await this.#statusOf({ ...more, headers: this.#good })
+    const status = await this.#statusOf({ headers: this.#good, ...more })
     if (status !== null && status < 400) return true
     const why =
       'refused, so that the report would prove nothing: mend "good", "sub", "claims" or "payload"'

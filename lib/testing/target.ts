@@ -23,7 +23,10 @@ export function goodHeaders(
 export function materialFor(app: AttackedApp, options: AttackOptions): Material {
   const { good, sub, claims, claimName = 'sub', algorithm } = options
   const given = typeof good === 'string' ? good : good?.authorization
-  const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(given ?? '')?.[1]
+  const cookie = typeof good === 'string' ? undefined : good?.cookie
+  const token =
+    /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(given ?? '')?.[1] ??
+    /=(eyJ[\w-]*\.[\w-]+\.[\w-]*)(?:;|$)/.exec(cookie ?? '')?.[1]
   if (token !== undefined) return { ...materialOfToken(app, token, algorithm), claimName }
   const { jwtService } = app
   const wanted = { [claimName]: sub ?? 'alice', ...claims }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { markOf } from '../app/routes.js'
+import { membersOf, readsCookie } from '../authenticators/members.js'
 import { propertyOf } from '../common/objects.js'
 import { channels } from '../events.js'
 import { ownMark } from '../marks/inherit.js'
@@ -17,6 +18,8 @@ export interface Watched extends Needs {
   /** Whether the app itself says which scopes a user has. */
   readonly hasScopesOf: boolean
   readonly hasRolesOf: boolean
+  /** The cookie that the route takes a token from; null where it takes none. */
+  readonly cookie: string | null
   /** Whether `actingAs` works there. */
   readonly canAct: boolean
 }
@@ -47,11 +50,11 @@ export async function watch(
 
 function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
   const { server, routeOptions } = request
-  const { scope, role } = parseMark(
-    markOf(ownMark(routeOptions.config), server),
-    routeOptions.url ?? '',
-  )
-  const access = registrationOf(server)?.options.access ?? {}
+  const mark = markOf(ownMark(routeOptions.config), server)
+  const { scope, role } = parseMark(mark, routeOptions.url ?? '')
+  const registration = registrationOf(server)
+  const access = registration?.options.access ?? {}
+  const takes = registration?.plan(mark, '').members.flatMap(membersOf).some(readsCookie)
   const has = (name: 'scopesOf' | 'rolesOf'): boolean => propertyOf(access, name) !== undefined
   return {
     user,
@@ -59,6 +62,7 @@ function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
     role,
     hasScopesOf: has('scopesOf'),
     hasRolesOf: has('rolesOf'),
+    cookie: (takes === true && registration?.cookies?.nameFor(request)) || null,
     canAct: hasTestKit(server),
   }
 }

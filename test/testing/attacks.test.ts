@@ -1,4 +1,4 @@
-// Also holds lib/testing/attack.ts, lib/testing/attack-options.ts, lib/testing/material.ts,
+// Also holds lib/testing/attack.ts, lib/testing/attack-cookies.ts, lib/testing/attack-options.ts, lib/testing/material.ts,
 // lib/testing/report.ts, lib/testing/target.ts and lib/testing/wire.ts.
 import { AssertionError } from 'node:assert'
 import { createServer } from 'node:net'
@@ -129,6 +129,57 @@ t.test('optional routes: only what is present and wrong', async (t) => {
     t.strictSame(report.problems, [])
     t.ok(report.cases > 200, `${report.cases} cases`)
   }
+})
+
+t.test('cookies, and requests of other sites', async (t) => {
+  const { app, users, runs } = await ours(t, { cookies: true })
+  const post = { url: '/me', method: 'POST', sub: 'alice', sockets: false } as const
+  const report = await authAttacks(app, post)
+  t.strictSame(report.problems, [], String(report))
+  t.ok(report.cases > 1600, `${report.cases} cases`)
+  t.equal(runs(), 3, 'the good token in the header and in the cookie, and at the end')
+  t.same(unusable(users.asked), [])
+  const cookie = `other=1; token=${tokensOf(app).generateToken('alice')}; more=2`
+  const byCookie = await authAttacks(app, { ...post, sub: undefined, good: { cookie } })
+  t.strictSame(byCookie.problems, [], String(byCookie))
+  t.ok(byCookie.cases > 1000, `${byCookie.cases} cases`)
+  const get = await authAttacks(app, { url: '/me', sub: 'alice', sockets: false })
+  t.strictSame(get.problems, [], String(get))
+  t.ok(get.leftOut.includes('requests of other sites (GET has to change nothing)'))
+  const optional = await ours(t, { cookies: { name: 'shop' } }, 'optional')
+  const lenient = await authAttacks(optional.app, { ...post, optional: true })
+  t.strictSame(lenient.problems, [], String(lenient))
+  const basicOnly = await ours(t, { cookies: true }, { use: 'basic' })
+  const good = basic('alice', passwords.alice)
+  const without = await authAttacks(basicOnly.app, { url: '/me', good, sockets: false })
+  t.strictSame(without.problems, [])
+  t.notMatch(String(without), 'cookie')
+})
+
+t.test('a cookie that is read carelessly', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.post('/me', (request, reply) => {
+    const cookies = (request.headers.cookie ?? '').split('; ').map((pair) => pair.split('='))
+    const found = cookies.find(([name]) => name?.toLowerCase() === 'session')
+    return found?.[1] === 'k3y' ? 'in' : reply.code(401).send()
+  })
+  const target = { url: '/me', method: 'POST', sockets: false } as const
+  const good = { cookie: 'session=k3y; lang=en' }
+  const report = await authAttacks(app, { ...target, good })
+  const names = report.problems.map(({ case: name }) => name)
+  t.strictSame(
+    names.filter((name) => !name.startsWith('cross-site: ')),
+    [
+      'cookie: twice',
+      'cookie: twice, a bad one last',
+      'cookie: twice, an empty one last',
+      'cookie: three times',
+      'cookie: SESSION=<value>',
+    ],
+  )
+  t.equal(firstOf(names, 'cross-site: ').length, 15)
+  t.equal((await authAttacks(app, { ...target, good: { cookie: 'x' } })).cases, 0)
 })
 
 t.test('credentials of another kind, with refusals of their own', async (t) => {

@@ -1,5 +1,5 @@
 // Also holds lib/testing/corpus/cases.ts, lib/testing/corpus/headers.ts, lib/testing/corpus/keys.ts,
-// lib/testing/corpus/tokens.ts and lib/testing/corpus/wire.ts.
+// lib/testing/corpus/tokens.ts, lib/testing/corpus/cookies.ts and lib/testing/corpus/wire.ts.
 import t from 'tap'
 import { parseBasic } from '../../lib/http/authorization.js'
 import { headerCases, keyCases, tokenCases } from '../../lib/testing/corpus/cases.js'

@@ -76,19 +76,26 @@ const lacks: Readonly<Record<Need, string>> = {
   token: 'no good token is known',
 }
 
-/** Bad tokens, as Bearer headers. */
-export function tokenCases(material: Material, url: string): Corpus {
+/** Bad tokens, by their names. */
+export function badTokens(
+  material: Material,
+  url: string,
+): { readonly tokens: readonly Named[]; readonly leftOut: readonly string[] } {
   const isMissing = ({ needs }: Group): boolean =>
     needs !== undefined && material[needs] === undefined
   return {
-    cases: groups
-      .filter((group) => !isMissing(group))
-      .flatMap(({ make }) => make(material, url))
-      .flatMap(([title, token]) => headerCase(`token: ${title}`, `Bearer ${token}`)),
+    tokens: groups.filter((group) => !isMissing(group)).flatMap(({ make }) => make(material, url)),
     leftOut: groups
       .filter(isMissing)
       .map(({ title, needs }) => `${title} (${lacks[needs as Need]})`),
   }
+}
+
+/** Bad tokens, as Bearer headers. */
+export function tokenCases(material: Material, url: string): Corpus {
+  const { tokens, leftOut } = badTokens(material, url)
+  const cases = tokens.flatMap(([title, token]) => headerCase(`token: ${title}`, `Bearer ${token}`))
+  return { cases, leftOut }
 }
 
 /**
@@ -135,10 +142,15 @@ function titleOf(header: string, { pair: { username, password }, token }: Good):
   return `Authorization: ${JSON.stringify(shown)}`
 }
 
-/** Requests without credentials: no header at all, and good credentials in wrong places. */
+/**
+ * Requests without credentials: no header at all, and good credentials in wrong places.
+ *
+ * @param cookieName - the cookie that is no wrong place; null where none is known
+ */
 export function elsewhereCases(
   method: string,
   good: Readonly<Record<string, string>>,
+  cookieName: string | null,
 ): AttackCase[] {
   const { authorization = '' } = good
   const [scheme = '', token = ''] = authorization.split(' ')
@@ -149,10 +161,11 @@ export function elsewhereCases(
   }
   if (token === '') return cases
   const hidden = { access_token: token, token, authorization }
+  const cookies = Object.fromEntries(Object.entries(hidden).filter(([name]) => name !== cookieName))
   return [
     ...cases,
     { name: `good ${scheme} in the query`, request: { query: hidden }, none: true },
-    { name: `good ${scheme} in cookies`, request: { cookies: hidden }, none: true },
+    { name: `good ${scheme} in cookies`, request: { cookies }, none: true },
     ...['x-authorization', 'proxy-authorization', 'x-access-token'].map((name) => ({
       name: `good ${scheme} in ${name}`,
       request: { headers: { [name]: authorization } },
@@ -161,10 +174,10 @@ export function elsewhereCases(
   ]
 }
 
-/** Headers of another kind than `Authorization`, such as API keys: cut, longer, empty, another one. */
+/** Headers of another kind than `Authorization` and `Cookie`, such as API keys: cut, longer, empty, another one. */
 export function keyCases(good: Readonly<Record<string, string>>): AttackCase[] {
   return Object.entries(good)
-    .filter(([name]) => name.toLowerCase() !== 'authorization')
+    .filter(([name]) => !['authorization', 'cookie'].includes(name.toLowerCase()))
     .flatMap(([name, value]) =>
       wrongKeys(value).map(([title, text]) => ({
         name: `${name}: ${title}`,

@@ -11,7 +11,7 @@ export interface GoodCookie {
 }
 
 /** Methods that links and images of other sites may send: see `lib/cookies/cross-site.ts`. */
-const safe: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** The header `Cookie` with these values in place of the good one. */
 export function cookieHeader({ name, others }: GoodCookie, ...values: readonly string[]): string {
@@ -54,13 +54,11 @@ export function cookieCases(cookie: GoodCookie, tokens: readonly Named[]): Attac
         name: `cookie: token: ${title}`,
         request: { headers: { cookie: cookieHeader(cookie, token) } },
       })),
-    ...[`${name}=`, `${name}`, ...otherNames(name).map((other) => `${other}=${value}`)].map(
-      (pair) => ({
-        name: `cookie: ${pair.replaceAll(value, '<value>')}`,
-        request: { headers: { cookie: [...others, pair].join('; ') } },
-        none: true,
-      }),
-    ),
+    ...[`${name}=`, name, ...otherNames(name).map((other) => `${other}=${value}`)].map((pair) => ({
+      name: `cookie: ${pair.replaceAll(value, '<value>')}`,
+      request: { headers: { cookie: [...others, pair].join('; ') } },
+      none: true,
+    })),
   ]
 }
 
@@ -78,7 +76,7 @@ function otherNames(name: string): string[] {
  * @param method - of the route: what changes nothing need not be refused
  */
 export function crossSiteCases(cookie: GoodCookie, method: string): AttackCase[] {
-  if (safe.includes(method.toUpperCase())) return []
+  if (safe.has(method.toUpperCase())) return []
   const evil = 'https://evil.example'
   const rows: [title: string, headers: Record<string, string>][] = [
     ['another site', { 'sec-fetch-site': 'cross-site', origin: evil }],

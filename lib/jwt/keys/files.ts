@@ -15,34 +15,44 @@ export function keyFilePaths(config: JwtConfig): string[] {
 /**
  * Reads each key file that the configuration names, once.
  *
- * @param fs - any object with `readFile`; of node:fs, `fs.promises` is used
+ * @param fs - any object with `readFile`
  * @throws ERR_AUTH_KEY that names the option and the file
  */
 export async function readKeyFiles(config: JwtConfig, fs: KeyFileSystem): Promise<KeyFiles> {
   const paths = [...new Set(keyFilePaths(config))]
-  const texts = await Promise.all(paths.map((path) => readKeyFile(config, fs, path)))
+  const texts = await Promise.all(
+    paths.map((path) => readKeyFile(optionOfPath(config, path), path, fs)),
+  )
   return new Map(paths.map((path, index) => [path, texts[index] as string]))
 }
 
-async function readKeyFile(config: JwtConfig, fs: KeyFileSystem, path: string): Promise<string> {
-  if (isBareKey(path)) {
+/**
+ * Reads the key file that an option names.
+ *
+ * @param value - the option, which may also hold a key or a passphrase in place of a path
+ * @param path - where the file is; default: `value`
+ * @throws ERR_AUTH_KEY that names the option and the file
+ */
+export async function readKeyFile(
+  option: string,
+  value: string,
+  fs: KeyFileSystem,
+  path = value,
+): Promise<string> {
+  if (isBareKey(value)) {
     // The value is a key and not a path: the error must not quote it.
     return keyError(
-      optionOfPath(config, path),
+      option,
       'holds a JSON Web Key, or a key without the lines of PEM.',
       'Give PEM text, with its BEGIN and END lines, or the path of a PEM file.',
     )
   }
-  const { promises } = fs as { promises?: KeyFileSystem }
-  const reader = typeof promises?.readFile === 'function' ? promises : fs
   try {
-    const content: string | Uint8Array = await reader.readFile(path)
-    return typeof content === 'string' ? content : Buffer.from(content).toString()
+    return await readText(path, fs)
   } catch (error) {
-    const option = optionOfPath(config, path)
     const reason = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
     const remedy = 'Give PEM text, or the path of a PEM file that the process may read.'
-    if (isLikePath(path)) {
+    if (isLikePath(value)) {
       keyError(
         option,
         `the key file ${JSON.stringify(path)} cannot be read (${reason}).`,
@@ -57,6 +67,14 @@ async function readKeyFile(config: JwtConfig, fs: KeyFileSystem, path: string): 
       remedy,
     )
   }
+}
+
+/** The text of a file. Of node:fs, `fs.promises` is used. */
+export async function readText(path: string, fs: KeyFileSystem): Promise<string> {
+  const { promises } = fs as { promises?: KeyFileSystem }
+  const reader = typeof promises?.readFile === 'function' ? promises : fs
+  const content: string | Uint8Array = await reader.readFile(path)
+  return typeof content === 'string' ? content : Buffer.from(content).toString()
 }
 
 /** Whether a value looks like a path and may be shown. Anything else may be a passphrase in the wrong option. */

@@ -85,19 +85,20 @@ const known = new Set<string>()
 /**
  * Refuses a made-up secret in production. Elsewhere it emits a process warning, once for each secret.
  *
+ * @param option - where it stands
  * @throws ERR_AUTH_KEY
  */
-export function checkMadeUp(secret: string | Uint8Array): void {
+export function checkMadeUp(secret: string | Uint8Array, option = 'jwt.secret'): void {
   const found = madeUp(secret)
   if (found === null) return
   const problem = `it ${found}, expected a random secret: whoever guesses it can sign tokens.`
   const remedy = 'Make one with: npx fastify-authn secret'
-  if (isProduction()) keyError('jwt.secret', problem, remedy)
+  if (isProduction()) keyError(option, problem, remedy)
   const name = String(secret)
   if (known.has(name)) return
   known.add(name)
   process.emitWarning(
-    `fastify-authn: option "jwt.secret": ${problem} Where NODE_ENV is production, it stops the boot. ${remedy}`,
+    `fastify-authn: option "${option}": ${problem} Where NODE_ENV is production, it stops the boot. ${remedy}`,
     { code: 'AUTHN_MADE_UP_SECRET' },
   )
 }

@@ -24,25 +24,29 @@ const pairFamilies: Readonly<Record<PairFamily, { types: readonly string[]; labe
  */
 export function parseKeys(config: JwtConfig, files: KeyFiles): KeyRing {
   const ring: Partial<Record<KeyFamily, LoadedKey>> = {}
-  if (config.secret !== undefined) ring.secret = parseSecret(config.secret)
+  if (config.secret !== undefined) ring.secret = parseSecret('jwt.secret', config.secret)
   for (const family of pairNames) {
     const pair = config[family]
-    if (pair !== undefined) ring[family] = parsePair(family, pair, files)
+    if (pair !== undefined) ring[family] = parsePair(`jwt.${family}`, family, pair, files)
   }
   return ring
 }
 
-/** Checks an HMAC secret (RFC 7518 §3.2). A public key that is used as a secret would let everybody sign. */
-function parseSecret(secret: string | Buffer): LoadedKey {
-  const bytes = Buffer.from(secret)
-  const option = 'jwt.secret'
+/**
+ * Checks an HMAC secret (RFC 7518 §3.2). A public key that is used as a secret would let everybody sign.
+ *
+ * @param option - where it stands, for the error
+ * @throws ERR_AUTH_KEY
+ */
+export function parseSecret(option: string, secret: string | Uint8Array): LoadedKey {
+  const bytes = Buffer.from(secret as string)
   const text = bytes.toString('latin1')
   const remedy = 'Make one with: node -p "crypto.randomBytes(64).toString(\'base64url\')"'
   if (isAsymmetricKey(bytes)) {
     keyError(
       option,
       'holds a PEM key or certificate, expected a random secret.',
-      'Give the key as jwt.rsa, jwt.ecdsa or jwt.eddsa.',
+      'Give the key as jwt.rsa, jwt.ecdsa or jwt.eddsa; in jwt.keys, as "private" or "public".',
     )
   }
   if (isJwk(text)) keyError(option, 'holds a JSON Web Key, expected a random secret.', remedy)
@@ -53,22 +57,34 @@ function parseSecret(secret: string | Buffer): LoadedKey {
   return { sign: bytes, verify: bytes, bits }
 }
 
-function parsePair(family: PairFamily, pair: KeyPairConfig, files: KeyFiles): LoadedKey {
-  const privateKey = parseHalf(family, 'private', pair, files)
-  const publicKey = parseHalf(family, 'public', pair, files)
+/**
+ * Checks a pair of keys, or one half of it.
+ *
+ * @param option - where it stands, for the error
+ * @param files - what the key files hold that it names
+ * @throws ERR_AUTH_KEY
+ */
+export function parsePair(
+  option: string,
+  family: PairFamily,
+  pair: KeyPairConfig,
+  files: KeyFiles,
+): LoadedKey {
+  const privateKey = parseHalf(option, family, 'private', pair, files)
+  const publicKey = parseHalf(option, family, 'public', pair, files)
   const derived = privateKey && createPublicKey(privateKey)
   const verifying = publicKey ?? derived
   if (verifying === undefined) {
     return keyError(
-      `jwt.${family}`,
+      option,
       'names no key.',
-      `Set jwt.${family}.private to sign and verify, or jwt.${family}.public to verify only.`,
+      `Set ${option}.private to sign and verify, or ${option}.public to verify only.`,
     )
   }
   if (derived && publicKey && !derived.equals(publicKey)) {
     keyError(
-      `jwt.${family}.public`,
-      `is not the public half of jwt.${family}.private.`,
+      `${option}.public`,
+      `is not the public half of ${option}.private.`,
       'Give the two halves of one pair, or leave the public one out.',
     )
   }
@@ -82,6 +98,7 @@ function parsePair(family: PairFamily, pair: KeyPairConfig, files: KeyFiles): Lo
 }
 
 function parseHalf(
+  place: string,
   family: PairFamily,
   half: 'private' | 'public',
   pair: KeyPairConfig,
@@ -89,7 +106,7 @@ function parseHalf(
 ): KeyObject | undefined {
   const value = pair[half]
   if (value === undefined) return undefined
-  const option = `jwt.${family}.${half}`
+  const option = `${place}.${half}`
   // PEM text in environment variables often has the two characters \n in place of each line break.
   const pem = files.get(value) ?? value.replaceAll('\\n', '\n')
   const source = files.has(value) ? ` (file ${JSON.stringify(value)})` : ''

@@ -58,6 +58,26 @@ export function keyFor(
       'Set it, or choose another signing method.',
     )
   }
+  checkFit(option, key, method, wanted)
+  return (
+    key[use] ??
+    keyError(`${option}.private`, `is missing, but ${wanted} needs it to sign.`, 'Set it.')
+  )
+}
+
+/**
+ * Checks that a key is long enough for a method, and on its curve.
+ *
+ * @param wanted - who needs it, for the error
+ * @throws ERR_AUTH_KEY
+ */
+export function checkFit(
+  option: string,
+  key: LoadedKey,
+  method: SigningMethod,
+  wanted: string,
+): void {
+  const row = algorithmOf(method)
   if (key.bits !== undefined && row.minimumBits !== undefined && key.bits < row.minimumBits) {
     keyError(
       option,
@@ -72,8 +92,4 @@ export function keyFor(
       'Give a key on that curve, or choose the signing method of this one.',
     )
   }
-  return (
-    key[use] ??
-    keyError(`${option}.private`, `is missing, but ${wanted} needs it to sign.`, 'Set it.')
-  )
 }

@@ -15,6 +15,20 @@ export function inFile(file: RingFile): string {
 }
 
 /**
+ * Adds to the error of a key in which file its entry stands.
+ *
+ * @throws the error, always
+ */
+export function rethrowIn(file: RingFile, error: unknown): never {
+  if (file === null || !(error instanceof AuthnUsageError)) throw error
+  const message = error.message
+    .replace(/^fastify-authn: (option "[^"]*")/, `$1${inFile(file)}`)
+    // In a file stands the name of a variable in its place.
+    .replaceAll(/(jwt\.keys\[\d+\]\.passphrase)\b/g, '$1Env')
+  throw new AuthnUsageError(error.code, message, error.cause)
+}
+
+/**
  * @param option - what {@link entryName} returns, or `jwt.keys`
  * @param problem - what was found and what was expected
  * @param remedy - what to do; a sentence of its own

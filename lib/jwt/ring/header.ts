@@ -1,0 +1,28 @@
+import { invalidToken } from '../token-errors.js'
+
+/** What the header of a token says of its key. Nothing else of a header is looked at to find a key. */
+export interface KeyName {
+  readonly alg: unknown
+  /** Undefined for a header without the member. */
+  readonly kid: string | undefined
+}
+
+/**
+ * Reads the header of a token whose signature is not verified yet. Members that bring a key or its address along
+ * (`jwk`, `jku`, `x5c`, `x5u`) are not read: who signs would choose the key.
+ *
+ * @throws AuthenticationError for a header that is none, and for a `kid` that is no name (RFC 7515 §4.1.4)
+ */
+export function keyNameOf(token: string): KeyName {
+  let header: unknown
+  try {
+    header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString())
+  } catch {
+    throw invalidToken('header')
+  }
+  if (typeof header !== 'object' || header === null) throw invalidToken('header')
+  const { alg, kid } = header as { alg?: unknown; kid?: unknown }
+  if (!Object.hasOwn(header, 'kid')) return { alg, kid: undefined }
+  if (typeof kid !== 'string' || kid === '') throw invalidToken('kid')
+  return { alg, kid }
+}

@@ -15,7 +15,7 @@ import { asksForPasswords } from './authenticators/members.js'
 import { ownOf } from './common/objects.js'
 import { createTranslator } from './http/language.js'
 import { JwtService } from './jwt/service.js'
-import { tokenKindOf } from './jwt/token-kind.js'
+import { tokenKindsOf } from './jwt/token-kind.js'
 import { wantedLogin } from './login/route.js'
 import { markScope } from './marks/inherit.js'
 import { parseMark } from './marks/parse.js'
@@ -28,7 +28,7 @@ import { decorateRequests } from './request/decorators.js'
 import { checkCookies, openCookies, openIssuers, openSessions } from './rooms.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
-import type { JwtServiceLike, TokenStats } from '../types/jwt.js'
+import type { JwtServiceLike, JwtStats, KeyStats, TokenStats } from '../types/jwt.js'
 import type { AuthnOptions } from '../types/options.js'
 
 const treeOf = watchTrees(describeRoutes)
@@ -51,7 +51,7 @@ async function build(
   options: ResolvedOptions,
   { credentialCheck, openAttempt, openTokenAttempt }: PasswordTools,
 ): Promise<Registration> {
-  const jwtService = await openJwtService(options)
+  const jwtService = await openJwtService(app, options)
   const issuers = await openIssuers(options, jwtService, app)
   const combine = issuers === null ? anyOf : issuers.combine
   const authenticators = namedAuthenticators(options, jwtService, issuers?.authenticators)
@@ -89,15 +89,24 @@ async function build(
   }
 }
 
-async function openJwtService({
-  jwt,
-  jwtService,
-}: ResolvedOptions): Promise<JwtServiceLike | null> {
-  const service = jwtService ?? (jwt && new JwtService(jwt))
-  return service ? await service.load() : null
+async function openJwtService(
+  app: FastifyInstance,
+  { jwt, jwtService }: ResolvedOptions,
+): Promise<JwtServiceLike | null> {
+  if (jwtService !== undefined) return jwtService.load()
+  if (jwt === undefined) return null
+  const service = new JwtService(jwt, { log: app.log })
+  if (jwt.keys !== undefined) {
+    app.addHook('onClose', (_, done) => {
+      service.close()
+      done()
+    })
+  }
+  return service.load()
 }
 
 const noTokens: TokenStats = { size: 0, bytes: 0, hits: 0, misses: 0 }
+const noKeys: KeyStats = { size: 0, reloads: 0, failures: 0 }
 
 /** Puts a registration on its scope: from here on, the guard and the authenticators find it. */
 function attach(
@@ -119,12 +128,17 @@ function attach(
   const authn: Authn = {
     authenticators: [...authenticators.keys()],
     ...(sessions !== null && { sessions: sessions.api }),
-    stats: () => ({
-      ...passwords.stats(),
-      tokens: jwtService?.stats?.().tokens ?? noTokens,
-      issuers: issuers?.stats() ?? {},
-      ...(sessions !== null && { sessions: sessions.stats() }),
-    }),
+    stats() {
+      // One that the app wrote itself may leave any of it out.
+      const { keys = noKeys, tokens = noTokens }: Partial<JwtStats> = jwtService?.stats?.() ?? {}
+      return {
+        ...passwords.stats(),
+        tokens,
+        keys,
+        issuers: issuers?.stats() ?? {},
+        ...(sessions !== null && { sessions: sessions.stats() }),
+      }
+    },
     ...routeReport(tree, app),
   }
   decorate(app, 'authn', authn)
@@ -160,6 +174,7 @@ function noteIssued(
   { tokenFunc, signingMethod }: ResolvedLogin,
 ): void {
   if (userService === undefined || jwtService === null || tokenFunc !== undefined) return
-  const kind = tokenKindOf(jwtService, signingMethod, { typ: 'JWT' })
-  tokenUses.push({ ...kind, userService, prefix })
+  // Of a ring, all keys: after a rotation another one signs.
+  const kinds = tokenKindsOf(jwtService, signingMethod, { typ: 'JWT' })
+  tokenUses.push(...kinds.map((kind) => ({ ...kind, userService, prefix })))
 }

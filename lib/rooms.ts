@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
-import { tokenKindOf } from './jwt/token-kind.js'
+import { tokenKindsOf } from './jwt/token-kind.js'
 import { resolveSessions } from './options/resolve-sessions.js'
 import type { Issuers } from './issuers/index.js'
 import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
@@ -17,7 +17,7 @@ export async function openIssuers(
 ): Promise<Issuers | null> {
   if (Object.keys(options.issuers ?? {}).length === 0) return null
   const room = await import('./issuers/index.js')
-  const own = jwtService === null ? undefined : tokenKindOf(jwtService).issuer
+  const own = jwtService === null ? undefined : tokenKindsOf(jwtService, undefined)[0]?.issuer
   const issuers = room.openIssuers(options, own, anyOf, app.log)
   issuers.open(app)
   return issuers

@@ -1,5 +1,5 @@
 import type { IssuerStats } from './issuers.js'
-import type { TokenStats } from './jwt.js'
+import type { KeyStats, TokenStats } from './jwt.js'
 import type { AuthnRoute } from './routes.js'
 import type { Sessions, SessionStats } from './session-api.js'
 
@@ -28,6 +28,8 @@ export interface AuthnStats {
    * show the same counts. All are zero without a service, and for a service that the app wrote itself.
    */
   readonly tokens: TokenStats
+  /** The keys of that service, and how often they were read again. All are zero without one, like those of tokens. */
+  readonly keys: KeyStats
   /** The key sets of the option `issuers`, by the name of the issuer. */
   readonly issuers: Readonly<Record<string, IssuerStats>>
   /** Requests that were refused with 429. */

@@ -15,7 +15,7 @@ interface FastifyJwtOptions {
   readonly sign: {
     readonly algorithm: string
     readonly noTimestamp: boolean
-    readonly header: { readonly alg: string; readonly typ: string }
+    readonly header: { readonly alg: string; readonly typ: string; readonly kid?: string }
   }
   readonly verify: {
     readonly algorithms: readonly string[]

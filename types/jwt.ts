@@ -1,32 +1,14 @@
+import type {
+  JwkSet,
+  JwtStats,
+  KeyEntry,
+  KeyPairConfig,
+  RememberTokensOptions,
+  SigningMethod,
+} from './keys.js'
 import type { JwtClaims, VerifiedClaims } from './request-extra.js'
 
-/**
- * Signing methods (RFC 7518 §3.1, RFC 8037 §3.1). The method belongs to the key, never to the token.
- */
-export type SigningMethod =
-  | 'HS256'
-  | 'HS384'
-  | 'HS512'
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512'
-  | 'ES256'
-  | 'ES384'
-  | 'ES512'
-  | 'EdDSA'
-
-/** A pair of asymmetric keys. Each is PEM text, or the path of a PEM file. */
-export interface KeyPairConfig {
-  /** Private key: signs. Its public half also verifies where `public` is left out. */
-  private?: string | undefined
-  /** Public key, or a certificate that holds it: verifies. */
-  public?: string | undefined
-  /** Passphrase of an encrypted private key. */
-  passphrase?: string | undefined
-}
+export type * from './keys.js'
 
 /** Rules that a token has to meet besides its signature. */
 export interface TokenRules {
@@ -68,7 +50,10 @@ export interface JwtConfig extends TokenRules {
   secret?: string | Buffer | undefined
   /** Life of the tokens that are issued, in seconds. Default 300. */
   expiry?: number | undefined
-  /** The method of everything that names none itself. Default `HS256`. */
+  /**
+   * The method of everything that names none itself. Default `HS256`. With `keys` it chooses among the keys that sign,
+   * and says nothing of what is accepted; default: the only one of them.
+   */
   signingMethod?: SigningMethod | undefined
   /** Keys of RS256 … PS512: RSA of 2048 bits or more. */
   rsa?: KeyPairConfig | undefined
@@ -77,6 +62,21 @@ export interface JwtConfig extends TokenRules {
   /** Keys of EdDSA: Ed25519 or Ed448. */
   eddsa?: KeyPairConfig | undefined
   /**
+   * A ring of keys that can be replaced while tokens of earlier ones go on, in place of `secret`, `rsa`, `ecdsa` and
+   * `eddsa`: a list, or the path of a ring file, which is a JSON array of {@link KeyFileEntry}.
+   */
+  keys?: string | readonly KeyEntry[] | undefined
+  /**
+   * After how many seconds the ring is read again, 0 to 86,400; 0 for never. Default: 60 for a ring file, 0 for a list,
+   * whose key files are then read again.
+   */
+  reloadEvery?: number | undefined
+  /**
+   * The path at which everybody can read the public halves of the ring (a JSON Web Key Set, RFC 7517 §5), whatever the
+   * prefix of the registration. `true`: `/.well-known/jwks.json`. Default `false`.
+   */
+  publish?: string | boolean | undefined
+  /**
    * Tokens whose signature was good are remembered, so that it is computed once and not on every request;
    * their claims are judged on every request. `false` switches it off. Default: see
    * {@link RememberTokensOptions}.
@@ -84,47 +84,10 @@ export interface JwtConfig extends TokenRules {
   rememberTokens?: RememberTokensOptions | false | undefined
 }
 
-/** How many tokens are remembered, for each signing method in use. */
-export interface RememberTokensOptions {
-  /** Tokens; those not used for the longest time are dropped first. Default 10,000. */
-  max?: number | undefined
-  /**
-   * Bytes that all of them together may take, their claims included, by an estimate: a token of 250 characters with
-   * five claims counts as about 600. Default 8,388,608 (8 MiB).
-   */
-  maxBytes?: number | undefined
-}
-
-/** What a service remembers of tokens, over all its signing methods. */
-export interface TokenStats {
-  /** Tokens that are remembered now. */
-  readonly size: number
-  /** Bytes that they take, by an estimate. */
-  readonly bytes: number
-  /** Tokens whose signature did not have to be computed, since the service was made. */
-  readonly hits: number
-  /** Tokens whose signature had to be computed, those that were refused included. */
-  readonly misses: number
-}
-
-/** The current counts of a service. */
-export interface JwtStats {
-  /** All zero when `jwt.rememberTokens` is `false`. */
-  readonly tokens: TokenStats
-}
-
-/** Reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
-export interface KeyFileSystem {
-  /** Gives the text or the bytes of a file: by a callback, as `node:fs` does it, or by a promise. */
-  // Overloads of node:fs differ too much for a narrower type.
-  // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
-  readFile: (...args: any[]) => any
-}
-
 /** What `app.jwtService` offers. */
 export interface JwtServiceLike {
-  /** The method of everything that names none itself. */
-  readonly signingMethod: SigningMethod
+  /** The method of everything that names none itself; undefined for a ring of which no key signs. */
+  readonly signingMethod: SigningMethod | undefined
 
   /** Life of the tokens that are issued, in seconds. Default 300. */
   readonly expiry?: number
@@ -138,7 +101,7 @@ export interface JwtServiceLike {
   load(): Promise<this>
 
   /**
-   * Reads all key files again and swaps all keys at once; when a new key is bad, or does not fit a
+   * Reads the ring file and all key files again and swaps all keys at once; when a new key is bad, or does not fit a
    * signing method in use, all the old ones stay in force and the promise rejects.
    *
    * @throws `ERR_AUTH_KEY`
@@ -148,16 +111,17 @@ export interface JwtServiceLike {
   /** Whether there is a key to sign with a method; default: `jwt.signingMethod`. */
   canSign(signingMethod?: SigningMethod): boolean
 
-  /** Whether there is a key to verify with a method; default: `jwt.signingMethod`. */
+  /** Whether there is a key to verify with a method; default: `jwt.signingMethod`, with a ring any. */
   canVerify(signingMethod?: SigningMethod): boolean
 
   /**
    * Makes sure that a key fits a signing method, now and after every reload.
    *
+   * @param signingMethod - default: `jwt.signingMethod`; to verify with a ring, any
    * @param wanted - who needs it, for the error
    * @throws `ERR_AUTH_KEY`
    */
-  require(signingMethod: SigningMethod, use: 'sign' | 'verify', wanted: string): void
+  require(signingMethod: SigningMethod | undefined, use: 'sign' | 'verify', wanted: string): void
 
   /**
    * Prepares {@link verify} for many tokens: the key is checked now, the rules are resolved once.
@@ -204,7 +168,7 @@ export interface JwtServiceLike {
    * @typeParam Claims - more claims that the app expects. Only the compiler uses this: a token is not checked for
    * them. Claims of all tokens of an app are better declared in {@link JwtClaims}.
    * @param token - the compact serialization (RFC 7515 §7.1)
-   * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`
+   * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`, with a ring that of the key
    * @param rules - what differs from the rules of the configuration
    * @returns the claims
    * @throws `AuthenticationError` with `ERR_AUTH_JWT_INVALID`, `ERR_AUTH_JWT_NOT_VALID_YET` or
@@ -216,6 +180,12 @@ export interface JwtServiceLike {
     rules?: VerifyRules,
   ): VerifiedClaims<Claims>
 
-  /** Counts of the remembered tokens; a service that the app wrote itself need not have them. */
+  /** Counts of tokens and keys; a service that the app wrote itself need not have them. */
   stats?(): JwtStats
+
+  /** The path of `jwt.publish`; undefined where nothing is published. */
+  readonly publish?: string | undefined
+
+  /** The public halves of the ring that verify now; those of an app that publishes no ring need not be there. */
+  jwks?(): JwkSet
 }

@@ -1,4 +1,30 @@
-import type { SigningMethod } from './jwt.js'
+/**
+ * Signing methods (RFC 7518 §3.1, RFC 8037 §3.1). The method belongs to the key, never to the token.
+ */
+export type SigningMethod =
+  | 'HS256'
+  | 'HS384'
+  | 'HS512'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+
+/** A pair of asymmetric keys. Each is PEM text, or the path of a PEM file. */
+export interface KeyPairConfig {
+  /** Private key: signs. Its public half also verifies where `public` is left out. */
+  private?: string | undefined
+  /** Public key, or a certificate that holds it: verifies. */
+  public?: string | undefined
+  /** Passphrase of an encrypted private key. */
+  passphrase?: string | undefined
+}
 
 /**
  * What a key of a ring is for. Keys of all three states verify: another process may be one rotation ahead, and sign
@@ -58,4 +84,72 @@ export interface KeyFileEntry extends CommonKeyEntry {
    * not stand in the file: beside its key it would protect nothing.
    */
   readonly passphraseEnv?: string | undefined
+}
+
+/** How many tokens are remembered: for each signing method in use, of a ring for all its keys together. */
+export interface RememberTokensOptions {
+  /** Tokens; those not used for the longest time are dropped first. Default 10,000. */
+  max?: number | undefined
+  /**
+   * Bytes that all of them together may take, their claims included, by an estimate: a token of 250 characters with
+   * five claims counts as about 600. Default 8,388,608 (8 MiB).
+   */
+  maxBytes?: number | undefined
+}
+
+/** What a service remembers of tokens, over all its signing methods. */
+export interface TokenStats {
+  /** Tokens that are remembered now. */
+  readonly size: number
+  /** Bytes that they take, by an estimate. */
+  readonly bytes: number
+  /** Tokens whose signature did not have to be computed, since the service was made. */
+  readonly hits: number
+  /** Tokens whose signature had to be computed, those that were refused included. */
+  readonly misses: number
+}
+
+/** What a service has read of its keys. */
+export interface KeyStats {
+  /** Keys that there are. */
+  readonly size: number
+  /** How often they were read again and taken, since the service was made. */
+  readonly reloads: number
+  /** How often they were read again and were bad, so that the old ones stayed in force. */
+  readonly failures: number
+}
+
+/** The current counts of a service. */
+export interface JwtStats {
+  readonly keys: KeyStats
+  /** All zero when `jwt.rememberTokens` is `false`. */
+  readonly tokens: TokenStats
+}
+
+/** Reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
+export interface KeyFileSystem {
+  /** Gives the text or the bytes of a file: by a callback, as `node:fs` does it, or by a promise. */
+  // Overloads of node:fs differ too much for a narrower type.
+  // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
+  readFile: (...args: any[]) => any
+}
+
+/** Where a service without an app reports what happens to its keys while nobody waits: such as the log of an app. */
+export interface KeyLog {
+  /** What is wrong, with an error that holds nothing secret. */
+  error: (details: { readonly err: unknown }, message: string) => unknown
+  warn: (message: string) => unknown
+}
+
+/** Public keys (RFC 7517 §5). */
+export interface JwkSet {
+  readonly keys: readonly PublicJwk[]
+}
+
+/** A public key (RFC 7517 §4), with the members of its type (`n`, `e`; `crv`, `x`, `y`) and nothing of its private half. */
+export interface PublicJwk extends Readonly<Record<string, string>> {
+  readonly kty: string
+  readonly kid: string
+  readonly alg: SigningMethod
+  readonly use: 'sig'
 }

@@ -64,11 +64,7 @@ function impliedAuthenticator(
 ): Authenticator | undefined {
   if (named.has('jwt')) return named.get('jwt')
   if (userService !== undefined) {
-    jwtService?.require(
-      jwtService.signingMethod,
-      'verify',
-      'the authenticator "jwt" (jwt.signingMethod)',
-    )
+    jwtService?.require(undefined, 'verify', 'the authenticator "jwt" (jwt.signingMethod)')
   }
   const names = [...named.keys()].filter(
     (name) => userService === undefined || Object.hasOwn(issuers, name),

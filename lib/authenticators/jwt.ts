@@ -7,7 +7,7 @@ import { findUser, isUsableName, known } from '../users/find.js'
 import { JwtService } from '../jwt/service.js'
 import { kReadsCookie } from './members.js'
 import { perRegistration } from './per-registration.js'
-import { tokenKindOf } from '../jwt/token-kind.js'
+import { tokenKindsOf } from '../jwt/token-kind.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import { kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -45,8 +45,8 @@ export function jwtAuthenticator<Stored extends object>(
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
-    const kind = tokenKindOf(jwtService, signingMethod, rules)
-    tokenUses.push({ ...kind, userService: service, prefix })
+    const kinds = tokenKindsOf(jwtService, signingMethod, rules)
+    tokenUses.push(...kinds.map((kind) => ({ ...kind, userService: service, prefix })))
     // Ours looks at the letters itself, and not again at those of a token that it remembers.
     const isOurs = jwtService instanceof JwtService
     const tokenOf = isOurs ? bearerCredentials : parseBearer

@@ -10,37 +10,36 @@ import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
  * load one of them and its tests the other.
  */
 
-/** Reads the key of a `JwtService`; undefined for an object that is not a `JwtService` of this build. */
-type ReadKey = (service: object, method: SigningMethod) => unknown
+/** Reads the keys of a `JwtService`; undefined for an object that is not a `JwtService` of this build. */
+type ReadKeys = (service: object, method: SigningMethod | undefined) => unknown
 
 /** @returns the replacement of an authenticator, or the authenticator itself where there is none */
 type StandIn = (authenticator: Authenticator, scope: object) => Authenticator
 
-/** Returns the kind of tokens that a `JwtService` accepts; undefined for an object that is not one of this build. */
-type TellKind = (service: object, method: SigningMethod, rules: VerifyRules) => unknown
+/** Returns the kinds of tokens that a `JwtService` accepts; undefined for an object that is not one of this build. */
+type TellKinds = (service: object, method: SigningMethod | undefined, rules: VerifyRules) => unknown
 
-const readers: ReadKey[] = []
-const tellers: TellKind[] = []
+const readers: ReadKeys[] = []
+const tellers: TellKinds[] = []
 const standIns: StandIn[] = []
 
 /** Called by each build of the core, when it is loaded. */
-export function offerKeys(read: ReadKey): void {
+export function offerKeys(read: ReadKeys): void {
   readers.push(read)
 }
 
-/** For the test kit: the key of a service; undefined for a service that the app wrote itself. */
-export function keyOf(service: object, method: SigningMethod): unknown {
-  return readers.map((read) => read(service, method)).find((key) => key !== undefined)
-}
+/** For the test kit: the keys of a service; undefined for a service that the app wrote itself. */
+export const keysIn: ReadKeys = (service, method) =>
+  readers.map((read) => read(service, method)).find((keys) => keys !== undefined)
 
 /** Called by each build of the core, when it is loaded. */
-export function offerKinds(tell: TellKind): void {
+export function offerKinds(tell: TellKinds): void {
   tellers.push(tell)
 }
 
-/** The kind of tokens that a service accepts; undefined for a service that the app wrote itself. */
-export const kindOf: TellKind = (service, method, rules) =>
-  tellers.map((tell) => tell(service, method, rules)).find((kind) => kind !== undefined)
+/** The kinds of tokens that a service accepts; undefined for a service that the app wrote itself. */
+export const kindsOf: TellKinds = (service, method, rules) =>
+  tellers.map((tell) => tell(service, method, rules)).find((kinds) => kinds !== undefined)
 
 /** Called by each build of the test kit, when it is loaded. */
 export function offerStandIn(standIn: StandIn): void {

@@ -39,6 +39,13 @@ interface Decorator {
   verify(token: string): { readonly header: object; readonly payload: JwtClaims }
 }
 
+/** The header of the tokens that are signed (RFC 7515 §4.1). */
+interface Header {
+  readonly alg: SigningMethod
+  readonly typ: string
+  readonly kid?: string
+}
+
 /** How many instances of @fastify/jwt are kept for signing: few apps have more than one other purpose of tokens. */
 const mostSigners = 16
 
@@ -46,16 +53,23 @@ const mostSigners = 16
  * Makes the engine for a key and a method: an instance of @fastify/jwt. That adds `iat` to the claims; told not to
  * (`noTimestamp`), it also drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and
  * so are those with another `typ`; each is made when it is needed for the first time.
+ *
+ * @param kid - names the key in the header of the tokens that are signed; default: they have no such member
  */
-export function createEngine(key: EngineKey, method: SigningMethod): Engine {
-  const plain = decorated(key, method, false)
+export function createEngine(key: EngineKey, method: SigningMethod, kid?: string): Engine {
+  const headerOf = (typ: string): Header => ({
+    alg: method,
+    typ,
+    ...(kid !== undefined && { kid }),
+  })
+  const plain = decorated(key, headerOf('JWT'), false)
   const others = new LRUCache<string, Decorator>({ max: mostSigners })
   return {
     sign(claims, typ = 'JWT') {
       const isDated = claims.iat !== undefined
       if (!isDated && typ === 'JWT') return plain.sign(claims)
       const kind = `${isDated} ${typ}`
-      const other = others.get(kind) ?? decorated(key, method, isDated, typ)
+      const other = others.get(kind) ?? decorated(key, headerOf(typ), isDated)
       others.set(kind, other)
       return other.sign(claims)
     },
@@ -68,12 +82,7 @@ export function createEngine(key: EngineKey, method: SigningMethod): Engine {
  * whole Fastify instance would add 2 ms to the boot. Nothing reaches the instance of the app, which may register
  * @fastify/jwt for itself.
  */
-function decorated(
-  key: EngineKey,
-  method: SigningMethod,
-  isDated: boolean,
-  typ = 'JWT',
-): Decorator {
+function decorated(key: EngineKey, header: Header, isDated: boolean): Decorator {
   let decorator: unknown
   const instance = {
     decorate(_name: 'jwt', value: unknown) {
@@ -87,10 +96,10 @@ function decorated(
     {
       secret:
         typeof key.verify === 'string' ? { private: key.sign, public: key.verify } : key.verify,
-      sign: { algorithm: method, noTimestamp: !isDated, header: { alg: method, typ } },
+      sign: { algorithm: header.alg, noTimestamp: !isDated, header },
       // lib/jwt/claims.ts checks the times: the engine accepts Infinity, and throws a RangeError for a huge nbf.
       verify: {
-        algorithms: [method],
+        algorithms: [header.alg],
         cache: false,
         complete: true,
         ignoreExpiration: true,

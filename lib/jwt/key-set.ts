@@ -1,16 +1,18 @@
 import { algorithmOf } from '../common/algorithms.js'
 import { createEngine, type Engine, type Sign, type VerifySignature } from './engine.js'
 import { keyFor, type KeyRing, type LoadedKey } from './keys/ring.js'
-import { TokenMemory, type TokenCounts, type TokenMemoryOptions } from './remembered.js'
+import {
+  TokenMemory,
+  type Remembering,
+  type TokenCounts,
+  type TokenMemoryOptions,
+} from './remembered.js'
+import type { HeldKey, KeysInForce, KeyUse } from './key-holder.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-export type KeyUse = 'sign' | 'verify'
-
-/** How many tokens are remembered for each method; false for none. */
-export type Remembering = TokenMemoryOptions | false
-
-/** The keys of a service, with the engines that use them. A reload makes a new set. */
-export class KeySet {
+/** One key for each family of methods, with the engines that use them. A reload makes a new set. */
+export class KeySet implements KeysInForce {
+  readonly signingMethod: SigningMethod
   readonly #ring: KeyRing
   readonly #remembering: Remembering
   readonly #counts: TokenCounts
@@ -18,57 +20,70 @@ export class KeySet {
   readonly #verifiers = new Map<SigningMethod, VerifySignature>()
   readonly #memories: TokenMemory[] = []
 
-  constructor(ring: KeyRing, remembering: Remembering, counts: TokenCounts) {
+  /** @param signingMethod - the method of what names none */
+  constructor(
+    ring: KeyRing,
+    signingMethod: SigningMethod,
+    remembering: Remembering,
+    counts: TokenCounts,
+  ) {
     this.#ring = ring
+    this.signingMethod = signingMethod
     this.#remembering = remembering
     this.#counts = counts
   }
 
-  /** The key of the family of a method, if there is one. */
-  key(method: SigningMethod): LoadedKey | undefined {
-    return this.#ring[algorithmOf(method).family]
+  get size(): number {
+    return Object.keys(this.#ring).length
   }
 
-  /**
-   * Checks that the key fits the method, and makes the engine for both.
-   *
-   * @throws ERR_AUTH_KEY
-   */
-  prepare(method: SigningMethod, use: KeyUse, wanted: string): Engine {
-    keyFor(this.#ring, method, use, wanted)
-    let engine = this.#engines.get(method)
-    if (engine === undefined) {
-      engine = createEngine(this.key(method) as LoadedKey, method)
-      this.#engines.set(method, engine)
-    }
-    return engine
+  keysOf(method = this.signingMethod): HeldKey[] {
+    const key = this.#key(method)
+    return key === undefined ? [] : [{ method, kid: undefined, key }]
   }
 
-  /** @throws ERR_AUTH_KEY */
-  signer(method: SigningMethod, wanted: string): Sign {
-    return this.prepare(method, 'sign', wanted).sign
+  has(method: SigningMethod | undefined, use: KeyUse): boolean {
+    return this.keysOf(method).some(({ key }) => key[use] !== undefined)
   }
 
-  /**
-   * A function that verifies signatures; with `rememberTokens` it remembers the tokens whose signature was good.
-   *
-   * @throws ERR_AUTH_KEY
-   */
-  verifier(method: SigningMethod, wanted: string): VerifySignature {
+  prepare(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
+    this.#engine(method, use, wanted)
+  }
+
+  signer(method: SigningMethod | undefined, wanted: string): Sign {
+    return this.#engine(method, 'sign', wanted).sign
+  }
+
+  verifier(method: SigningMethod = this.signingMethod, wanted: string): VerifySignature {
     const known = this.#verifiers.get(method)
     if (known !== undefined) return known
-    const { verify } = this.prepare(method, 'verify', wanted)
+    const { verify } = this.#engine(method, 'verify', wanted)
     const verifier =
       this.#remembering === false ? verify : this.#remember(verify, this.#remembering)
     this.#verifiers.set(method, verifier)
     return verifier
   }
 
-  /** How many tokens are remembered and the bytes that they take, of all methods together. */
   get tokens(): { size: number; bytes: number } {
     const sum = (of: (memory: TokenMemory) => number): number =>
       this.#memories.reduce((total, memory) => total + of(memory), 0)
     return { size: sum(({ size }) => size), bytes: sum(({ bytes }) => bytes) }
+  }
+
+  /** The key of the family of a method, if there is one. */
+  #key(method: SigningMethod): LoadedKey | undefined {
+    return this.#ring[algorithmOf(method).family]
+  }
+
+  /** The engine of a method, after a check that the key fits. */
+  #engine(method: SigningMethod = this.signingMethod, use: KeyUse, wanted: string): Engine {
+    keyFor(this.#ring, method, use, wanted)
+    let engine = this.#engines.get(method)
+    if (engine === undefined) {
+      engine = createEngine(this.#key(method) as LoadedKey, method)
+      this.#engines.set(method, engine)
+    }
+    return engine
   }
 
   #remember(verify: VerifySignature, options: TokenMemoryOptions): VerifySignature {

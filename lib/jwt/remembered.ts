@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { VerifiedToken, VerifySignature } from './engine.js'
+import type { VerifiedToken } from './engine.js'
 
 /** How many tokens are remembered. */
 export interface TokenMemoryOptions {
@@ -15,9 +15,10 @@ export interface TokenCounts {
   misses: number
 }
 
-interface Remembered extends VerifiedToken {
-  readonly token: string
-}
+/** How many tokens are remembered; false for none. */
+export type Remembering = TokenMemoryOptions | false
+
+type Remembered<Verified> = Verified & { readonly token: string }
 
 /**
  * A token is looked up by the last 12 characters of its signature: 72 bits, practically random. To look up the whole
@@ -32,7 +33,7 @@ const sparing = 16
 /**
  * Remembers tokens whose signature was good, with their claims and their purpose, so that the signature is verified
  * once. Only that is remembered: purpose, times, issuer, audience and user are checked on every request. There is one memory for each key
- * and method. A token is looked up by the end of its signature, and then the whole text is compared. Refused tokens
+ * and method, and one for a whole ring of keys. A token is looked up by the end of its signature, and then the whole text is compared. Refused tokens
  * are not stored, so an attacker who sends many of them cannot push out good ones.
  *
  * When far more tokens are in use than there is room for, each is dropped before it comes again, and storing it
@@ -40,21 +41,25 @@ const sparing = 16
  * adds one. When it is spent, one token in 16 is stored. The row "100,000 tokens in rotation" of `npm run bench`
  * shows what that brings: without the budget a request takes 2 to 3 % longer.
  */
-export class TokenMemory {
-  readonly #known: LRUCache<string, Remembered>
+export class TokenMemory<Verified extends VerifiedToken = VerifiedToken> {
+  readonly #known: LRUCache<string, Remembered<Verified>>
   readonly #most: number
   readonly #counts: TokenCounts
-  readonly #verify: VerifySignature
+  readonly #verify: (token: string) => Verified
   /** How many tokens may still be stored; at first, and at most, enough to fill the memory twice. */
   #budget: number
   #passed = 0
 
   constructor(
-    verify: VerifySignature,
+    verify: (token: string) => Verified,
     { max, maxBytes }: TokenMemoryOptions,
     counts: TokenCounts = { hits: 0, misses: 0 },
   ) {
-    this.#known = new LRUCache({ max, maxSize: maxBytes, sizeCalculation: sizeOf })
+    this.#known = new LRUCache<string, Remembered<Verified>>({
+      max,
+      maxSize: maxBytes,
+      sizeCalculation: (remembered) => sizeOf(remembered),
+    })
     this.#most = 2 * max
     this.#budget = this.#most
     this.#counts = counts
@@ -70,7 +75,7 @@ export class TokenMemory {
   }
 
   /** Returns what is remembered of a token, or verifies it. */
-  verify(token: string): VerifiedToken {
+  verify(token: string): Verified {
     const end = token.slice(-keyLength)
     const found = this.#known.get(end)
     if (found !== undefined && found.token === token) {
@@ -87,6 +92,13 @@ export class TokenMemory {
     return verified
   }
 
+  /** Forgets the tokens for which a function returns true. */
+  forget(isOver: (verified: Verified) => boolean): void {
+    for (const [end, remembered] of this.#known.entries()) {
+      if (isOver(remembered)) this.#known.delete(end)
+    }
+  }
+
   #mayStore(): boolean {
     if (this.#budget === 0) return (this.#passed += 1) % sparing === 0
     this.#budget -= 1
@@ -95,7 +107,7 @@ export class TokenMemory {
 }
 
 /** Estimates the bytes that a remembered token takes on the heap: about 700 for one of 250 characters with 5 claims. */
-function sizeOf({ token, claims, typ }: Remembered): number {
+function sizeOf({ token, claims, typ }: Remembered<VerifiedToken>): number {
   let size = 128 + token.length + (typ?.length ?? 0)
   const found: object[] = [claims]
   // The loop also visits what is added to the array while it runs. A recursion could overflow the stack.

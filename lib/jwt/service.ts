@@ -3,18 +3,20 @@ import { AuthnUsageError } from '../errors.js'
 import { offerKeys, offerKinds } from '../common/kit.js'
 import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
 import { checkClaims, checkTyp, issued } from './claims.js'
-import { KeySet, type KeyUse } from './key-set.js'
-import { checkFileSystem, keyFilePaths, readKeyFiles } from './keys/files.js'
+import { copyOf, openKeys, processLog } from './open-keys.js'
+import { checkFileSystem } from './keys/files.js'
 import { checkMadeUp } from './keys/made-up.js'
-import { parseKeys } from './keys/parse.js'
-import { kindOfKey } from './token-kind.js'
+import { kindsOfKeys } from './token-kind.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
+import type { KeyHolder } from './key-holder.js'
 import type { TokenCounts } from './remembered.js'
 import type {
+  JwkSet,
   JwtConfig,
   JwtServiceLike,
   JwtStats,
   KeyFileSystem,
+  KeyLog,
   SigningMethod,
   TokenHeaderOptions,
   VerifyRules,
@@ -30,79 +32,72 @@ import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
  */
 export class JwtService implements JwtServiceLike {
   readonly #config: ResolvedJwtConfig
-  readonly #fs: KeyFileSystem
+  readonly #log: KeyLog
   readonly #counts: TokenCounts = { hits: 0, misses: 0 }
-  readonly #wanted = new Map<string, { method: SigningMethod; use: KeyUse; wanted: string }>()
-  #turn = 0
-  #currentTurn = 0
-  #keys: KeySet | undefined
-  #loading: Promise<this> | undefined
+  readonly #holder: KeyHolder
+  #stopReloading: (() => void) | undefined
+  #isClosed = false
 
-  readonly signingMethod: SigningMethod
   readonly expiry: number
 
   /**
    * @param config - keys, and the rules of tokens
-   * @param options - `fs`: reads the key files, any object with `readFile`; default: node:fs
-   * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (key files are read later)
+   * @param options - `fs`: reads the key files, any object with `readFile`; default: node:fs. `log`: is told of keys that
+   * are bad while nobody waits for them; default: warnings of the process
+   * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (a ring and key files are read later)
    */
-  constructor(config: JwtConfig, options: { fs?: KeyFileSystem } = {}) {
-    // A copy, so that a reload does not see later changes to the caller's object.
-    this.#config = structuredClone(resolveJwtConfig(config))
+  constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
+    this.#config = copyOf(resolveJwtConfig(config))
     if (config.secret !== undefined) checkMadeUp(config.secret)
-    this.#fs = checkFileSystem(options.fs ?? nodeFs)
-    this.signingMethod = this.#config.signingMethod
     this.expiry = this.#config.expiry
-    if (keyFilePaths(config).length === 0) this.#keys = this.#keySet(new Map())
+    this.#log = options.log ?? processLog
+    const fs = checkFileSystem(options.fs ?? nodeFs)
+    this.#holder = openKeys(this.#config, fs, this.#counts, this.#log)
   }
 
-  load(): Promise<this> {
-    this.#loading ??= this.#keys ? Promise.resolve(this) : this.reload()
-    // A failure is not kept: the next call reads the files again.
-    this.#loading.catch(() => {
-      this.#loading = undefined
-    })
-    return this.#loading
+  get signingMethod(): SigningMethod | undefined {
+    return this.#config.signingMethod ?? this.#holder.current.signingMethod
   }
 
-  async reload(): Promise<this> {
-    this.#turn += 1
-    const turn = this.#turn
-    const keys = this.#keySet(await readKeyFiles(this.#config, this.#fs))
-    for (const { method, use, wanted } of this.#wanted.values()) {
-      keys.prepare(method, use, wanted)
-    }
-    // When two reloads run at the same time, the one that was started last wins, whichever ends first.
-    if (turn > this.#currentTurn) {
-      this.#currentTurn = turn
-      this.#keys = keys
-    }
+  get publish(): string | undefined {
+    return this.#config.publish
+  }
+
+  async load(): Promise<this> {
+    await this.#holder.load()
+    const { keys, reloadEvery: seconds } = this.#config
+    if (keys === undefined || seconds === 0) return this
+    const { reloadEvery } = await import('./ring/watch.js')
+    if (this.#isClosed) return this
+    this.#stopReloading ??= reloadEvery(seconds, () => this.reload(), this.#log)
     return this
   }
 
-  #keySet(files: ReadonlyMap<string, string>): KeySet {
-    return new KeySet(parseKeys(this.#config, files), this.#config.rememberTokens, this.#counts)
+  async reload(): Promise<this> {
+    await this.#holder.reload()
+    return this
   }
 
-  get #current(): KeySet {
-    if (this.#keys !== undefined) return this.#keys
-    throw new AuthnUsageError(
-      'ERR_AUTH_KEY',
-      'the key files of this JwtService are not read yet. Await its load() before it is used.',
-    )
+  /** Ends the timer of `jwt.reloadEvery`. The plugin does it for the service that it made, when the app closes. */
+  close(): void {
+    this.#isClosed = true
+    this.#stopReloading?.()
   }
 
-  require(method: SigningMethod, use: 'sign' | 'verify', wanted: string): void {
-    this.#current.prepare(method, use, wanted)
-    this.#wanted.set(`${method} ${use} ${wanted}`, { method, use, wanted })
+  require(method: SigningMethod | undefined, use: 'sign' | 'verify', wanted: string): void {
+    this.#holder.require(method, use, wanted)
   }
 
-  canSign(signingMethod: SigningMethod = this.signingMethod): boolean {
-    return this.#current.key(signingMethod)?.sign !== undefined
+  canSign(signingMethod?: SigningMethod): boolean {
+    return this.#holder.current.has(signingMethod, 'sign')
   }
 
-  canVerify(signingMethod: SigningMethod = this.signingMethod): boolean {
-    return this.#current.key(signingMethod) !== undefined
+  canVerify(signingMethod?: SigningMethod): boolean {
+    return this.#holder.current.has(signingMethod, 'verify')
+  }
+
+  jwks(): JwkSet {
+    return { keys: this.#holder.current.published?.() ?? [] }
   }
 
   generateToken(id: string | number): string {
@@ -117,12 +112,12 @@ export class JwtService implements JwtServiceLike {
 
   generateTokenWithClaims(
     claims: Readonly<Partial<JwtClaims>>,
-    signingMethod: SigningMethod = this.signingMethod,
+    signingMethod?: SigningMethod,
     header: TokenHeaderOptions = {},
   ): string {
     const { typ } = checkTokenHeader(header)
     const payload = issued(claims, this.#config)
-    const sign = this.#current.signer(signingMethod, 'generateTokenWithClaims()')
+    const sign = this.#holder.current.signer(signingMethod, 'generateTokenWithClaims()')
     try {
       return sign(payload, typ)
     } catch (error) {
@@ -132,7 +127,7 @@ export class JwtService implements JwtServiceLike {
 
   verify<Claims extends object = JwtClaims>(
     token: string,
-    signingMethod: SigningMethod = this.signingMethod,
+    signingMethod?: SigningMethod,
     rules?: VerifyRules,
   ): VerifiedClaims<Claims> {
     const own = rules === undefined ? this.#config : resolveRules(rules, this.#config)
@@ -144,30 +139,33 @@ export class JwtService implements JwtServiceLike {
     rules: VerifyRules,
     wanted: string,
   ): (token: string) => JwtClaims {
-    const method = signingMethod === undefined ? this.signingMethod : signingMethod
     const resolved = resolveRules(rules, this.#config)
-    this.require(method, 'verify', wanted)
-    return (token) => this.#judge(token, method, resolved)
+    this.require(signingMethod, 'verify', wanted)
+    return (token) => this.#judge(token, signingMethod, resolved)
   }
 
   stats(): JwtStats {
-    const { size = 0, bytes = 0 } = this.#keys?.tokens ?? {}
-    return { tokens: { size, bytes, ...this.#counts } }
+    return {
+      keys: this.#holder.stats,
+      tokens: { ...this.#holder.tokens, ...this.#counts },
+    }
   }
 
   static {
     // For the test kit, which needs the key to make tokens that a service would not sign.
-    offerKeys((service, method) => (#keys in service ? service.#current.key(method) : undefined))
-    // For the plugin, which finds registrations of an app that accept each other's tokens.
-    offerKinds((service, method, rules) =>
-      #keys in service
-        ? kindOfKey(service.#current.key(method), method, resolveRules(rules, service.#config))
-        : undefined,
+    offerKeys((service, method) =>
+      #holder in service ? service.#holder.current.keysOf(method) : undefined,
     )
+    // For the plugin, which finds registrations of an app that accept each other's tokens.
+    offerKinds((service, method, rules) => {
+      if (!(#holder in service)) return undefined
+      const resolved = resolveRules(rules, service.#config)
+      return kindsOfKeys(service.#holder.current.keysOf(method), resolved)
+    })
   }
 
-  #judge(token: string, method: SigningMethod, rules: ResolvedRules): JwtClaims {
-    const verified = this.#current.verifier(method, 'verify()')(token)
+  #judge(token: string, method: SigningMethod | undefined, rules: ResolvedRules): JwtClaims {
+    const verified = this.#holder.current.verifier(method, 'verify()')(token)
     checkTyp(verified, rules)
     checkClaims(verified.claims, rules)
     return verified.claims

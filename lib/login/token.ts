@@ -31,13 +31,12 @@ export function tokenMaker(
     }
     return (_, request, user) => tokenFunc(request, user, service)
   }
-  const method = signingMethod ?? service.signingMethod
-  service.require(method, 'sign', 'login')
+  service.require(signingMethod, 'sign', 'login')
   if (claims === undefined) {
-    return (username) => service.generateTokenWithClaims({ sub: username }, method)
+    return (username) => service.generateTokenWithClaims({ sub: username }, signingMethod)
   }
   return async (username, request, user) =>
-    service.generateTokenWithClaims(await ownClaims(claims, username, request, user), method)
+    service.generateTokenWithClaims(await ownClaims(claims, username, request, user), signingMethod)
 }
 
 /**

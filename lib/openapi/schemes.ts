@@ -1,6 +1,6 @@
 import { membersOf } from '../authenticators/members.js'
 import { kAccepted, type Accepted } from '../authenticators/jwt.js'
-import { tokenKindOf } from '../jwt/token-kind.js'
+import { tokenKindsOf } from '../jwt/token-kind.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SecurityScheme } from '../../types/openapi.js'
@@ -55,11 +55,20 @@ function tokensOf(member: Authenticator, judges: Judges): { told: unknown[]; nam
   const ownName = nameOf(member, judges)
   if (accepted === undefined || jwtService === null)
     return { told: [member], name: ownName ?? 'bearerAuth' }
-  const { key, method, audience, issuer, typ } = tokenKindOf(jwtService, ...accepted)
+  const kinds = tokenKindsOf(jwtService, ...accepted)
   // That of the built-in authenticator tells nothing.
   const name =
-    ownName === undefined || ownName === 'jwt' ? `${String(method).toLowerCase()}Auth` : ownName
-  return { told: [key, method, audience?.join('\n'), issuer, [...typ].join('\n')], name }
+    ownName === undefined || ownName === 'jwt'
+      ? `${String(kinds[0]?.method).toLowerCase()}Auth`
+      : ownName
+  const told = kinds.flatMap(({ key, method, audience, issuer, typ }) => [
+    key,
+    method,
+    audience?.join('\n'),
+    issuer,
+    [...typ].join('\n'),
+  ])
+  return { told, name }
 }
 
 function schemeOf({ openapi, scheme }: Authenticator): SecurityScheme | null {

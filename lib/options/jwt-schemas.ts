@@ -51,6 +51,20 @@ export const jwtSchema = Type.Object(
     rsa: keyPair,
     ecdsa: keyPair,
     eddsa: keyPair,
+    keys: optional(
+      Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.Any())], {
+        description: 'the path of a ring file, or an array of keys',
+      }),
+    ),
+    reloadEvery: optional(
+      Type.Number({ minimum: 0, maximum: 86_400, description: 'seconds, 0 (never) to 86400' }),
+    ),
+    publish: optional(
+      Type.Union([Type.Boolean(), Type.String({ pattern: "^(?:/[\\w.~!$&'+,;=@-]+)+$" })], {
+        description: "true, false, or a path such as '/.well-known/jwks.json', without parameters",
+        shown: true,
+      }),
+    ),
     rememberTokens: optional(
       Type.Union(
         [
@@ -65,5 +79,5 @@ export const jwtSchema = Type.Object(
     ),
     ...tokenRules,
   },
-  { ...strict, description: 'an object with secret, rsa, ecdsa or eddsa' },
+  { ...strict, description: 'an object with secret, rsa, ecdsa, eddsa or keys' },
 )

@@ -2,8 +2,8 @@ import { comparable } from '../common/typ.js'
 import { AuthnUsageError } from '../errors.js'
 import { check } from './check.js'
 import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.js'
-import { defaults, filled, type Resolved } from './resolve.js'
-import type { JwtConfig, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
+import { defaults, filled } from './resolve.js'
+import type { JwtConfig, SigningMethod, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
 
 /** Rules of tokens, with every default in place. */
 export interface ResolvedRules {
@@ -16,28 +16,61 @@ export interface ResolvedRules {
 }
 
 /** The option `jwt` with every default in place. */
-export type ResolvedJwtConfig = Resolved<Omit<JwtConfig, keyof VerifyRules>, typeof defaults.jwt> &
-  ResolvedRules & { readonly rememberTokens: typeof defaults.rememberTokens | false }
+export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
+  ResolvedRules & {
+    readonly expiry: number
+    /** Undefined only for a ring, where it has no default. */
+    readonly signingMethod: SigningMethod | undefined
+    readonly rememberTokens: typeof defaults.rememberTokens | false
+    /** Seconds; 0 for never. */
+    readonly reloadEvery: number
+    /** The path; undefined where nothing is published. */
+    readonly publish: string | undefined
+  }
 
 /**
- * Checks the option `jwt`, and adds the defaults.
+ * Checks the option `jwt`, and adds the defaults. The entries of a ring are checked when it is loaded.
  *
  * @throws ERR_AUTH_OPTION
  */
 export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   const checked = check<JwtConfig>(jwtSchema, config, 'jwt')
-  const { secret, rsa, ecdsa, eddsa, rememberTokens } = checked
-  if (!(secret !== undefined || rsa || ecdsa || eddsa)) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
-      'option "jwt": no key is set. Set jwt.secret (is the environment variable that it comes from set?), jwt.rsa, jwt.ecdsa or jwt.eddsa, or leave "jwt" out.',
-    )
-  }
+  const { rememberTokens, signingMethod, keys, reloadEvery, publish } = checked
+  requireKeys(checked)
   return {
     ...filled(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
+    signingMethod: signingMethod ?? (keys === undefined ? defaults.jwt.signingMethod : undefined),
     rememberTokens: rememberTokens !== false && filled(defaults.rememberTokens, rememberTokens),
+    reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.ring.reloadEvery : 0),
+    publish: publish === true ? defaults.ring.publish : publish || undefined,
   }
+}
+
+const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
+const ofRing = ['reloadEvery', 'publish'] as const
+
+/** @throws ERR_AUTH_OPTION */
+function requireKeys(config: JwtConfig): void {
+  const given = families.filter((name) => config[name] !== undefined)
+  if (config.keys !== undefined && given.length > 0) {
+    fault(
+      `option "jwt.keys": found beside jwt.${given[0]}, expected one or the other. Make that key an entry of the ring: { alg, ${given[0] === 'secret' ? 'secret, kid' : 'private'}, state: 'sign', legacy: true } goes on with the tokens that it has signed.`,
+    )
+  }
+  if (config.keys !== undefined) return
+  const alone = ofRing.find((name) => config[name] !== undefined && config[name] !== false)
+  if (alone !== undefined) {
+    fault(`option "jwt.${alone}": it is for a ring of keys. Set jwt.keys, or leave it out.`)
+  }
+  if (given.length > 0) return
+  fault(
+    'option "jwt": no key is set. Set jwt.secret (is the environment variable that it comes from set?), jwt.rsa, jwt.ecdsa, jwt.eddsa or jwt.keys, or leave "jwt" out.',
+  )
+}
+
+function fault(message: string): never {
+  throw new AuthnUsageError('ERR_AUTH_OPTION', message)
 }
 
 /**

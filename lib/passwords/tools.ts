@@ -34,7 +34,7 @@ export interface PasswordTools {
    * @param name - the same for tokens that are guessed for the same thing
    */
   openTokenAttempt(name: string, request: FastifyRequest): PasswordAttempt
-  stats(): Omit<AuthnStats, 'tokens' | 'issuers' | 'sessions'>
+  stats(): Omit<AuthnStats, 'tokens' | 'keys' | 'issuers' | 'sessions'>
 }
 
 /**

@@ -54,7 +54,7 @@ export function openSessions(
     access,
     ends,
     service,
-    method: (login === false ? undefined : login.signingMethod) ?? service.signingMethod,
+    method: login === false ? undefined : login.signingMethod,
     expiry,
     keepEnd: expiry + longestTolerance,
     claims: login === false ? undefined : login.claims,

@@ -12,7 +12,7 @@ export interface SessionTools {
   readonly access: StoreAccess
   readonly ends: Ends
   readonly service: JwtServiceLike
-  readonly method: SigningMethod
+  readonly method: SigningMethod | undefined
   /** Seconds for which access tokens are valid. */
   readonly expiry: number
   /** Seconds for which ends are kept: as long as any access token of the session can be accepted somewhere. */

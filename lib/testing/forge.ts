@@ -28,13 +28,28 @@ export const now = (): number => Math.floor(Date.now() / 1000)
 /** A JOSE header. */
 export const header = (alg: unknown, more: object = {}): object => ({ alg, typ: 'JWT', ...more })
 
-/** The header of a good token, slightly changed: it keeps the purpose, so that nothing but the change is wrong. */
+/**
+ * The header of a good token, slightly changed: it keeps the purpose and the name of the key, so that nothing but the
+ * change is wrong.
+ */
 export function headerLike(
-  { method, typ }: { readonly method: SigningMethod; readonly typ?: unknown },
+  {
+    method,
+    typ,
+    kid,
+  }: {
+    readonly method: SigningMethod
+    readonly typ?: unknown
+    readonly kid?: string | undefined
+  },
   more: object = {},
   alg: unknown = method,
 ): object {
-  return header(alg, { ...(typ !== undefined && { typ }), ...more })
+  return header(alg, {
+    ...(typ !== undefined && { typ }),
+    ...(kid !== undefined && { kid }),
+    ...more,
+  })
 }
 
 /** An HMAC token whose header and payload may be anything. */

@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { defined } from '../common/objects.js'
-import { keyOf } from '../common/kit.js'
+import { keysIn } from '../common/kit.js'
 import { claimsOf, forge, headerLike, now } from './forge.js'
 import { misuse } from './error.js'
-import type { LoadedKey } from '../jwt/keys/ring.js'
+import type { HeldKey } from '../jwt/key-holder.js'
 import type { JwtServiceLike, SigningMethod, TokenHeaderOptions } from '../../types/jwt.js'
 
 /** What bad tokens are made from: a good token, and the keys that are known. */
@@ -14,6 +14,8 @@ export interface Material {
   readonly claimName: string
   /** The purpose that the header of a good token names (`typ`), where it is not `JWT`. */
   readonly typ?: unknown
+  /** The name of the key in the header of a good token (`kid`), where it has one: the key is of a ring. */
+  readonly kid?: string | undefined
   /** A good token. */
   readonly token?: string | undefined
   /** The key that signed it: a secret or a private key. */
@@ -46,7 +48,8 @@ export interface TokenContent {
  */
 export function materialOf(app: TokenApp, content: TokenContent, caller: string): Material {
   const service = serviceOf(app, caller)
-  const { sub, expiresIn, notBefore, typ, algorithm: method = service.signingMethod } = content
+  const { sub, expiresIn, notBefore, typ } = content
+  const method = content.algorithm ?? methodOf(service)
   const wanted = defined({
     ...content.claims,
     sub: sub ?? content.claims?.sub,
@@ -81,17 +84,35 @@ export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceL
   )
 }
 
-/** The keys of a service. Those of a service that the app wrote itself are unknown. */
+/** The keys of a service for a method. Those of a service that the app wrote itself are unknown. */
+function heldBy(service: JwtServiceLike, method?: SigningMethod): readonly HeldKey[] {
+  return (keysIn(service, method) ?? []) as readonly HeldKey[]
+}
+
+/** The method of a service; of a ring without a key that signs, that of any of its keys. */
+function methodOf(service: JwtServiceLike): SigningMethod {
+  return service.signingMethod ?? heldBy(service)[0]?.method ?? 'HS256'
+}
+
+/**
+ * The key of a service for a method.
+ *
+ * @param kid - its name, where it is one of a ring; default: that of the key that signs
+ */
 export function keysOf(
   service: JwtServiceLike,
   method: SigningMethod,
-): Pick<Material, 'key' | 'publicKey'> {
-  const loaded = keyOf(service, method) as LoadedKey | undefined
-  if (loaded === undefined) return {}
-  const { sign, verify } = loaded
-  if (typeof verify !== 'string') return { key: createSecretKey(verify) }
+  kid?: unknown,
+): Pick<Material, 'key' | 'publicKey' | 'kid'> {
+  const keys = heldBy(service, method)
+  const held = keys.find((key) => kid !== undefined && key.kid === kid) ?? keys[0]
+  if (held === undefined) return {}
+  const { sign, verify } = held.key
+  const named = { kid: held.kid }
+  if (typeof verify !== 'string') return { ...named, key: createSecretKey(verify) }
   const publicKey = createPublicKey(verify)
-  return sign === undefined ? { publicKey } : { publicKey, key: createPrivateKey(sign) }
+  if (sign === undefined) return { ...named, publicKey }
+  return { ...named, publicKey, key: createPrivateKey(sign) }
 }
 
 /** A good token with other claims, or with another header. */

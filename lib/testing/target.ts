@@ -47,12 +47,12 @@ function materialOfToken(
   try {
     const claims = claimsOf(token)
     const [head = ''] = token.split('.')
-    const { alg, typ } = JSON.parse(Buffer.from(head, 'base64url').toString()) as {
-      alg?: unknown
-      typ?: unknown
-    }
+    const { alg, typ, kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<
+      'alg' | 'typ' | 'kid',
+      unknown
+    >
     const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
-    return { claims, method, typ, token, ...(jwtService && keysOf(jwtService, method)) }
+    return { claims, method, typ, token, ...(jwtService && keysOf(jwtService, method, kid)) }
   } catch {
     return { claims: { exp: now() + 300 }, method: algorithm ?? 'HS256' }
   }

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS, JwtService } from '../../lib/index.js'
+import type { VerifiedToken } from '../../lib/jwt/engine.js'
 import { TokenMemory, type TokenCounts } from '../../lib/jwt/remembered.js'
 import { thrownBy } from '../helpers/errors.js'
 import { bearer, secret, userService, tokensOf } from '../helpers/app.js'
@@ -27,7 +28,7 @@ function counted(
 ): Counted {
   const calls: string[] = []
   const counts = { hits: 0, misses: 0 }
-  const memory = new TokenMemory(
+  const memory = new TokenMemory<VerifiedToken>(
     (token) => {
       calls.push(token)
       if (token.startsWith('bad')) throw new Error('signature')
@@ -239,7 +240,7 @@ for (const [title, rememberTokens] of Object.entries(settings)) {
 
 t.test('a service tells what it remembers, of all methods and after new keys', async (t) => {
   const service = new JwtService({ secret: secret + secret })
-  t.strictSame(service.stats(), { tokens: { size: 0, bytes: 0, hits: 0, misses: 0 } })
+  t.strictSame(service.stats().tokens, { size: 0, bytes: 0, hits: 0, misses: 0 })
   const methods = ['HS256', 'HS512'] as const
   const tokens = methods.map((method) => service.generateTokenWithClaims({ sub: 'a' }, method))
   for (let round = 0; round < 3; round += 1) {
@@ -252,7 +253,10 @@ t.test('a service tells what it remembers, of all methods and after new keys', a
   service.verify(String(tokens[0]))
   t.equal(before.tokens.hits, 4, 'what was read does not change')
   await service.reload()
-  t.strictSame(service.stats(), { tokens: { size: 0, bytes: 0, hits: 5, misses: 3 } })
+  t.strictSame(service.stats(), {
+    keys: { size: 1, reloads: 1, failures: 0 },
+    tokens: { size: 0, bytes: 0, hits: 5, misses: 3 },
+  })
 })
 
 t.test('by default 10,000 tokens are remembered, within 8 MiB', async (t) => {
@@ -269,11 +273,13 @@ t.test('by default 10,000 tokens are remembered, within 8 MiB', async (t) => {
 })
 
 t.test('nothing is counted where nothing is remembered, or nothing is read yet', async (t) => {
-  const none = { tokens: { size: 0, bytes: 0, hits: 0, misses: 0 } }
+  const none = { size: 0, bytes: 0, hits: 0, misses: 0 }
   const service = new JwtService({ secret, rememberTokens: false })
   service.verify(service.generateToken('a'))
-  t.strictSame(service.stats(), none)
-  t.strictSame(new JwtService({ rsa: { private: 'not/read/yet.pem' } }).stats(), none)
+  t.strictSame(service.stats().tokens, none)
+  const unread = new JwtService({ rsa: { private: 'not/read/yet.pem' } })
+  const keys = { size: 0, reloads: 0, failures: 0 }
+  t.strictSame(unread.stats(), { keys, tokens: none })
 })
 
 t.test('new keys know none of the old tokens', async (t) => {

@@ -60,6 +60,8 @@ t.test('what holds where nothing is said', async (t) => {
     audience: undefined,
     typ: new Set([undefined, 'jwt', 'at+jwt']),
     rememberTokens: { max: 10_000, maxBytes: 8_388_608 },
+    reloadEvery: 0,
+    publish: undefined,
   })
   t.strictSame(plain(resolveJwtAuthenticatorOptions({})), { optional: false, claimName: 'sub' })
   t.strictSame(plain(resolveBasicAuthenticatorOptions({})), { optional: false })

@@ -9,7 +9,7 @@ import {
   wrongBasic,
   type Good,
 } from './headers.js'
-import { confused, foreignKeys, otherAlgorithms, unsigned, type Named } from './keys.js'
+import { confused, foreignKeys, otherAlgorithms, otherNames, unsigned, type Named } from './keys.js'
 import {
   critical,
   futureTimes,
@@ -58,6 +58,7 @@ const groups: readonly Group[] = [
   { title: 'key confusion', needs: 'publicKey', make: (material) => confused(material) },
   { title: 'other algorithms', make: otherAlgorithms },
   { title: 'keys that the token brings along', make: foreignKeys },
+  { title: 'names of other keys', needs: 'key', make: otherNames },
   { title: 'crit', needs: 'key', make: critical },
   { title: 'other purposes', needs: 'key', make: otherPurposes },
   { title: 'signatures', needs: 'token', make: signatures },

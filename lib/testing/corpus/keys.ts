@@ -2,7 +2,7 @@ import { createHash, createHmac, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../../common/algorithms.js'
 import { pemOf } from '../broken.js'
 import { encode, forge, headerLike, hmacToken, strangerKey } from '../forge.js'
-import type { Material } from '../material.js'
+import { resign, type Material } from '../material.js'
 
 /** A case of the corpus: what it is called, and the token or the header that must not get in. */
 export type Named = readonly [name: string, text: string]
@@ -229,4 +229,23 @@ export function foreignKeys(material: Material, url: string): Named[] {
         [`HS256 with an empty key, ${title}`, hmacToken(head('HS256', more), claims, '')],
       ]),
   )
+}
+
+/** Tokens of the right key of a ring, whose headers name another key, or none that could be one. */
+export function otherNames(material: Material): Named[] {
+  const { kid = '' } = material
+  if (kid === '') return []
+  const like = [
+    kid.toUpperCase(),
+    kid.toLowerCase(),
+    kid.slice(1),
+    `${kid}=`,
+    ` ${kid}`,
+    `${kid}\0`,
+  ]
+  const others = [...kids, ...like, [kid], { kid }].filter((name) => name !== kid)
+  return others.map((name): Named => [
+    `kid ${json(name).slice(0, 40)} of the right key`,
+    resign(material, {}, headerLike(material, { kid: name })),
+  ])
 }

@@ -6,7 +6,7 @@ import { commands } from '../../lib/cli/commands.js'
 import { cli, FakeTerminal } from '../helpers/cli.js'
 import { root } from '../helpers/project.js'
 
-const names = ['secret', 'keys', 'hash', 'token', 'inspect', 'doctor']
+const names = ['secret', 'keys', 'hash', 'token', 'inspect', 'sessions', 'doctor']
 
 t.test('nothing given: the help, as an error', async (t) => {
   const { exit, stdout, stderr } = await cli([])

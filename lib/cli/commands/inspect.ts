@@ -43,7 +43,7 @@ export const inspect: Command = {
     typ: {
       value: 'type',
       multiple: true,
-      text: 'what its authenticator has as typ; default: JWT, at+jwt or none',
+      text: 'the typ of its authenticator; default: JWT, at+jwt or none',
     },
     'claim-name': {
       value: 'name',

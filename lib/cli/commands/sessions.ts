@@ -18,7 +18,7 @@ export const sessions: Command = {
   summary: 'print the tables for sessions; show or end the sessions of a user',
   details: [
     'schema: prints the tables of PostgreSQL. list, end: work with the store that is named by',
-    `${Object.keys(storeVariables).join(' or ')}, through the app's own ioredis or pg.`,
+    `${Object.keys(storeVariables).join(' or ')}, through the app's ioredis or pg.`,
   ],
   argument: { name: 'action', text: `one of: ${names.join(', ')}`, required: true },
   second: { name: 'sub', text: 'list, end: the user, as in the claim "sub"', required: false },

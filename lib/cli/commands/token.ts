@@ -26,7 +26,7 @@ export const token: Command = {
     alg: algOption('signing method; default: see above'),
     typ: {
       value: 'type',
-      text: 'what it is for, such as reset+jwt; default: JWT, a user who has logged in',
+      text: 'what it is for, such as reset+jwt; default: JWT, a login',
     },
     expires: {
       value: 'span',

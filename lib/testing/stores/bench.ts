@@ -96,7 +96,7 @@ export class StoreBench {
 }
 
 /** Waits until something holds. The limit is for a slow machine; what has to be fast is measured by its case. */
-export async function until(condition: () => boolean, what: string, seconds = 10): Promise<void> {
+export async function until(condition: () => boolean, what: string, seconds = 5): Promise<void> {
   const end = performance.now() + seconds * 1000
   while (!condition()) {
     if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)

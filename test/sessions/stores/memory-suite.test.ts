@@ -1,0 +1,140 @@
+// Also holds lib/sessions/index.ts.
+import t from 'tap'
+import { memorySessions } from '../../../lib/sessions/index.js'
+import { sessionStoreSuite } from '../../../lib/testing/index.js'
+import type { SessionStore, SessionStoreFactory } from '../../../types/sessions.js'
+
+t.test('the contract, in memory', async (t) => {
+  const cases = sessionStoreSuite((prefix) => memorySessions({ prefix }))
+  t.ok(cases.length > 20)
+  await Promise.all(cases.map(({ name, run }) => t.resolves(run(), name)))
+})
+
+type Change = (store: SessionStore) => Partial<SessionStore>
+
+/** Stores with one fault each, and the case that finds it. */
+const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp]>> = {
+  'an idle time that nobody looks at': [
+    (store) => ({ create: (given) => store.create({ ...given, idle: 1000 }) }),
+    /idle time/,
+  ],
+  'a lifetime without end': [
+    (store) => ({ create: (given) => store.create({ ...given, lifetime: 1000 }) }),
+    /end of its lifetime/,
+  ],
+  'digests in what is found': [
+    (store) => ({
+      async find(handle) {
+        const { session, now } = await store.find(handle)
+        return { now, session: session && { ...session, handle } }
+      },
+    }),
+    /is found, as it was given/,
+  ],
+  'texts that are trimmed': [
+    (store) => ({ create: (given) => store.create({ ...given, data: given.data.trim() }) }),
+    /texts come back/,
+  ],
+  'the oldest first': [
+    (store) => ({ list: async (sub) => (await store.list(sub)).toReversed() }),
+    /the newest first/,
+  ],
+  'a successor of its own for everybody': [
+    (store) => ({
+      async swap(swap) {
+        const result = await store.swap(swap)
+        return result.outcome === 'repeated' ? { ...result, sealed: swap.sealed } : result
+      },
+    }),
+    /the same successor|200 uses/,
+  ],
+  'a grace that does not end': [
+    (store) => ({ swap: (swap) => store.swap({ ...swap, grace: 1000 }) }),
+    /after the grace|without a grace/,
+  ],
+  'no grace': [
+    (store) => ({ swap: (swap) => store.swap({ ...swap, grace: 0 }) }),
+    /same successor/,
+  ],
+  'a deadline that nobody looks at': [
+    (store) => ({ swap: (swap) => store.swap({ ...swap, deadline: Number.MAX_VALUE }) }),
+    /after its deadline/,
+  ],
+  'everybody swaps': [
+    (store) => ({
+      async swap(swap) {
+        const result = await store.swap(swap)
+        if (result.outcome !== 'repeated') return result
+        return { outcome: 'swapped', session: result.session, now: result.now }
+      },
+    }),
+    /200 uses/,
+  ],
+  'ends that are not counted once': [
+    (store) => ({
+      end: async (which, keepEnd) => [
+        ...(await store.end(which, keepEnd)),
+        { sid: 'sid' in which ? which.sid : '', until: 1 },
+      ],
+    }),
+    /ended by its sid/,
+  ],
+  'ends of one session only': [
+    (store) => ({
+      async end(which, keepEnd) {
+        const [first] = 'sub' in which ? await store.list(which.sub) : []
+        return store.end(first === undefined ? which : { sid: first.sid }, keepEnd)
+      },
+    }),
+    /all sessions of a user/,
+  ],
+  'nothing told of what was before': [
+    (store) => ({
+      watch: (watcher) => {
+        let isReady = false
+        const watching = store.watch({
+          ended: (ends, now) => void (isReady && watcher.ended(ends, now)),
+          caughtUp: () => {
+            isReady = true
+            watcher.caughtUp()
+          },
+          lost: (error) => watcher.lost(error),
+        })
+        return watching
+      },
+    }),
+    /ended before is told/,
+  ],
+  'a store that cannot be closed': [() => ({ close: async () => undefined }), /was closed/],
+}
+
+/** The factory whose stores have a fault. */
+function withFault(factory: SessionStoreFactory, change: Change): SessionStoreFactory {
+  return {
+    ...factory,
+    open(name) {
+      const store = factory.open(name)
+      return { ...store, ...change(store) }
+    },
+  }
+}
+
+t.test('every fault of a store is found', async (t) => {
+  const all = Object.entries(faulty).map(async ([fault, [change, caseName]]) => {
+    const cases = sessionStoreSuite((prefix) => withFault(memorySessions({ prefix }), change))
+    const results = await Promise.allSettled(cases.map(({ run }) => run()))
+    const failed = cases.filter((_, index) => results[index]?.status === 'rejected')
+    t.ok(
+      failed.some(({ name }) => caseName.test(name)),
+      `${fault}: ${failed.map(({ name }) => name).join('; ')}`,
+    )
+  })
+  await Promise.all(all)
+})
+
+t.test('names and prefixes that are not told apart are found', async (t) => {
+  const one = memorySessions()
+  const cases = sessionStoreSuite((prefix) => ({ ...one, prefix, open: () => one.open('x') }))
+  const apart = cases.find(({ name }) => name.startsWith('registrations'))
+  await t.rejects(async () => apart?.run())
+})

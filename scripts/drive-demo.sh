@@ -110,26 +110,29 @@ fi
 
 start 0
 admin=$(sed -n 's/^  Admin *admin \/ \([^ ]*\) (made up for this run)$/\1/p' "$work/out")
-alice='{"id":1,"name":"alice","email":"alice@example.org"}'
-bob='{"id":2,"name":"bob","email":"bob@example.org"}'
+alice='{"id":1,"name":"alice","email":"alice@example.org","role":"editor"}'
+bob='{"id":2,"name":"bob","email":"bob@example.org","role":"author"}'
 none='{"error":"Invalid or missing authentication header."}'
 wrong='{"error":"Invalid credentials."}'
+scopeless='{"error":"Your credentials do not allow this action."}'
+roleless='{"error":"You are not allowed to do this."}'
 invalid='{"error":"Your authentication token is invalid."}'
 bearer='Bearer realm="Authorization required"'
 basic='Basic realm="Authorization required", charset="UTF-8"'
 json='Content-Type: application/json'
-published=$(curl -sS --max-time 30 "$api/notes/published")
-
 echo "# the lines that it prints, pasted into a shell ($api)"
 sed -n 's/^  \(curl .*\|TOKEN=.*\)$/\1/p' "$work/out" >"$work/paste"
 pasted=$(bash -euo pipefail "$work/paste" 2>&1) || fail "a pasted line fails: $?"
-is 'pasted lines' 19 "$(grep -c . "$work/paste")"
-is 'refusals among them' 1 "$(grep -c '"error"' <<<"$pasted")"
+is 'pasted lines' 24 "$(grep -c . "$work/paste")"
+is 'refusals among them' 3 "$(grep -c '"error"' <<<"$pasted")"
 for part in 'HTTP/1.1 401 Unauthorized' 'authentification est absent' "$alice" "$bob" \
   '"title":"Tea"' 'Hello, stranger!' 'Hello, alice!' '"reader":null' '# Shopping' \
-  '"admin":"admin"' '{"status":"ok"}' "{\"user\":$alice,\"scope\":\"read\"}"; do
+  '"admin":"admin"' '{"status":"ok"}' "{\"user\":$alice,\"scope\":\"notes:read notes:write\"}" \
+  'HTTP/1.1 403 Forbidden' "$scopeless" "$roleless" 'HTTP/1.1 204 No Content'; do
   has 'what pasted lines answer' "$part" "$pasted"
 done
+
+published=$(curl -sS --max-time 30 "$api/notes/published")
 
 echo '# open'
 answer 200 '{"name":"fastify-authn demo","login":"POST /login"}' /
@@ -139,7 +142,10 @@ has 'published notes' '"owner":"alice","title":"Hello"' "$published"
 
 echo '# the page of the API'
 has '/docs' '<div id="swagger-ui"></div>' "$(curl -sS --max-time 30 "$api/docs")"
-has '/docs/json' '"security":[{"bearerAuth":[]}]' "$(curl -sS --max-time 30 "$api/docs/json")"
+document=$(curl -sS --max-time 30 "$api/docs/json")
+for part in '"security":[{"bearerAuth":[]}]' '"security":[{"reader":["notes:write"]}]' 'Needs the role `editor`.'; do
+  has '/docs/json' "$part" "$document"
+done
 
 echo '# login'
 answer 401 "$wrong" /login -d username=alice -d password=wrong
@@ -164,8 +170,23 @@ answer 401 '{"error":"L’en-tête d’authentification est absent ou non valide
 header Content-Language fr
 answer 200 "$alice" /rs256/me -H "Authorization: Bearer $rs256"
 answer 401 "$invalid" /rs256/me "${hs256[@]}"
-answer 200 "{\"user\":$bob,\"scope\":\"read\"}" /es256/me -H "Authorization: Bearer $es256"
+answer 200 "{\"user\":$bob,\"scope\":\"notes:read\"}" /es256/me -H "Authorization: Bearer $es256"
 answer 401 "$invalid" /es256/me -H "Authorization: Bearer $rs256"
+
+echo '# a scope of the token, a role of the user'
+note='{"title":"Tea","text":"At five."}'
+answer 403 "$scopeless" /es256/notes -H "Authorization: Bearer $es256" -H "$json" -d "$note"
+header WWW-Authenticate "$bearer, error=\"insufficient_scope\", error_description=\"The token does not have the scope that is needed\", scope=\"notes:write\""
+header Cache-Control no-store
+answer 401 "$none" /es256/notes -H "$json" -d "$note"
+writer=$(login /es256/login alice wonderland-1865)
+has '/es256/notes' '"owner":"alice","title":"Tea"' \
+  "$(curl -sS --max-time 30 -H "Authorization: Bearer $writer" -H "$json" -d "$note" "$api/es256/notes")"
+answer 403 "$roleless" /notes/published/2 -u bob:builder-1999 -X DELETE
+header WWW-Authenticate '(not there)'
+answer 401 "$none" /notes/published/2 -X DELETE
+answer 200 "$published" /notes/published
+answer 404 '{"error":"There is no such note."}' /notes/published/4 "${hs256[@]}" -X DELETE
 
 echo '# optional and try'
 answer 200 '{"greeting":"Hello, stranger!"}' /greeting

@@ -50,7 +50,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })
-    await app.register(es256Routes(userService), { prefix: '/es256' })
+    await app.register(es256Routes(userService, notes), { prefix: '/es256' })
     return app
   } catch (error) {
     await app.close()

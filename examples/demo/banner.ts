@@ -28,7 +28,9 @@ function factsOf(
   address: string,
   { databaseUrl, dataDir, keysDir, basic, madeUp, host }: Settings,
 ) {
-  const people = demoUsers.map(({ name, password }) => `${name} / ${password}`).join(', ')
+  const people = demoUsers
+    .map(({ name, password, role }) => `${name} / ${password} (${role})`)
+    .join(', ')
   const facts: [name: string, text: string][] = [
     ['Docs', `${address}/docs, to try the routes in a browser`],
     ['Users', people],
@@ -68,22 +70,19 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
     [`curl -sw '\\n'`, ...options, quote(address + path)].join(' ')
   const bearer = `-H "Authorization: Bearer $TOKEN"`
   const json = `-H 'Content-Type: application/json'`
+  const note = `-d '{"title":"Tea","text":"At five."}'`
   const readToken = `node -pe 'JSON.parse(fs.readFileSync(0)).token'`
   // curl asks for a password that it is not given.
   const admin = madeUp.basic ? `${basic.username}:${basic.password}` : (basic.username ?? '')
-  const login = (path: string): string => {
-    const form = `-d username=${alice.name} -d password=${alice.password}`
+  const login = (path: string, { name, password }: (typeof demoUsers)[number] = alice): string => {
+    const form = `-d username=${name} -d password=${password}`
     return `TOKEN=$(curl -s ${form} ${quote(address + path)} | ${readToken})`
   }
   return [
     ['Open', curl('/'), curl('/notes/published')],
     ['Without a token, in French', curl('/me', `-i -H 'Accept-Language: fr'`)],
     ['Login, and a token of HS256', login('/login'), curl('/me', bearer)],
-    [
-      'Your notes',
-      curl('/notes', bearer),
-      curl('/notes', bearer, json, `-d '{"title":"Tea","text":"At five."}'`),
-    ],
+    ['Your notes', curl('/notes', bearer), curl('/notes', bearer, json, note)],
     ['Optional: with and without a token', curl('/greeting'), curl('/greeting', bearer)],
     ['Try: a broken token is nobody', curl('/feed', `-H 'Authorization: Bearer broken'`)],
     ['Basic, against the database', curl('/account', `-u ${bob.name}:${bob.password}`)],
@@ -96,6 +95,17 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
     ['The open route of that group', curl('/admin/health')],
     ['RS256', login('/rs256/login'), curl('/rs256/me', bearer)],
     ['ES256, with claims of the app', login('/es256/login'), curl('/es256/me', bearer)],
+    [
+      'For tokens with a scope: that of bob has another one',
+      curl('/es256/notes', bearer, json, note),
+      login('/es256/login', bob),
+      curl('/es256/notes', '-i', bearer, json, note),
+    ],
+    [
+      'For editors: bob is none',
+      curl('/notes/published/4', '-i -X DELETE', `-u ${bob.name}:${bob.password}`),
+      curl('/notes/published/4', '-i -X DELETE', `-u ${alice.name}:${alice.password}`),
+    ],
   ]
 }
 

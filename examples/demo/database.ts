@@ -15,8 +15,11 @@ const schema = [
      id integer generated always as identity primary key,
      name text not null unique,
      email text not null,
+     role text,
      password text not null
    )`,
+  // For a table of a demo that knew no roles.
+  'alter table demo_users add column if not exists role text',
   `create table if not exists demo_notes (
      id integer generated always as identity primary key,
      owner_id integer not null references demo_users (id) on delete cascade,

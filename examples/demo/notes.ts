@@ -55,6 +55,19 @@ export function createNotes(database: Database) {
       return rows.length > 0
     },
 
+    /**
+     * Takes a note back that everybody may read, whoever owns it.
+     *
+     * @returns whether there was such a note
+     */
+    async withdraw(id: number) {
+      const rows = await database.query(
+        'update demo_notes set published = false where id = $1 and published returning id',
+        [id],
+      )
+      return rows.length > 0
+    },
+
     /** @returns whether there was such a note */
     async remove(ownerId: number, id: number) {
       const rows = await database.query(

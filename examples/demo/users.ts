@@ -7,6 +7,8 @@ declare module 'fastify-authn' {
     id: number
     name: string
     email: string
+    /** What marks with `role` go by, without another word: see the option `access`. */
+    role: string | null
   }
   /** What is in the database, and never in `request.user`: the bcrypt hash. */
   interface StoredUser {
@@ -16,8 +18,8 @@ declare module 'fastify-authn' {
 
 /** People that are there from the start. Their passwords are printed: they protect nothing. */
 export const demoUsers = [
-  { name: 'alice', email: 'alice@example.org', password: 'wonderland-1865' },
-  { name: 'bob', email: 'bob@example.org', password: 'builder-1999' },
+  { name: 'alice', email: 'alice@example.org', role: 'editor', password: 'wonderland-1865' },
+  { name: 'bob', email: 'bob@example.org', role: 'author', password: 'builder-1999' },
 ] as const
 
 /** Finds the users of Basic, of tokens and of logins in the database. */
@@ -25,7 +27,7 @@ export function createUserService(database: Database): UserService {
   return {
     async findByUsername(username) {
       const [user] = await database.query<StoredUser>(
-        'select id, name, email, password from demo_users where name = $1',
+        'select id, name, email, role, password from demo_users where name = $1',
         [String(username)],
       )
       return user
@@ -44,13 +46,16 @@ export function createUserService(database: Database): UserService {
 
 /** Adds the demo users that are not there yet, each with two notes. */
 export async function seedUsers(database: Database): Promise<void> {
-  for (const { name, email, password } of demoUsers) {
-    const present = await database.query('select 1 from demo_users where name = $1', [name])
+  for (const { name, email, role, password } of demoUsers) {
+    const present = await database.query(
+      'update demo_users set role = coalesce(role, $2) where name = $1 returning 1',
+      [name, role],
+    )
     if (present.length > 0) continue
     // In one statement, and so all or nothing, also when two demos start on one database.
     await database.query(
       `with person as (
-         insert into demo_users (name, email, password) values ($1, $2, $3)
+         insert into demo_users (name, email, role, password) values ($1, $2, $3, $4)
          on conflict (name) do nothing returning id
        )
        insert into demo_notes (owner_id, title, text, published)
@@ -58,7 +63,7 @@ export async function seedUsers(database: Database): Promise<void> {
          ('Shopping', 'Tea, and no cake that says "eat me".', false),
          ('Hello', 'A note that everybody may read.', true)
        ) as note (title, text, published)`,
-      [name, email, await hashPassword(password)],
+      [name, email, role, await hashPassword(password)],
     )
   }
 }

@@ -11,10 +11,10 @@ export function scopeLists(scope: NeededNames | null): string[][] {
   return 'all' in scope ? [names] : names.map((name) => [name])
 }
 
-/** Such as "Needs one of the scopes `a` or `b`, and the role `editor`."; null where nothing has to be said. */
-export function needsInWords({ scope, role }: Needs): string | null {
-  const parts = [inWords('scope', scope), inWords('role', role)].filter((text) => text !== null)
-  return parts.length === 0 ? null : `Needs ${parts.join(', and ')}.`
+/** Such as "one of the scopes `a` or `b`, and the role `editor`"; empty where nothing is needed. */
+export function needsInWords({ scope, role }: Needs): string {
+  const parts = [inWords('scope', scope), inWords('role', role)]
+  return parts.filter((text) => text !== null).join(', and ')
 }
 
 function inWords(what: string, need: NeededNames | null): string | null {

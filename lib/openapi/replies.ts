@@ -1,4 +1,5 @@
 import { schemesOf } from '../guard/response.js'
+import { needsInWords } from './access.js'
 import { membersOf } from '../authenticators/members.js'
 import { busyStatuses, kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { ResolvedOptions } from '../options/resolve.js'
@@ -76,14 +77,14 @@ function unauthorized({ mode, authenticator, nobodyPasses }: Plan, registration:
 /** The refusal of a user who lacks what the mark asks for. */
 function forbidden({ needs, authenticator }: Plan, registration: Registration): Reply[] {
   if (needs === null) return []
-  const { scope, role } = needs
-  const what = scope === null ? 'role' : role === null ? 'scope' : 'scope or the role'
+  const { scope } = needs
   const key = scope === null ? 'auth.forbidden' : 'auth.insufficient-scope'
   const isBearer = schemesOf(authenticator).some((scheme) => scheme.toLowerCase() === 'bearer')
   return [
     {
       status: 403,
-      description: `The user does not have the ${what} that is needed.`,
+      // With the names, which Swagger UI shows here, and of a Bearer scheme's requirement does not.
+      description: `The user lacks what is needed: ${needsInWords(needs)}.`,
       headers: scope !== null && isBearer ? scopeChallenge : {},
       text: textOf(key, registration),
     },

@@ -63,9 +63,9 @@ export function describe(schema: Node, about: About, writer: DocumentWriter): No
 function describeNeeds({ description }: Node, { plan }: About, isScopeListed: boolean): Node {
   if (plan === null || plan.needs === null) return {}
   const words = needsInWords(isScopeListed ? { ...plan.needs, scope: null } : plan.needs)
-  if (words === null) return {}
+  if (words === '') return {}
   const own = typeof description === 'string' && description !== '' ? `${description}\n\n` : ''
-  return { description: `${own}${words}` }
+  return { description: `${own}Needs ${words}.` }
 }
 
 /** The security requirements of a route. An open route gets an empty list only if the document has requirements for all. */

@@ -21,8 +21,8 @@ t.setTimeout(300_000)
 
 const [alice, bob] = demoUsers
 const profiles = {
-  alice: { id: 1, name: 'alice', email: 'alice@example.org' },
-  bob: { id: 2, name: 'bob', email: 'bob@example.org' },
+  alice: { id: 1, name: 'alice', email: 'alice@example.org', role: 'editor' },
+  bob: { id: 2, name: 'bob', email: 'bob@example.org', role: 'author' },
 }
 const hello = { title: 'Hello', text: 'A note that everybody may read.', published: true }
 const published = [
@@ -32,6 +32,8 @@ const published = [
 const noCredentials = { error: 'Invalid or missing authentication header.' }
 const wrongCredentials = { error: 'Invalid credentials.' }
 const wrongToken = { error: 'Your authentication token is invalid.' }
+const noScope = { error: 'Your credentials do not allow this action.' }
+const noRole = { error: 'You are not allowed to do this.' }
 const noNote = { error: 'You have no such note.' }
 const bearerChallenge = 'Bearer realm="Authorization required"'
 const basicChallenge = 'Basic realm="Authorization required", charset="UTF-8"'
@@ -201,10 +203,53 @@ t.test('every route of the demo', async (t) => {
     const url = '/es256/me'
     const signed = await login(t, app, '/es256/login', bob)
     t.match(headerOf(signed), { alg: 'ES256' })
-    await answer({ url, headers: signed }, 200, { user: profiles.bob, scope: 'read' })
+    await answer({ url, headers: signed }, 200, { user: profiles.bob, scope: 'notes:read' })
     await answer({ url, headers: token }, 401, wrongToken, refusal(invalidToken))
     await answer({ url: '/rs256/me', headers: signed }, 401, wrongToken, refusal(invalidToken))
     await answer({ url }, 401, noCredentials, refusal())
+  })
+
+  await t.test('a scope of the token', async (t) => {
+    const answer = expectAnswer(t, app)
+    const before = await counts()
+    const payload = { title: 'Tea', text: 'At five.' }
+    const request = { method: 'POST', url: '/es256/notes', payload } as const
+    const headers = await login(t, app, '/es256/login', bob)
+    await answer({ ...request, headers }, 403, noScope, {
+      ...refusal(),
+      'www-authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="The token does not have the scope that is needed", scope="notes:write"`,
+    })
+    await answer(request, 401, noCredentials, refusal())
+    t.strictSame(await counts(), before, 'no handler ran')
+
+    const writer = await login(t, app, '/es256/login', alice)
+    const created = { id: 5, owner: 'alice', ...payload, published: false }
+    await answer({ ...request, headers: writer }, 201, created, { location: '/notes/5' })
+    await answer({ method: 'DELETE', url: '/notes/5', headers: token }, 204, '')
+    t.strictSame(await counts(), before)
+  })
+
+  await t.test('a role of the user', async (t) => {
+    const answer = expectAnswer(t, app)
+    const request = { method: 'DELETE', url: '/notes/published/4' } as const
+    const { 'www-authenticate': _, ...headers } = refusal()
+    for (const nobodySpecial of [basic(bob), await login(t, app, '/login', bob)]) {
+      await answer({ ...request, headers: nobodySpecial }, 403, noRole, headers)
+    }
+    await answer(request, 401, noCredentials, refusal([bearerChallenge, basicChallenge]))
+    await answer({ url: '/notes/published' }, 200, published)
+
+    await answer({ ...request, headers: token }, 204, '')
+    await answer({ url: '/notes/published' }, 200, published.slice(0, 1))
+    const gone = { error: 'There is no such note.' }
+    await answer({ ...request, headers: basic(alice) }, 404, gone)
+    const owner = await login(t, app, '/login', bob)
+    await answer(
+      { method: 'PUT', url: '/notes/4', headers: owner, payload: hello },
+      200,
+      published[1],
+    )
+    await answer({ url: '/notes/published' }, 200, published)
   })
 
   await t.test('a protected group with an open route', async (t) => {
@@ -224,14 +269,14 @@ t.test('every route of the demo', async (t) => {
     }
     t.strictSame(await counts(), before, 'no handler ran')
 
-    const created = { id: 5, owner: 'alice', ...payload, published: false }
-    const location = { location: '/notes/5' }
+    const created = { id: 6, owner: 'alice', ...payload, published: false }
+    const location = { location: '/notes/6' }
     await answer({ method: 'POST', url: '/notes', headers: token, payload }, 201, created, location)
-    await answer({ url: '/notes/5', headers: token }, 200, created)
+    await answer({ url: '/notes/6', headers: token }, 200, created)
 
     const content = { title: 'Milk', text: '', published: true }
-    const replaced = { id: 5, owner: 'alice', ...content }
-    const request = { url: '/notes/5', headers: token }
+    const replaced = { id: 6, owner: 'alice', ...content }
+    const request = { url: '/notes/6', headers: token }
     await answer({ ...request, method: 'PUT', payload: content }, 200, replaced)
     await answer({ url: '/notes/published' }, 200, [...published, replaced])
     const own = await app.inject({ url: '/notes', headers: token })
@@ -436,14 +481,30 @@ t.test('as its own authors would test it', async (t) => {
     const response = await app.inject({ url, ...asBob })
     t.strictSame([response.statusCode, response.json()], [200, profiles.bob], url)
   }
+  const withdraw = { method: 'DELETE', url: '/notes/published/2' } as const
+  const statusAs = async (...acting: Parameters<typeof actingAs>): Promise<number> =>
+    (await app.inject({ ...withdraw, ...actingAs(...acting) })).statusCode
+  t.equal(await statusAs(profiles.bob), 403)
+  t.equal(await statusAs(profiles.alice, { roles: ['editors'] }), 403)
+  t.equal(await statusAs(profiles.bob, { roles: ['editor'] }), 204)
+
   const rs256 = await login(t, app, '/rs256/login', alice)
+  const payload = { title: 'a', text: 'b' }
   for (const target of [
     { url: '/me', sub: alice.name },
     { url: '/account', good: basic(alice) },
     { url: '/export', sub: alice.name },
-    { url: '/notes', method: 'POST', payload: { title: 'a', text: 'b' }, sub: bob.name },
+    { url: '/notes', method: 'POST', payload, sub: bob.name },
     { url: '/admin/stats', good: basic(admin) },
     { url: '/rs256/me', good: rs256 },
+    {
+      url: '/es256/notes',
+      method: 'POST',
+      payload,
+      claims: { username: alice.name, scope: 'notes:write' },
+      claimName: 'username',
+      algorithm: 'ES256',
+    },
   ]) {
     const report = await authAttacks(app, target)
     t.strictSame(report.problems, [], String(report))
@@ -456,7 +517,7 @@ t.test('what is printed', async (t) => {
   const madeUp = readSettings({})
   const text = banner(address, madeUp)
   t.match(text, `listens on ${address}`)
-  t.match(text, 'alice / wonderland-1865, bob / builder-1999')
+  t.match(text, 'alice / wonderland-1865 (editor), bob / builder-1999 (author)')
   t.match(text, `-u admin:${madeUp.basic.password} ${address}/admin/stats`)
   t.match(text, 'made up for this run: set AUTH_JWT_SECRET')
   t.match(text, 'in memory')

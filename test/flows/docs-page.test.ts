@@ -76,7 +76,7 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
   await page.goto(`${origin}/docs`)
   await page.locator('.opblock').first().waitFor()
   t.match(policies[0], /^default-src 'self';/)
-  t.equal(await page.locator('.opblock').count(), 19)
+  t.equal(await page.locator('.opblock').count(), 21)
 
   await t.test('locks stand at protected routes, and at no other', async (t) => {
     const locked = async (method: string, path: string): Promise<boolean> =>
@@ -122,7 +122,7 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
     await authorize(page, 'bearerAuth', { 'input[type=text], input[type=password]': token })
     t.strictSame(await execute(page, me), {
       status: '200',
-      body: { id: 1, name: alice.name, email: alice.email },
+      body: { id: 1, name: alice.name, email: alice.email, role: alice.role },
     })
     t.equal((await execute(page, account)).status, '401', 'a token is none for Basic')
     await clearAnswer(account)
@@ -135,7 +135,7 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
     })
     t.strictSame(await execute(page, account), {
       status: '200',
-      body: { id: 2, name: bob.name, email: bob.email },
+      body: { id: 2, name: bob.name, email: bob.email, role: bob.role },
     })
   })
 
@@ -155,6 +155,23 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
       t.equal((await execute(page, own)).status, '200', part)
     }
     t.equal((await execute(page, me)).status, '200', 'each has its own')
+  })
+
+  await t.test('a scope and a role: what is needed can be read', async (t) => {
+    const write = operation(page, 'post', '/es256/notes')
+    await tryOut(write)
+    // The token of alice, who is an editor, has the scope.
+    t.match((await execute(page, write)).status, /^201/)
+    const withdraw = operation(page, 'delete', '/notes/published/{id}')
+    await withdraw.locator('.opblock-summary-control').click()
+    t.match(await withdraw.locator('.opblock-description').innerText(), 'Needs the role editor.')
+    for (const [block, needed] of [
+      [write, 'the scope notes:write'],
+      [withdraw, 'the role editor'],
+    ] as const) {
+      const described = block.locator('.response[data-code="403"]').last()
+      t.match(await described.innerText(), `The user lacks what is needed: ${needed}.`)
+    }
   })
 
   t.ok(requests.length > 8)

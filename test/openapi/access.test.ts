@@ -79,19 +79,19 @@ t.test('lists of scopes', (t) => {
 
 t.test('needs in words', (t) => {
   const need = (...names: string[]) => ({ all: names })
-  const rows: [Parameters<typeof needsInWords>[0], string | null][] = [
-    [{ scope: null, role: null }, null],
-    [{ scope: need('a:b'), role: null }, 'Needs the scope `a:b`.'],
-    [{ scope: need('a', 'b'), role: null }, 'Needs the scopes `a` and `b`.'],
-    [{ scope: { any: ['a', 'b', 'c'] }, role: null }, 'Needs one of the scopes `a`, `b` or `c`.'],
-    [{ scope: { any: ['a', 'a'] }, role: null }, 'Needs the scope `a`.'],
-    [{ scope: null, role: { any: ['x', 'y'] } }, 'Needs one of the roles `x` or `y`.'],
-    [{ scope: need('a'), role: need('x') }, 'Needs the scope `a`, and the role `x`.'],
+  const rows: [Parameters<typeof needsInWords>[0], string][] = [
+    [{ scope: null, role: null }, ''],
+    [{ scope: need('a:b'), role: null }, 'the scope `a:b`'],
+    [{ scope: need('a', 'b'), role: null }, 'the scopes `a` and `b`'],
+    [{ scope: { any: ['a', 'b', 'c'] }, role: null }, 'one of the scopes `a`, `b` or `c`'],
+    [{ scope: { any: ['a', 'a'] }, role: null }, 'the scope `a`'],
+    [{ scope: null, role: { any: ['x', 'y'] } }, 'one of the roles `x` or `y`'],
+    [{ scope: need('a'), role: need('x') }, 'the scope `a`, and the role `x`'],
     // CommonMark 0.31 section 6.1: a longer fence, and one space on each side that is not shown.
-    [{ scope: null, role: need('a`b``c') }, 'Needs the role ```a`b``c```.'],
-    [{ scope: null, role: need('`a') }, 'Needs the role `` `a ``.'],
-    [{ scope: null, role: need(' a ') }, 'Needs the role `  a  `.'],
-    [{ scope: null, role: need('<b>*x*</b>') }, 'Needs the role `<b>*x*</b>`.'],
+    [{ scope: null, role: need('a`b``c') }, 'the role ```a`b``c```'],
+    [{ scope: null, role: need('`a') }, 'the role `` `a ``'],
+    [{ scope: null, role: need(' a ') }, 'the role `  a  `'],
+    [{ scope: null, role: need('<b>*x*</b>') }, 'the role `<b>*x*</b>`'],
   ]
   for (const [needs, words] of rows) t.equal(needsInWords(needs), words)
   t.end()
@@ -251,7 +251,7 @@ t.test('the refusal, as it is shown', async (t) => {
   const { paths } = await documentOf(t, '3.1', declare, { defaultLanguage: 'fr' })
   const shown = (path: string): Node => paths[path].get.responses['403'] as Node
   t.match(shown('/both'), {
-    description: 'The user does not have the scope or the role that is needed.',
+    description: 'The user lacks what is needed: the scope `a`, and the role `x`.',
     headers: { 'WWW-Authenticate': { description: /RFC 6750/, schema: { type: 'string' } } },
     content: {
       'application/json': {
@@ -259,12 +259,12 @@ t.test('the refusal, as it is shown', async (t) => {
       },
     },
   })
-  t.equal(shown('/role').description, 'The user does not have the role that is needed.')
+  t.equal(shown('/role').description, 'The user lacks what is needed: the role `x`.')
   t.notOk('headers' in shown('/role'), 'there is no challenge for a role')
   t.notOk('headers' in shown('/key'), 'nor without a Bearer token')
   t.strictSame(
     shown('/own'),
-    { description: 'The user does not have the scope that is needed.' },
+    { description: 'The user lacks what is needed: the scope `a`.' },
     'the app writes the body itself',
   )
   t.equal(shown('/plain'), undefined)

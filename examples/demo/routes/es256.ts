@@ -1,10 +1,18 @@
 import { authn, EXTRA_JWT_CLAIMS, jwtAuthenticator, type UserService } from 'fastify-authn'
 import type { FastifyInstance } from 'fastify'
 import { shownLogin } from '../docs.js'
+import { body } from './notes.js'
+import type { Notes } from '../notes.js'
+import type { TypeBoxProvider } from '../typebox.js'
+
+/** What a token lets its bearer do, whoever it is: RFC 8693 section 4.2. Only editors get a token that writes. */
+const scopeFor = (role: string | null): string =>
+  role === 'editor' ? 'notes:read notes:write' : 'notes:read'
 
 /** Tokens whose claims the app chooses itself, signed with the ECDSA key. */
-export function es256Routes(userService: UserService) {
-  return async (app: FastifyInstance) => {
+export function es256Routes(userService: UserService, notes: Notes) {
+  return async (server: FastifyInstance) => {
+    const app = server.withTypeProvider<TypeBoxProvider>()
     await app.register(authn, {
       userService,
       jwtService: app.jwtService,
@@ -17,7 +25,7 @@ export function es256Routes(userService: UserService) {
         routeOptions: shownLogin,
         tokenFunc: (_request, user, jwtService) =>
           jwtService.generateTokenWithClaims(
-            { sub: String(user.id), username: user.name, scope: 'read' },
+            { sub: String(user.id), username: user.name, scope: scopeFor(user.role) },
             'ES256',
           ),
       },
@@ -27,5 +35,13 @@ export function es256Routes(userService: UserService) {
       user: request.user,
       scope: request.extra[EXTRA_JWT_CLAIMS]?.scope,
     }))
+
+    // For tokens with that scope: who has another one gets a 403, which says what to ask for.
+    const config = { auth: { use: 'reader', scope: 'notes:write' } } as const
+    app.post('/notes', { config, schema: { body } }, async (request, reply) => {
+      const id = await notes.create(request.user.id, request.body)
+      void reply.code(201).header('location', `/notes/${id}`)
+      return { id, owner: request.user.name, ...request.body }
+    })
   }
 }

@@ -7,7 +7,7 @@ import type { Notes } from '../notes.js'
 const text = (maxLength: number, minLength = 0) =>
   Type.String({ minLength, maxLength, pattern: '^[^\\u0000]*$' })
 const params = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 }) })
-const body = Type.Object({
+export const body = Type.Object({
   title: text(200, 1),
   text: text(10_000),
   published: Type.Boolean({ default: false }),
@@ -24,6 +24,16 @@ export function noteRoutes(notes: Notes) {
 
     // The open route: a mark on a route wins over the mark of its group.
     app.get('/published', { config: { auth: false } }, () => notes.published())
+
+    // For editors: who is somebody else gets a 403. The role is that of the user in the database.
+    app.delete(
+      '/published/:id',
+      { config: { auth: { use: ['jwt', 'basic'], role: 'editor' } }, schema: { params } },
+      async (request, reply) => {
+        const withdrawn = await notes.withdraw(request.params.id)
+        return withdrawn ? reply.code(204).send() : reply.code(404).send(noSuchNote)
+      },
+    )
 
     app.get('/', { config }, (request) => notes.ownedBy(request.user.id))
 
@@ -50,6 +60,8 @@ export function noteRoutes(notes: Notes) {
     })
   }
 }
+
+const noSuchNote = { error: 'There is no such note.' }
 
 /** The same for a note of somebody else: that it is there is nobody's business. */
 function notFound(reply: FastifyReply): FastifyReply {

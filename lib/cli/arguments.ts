@@ -45,7 +45,9 @@ export function parseArguments(words: readonly string[], command: Command): Give
   const options = { ...command.options, ...commonOptions }
   const values = new Map<string, string[]>()
   const given: string[] = []
-  for (const token of tokensOf(words.map(withOurName), options)) {
+  const { rest, dashed } = withoutDashed(words, command)
+  given.push(...dashed)
+  for (const token of tokensOf(rest.map(withOurName), options)) {
     if (token.kind === 'positional') given.push(token.value)
     if (token.kind === 'option') {
       const value = checkOption(token, options, command)
@@ -64,6 +66,12 @@ export function parseArguments(words: readonly string[], command: Command): Give
     text: (name) => values.get(name)?.[0],
     all: (name) => values.get(name) ?? [],
   }
+}
+
+/** Takes out the words that are an argument although they begin with "-". */
+function withoutDashed(words: readonly string[], { argument }: Command) {
+  const isDashed = (word: string): boolean => argument?.dashed?.test(word) === true
+  return { rest: words.filter((word) => !isDashed(word)), dashed: words.filter(isDashed) }
 }
 
 /**

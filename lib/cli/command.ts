@@ -62,6 +62,15 @@ export interface Outcome {
   readonly aside?: readonly string[]
 }
 
+/** The argument of a command. */
+export interface Argument {
+  readonly name: string
+  readonly text: string
+  readonly required: boolean
+  /** What it looks like where it may begin with "-", as one key identifier in 64 does. */
+  readonly dashed?: RegExp
+}
+
 /** One command: its help and what it does. */
 export interface Command {
   readonly summary: string
@@ -75,6 +84,8 @@ export interface Command {
   readonly exits: readonly [done: string, no: string]
   /** The error when a command without arguments gets one, which may be a secret and is not quoted. */
   readonly noArguments?: string
+  /** Commands that are called by this one's name and their own, such as `keys rotate`. */
+  readonly subcommands?: Readonly<Record<string, Command>>
   run(given: Given, io: Io): Outcome | Promise<Outcome>
 }
 

@@ -25,8 +25,9 @@ export function overview(commands: Readonly<Record<string, Command>>): string[] 
 
 /** The text of `--help` after a command. */
 export function helpOf(name: string, command: Command): string[] {
-  const { summary, details = [], examples } = command
+  const { summary, details = [], examples, subcommands = {} } = command
   const places = [command.argument, command.second].filter((each) => each !== undefined)
+  const others = Object.entries(subcommands)
   const options = Object.entries({ ...command.options, ...commonOptions })
   return [
     `Usage: ${program} ${[name, ...places.map(placeOf), '[options]'].join(' ')}`,
@@ -41,6 +42,9 @@ export function helpOf(name: string, command: Command): string[] {
           '',
         ]
       : []),
+    ...(others.length > 0
+      ? ['Commands:', ...columns(others.map((other) => rowOf(name, other))), '']
+      : []),
     'Options:',
     ...columns(options.map(([option, row]) => [nameOf(option, row), row.text])),
     '',
@@ -49,6 +53,10 @@ export function helpOf(name: string, command: Command): string[] {
     '',
     ...exitCodes(command.exits),
   ]
+}
+
+function rowOf(name: string, [own, { summary }]: [string, Command]): [string, string] {
+  return [`${name} ${own}`, summary]
 }
 
 function exitCodes([done, no]: Command['exits']): string[] {

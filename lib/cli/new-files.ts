@@ -47,7 +47,10 @@ export async function writeNewFiles(files: readonly NewFile[]): Promise<void> {
 }
 
 /** Creates missing folders one by one: `mkdir` with `recursive` never ends where the kernel says ENOENT, as in /proc. */
-async function makeFolder(folder: string, undo: (() => Promise<void>)[]): Promise<void> {
+export async function makeFolder(
+  folder: string,
+  undo: (() => Promise<void>)[] = [],
+): Promise<void> {
   // If it is not a folder, the error comes when the file is opened.
   if ((await stat(folder).catch(() => null)) !== null) return
   const parent = path.dirname(folder)
@@ -64,7 +67,7 @@ async function makeFolder(folder: string, undo: (() => Promise<void>)[]): Promis
 /**
  * Warns when every user may write to a folder, or may replace it: they could then put their own keys there.
  */
-export async function openFolder(folder: string): Promise<string[]> {
+export async function openFolder(folder: string, option = '--out'): Promise<string[]> {
   // Windows does not have these permission bits.
   const everybody = new Map([['win32', 0]]).get(process.platform) ?? 0o002
   for (let each = path.resolve(folder), inner = ''; each !== inner;) {
@@ -73,7 +76,7 @@ export async function openFolder(folder: string): Promise<string[]> {
     const isOpen = (mode & everybody) !== 0 && (inner === '' || (mode & 0o1000) === 0)
     if (isOpen)
       return [
-        `Warning: everybody may write to the folder ${quoted(each)}. Choose another one with --out.`,
+        `Warning: everybody may write to the folder ${quoted(each)}. Choose another one with ${option}.`,
       ]
     inner = each
     each = path.dirname(each)

@@ -5,7 +5,7 @@ import { CliError, exits, misuse, type Command, type Exit, type Io } from './com
 import { commands } from './commands.js'
 import { inVariables } from './environment.js'
 import { helpOf, overview } from './help.js'
-import { didYouMean, printable, quoted } from './text.js'
+import { didYouMean, nearest, printable, quoted } from './text.js'
 import type { Writable } from 'node:stream'
 
 /**
@@ -15,13 +15,12 @@ import type { Writable } from 'node:stream'
  * @returns the exit code; it never throws
  */
 export async function run(words: readonly string[], io: Io): Promise<Exit> {
-  const [name, ...rest] = words
+  const called = calledBy(words)
   try {
-    return await dispatch(name, rest, io)
+    return await dispatch(called, words, io)
   } catch (error) {
     const { exit, message, remedy } = explain(error)
-    const known = name !== undefined && Object.hasOwn(commands, name)
-    const program = known ? `fastify-authn ${name}` : 'fastify-authn'
+    const program = ['fastify-authn', ...(called?.names ?? [])].join(' ')
     const help = exit === exits.usage ? `See: npx ${program} --help` : undefined
     print(
       io.stderr,
@@ -34,21 +33,40 @@ export async function run(words: readonly string[], io: Io): Promise<Exit> {
   }
 }
 
-async function dispatch(name: string | undefined, rest: readonly string[], io: Io): Promise<Exit> {
+/** A command, the one or two words that it was called by, and the words after them. */
+interface Called {
+  readonly names: readonly string[]
+  readonly command: Command
+  readonly rest: readonly string[]
+}
+
+function calledBy([name = '', ...rest]: readonly string[]): Called | null {
+  const { [name]: command } = commands
+  if (command === undefined) return null
+  const [second = '', ...others] = rest
+  const { subcommands = {} } = command
+  return Object.hasOwn(subcommands, second)
+    ? { names: [name, second], command: subcommands[second] as Command, rest: others }
+    : { names: [name], command, rest }
+}
+
+async function dispatch(called: Called | null, words: readonly string[], io: Io): Promise<Exit> {
+  const [name, ...topic] = words
   if (name === undefined) {
     print(io.stderr, overview(commands))
     return exits.usage
   }
   const general = generalOptions[name]
   if (general !== undefined) {
-    print(io.stdout, general(rest[0]))
+    print(io.stdout, general(topic))
     return exits.done
   }
-  const command = commandOf(name)
+  const { names, command, rest } = called ?? unknownCommand(name)
   if (asksForHelp(rest)) {
-    print(io.stdout, helpOf(name, command))
+    print(io.stdout, helpOf(names.join(' '), command))
     return exits.done
   }
+  checkSubcommand(names, command, rest)
   const given = parseArguments(rest, command)
   const { exit = exits.done, lines, json, aside = [] } = await command.run(given, io)
   print(io.stdout, given.flag('json') ? toJson({ ok: exit === exits.done, ...json }) : lines)
@@ -56,20 +74,31 @@ async function dispatch(name: string | undefined, rest: readonly string[], io: I
   return exit
 }
 
+/** @throws CliError for a word that looks like the name of a subcommand, written wrong */
+function checkSubcommand(
+  names: readonly string[],
+  { subcommands = {} }: Command,
+  [word = '']: readonly string[],
+): void {
+  const near = nearest(word, Object.keys(subcommands))
+  const known = near !== undefined && [...names, near].join(' ')
+  if (known) misuse(`unknown command ${quoted([...names, word].join(' '))}. Did you mean ${known}?`)
+}
+
 /** Words that may be given in place of a command. */
-const generalOptions: Readonly<Record<string, (topic?: string) => string[]>> = Object.assign(
-  Object.create(null),
-  {
+const generalOptions: Readonly<Record<string, (topic: readonly string[]) => string[]>> =
+  Object.assign(Object.create(null), {
     '--help': help,
     '-h': help,
     help,
     '--version': version,
     '-v': version,
-  },
-)
+  })
 
-function help(topic?: string): string[] {
-  return topic === undefined ? overview(commands) : helpOf(topic, commandOf(topic))
+function help(topic: readonly string[]): string[] {
+  if (topic[0] === undefined) return overview(commands)
+  const { names, command } = calledBy(topic) ?? unknownCommand(topic[0])
+  return helpOf(names.join(' '), command)
 }
 
 /** The version of this package. */
@@ -79,9 +108,7 @@ function version(): string[] {
   return [(load('fastify-authn/package.json') as { version: string }).version]
 }
 
-function commandOf(name: string): Command {
-  const command = commands[name]
-  if (command !== undefined) return command
+function unknownCommand(name: string): never {
   const kind = name.startsWith('-') ? 'option' : 'command'
   // A long word may be a token in the wrong place, and is not shown.
   const shown = name.length > 20 ? '' : ` ${quoted(name)}`

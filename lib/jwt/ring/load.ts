@@ -9,6 +9,7 @@ import { checkFit, keyError, type LoadedKey, type PairFamily } from '../keys/rin
 import { checkList, parseRingFile, untilOf } from './entries.js'
 import { entryName, rethrowIn, ringError, type RingFile } from './place.js'
 import { publicJwk, thumbprintOf } from './thumbprint.js'
+import type { Environment } from '../../options/environment.js'
 import type { AnyEntry } from './entry-rules.js'
 import type { KeyFileSystem, SigningMethod } from '../../../types/jwt.js'
 import type { KeyEntry, KeyState } from '../../../types/keys.js'
@@ -33,11 +34,13 @@ export interface RingKey {
  * Reads a ring with its key files, and checks all of it.
  *
  * @param keys - the option `jwt.keys`: the path of a ring file, or the list itself
+ * @param env - where the passphrases of a ring file are
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
 export async function loadRing(
   keys: string | readonly KeyEntry[],
   fs: KeyFileSystem,
+  env: Environment = process.env,
 ): Promise<RingKey[]> {
   const file = typeof keys === 'string' ? keys : null
   const entries: readonly AnyEntry[] =
@@ -46,7 +49,7 @@ export async function loadRing(
   // One after the other, so that the error is that of the first bad entry.
   for (const [index, entry] of entries.entries()) {
     try {
-      ring.push(await loadEntry(entry, entryName(index), file, fs))
+      ring.push(await loadEntry(entry, entryName(index), file, fs, env))
     } catch (error) {
       rethrowIn(file, error)
     }
@@ -78,11 +81,12 @@ async function loadEntry(
   option: string,
   file: RingFile,
   fs: KeyFileSystem,
+  env: Environment,
 ): Promise<RingKey> {
   const { alg, secret, state, kid, legacy } = entry
   const key =
     secret === undefined
-      ? await loadPair(entry, option, file, fs)
+      ? await loadPair(entry, option, file, fs, env)
       : loadSecret(secret, `${option}.secret`)
   checkFit(option, key, alg, 'its "alg"')
   const publicKey = typeof key.verify === 'string' ? createPublicKey(key.verify) : null
@@ -110,13 +114,14 @@ async function loadPair(
   option: string,
   file: RingFile,
   fs: KeyFileSystem,
+  env: Environment,
 ): Promise<LoadedKey> {
   const half = entry.private === undefined ? 'public' : 'private'
   const value = entry[half] as string
   const files: KeyFiles = pemMarker.test(value)
     ? new Map()
     : new Map([[value, await readKeyFile(`${option}.${half}`, value, fs, resolved(value, file))]])
-  const passphrase = passphraseOf(entry, option)
+  const passphrase = passphraseOf(entry, option, env)
   const { family } = algorithmOf(entry.alg)
   return parsePair(option, family as PairFamily, { [half]: value, passphrase }, files)
 }
@@ -126,10 +131,10 @@ function resolved(value: string, file: RingFile): string {
   return file === null || path.isAbsolute(value) ? value : path.join(path.dirname(file), value)
 }
 
-function passphraseOf(entry: AnyEntry, option: string): string | undefined {
+function passphraseOf(entry: AnyEntry, option: string, env: Environment): string | undefined {
   const { passphrase, passphraseEnv } = entry as { passphrase?: string; passphraseEnv?: string }
   if (passphraseEnv === undefined) return passphrase
-  const { [passphraseEnv]: value = '' } = process.env
+  const { [passphraseEnv]: value = '' } = env
   if (value !== '') return value
   return keyError(
     `${option}.passphraseEnv`,

@@ -1,0 +1,56 @@
+import fs from 'node:fs/promises'
+import { AuthnUsageError } from '../../errors.js'
+import { parseRingFile } from '../../jwt/ring/entries.js'
+import { loadRing } from '../../jwt/ring/load.js'
+import type { Environment } from '../../options/environment.js'
+import type { RingText } from './change.js'
+import type { RingKey } from './rotation.js'
+
+/**
+ * The keys of a ring file, all of them read and checked as the boot does it.
+ *
+ * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY for what would stop the boot
+ */
+export async function keysOf({ given, text }: RingText, env: Environment): Promise<RingKey[]> {
+  const entries = parseRingFile(text, given)
+  const loaded = await loadRing(given, filesWith(given, text), env)
+  return entries.map((entry, index) => ({
+    entry,
+    kid: loaded[index]?.kid as string,
+    bits: loaded[index]?.key.bits,
+  }))
+}
+
+/**
+ * The keys of a ring file, also where some cannot be opened: then there is a problem, and a key without a `kid` in the
+ * file has none.
+ *
+ * @throws ERR_AUTH_OPTION for a file that is no ring
+ */
+export async function keysAsFar(
+  ring: RingText,
+  env: Environment,
+): Promise<{
+  keys: readonly (Omit<RingKey, 'kid'> & { kid: string | null })[]
+  problem: string | null
+}> {
+  const entries = parseRingFile(ring.text, ring.given)
+  try {
+    return { keys: await keysOf(ring, env), problem: null }
+  } catch (error) {
+    if (!(error instanceof AuthnUsageError)) throw error
+    const keys = entries.map((entry) => ({ entry, kid: entry.kid ?? null }))
+    return { keys, problem: error.message.replace(/^fastify-authn: /, '') }
+  }
+}
+
+/** The files of the machine, but for the ring, which is that text: it need not be written yet. */
+function filesWith(ring: string, text: string) {
+  return { readFile: (file: string) => (file === ring ? text : fs.readFile(file)) }
+}
+
+/** The text of a ring file. */
+export function ringText(keys: readonly RingKey[]): string {
+  const entries = keys.map(({ entry }) => entry)
+  return `${JSON.stringify(entries, null, 2)}\n`
+}

@@ -1,0 +1,91 @@
+import path from 'node:path'
+import { fail } from '../command.js'
+import { reasonOf } from '../input.js'
+import { makeFolder } from '../new-files.js'
+import { quoted } from '../text.js'
+import { changeRing } from './change.js'
+import { keysOf, ringText } from './keys-of.js'
+import { makeKey, type Wanted } from './new-key.js'
+import {
+  revoke,
+  rotate,
+  type Changed,
+  type MakeNext,
+  type RingKey,
+  type Rotation,
+} from './rotation.js'
+import { writeNew } from './write.js'
+import type { Machine } from './files.js'
+import type { Environment } from '../../options/environment.js'
+
+/**
+ * Makes a ring file with a `sign` key and a `next` key.
+ *
+ * @throws CliError when anything is there already
+ */
+export async function createRing(
+  machine: Machine,
+  file: string,
+  wanted: Omit<Wanted, 'state'>,
+  env: Environment,
+): Promise<RingKey[]> {
+  const [sign, next] = await Promise.all([
+    makeKey({ ...wanted, state: 'sign', since: machine.now() }, env),
+    makeKey({ ...wanted, state: 'next' }, env),
+  ])
+  const keys = [sign, next]
+  try {
+    await makeFolder(path.dirname(file))
+    await writeNew(machine, file, ringText(keys))
+  } catch (error) {
+    const reason = reasonOf(error)
+    if (reason !== 'EEXIST') fail(`the ring file ${quoted(file)} cannot be written (${reason}).`)
+    fail(
+      `${quoted(file)} is there already. Nothing was written.`,
+      'To change a ring: npx fastify-authn keys rotate. To make another, give another name.',
+    )
+  }
+  return keys
+}
+
+/** @throws CliError; nothing was changed then */
+export function rotateRing(
+  machine: Machine,
+  file: string,
+  rotation: Omit<Rotation, 'now'>,
+  env: Environment,
+): Promise<Changed> {
+  return change(machine, file, env, (keys) =>
+    rotate(keys, { ...rotation, now: machine.now() }, makerOf(env)),
+  )
+}
+
+/** @throws CliError; nothing was changed then */
+export function revokeKey(
+  machine: Machine,
+  file: string,
+  kid: string,
+  env: Environment,
+): Promise<Changed> {
+  return change(machine, file, env, (keys) => revoke(keys, kid, machine.now(), makerOf(env)))
+}
+
+function makerOf(env: Environment): MakeNext {
+  return (alg, { entry: { passphraseEnv }, bits }) =>
+    makeKey({ alg, state: 'next', bits, passphraseEnv }, env)
+}
+
+function change(
+  machine: Machine,
+  given: string,
+  env: Environment,
+  work: (keys: readonly RingKey[]) => Promise<Changed>,
+): Promise<Changed> {
+  return changeRing(machine, given, async (ring) => {
+    const changed = await work(await keysOf(ring, env))
+    const text = ringText(changed.keys)
+    // What would stop the boot is never written.
+    await keysOf({ ...ring, text }, env)
+    return { text, result: changed }
+  })
+}

@@ -1,0 +1,193 @@
+// Also holds lib/cli/ring/times.ts.
+import t from 'tap'
+import { revoke, rotate, type Changed, type RingKey } from '../../../lib/cli/ring/rotation.js'
+import { rejectionOf } from '../../helpers/errors.js'
+import type { KeyFileEntry } from '../../../types/keys.js'
+import type { SigningMethod } from '../../../types/jwt.js'
+
+const now = Date.parse('2027-01-01T12:00:00.600Z')
+const at = (seconds: number): string =>
+  new Date(Date.parse('2027-01-01T12:00:00Z') + seconds * 1000).toISOString().replace('.000Z', 'Z')
+
+/** A key; its name is its `kid`. */
+function key(kid: string, state: KeyFileEntry['state'], more: Partial<KeyFileEntry> = {}): RingKey {
+  return { kid, entry: { alg: 'ES256', state, private: `PEM of ${kid}`, ...more } }
+}
+
+/** Makes keys that are called `made 1` and so on, and tells what they are like. */
+function maker() {
+  const asked: [alg: SigningMethod, like: string][] = []
+  const make = async (alg: SigningMethod, like: RingKey): Promise<RingKey> => {
+    asked.push([alg, like.kid])
+    return key(`made ${asked.length}`, 'next', { alg })
+  }
+  return { asked, make }
+}
+
+/** The keys of a ring in short. */
+const short = ({ keys }: Changed): string[] =>
+  keys.map(({ kid, entry: { alg, state, since, until } }) =>
+    [kid, alg, state, since ?? '-', until ?? '-'].join(' '),
+  )
+
+const asked = { alg: undefined, now, life: 300, lag: 120, settle: 600 }
+const names = (keys: readonly (RingKey | null)[]): (string | undefined)[] =>
+  keys.map((one) => one?.kid)
+
+t.test('next signs, sign verifies for lag + life + 300 seconds, a new one is next', async (t) => {
+  const { asked: made, make } = maker()
+  const ring = [
+    key('over', 'verify', { until: at(0) }),
+    key('ending', 'verify', { until: at(1) }),
+    key('for ever', 'verify'),
+    key('old', 'sign', { since: at(-600), legacy: true, passphraseEnv: 'PHRASE' }),
+    key('heir', 'next'),
+  ]
+  const changed = await rotate(ring, asked, make)
+  t.strictSame(short(changed), [
+    `ending ES256 verify - ${at(1)}`,
+    'for ever ES256 verify - -',
+    `old ES256 verify ${at(0)} ${at(721)}`,
+    `heir ES256 sign ${at(0)} -`,
+    'made 1 ES256 next - -',
+  ])
+  t.strictSame(made, [['ES256', 'heir']])
+  t.strictSame(names([changed.signs, changed.verifies, changed.made, ...changed.gone]), [
+    'heir',
+    'old',
+    'made 1',
+    'over',
+  ])
+  t.match(changed.verifies?.entry, { legacy: true, passphraseEnv: 'PHRASE', private: 'PEM of old' })
+})
+
+t.test('not before the sign key has settled', async (t) => {
+  const { asked: made, make } = maker()
+  const ring = (since: string | undefined, next?: string) => [
+    key('a', 'sign', since === undefined ? {} : { since }),
+    key('b', 'next', next === undefined ? {} : { since: next }),
+  ]
+  const early = await rejectionOf(rotate(ring(at(-100)), asked, make))
+  t.equal(
+    early.message,
+    'too early: the sign key is 100 seconds old, expected 600 (--settle). 500 seconds are left. Nothing was changed.',
+  )
+  t.match(early.error, { exit: 1 })
+  t.match(await rejectionOf(rotate(ring(at(-599)), asked, make)), {
+    message: / 1 seconds? (?:is|are) left/,
+  })
+  t.match(await rejectionOf(rotate(ring(at(60)), asked, make)), {
+    message: /is 0 seconds old, .* 660 seconds/,
+  })
+  t.match(await rejectionOf(rotate(ring(at(-900), at(-100)), asked, make)), {
+    message: /the next key is 100 seconds old/,
+  })
+  t.strictSame(made, [])
+  for (const since of [at(-600), at(-900), undefined]) {
+    t.equal((await rotate(ring(since), asked, make)).signs?.kid, 'b')
+  }
+  for (const since of [at(0), at(60)]) {
+    t.equal((await rotate(ring(since, since), { ...asked, settle: 0 }, make)).signs?.kid, 'b')
+  }
+})
+
+t.test('a ring without a next key gets one, and nothing else', async (t) => {
+  const { make } = maker()
+  const ring = [key('a', 'sign', { since: at(-9) }), key('over', 'verify', { until: at(-9) })]
+  const changed = await rotate(ring, asked, make)
+  t.strictSame(short(changed), [`a ES256 sign ${at(-9)} -`, `made 1 ES256 next ${at(0)} -`])
+  t.strictSame(names([changed.signs, changed.verifies, changed.made]), [
+    undefined,
+    undefined,
+    'made 1',
+  ])
+  const early = await rejectionOf(rotate(changed.keys, { ...asked, now: now + 599_000 }, make))
+  t.match(early.message, 'the next key is 599 seconds old')
+})
+
+t.test('another algorithm: one rotation publishes it, the next one signs with it', async (t) => {
+  const { make } = maker()
+  const es = { ...asked, alg: 'ES256' as const, settle: 0 }
+  const hs = { alg: 'HS256' as const }
+  const first = await rotate([key('a', 'sign', hs), key('b', 'next', hs)], es, make)
+  t.strictSame(names([first.signs, first.verifies]), ['b', 'a'])
+  t.match(first.made?.entry, { alg: 'ES256' })
+  const second = await rotate(first.keys, { ...es, alg: undefined }, make)
+  t.strictSame(names([second.signs, second.verifies]), ['made 1', 'b'])
+  t.match(second.made?.entry, { alg: 'ES256' })
+  const byHand = [key('a', 'sign', hs), key('b', 'next', hs), key('c', 'next')]
+  t.equal((await rotate(byHand, es, make)).signs?.kid, 'c')
+  t.equal((await rotate(byHand, { ...es, alg: undefined }, make)).signs?.kid, 'b')
+})
+
+t.test('where several sign, --alg says which one', async (t) => {
+  const { make } = maker()
+  const rs = { alg: 'RS256' as const }
+  const ring = [key('a', 'sign'), key('b', 'sign', rs), key('c', 'next'), key('d', 'next', rs)]
+  const unclear = await rejectionOf(rotate(ring, { ...asked, alg: undefined }, make))
+  t.equal(unclear.message, 'the ring signs with ES256, RS256.')
+  t.match(unclear.error, { exit: 2, remedy: /--alg/ })
+  t.match(await rejectionOf(rotate(ring, { ...asked, alg: 'PS256' }, make)), unclear)
+  const changed = await rotate(ring, { ...asked, alg: 'RS256' }, make)
+  t.strictSame(names([changed.signs, changed.verifies]), ['d', 'b'])
+  const lonely = await rotate(ring.slice(0, 3), { ...asked, alg: 'RS256' }, make)
+  t.equal(lonely.signs, null, 'the next key of the other algorithm is not taken')
+  t.match(lonely.made?.entry, rs)
+})
+
+t.test('nothing to rotate', async (t) => {
+  const { make } = maker()
+  t.match(await rejectionOf(rotate([key('a', 'verify')], asked, make)), {
+    message: /no key that signs/,
+    error: { exit: 1 },
+  })
+})
+
+t.test('revoked: out at once, and the next key takes over', async (t) => {
+  const { make } = maker()
+  const ring = [key('a', 'verify', { until: at(900) }), key('b', 'sign'), key('c', 'next')]
+  const signer = await revoke(ring, 'b', now, make)
+  t.strictSame(short(signer), [
+    `a ES256 verify - ${at(900)}`,
+    `c ES256 sign ${at(0)} -`,
+    'made 1 ES256 next - -',
+  ])
+  t.strictSame(names([signer.signs, signer.verifies, signer.made, ...signer.gone]), [
+    'c',
+    undefined,
+    'made 1',
+    'b',
+  ])
+  const verifier = await revoke(ring, 'a', now, make)
+  t.strictSame(names(verifier.keys), ['b', 'c'])
+  t.equal(verifier.made, null)
+  const next = await revoke(ring, 'c', now, make)
+  t.strictSame(short(next).at(-1), `made 2 ES256 next ${at(0)} -`)
+  t.equal(next.signs, null)
+  const two = await revoke([...ring, key('d', 'next')], 'c', now, make)
+  t.strictSame(names(two.keys), ['a', 'b', 'd'])
+})
+
+t.test('revoked: the last key that can sign', async (t) => {
+  const { asked: made, make } = maker()
+  const changed = await revoke([key('a', 'sign'), key('b', 'verify')], 'a', now, make)
+  t.strictSame(short(changed), [
+    'b ES256 verify - -',
+    `made 1 ES256 sign ${at(0)} -`,
+    'made 2 ES256 next - -',
+  ])
+  t.strictSame(made, [
+    ['ES256', 'a'],
+    ['ES256', 'made 1'],
+  ])
+  t.ok(changed.isUnknown, 'nobody knows the key yet')
+  t.notOk((await revoke([key('a', 'sign'), key('b', 'next')], 'a', now, make)).isUnknown)
+})
+
+t.test('revoked: what cannot be', async (t) => {
+  const { make } = maker()
+  const none = await rejectionOf(revoke([key('key-2027', 'sign')], 'key-2026', now, make))
+  t.equal(none.message, 'the ring has no such key. Did you mean key-2027?')
+  const last = await rejectionOf(revoke([key('a', 'verify')], 'a', now, make))
+  t.match(last, { message: /it is the only key of the ring/, error: { exit: 1 } })
+})

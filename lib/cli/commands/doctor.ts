@@ -15,6 +15,7 @@ export const doctor: Command = {
   options: {
     alg: algOption('what the app has as jwt.signingMethod'),
     env: envFileOption,
+    ring: { value: 'file', text: 'check a ring file too: what the app has as jwt.keys' },
   },
   examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
   exits: ['nothing is wrong', 'there are errors or warnings'],
@@ -33,9 +34,10 @@ export const doctor: Command = {
 
 async function settingOf(given: Given, { env }: Io): Promise<Setting> {
   const path = given.text('env')
-  if (path === undefined) return { env, file: null }
+  const ring = given.text('ring') ?? null
+  if (path === undefined) return { env, file: null, ring }
   const own = await readEnvFile(path)
-  return { env: { ...own, ...env }, file: { path, env: own } }
+  return { env: { ...own, ...env }, file: { path, env: own }, ring }
 }
 
 /** Lists the variables that are set, and whether in the process or in the env file. */

@@ -3,6 +3,7 @@ import { storeVariables } from '../session-store.js'
 import { nearest } from '../text.js'
 import { spanInWords } from '../times.js'
 import { isSet } from './boot.js'
+import { ringFindings } from './ring.js'
 import { openFiles } from './files.js'
 import { note, warning, type Doubt, type Finding, type Setting } from './finding.js'
 import { poorSecret, shortPassword, uselessPassphrase } from './secrets.js'
@@ -19,6 +20,7 @@ const doubts: readonly Doubt[] = [
   uselessPassphrase,
   shortPassword,
   nodeEnv,
+  ringFindings,
 ]
 
 export async function doubtsOf(setting: Setting): Promise<Finding[]> {
@@ -27,8 +29,8 @@ export async function doubtsOf(setting: Setting): Promise<Finding[]> {
   return findings
 }
 
-function nothingSet({ env }: Setting): Finding[] {
-  if (variables.some((name) => isSet(env, name))) return []
+function nothingSet({ env, ring }: Setting): Finding[] {
+  if (ring !== null || variables.some((name) => isSet(env, name))) return []
   return [
     warning(
       null,

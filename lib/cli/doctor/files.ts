@@ -8,8 +8,8 @@ import type { Environment } from '../../options/environment.js'
 
 const secrets = variables.filter((name) => /(?:SECRET|PASSPHRASE|PASSWORD)$/.test(name))
 
-/** The permission bits that are too open: all of "others", and "write" of the group. None on Windows. */
-const open = new Map<string, number>([['win32', 0]]).get(process.platform) ?? 0o027
+/** The permission bits that are too open: all of "others", and "write" of the group. */
+const open = 0o027
 
 /** Finds files with secrets that other users of the machine may read or change. */
 export async function openFiles({ env, file }: Setting): Promise<Finding[]> {
@@ -36,10 +36,16 @@ function holdsSecret(env: Environment): boolean {
   )
 }
 
-async function openFile(path: string, variable: string | null): Promise<Finding[]> {
+/** @param bits - the permissions that it must not have; Windows has none of them */
+export async function openFile(
+  path: string,
+  variable: string | null,
+  bits = open,
+): Promise<Finding[]> {
+  if (process.platform === 'win32') return []
   // A file that cannot be read is reported elsewhere, as an error.
   const mode = (await stat(path).catch(() => null))?.mode ?? 0
-  if ((mode & open) === 0) return []
+  if ((mode & bits) === 0) return []
   const permissions = (mode & 0o777).toString(8).padStart(3, '0')
   return [
     warning(

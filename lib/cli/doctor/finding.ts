@@ -28,6 +28,8 @@ export interface Setting {
   readonly env: Environment
   /** The env file and its variables; null without one. */
   readonly file: { readonly path: string; readonly env: Environment } | null
+  /** The path of the ring file; null without one. */
+  readonly ring: string | null
 }
 
 /** A check for what a boot accepts but is probably a mistake. */

@@ -275,7 +275,7 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 }
 
-const commands = new Set(['npm', 'npx', 'node', 'curl', 'openssl', 'export', 'cd', 'git', 'mkdir'])
+const commands = new Set('npm npx node curl openssl export cd git mkdir cp mv'.split(' '))
 const npmWords = new Set(['ci', 'install', 'i', 'pack', 'start', 'test', 'run', 'exec', 'audit'])
 
 /** What is wrong with a block of shell commands. */

@@ -39,6 +39,8 @@ export interface Argument {
   readonly name: string
   readonly text: string
   readonly required: boolean
+  /** What it looks like where it may begin with "-", as one key identifier in 64 does. */
+  readonly dashed?: RegExp
 }
 
 /** The options and the arguments given to a command, checked against its {@link Command.options}. */
@@ -60,15 +62,6 @@ export interface Outcome {
   readonly json: object
   /** Lines for standard error, so that a script that reads standard output does not get them. */
   readonly aside?: readonly string[]
-}
-
-/** The argument of a command. */
-export interface Argument {
-  readonly name: string
-  readonly text: string
-  readonly required: boolean
-  /** What it looks like where it may begin with "-", as one key identifier in 64 does. */
-  readonly dashed?: RegExp
 }
 
 /** One command: its help and what it does. */

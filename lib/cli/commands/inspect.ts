@@ -11,8 +11,8 @@ import {
   typesOf,
 } from '../environment.js'
 import { askHidden, readAll } from '../input.js'
-import { columns, quoted } from '../text.js'
-import { timeInWords } from '../times.js'
+import { chooseKey, type JudgingKey } from '../ring/judge.js'
+import { scopesSection, section, sentence } from '../token-report.js'
 import { judge, type Verdict } from '../verdict.js'
 import { defaults } from '../../options/resolve.js'
 import { scopesOf } from '../../users/granted.js'
@@ -50,9 +50,11 @@ export const inspect: Command = {
       text: `the claim that names the user; default ${defaults.jwtAuthenticator.claimName}`,
     },
     env: envFileOption,
+    ring: { value: 'file', text: 'what the server has as jwt.keys; then its keys judge the token' },
   },
   examples: [
     'npx fastify-authn inspect --env .env < token.txt',
+    'npx fastify-authn inspect --ring keys/ring.json < token.txt',
     'pbpaste | npx fastify-authn inspect',
   ],
   exits: ['the token is valid', 'it is not valid, or it could not be checked'],
@@ -60,7 +62,7 @@ export const inspect: Command = {
     const env = await environmentOf(given, io)
     const token = cleaned(await tokenOf(given, io))
     const decoded = decode(token)
-    const verdict = await verdictOf(token, decoded, given, env)
+    const { key, ...verdict } = await verdictOf(token, decoded, given, env)
     const { header, claims } = decoded
     return {
       exit: verdict.valid === true ? exits.done : exits.no,
@@ -68,9 +70,16 @@ export const inspect: Command = {
         ...section('Header', header),
         ...section('Claims', claims),
         ...scopesSection(claims),
+        ...section('Key', key && { ...key }),
         sentence(verdict),
       ],
-      json: { ...verdict, header, claims, scopes: claims && [...scopesOf(claims)] },
+      json: {
+        ...verdict,
+        ...(given.text('ring') !== undefined && { key }),
+        header,
+        claims,
+        scopes: claims && [...scopesOf(claims)],
+      },
       aside: isGiven(given) ? [warning] : [],
     }
   },
@@ -96,28 +105,34 @@ async function verdictOf(
   decoded: Decoded,
   given: Given,
   env: Environment,
-): Promise<Verdict> {
+): Promise<Verdict & { key: JudgingKey | null }> {
   const alg = methodOption(given)
   const rules = rulesOf(given)
   const typ = typesOf(given)
   const claimName = given.text('claim-name') ?? defaults.jwtAuthenticator.claimName
+  const code = 'ERR_AUTH_JWT_INVALID'
+  let key: JudgingKey | null = null
   if (decoded.problem !== null) {
-    return {
-      valid: false,
-      code: 'ERR_AUTH_JWT_INVALID',
-      reason: `it is no JSON Web Token: ${decoded.problem}`,
-    }
+    return { key, valid: false, code, reason: `it is no JSON Web Token: ${decoded.problem}` }
   }
+  const { header, claims } = decoded
+  const ring = given.text('ring')
   try {
-    return judge(token, decoded.claims, {
-      header: decoded.header,
-      ...(await openService(env, alg, rules)),
+    const chosen = ring === undefined ? null : await chooseKey(ring, header, alg, env, rules)
+    key = chosen?.key ?? null
+    if (chosen !== null && chosen.problem !== null) {
+      return { key, valid: false, code, reason: chosen.problem }
+    }
+    const verdict = judge(token, claims, {
+      header,
+      ...(chosen?.opened ?? (await openService(env, alg, rules))),
       rules: { ...rules, ...(typ.length > 0 && { typ }) },
       claimName,
-      assumed: alg === undefined,
+      assumed: alg === undefined && chosen === null,
     })
+    return { key, ...verdict }
   } catch (error) {
-    return { valid: null, reason: whyNotChecked(error) }
+    return { key, valid: null, reason: whyNotChecked(error) }
   }
 }
 
@@ -142,32 +157,4 @@ function rulesOf(given: Given): TokenRules {
 function toTolerance(text: string): number {
   if (/^\d{1,3}$/.test(text) && Number(text) <= 300) return Number(text)
   return misuse('option --clock-tolerance: expected seconds, 0 to 300.')
-}
-
-function section(title: string, values: Decoded['claims']): string[] {
-  if (values === null) return []
-  const now = Date.now() / 1000
-  const rows = Object.entries(values).map(([name, value]): [string, string] => [
-    /^[\w.:/-]+$/.test(name) ? name : quoted(name),
-    [quoted(value), times.has(name) ? timeInWords(value, now) : null]
-      .filter((text) => text !== null)
-      .join('  '),
-  ])
-  return [title, ...(rows.length > 0 ? columns(rows) : ['  none']), '']
-}
-
-/** The scopes that a mark finds in the token, where it has a claim for them. */
-function scopesSection(claims: Decoded['claims']): string[] {
-  const claim = ['scope', 'scp'].find((name) => claims !== null && Object.hasOwn(claims, name))
-  if (claims === null || claim === undefined) return []
-  const names = [...scopesOf(claims)].map(quoted)
-  const none = `none in the claim "${claim}": expected names with spaces between them${claim === 'scp' ? ', or an array of texts' : ''}`
-  return ['Scopes', ...(names.length > 0 ? names : [none]).map((name) => `  ${name}`), '']
-}
-
-const times = new Set(['exp', 'nbf', 'iat', 'auth_time'])
-
-function sentence({ valid, reason, code }: Verdict): string {
-  if (valid === null) return `Not checked: ${reason}`
-  return valid ? `Valid: ${reason}` : `Not valid (${code}): ${reason}`
 }

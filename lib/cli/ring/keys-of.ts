@@ -45,7 +45,7 @@ export async function keysAsFar(
 }
 
 /** The files of the machine, but for the ring, which is that text: it need not be written yet. */
-function filesWith(ring: string, text: string) {
+export function filesWith(ring: string, text: string) {
   return { readFile: (file: string) => (file === ring ? text : fs.readFile(file)) }
 }
 

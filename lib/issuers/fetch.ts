@@ -33,15 +33,21 @@ function download(url: URL, signal: AbortSignal): Promise<Buffer> {
   const { get } = url.protocol === 'https:' ? https : http
   const headers = { accept: 'application/json', 'accept-encoding': 'identity' }
   return new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => {
+      reject(failureOf(error))
+      request.destroy()
+    }
     const request = get(url, { signal, headers, insecureHTTPParser: false }, (response) => {
-      // Also while the body arrives: the response then ends by an error of its own.
-      response.on('error', (error) => reject(failureOf(error)))
-      read(response).then(resolve, (error: unknown) => {
-        request.destroy()
-        reject(failureOf(error))
-      })
+      response.on('error', fail)
+      read(response).then(resolve, fail)
     })
-    request.on('error', (error) => reject(failureOf(error)))
+    request.on('error', fail)
+    // Without a listener, Node.js closes such a connection and says nothing, so that we would wait for ever.
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy()
+      fail(new FetchError('the protocol is another one'))
+    })
+    signal.addEventListener('abort', () => fail(signal.reason), { once: true })
   })
 }
 
@@ -70,7 +76,7 @@ function tooLong(): FetchError {
 function failureOf(error: unknown): FetchError {
   if (error instanceof FetchError) return error
   const { code, name } = error as { code?: unknown; name?: unknown }
-  return new FetchError(`the connection failed (${String(code ?? name)})`)
+  return new FetchError(`the connection failed (${String(typeof code === 'string' ? code : name)})`)
 }
 
 /** Why a fetch failed, for people. Only our own messages are shown: others may quote what the issuer has sent. */

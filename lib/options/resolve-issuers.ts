@@ -44,6 +44,7 @@ export function resolveIssuers(
 ): ResolvedIssuer[] {
   const all = Object.entries(issuers).map(([name, issuer]) => resolveIssuer(name, issuer))
   for (const [index, { name, issuer }] of all.entries()) {
+    if (name === '') wrong('issuers', 'found an issuer without a name, expected one for "use".')
     if (builtIn.has(name) || taken.includes(name)) {
       wrong(
         `issuers.${name}`,

@@ -142,7 +142,7 @@ export const pluginSchema = Type.Object(
     // Each is checked by lib/options/resolve-issuers.ts, which is loaded only where there are some.
     issuers: optional(
       Type.Record(
-        Type.String({ minLength: 1 }),
+        Type.String(),
         Type.Object({}, { description: 'an object with issuer, audience' }),
         { description: 'an object of issuers by name' },
       ),

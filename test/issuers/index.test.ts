@@ -1,7 +1,5 @@
 // Also holds lib/issuers/authenticator.ts, lib/issuers/judge.ts, lib/issuers/user.ts, lib/issuers/user-finders.ts,
-// lib/issuers/limits.ts, lib/issuers/stopwatch.ts, lib/issuers/attempts.ts, lib/issuers/key-source.ts, lib/issuers/keys.ts,
-// lib/issuers/discovery.ts, lib/issuers/fetch.ts, lib/issuers/token.ts, lib/issuers/picker.ts, lib/http/key-address.ts,
-// lib/options/issuer-schemas.ts and lib/options/resolve-issuers.ts.
+// lib/issuers/token.ts and lib/issuers/picker.ts.
 import t, { type Test } from 'tap'
 import { appWith, bearer, type TestApp } from '../helpers/app.js'
 import {

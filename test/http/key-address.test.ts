@@ -1,0 +1,51 @@
+import t from 'tap'
+import { keyAddress } from '../../lib/http/key-address.js'
+
+t.test('https anywhere, http to a loopback address', async (t) => {
+  for (const text of [
+    'https://id.example.com',
+    'https://id.example.com:8443/realms/corp?x=1',
+    'HTTPS://id.example.com/',
+    'http://127.0.0.1:8080/keys',
+    'http://127.8.9.10/',
+    'http://127.1/',
+    'http://[::1]:9/',
+    'http://localhost:3000/realms/corp',
+  ]) {
+    t.equal(keyAddress(text)?.href, new URL(text).href, text)
+  }
+})
+
+t.test('nothing else', async (t) => {
+  for (const text of [
+    'http://id.example.com',
+    'http://169.254.169.254/latest/meta-data',
+    'http://10.0.0.1/',
+    'http://0.0.0.0/',
+    'http://[::]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://128.0.0.1/',
+    'http://127.0.0.1.example.com/',
+    'http://localhost.example.com/',
+    'http://notlocalhost/',
+    'https://user@id.example.com/',
+    'https://user:password@id.example.com/',
+    'http://127.0.0.1@id.example.com/',
+    'https://id.example.com/#part',
+    'https://id.example.com/ ',
+    ' https://id.example.com/',
+    'https:\\\\id.example.com',
+    'https://id.example.com\n/',
+    'file:///etc/passwd',
+    'data:application/json,{}',
+    'ftp://id.example.com/',
+    'ws://127.0.0.1/',
+    '//id.example.com',
+    'id.example.com',
+    '/keys',
+    'https://',
+    '',
+  ]) {
+    t.equal(keyAddress(text), null, JSON.stringify(text))
+  }
+})

@@ -7,8 +7,14 @@ import { installNodes } from './compare/nodes.js'
 import { installPeers } from './compare/peers.js'
 import { comparison, machine, method, today, writeResults } from './compare/report.js'
 import { runRounds, startLoad } from './compare/rounds.js'
-import { targetsOf, targetsTable } from './compare/targets.js'
-import { mainVariants, otherVariants, quickVariants } from './compare/variants.js'
+import { shareTargets, targetsOf, targetsTable } from './compare/targets.js'
+import {
+  mainVariants,
+  otherVariants,
+  quickVariants,
+  variantsWith,
+  type Variant,
+} from './compare/variants.js'
 import { numberFlags } from './support/flags.js'
 import { judge } from './support/report.js'
 
@@ -17,6 +23,9 @@ process.env.NODE_ENV ??= 'production'
 
 const args = process.argv.slice(2)
 const isQuick = args.includes('--quick')
+const at = args.indexOf('--only')
+/** A part of a name: no other variants are measured. */
+const only = at === -1 ? undefined : String(args.splice(at, 2)[1])
 const flags = numberFlags(
   isQuick
     ? { rounds: 1, seconds: 0.05, repeats: 4, retries: 0, connections: 64 }
@@ -28,6 +37,10 @@ const pace = { ...flags, warmUp: isQuick ? 0.3 : 1 }
 const fewer = { ...pace, rounds: Math.ceil(flags.rounds / 3) }
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
+if (only !== undefined) {
+  await runOnly(variantsWith(only))
+  process.exit()
+}
 installPeers()
 installNodes()
 // Each process is checked again before it is measured; this one is there to fail early.
@@ -67,3 +80,21 @@ const written = writeResults(isQuick ? 'quick' : 'results', sections, svg)
 for (const { title, text } of sections) console.log(`\n## ${title}\n\n${text}`)
 console.log(`\nWritten to ${written}.`)
 judge(targets)
+
+/** Measures some variants, prints what was found, and writes nothing. */
+async function runOnly(variants: readonly Variant[]): Promise<void> {
+  if (variants.length === 0) throw new TypeError(`--only ${only}: no variant is called so`)
+  if (variants.some(needsPeers)) installPeers()
+  installNodes()
+  const load = await startLoad(flags.connections)
+  await runRounds(variants.slice(0, 1), load, { ...pace, rounds: 1, repeats: 1 })
+  const results = await runRounds(variants, load, pace)
+  await load.end()
+  for (const { title, text } of comparison(results)) console.log(`\n## ${title}\n\n${text}`)
+  console.log(`\n${pace.rounds} rounds of ${pace.repeats} measurements.\n`)
+  judge(shareTargets(results))
+}
+
+function needsPeers({ app, baseline }: Variant): boolean {
+  return [app, baseline.app].some(({ peer }) => peer !== 'ours' && peer !== 'bare')
+}

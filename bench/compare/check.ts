@@ -1,5 +1,5 @@
 import type { Reply } from '../support/connection.js'
-import { badTokens } from './tokens.js'
+import { badTokens, tokensOf } from './tokens.js'
 import { startServer, type Server } from './server.js'
 import type { Variant } from './variants.js'
 
@@ -51,6 +51,8 @@ function badHeaders({ algorithm, app, credentials }: Variant): Record<string, st
     for (const [name, token] of Object.entries(badTokens(algorithm))) {
       headers[name] = `Bearer ${token}`
     }
+    const { scope } = (app.settings.mark ?? {}) as { readonly scope?: unknown }
+    if (scope !== undefined) headers['without the scope'] = `Bearer ${tokensOf(algorithm)()}`
   }
   if (app.settings.mark !== 'optional') headers['that are missing'] = null
   return headers

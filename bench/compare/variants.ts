@@ -128,6 +128,13 @@ const synchronous = { style: 'synchronous' }
 const cached = { ...synchronous, cache: true }
 const documented = { style: 'documented' }
 
+/** A mark with a scope, and a token that has it. */
+const scoped = (mark: object): Side =>
+  ours('HS256', {
+    settings: { mark },
+    credentials: () => [bearer(tokensOf('HS256')({ scope: 'notes:read notes:write' }))],
+  })
+
 const ofBareVariants: readonly Variant[] = [
   ...algorithms.map((algorithm) =>
     ofBare(`fastify-authn, ${algorithm}`, ours(algorithm), { algorithm }),
@@ -161,6 +168,7 @@ const againstVariants: readonly Variant[] = [
     ),
   ]),
   against('HS256: by hand with a map', ours('HS256'), byHand('HS256'), { node: 20 }),
+  against('HS256, a scope in the mark: without', scoped({ scope: 'notes:write' }), ours('HS256')),
   {
     ...against(
       '10,000 tokens in rotation: one token',
@@ -232,6 +240,11 @@ function manyAuthenticators(count: number): OursMore {
 /** Those that are judged, or are the subject of the page; measured more often than the rest. */
 export const mainVariants: readonly Variant[] = [...ofBareVariants, ...againstVariants]
 export const otherVariants: readonly Variant[] = [...peerVariants, ...scalingVariants]
+
+/** Those with a text in their names, ours or not. */
+export function variantsWith(text: string): readonly Variant[] {
+  return [...mainVariants, ...otherVariants].filter(({ name }) => name.includes(text))
+}
 
 /** A quick run shows that all works, and orders of magnitude. */
 export const quickVariants: readonly Variant[] = ofBareVariants

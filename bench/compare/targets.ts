@@ -30,9 +30,9 @@ export interface Others {
 
 /** The shares that have to hold, of some of the variants. */
 export function shareTargets(results: readonly Result[]): Target[] {
-  const names = results.map(({ variant }) => variant.name)
+  const names = new Set(results.map(({ variant }) => variant.name))
   return Object.entries(leastShares)
-    .filter(([name]) => names.includes(name))
+    .filter(([name]) => names.has(name))
     .map(([name, bound]) => ({ name, found: shareOf(results, name), bound, kind: 'least' }))
 }
 

@@ -148,10 +148,12 @@ function methodsOf(
 
 /** Only with the members of its kind: others, such as certificates, are nothing that we read. */
 function importKey(jwk: object, { members }: KeyKind): KeyObject | null {
-  const key: Record<string, unknown> = { kty: ownOf(jwk, 'kty'), crv: ownOf(jwk, 'crv') }
-  for (const member of members) {
-    key[member] = ownOf(jwk, member)
-    if (typeof key[member] !== 'string') return null
+  // Without a prototype: nothing that somebody has put on `Object.prototype` is a member.
+  const key = Object.create(null) as Record<string, unknown>
+  for (const member of ['kty', 'crv', ...members]) {
+    const value = ownOf(jwk, member)
+    if (typeof value === 'string') key[member] = value
+    else if (member !== 'crv') return null
   }
   try {
     const object = createPublicKey({ key: key as JsonWebKey, format: 'jwk' })

@@ -38,6 +38,8 @@ export interface CookieMode {
   readonly name: string
   /** The name that it has for a request: without its prefix on the machine where the app is developed. */
   nameFor(request: FastifyRequest): string
+  /** Methods of requests that change nothing, and that pages of other sites may therefore send. */
+  readonly safeMethods: ReadonlySet<string>
   /** The refusal of a request that a page of another site may have sent; null for all others. */
   crossSite(request: FastifyRequest): AuthenticationErrorLike | null
   /**

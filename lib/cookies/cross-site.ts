@@ -3,7 +3,7 @@ import { AuthnUsageError } from '../errors.js'
 import { isOrigin, isOwnOrigin } from '../http/origin.js'
 
 /** Methods that change nothing (RFC 9110 §9.2.1), and that links and images of other sites may therefore send. */
-const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+export const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * The option `cookies.trustedOrigins`.

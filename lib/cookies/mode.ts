@@ -4,7 +4,7 @@ import { refusal } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { cookieOf, type NewCookie } from '../http/cookie.js'
 import { carriedBy, carryOn } from '../request/carried.js'
-import { isCrossSite, trustedOf } from './cross-site.js'
+import { isCrossSite, safeMethods, trustedOf } from './cross-site.js'
 import { giveCookies, lifeOf } from './give.js'
 import type { ResolvedCookies } from '../options/resolve.js'
 import type { CookieMode } from '../registration.js'
@@ -54,6 +54,7 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
   return {
     name: strict.access.name,
     nameFor: (request) => jar(request).access.name,
+    safeMethods,
     crossSite,
     accessToken(request) {
       const { cookie } = request.headers

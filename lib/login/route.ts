@@ -65,7 +65,7 @@ export function declareLogin(
     method: 'POST',
     url: login.path,
     config: { ...config, auth: false },
-    onRequest: [noStore, ...sameSiteOnly(registration), ...[onRequest ?? []].flat()],
+    onRequest: [noStore, ...sameSiteOnly(registration, 'login'), ...[onRequest ?? []].flat()],
     schema: { ...shown, ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
@@ -92,15 +92,20 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
 /**
  * With cookies, a page of another site could log its visitor in as somebody else, who then reads what the visitor
  * writes. Such a request is refused before its body is read.
+ *
+ * @param route - for events and the log
  */
-export function sameSiteOnly(registration: Registration): onRequestHookHandler[] {
+export function sameSiteOnly(
+  registration: Registration,
+  route: 'login' | 'refresh' | 'logout',
+): onRequestHookHandler[] {
   const { cookies } = registration
   if (cookies === null) return []
   return [
     (request, reply, done) => {
       const error = cookies.crossSite(request)
       if (error === null) return done()
-      reportRefusal(request, error, 'login', startClock())
+      reportRefusal(request, error, route, startClock())
       sendRefusal(error, wordsOf(error, request, registration), reply)
     },
   ]

@@ -25,9 +25,6 @@ export interface Dialect {
   listsScopes(scheme: Node): boolean
 }
 
-// Written as code: Markdown would take <token> for an HTML tag and not show it.
-const tokenIs = 'A token, for the header `Authorization: Bearer <token>`.'
-
 const openapi3: Dialect = {
   schemes: (document) => copied(copied(document, 'components'), 'securitySchemes'),
   schemas: (document) => copied(copied(document, 'components'), 'schemas'),
@@ -38,7 +35,11 @@ const openapi3: Dialect = {
     ...headersOf(headers, ({ description, type }) => ({ description, schema: { type } })),
     ...(text !== null && { content: json({ schema: { $ref }, example: { error: text } }) }),
   }),
-  token: ({ token }) => ({ description: tokenIs, content: json(token) }),
+  token: ({ token }) => ({
+    description: token.description,
+    ...headersOf(token.headers, ({ description, type }) => ({ description, schema: { type } })),
+    content: json({ schema: token.schema, example: token.example }),
+  }),
   addLoginBody(operation, { body, consumes }) {
     // Each media type gets a copy, because YAML writes an object that occurs twice as an alias.
     const content = Object.fromEntries(consumes.map((type) => [type, structuredClone(body)]))
@@ -64,7 +65,8 @@ const swagger2: Dialect = {
     ...(text !== null && { schema: { $ref }, examples: json({ error: text }) }),
   }),
   token: ({ token }) => ({
-    description: tokenIs,
+    description: token.description,
+    ...headersOf(token.headers, (header) => ({ ...header })),
     schema: token.schema,
     examples: json(token.example),
   }),

@@ -1,6 +1,6 @@
 import { schemesOf } from '../guard/response.js'
 import { needsInWords } from './access.js'
-import { membersOf } from '../authenticators/members.js'
+import { membersOf, readsCookie } from '../authenticators/members.js'
 import { busyStatuses, kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -46,8 +46,16 @@ const busy: Readonly<Record<BusyStatus, readonly [description: string, key: Mess
   503: ['The server is busy.', 'auth.overloaded'],
 }
 
-/** The refusals that a marked route may send. */
-export function repliesOf(plan: Plan, registration: Registration): Reply[] {
+/**
+ * The refusals that a marked route may send.
+ *
+ * @param methods - of the route
+ */
+export function repliesOf(
+  plan: Plan,
+  registration: Registration,
+  methods: readonly string[],
+): Reply[] {
   const members = membersOf(plan.authenticator)
   const own = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
   const statuses = [
@@ -56,7 +64,7 @@ export function repliesOf(plan: Plan, registration: Registration): Reply[] {
   ]
   const replies: Reply[] = [
     ...unauthorized(plan, registration),
-    ...forbidden(plan, registration),
+    ...forbidden(plan, registration, mayBeCrossSite(plan, registration, methods)),
     ...[...new Set(statuses)].map((status) => busyReply(status, registration)),
   ]
   return own ? replies.map((reply) => ({ ...reply, headers: {}, text: null })) : replies
@@ -74,9 +82,23 @@ function unauthorized({ mode, authenticator, nobodyPasses }: Plan, registration:
   ]
 }
 
-/** The refusal of a user who lacks what the mark asks for. */
-function forbidden({ needs, authenticator }: Plan, registration: Registration): Reply[] {
-  if (needs === null) return []
+/** Whether a cookie can authenticate requests that change something. */
+function mayBeCrossSite(
+  { members }: Plan,
+  { cookies }: Registration,
+  methods: readonly string[],
+): boolean {
+  if (cookies === null || methods.every((method) => cookies.safeMethods.has(method))) return false
+  return members.flatMap(membersOf).some(readsCookie)
+}
+
+/** The refusal of a user who lacks what the mark asks for, and of pages of other sites. */
+function forbidden(
+  { needs, authenticator }: Plan,
+  registration: Registration,
+  isCrossSite: boolean,
+): Reply[] {
+  if (needs === null) return isCrossSite ? [crossSite(otherSite, registration)] : []
   const { scope } = needs
   const key = scope === null ? 'auth.forbidden' : 'auth.insufficient-scope'
   const isBearer = schemesOf(authenticator).some((scheme) => scheme.toLowerCase() === 'bearer')
@@ -84,11 +106,17 @@ function forbidden({ needs, authenticator }: Plan, registration: Registration): 
     {
       status: 403,
       // With the names, which Swagger UI shows here, and of a Bearer scheme's requirement does not.
-      description: `The user lacks what is needed: ${needsInWords(needs)}.`,
+      description: `The user lacks what is needed: ${needsInWords(needs)}.${isCrossSite ? ` Or: ${otherSite}` : ''}`,
       headers: scope !== null && isBearer ? scopeChallenge : {},
       text: textOf(key, registration),
     },
   ]
+}
+
+const otherSite = 'A page of another site may have sent the request.'
+
+function crossSite(description: string, registration: Registration): Reply {
+  return { status: 403, description, headers: {}, text: textOf('auth.cross-site', registration) }
 }
 
 /** The refusals of the login route. */
@@ -96,6 +124,7 @@ export function loginRepliesOf(registration: Registration): Reply[] {
   const wrong = 'The username or the password is wrong.'
   return [
     refusal(wrong, false, true, registration),
+    ...(registration.cookies === null ? [] : [crossSite(otherSite, registration)]),
     ...busyStatuses(registration.options).map((status) => busyReply(status, registration)),
   ]
 }

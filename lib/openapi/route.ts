@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { methodsOf } from '../app/routes.js'
 import { kLogin, type LoginFacts } from '../login/schema.js'
 import { ownMark, scopeMarkOf } from '../marks/inherit.js'
 import { registrationOf, type Decision, type Registration } from '../registration.js'
@@ -30,16 +31,19 @@ export interface About {
   readonly plan: Plan | null
   readonly login: LoginFacts | undefined
   readonly server: FastifyInstance
+  readonly methods: readonly string[]
 }
 
 /** @returns null for a route without a mark, of its own or of a scope around it */
-export function aboutOf({ [kFacts]: facts, [kLogin]: login, config }: Route): About | null {
+export function aboutOf({ [kFacts]: facts, [kLogin]: login, config, method }: Route): About | null {
   const registration = facts && registrationOf(facts.server)
   if (facts === undefined || registration === undefined) return null
   const { server, decisionOf } = facts
   const plan = decisionOf(config)?.plan ?? null
   const isMarked = (ownMark(config) ?? scopeMarkOf(server)) !== undefined
-  return plan === null && !isMarked ? null : { registration, plan, login, server }
+  return plan === null && !isMarked
+    ? null
+    : { registration, plan, login, server, methods: methodsOf(method) }
 }
 
 /**
@@ -82,9 +86,12 @@ function securityOf(
   return writer.requirements(schemes, plan.nobodyPasses, plan.needs?.scope ?? null)
 }
 
-function factsOf(schema: Node, { plan, registration, login, server }: About): Facts | null {
+function factsOf(
+  schema: Node,
+  { plan, registration, login, server, methods }: About,
+): Facts | null {
   if (login === undefined) {
-    const replies = plan === null ? null : repliesOf(plan, registration)
+    const replies = plan === null ? null : repliesOf(plan, registration, methods)
     return replies && { replies, login: null, hasOwnSuccess: true }
   }
   const types = ['application/json', form].filter((type) => server.hasContentTypeParser(type))

@@ -1,11 +1,11 @@
-import { membersOf } from '../authenticators/members.js'
+import { membersOf, readsCookie } from '../authenticators/members.js'
 import { kAccepted, type Accepted } from '../authenticators/jwt.js'
 import { tokenKindsOf } from '../jwt/token-kind.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
-type Judges = Pick<Registration, 'authenticators' | 'jwtService'>
+type Judges = Pick<Registration, 'authenticators' | 'jwtService' | 'cookies'>
 
 /** A security scheme with its name in the document. */
 export interface NamedScheme {
@@ -30,15 +30,24 @@ const usualNames: Readonly<Record<string, string>> = Object.assign(Object.create
  * authenticator has there
  */
 export function schemesOf(accepted: readonly Authenticator[], registration: Judges): NamedScheme[] {
-  return accepted.flatMap(membersOf).flatMap((member) => {
+  return accepted.flatMap(membersOf).flatMap((member): NamedScheme[] => {
     const scheme = schemeOf(member)
-    if (scheme === null) return []
+    const cookies = cookieOf(member, registration)
+    if (scheme === null) return cookies
     const usual = scheme.type === 'http' ? usualNames[scheme.scheme.toLowerCase()] : undefined
     const tokens = usual === 'bearerAuth' ? tokensOf(member, registration) : null
     const ownName = nameOf(member, registration) ?? 'customAuth'
     const otherName = tokens?.name ?? ownName
-    return [{ name: usual ?? ownName, otherName, scheme, tokens: tokens?.told ?? [] }]
+    const shown = { name: usual ?? ownName, otherName, scheme, tokens: tokens?.told ?? [] }
+    return [shown, ...cookies]
   })
+}
+
+/** The cookie that an authenticator reads besides. */
+function cookieOf(member: Authenticator, { cookies }: Judges): NamedScheme[] {
+  if (cookies === null || !readsCookie(member)) return []
+  const scheme = { type: 'apiKey', in: 'cookie', name: cookies.name } as const
+  return [{ name: 'cookieAuth', otherName: 'cookieAuth', scheme, tokens: [] }]
 }
 
 /** The name that `use` knows an authenticator by. */

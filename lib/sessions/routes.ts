@@ -78,7 +78,10 @@ function declare(
     method: 'POST',
     url: path,
     config: { ...config, auth: false },
-    onRequest: [noStore, ...sameSiteOnly(registration)],
+    onRequest: [
+      noStore,
+      ...sameSiteOnly(registration, path.endsWith('/refresh') ? 'refresh' : 'logout'),
+    ],
     schema: { ...shown, tags, ...(hide !== undefined && { hide }), body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)

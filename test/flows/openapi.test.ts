@@ -367,6 +367,79 @@ t.test('the login route', async (t) => {
   })
 })
 
+t.test('tokens in cookies', async (t) => {
+  const declare = (app: FastifyInstance): void => {
+    const config = { auth: true } as const
+    app.route({ method: ['GET', 'POST'], url: '/notes', config, handler: answer })
+    app.post('/try', { config: { auth: 'try' } }, answer)
+    app.post('/scope', { config: { auth: { scope: 'a' } } }, answer)
+    app.post('/basic', { config: { auth: { use: 'basic' } } }, answer)
+    app.get('/both', { config: { auth: { use: ['jwt', 'basic'] } } }, answer)
+    app.post('/open', answer)
+  }
+  const cookie = { cookieAuth: [] }
+  const otherSite = 'A page of another site may have sent the request.'
+  const wanted = { authn: { ...everything(), cookies: { name: 'shop' } }, declare }
+  const { paths, components } = await documentOf(t, wanted)
+  t.strictSame(components.securitySchemes, {
+    bearerAuth: jwtScheme,
+    cookieAuth: { type: 'apiKey', in: 'cookie', name: '__Host-shop-token' },
+    basicAuth: basicScheme,
+  })
+  const { get, post } = paths['/notes'] as { get: Node; post: Node }
+  t.strictSame(
+    [get.security, post.security],
+    [
+      [jwt, cookie],
+      [jwt, cookie],
+    ],
+  )
+  t.strictSame(statusesOf(post), ['200', '401', '403'])
+  t.equal(post.responses['403'].description, otherSite)
+  t.strictSame(post.responses['403'].content['application/json'].example, {
+    error: 'Requests from other sites are not accepted.',
+  })
+  t.strictSame(statusesOf(paths['/try'].post as Node), ['200', '403'])
+  t.equal(
+    paths['/scope'].post.responses['403'].description,
+    `The user lacks what is needed: the scope \`a\`. Or: ${otherSite}`,
+  )
+  t.notOk(statusesOf(paths['/basic'].post as Node).includes('403'))
+  t.notOk(statusesOf(paths['/both'].get as Node).includes('403'), 'it changes nothing')
+  t.strictSame(paths['/both'].get.security, [jwt, cookie, password])
+  t.equal(paths['/open'].post.security, undefined)
+  const login = paths['/login'].post as Node
+  t.strictSame(statusesOf(login), ['200', '400', '401', '403', ...late])
+  t.strictSame(login.responses['200'], {
+    description:
+      'The token comes as the cookie `__Host-shop-token`. The body says how many seconds it lives.',
+    headers: {
+      'Set-Cookie': { description: 'The tokens (RFC 6265 §4.1).', schema: { type: 'string' } },
+    },
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['expiresIn'],
+          properties: { expiresIn: { type: 'integer' } },
+        },
+        example: { expiresIn: 300 },
+      },
+    },
+  })
+  const old = await documentOf(t, { ...wanted, swagger: dialects['2.0'] })
+  t.strictSame(Object.keys(old.securityDefinitions as object), ['bearerAuth', 'basicAuth'])
+  t.match(old.paths['/login'].post.responses['200'], {
+    headers: { 'Set-Cookie': { type: 'string' } },
+    schema: { required: ['expiresIn'] },
+  })
+  const sessions = await documentOf(t, { authn: { ...everything(), sessions: {} } })
+  t.strictSame(
+    sessions.paths['/login'].post.responses['200'].content['application/json'].schema.required,
+    ['token', 'refreshToken', 'expiresIn'],
+  )
+})
+
 t.test('what a route says of itself wins', async (t) => {
   const own = { description: 'Mine', type: 'object', properties: { code: { type: 'string' } } }
   const config = { auth: { use: ['jwt', 'basic'] } } as const

@@ -39,8 +39,8 @@ t.test('names of schemes', async (t) => {
     ['a/b c', session],
     ['odd', toString],
   ])
-  const named = { authenticators, jwtService: null }
-  const none = { authenticators: new Map(), jwtService: null }
+  const named = { authenticators, jwtService: null, cookies: null }
+  const none = { authenticators: new Map(), jwtService: null, cookies: null }
   const tokens: unknown[] = []
   t.strictSame(schemesOf([anyOf(session, anyOf(toString, basic))], named), [
     { name: 'a_b_c', otherName: 'a_b_c', scheme: openapi, tokens },
@@ -70,7 +70,7 @@ t.test('what tells bearer tokens apart', async (t) => {
   const one = (authenticator: Authenticator, service: JwtService | null = jwtService) => {
     const [{ name, otherName, tokens } = { name: '', otherName: '', tokens: [] }] = schemesOf(
       [authenticator],
-      { authenticators, jwtService: service },
+      { authenticators, jwtService: service, cookies: null },
     )
     t.equal(name, 'bearerAuth')
     t.notMatch(JSON.stringify(tokens), secret)

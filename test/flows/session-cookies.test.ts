@@ -1,0 +1,189 @@
+import t, { type Test } from 'tap'
+import { channels, type AuthnOptions, type RefusalEvent } from '../../lib/index.js'
+import { appWith, passwords, standardOptions, tokensOf } from '../helpers/app.js'
+import { cookiesOf, linesOf } from '../helpers/cookies.js'
+import { isRefusal, probe, type AnyResponse } from '../helpers/flows.js'
+
+const tls = { host: 'shop.example', 'x-forwarded-proto': 'https' }
+const evil = { origin: 'https://evil.example' }
+const crossSite = {
+  status: 403,
+  error: 'Requests from other sites are not accepted.',
+  challenge: null,
+}
+const invalid = 'Your session is over. Please log in again.'
+
+type Headers = Record<string, string>
+
+/** An app behind TLS with sessions and cookies. */
+async function open(t: Test, options: Partial<AuthnOptions> = {}) {
+  const { handler, take } = probe()
+  const all = { ...standardOptions(), sessions: true, cookies: true, ...options } as AuthnOptions
+  const app = await appWith(
+    t,
+    all,
+    (app) => {
+      app.get('/me', { config: { auth: true } }, handler)
+      app.post('/notes', { config: { auth: true } }, handler)
+    },
+    { trustProxy: true },
+  )
+  const post = (url: string, headers: Headers = {}, payload?: object): Promise<AnyResponse> =>
+    app.inject({
+      method: 'POST',
+      url,
+      headers: { ...tls, ...headers },
+      ...(payload && { payload }),
+    })
+  const login = async (): Promise<{ token: string; refresh: string; response: AnyResponse }> => {
+    const response = await post('/login', {}, { username: 'alice', password: passwords.alice })
+    const [token, refresh] = cookiesOf(response)
+    return { token: token?.value ?? '', refresh: refresh?.value ?? '', response }
+  }
+  const me = async (token: string): Promise<number> =>
+    (await app.inject({ url: '/me', headers: { ...tls, cookie: `__Host-token=${token}` } }))
+      .statusCode
+  return { app, post, login, me, take }
+}
+
+const refreshCookie = (value: string): Headers => ({ cookie: `__Host-refresh=${value}` })
+
+t.test('login, refresh and logout in cookies', async (t) => {
+  const { post, login, me } = await open(t)
+  const { token, refresh, response } = await login()
+  t.equal(response.body, '{"expiresIn":300}')
+  t.strictSame(linesOf(response), [
+    `__Host-token=${token}; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax`,
+    `__Host-refresh=${refresh}; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Strict`,
+  ])
+  t.equal(response.headers['cache-control'], 'no-store')
+
+  const refreshed = await post('/login/refresh', refreshCookie(refresh))
+  t.equal(refreshed.statusCode, 200)
+  t.equal(refreshed.body, '{"expiresIn":300}')
+  t.equal(refreshed.headers['cache-control'], 'no-store')
+  const [next, nextRefresh] = cookiesOf(refreshed)
+  t.match([next?.name, nextRefresh?.name], ['__Host-token', '__Host-refresh'])
+  t.not(nextRefresh?.value, refresh)
+  t.equal(await me(next?.value ?? ''), 200)
+
+  const left = await post('/logout', { cookie: `__Host-token=${next?.value}` })
+  t.strictSame([left.statusCode, left.body], [204, ''])
+  t.strictSame(linesOf(left), [
+    '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
+  ])
+  for (const each of [token, next?.value ?? '']) t.equal(await me(each), 401, 'over at once')
+  t.equal((await post('/login/refresh', refreshCookie(nextRefresh?.value ?? ''))).statusCode, 401)
+})
+
+t.test(
+  'what comes in the body is answered in the body, and only where no cookie came',
+  async (t) => {
+    const { post, login } = await open(t)
+    const first = await login()
+    const second = await login()
+    const inBody = await post('/login/refresh', {}, { refreshToken: first.refresh })
+    t.equal(inBody.statusCode, 200)
+    const body = JSON.parse(inBody.body) as Record<string, string>
+    t.strictSame(Object.keys(body), ['token', 'refreshToken', 'expiresIn'])
+    t.strictSame(linesOf(inBody), [])
+    // The cookie counts; the token in the body stays unused.
+    const both = { refreshToken: body.refreshToken }
+    const byCookie = await post('/login/refresh', refreshCookie(second.refresh), both)
+    t.equal(byCookie.body, '{"expiresIn":300}')
+    t.equal(linesOf(byCookie).length, 2)
+    t.equal((await post('/login/refresh', {}, both)).statusCode, 200)
+    // A bad cookie is no reason to look into the body.
+    const fresh = await login()
+    const bad = await post('/login/refresh', refreshCookie('x'), { refreshToken: fresh.refresh })
+    isRefusal(t, bad, { error: invalid, challenge: 'Bearer realm="Authorization required"' })
+    const twice = { cookie: `__Host-refresh=${fresh.refresh}; __Host-refresh=${fresh.refresh}` }
+    t.equal((await post('/login/refresh', twice)).statusCode, 401)
+    t.equal((await post('/login/refresh')).statusCode, 401)
+    const names = ['refresh', '__Secure-refresh', '__Host-token', '__Host-Refresh']
+    for (const name of names) {
+      const response = await post('/login/refresh', { cookie: `${name}=${fresh.refresh}` })
+      t.equal(response.statusCode, 401, name)
+    }
+    t.equal((await post('/login/refresh', refreshCookie(fresh.refresh))).statusCode, 200, 'unused')
+    // A refresh token is no access token, in whichever cookie.
+    t.equal((await post('/notes', { cookie: `__Host-token=${fresh.refresh}` })).statusCode, 401)
+  },
+)
+
+t.test('logging out by the refresh token, in the cookie or in the body', async (t) => {
+  const { post, login, me } = await open(t)
+  for (const way of ['cookie', 'body'] as const) {
+    const { token, refresh } = await login()
+    const other = await login()
+    const left =
+      way === 'cookie'
+        ? await post('/logout', { cookie: `__Host-token=x; __Host-refresh=${refresh}` })
+        : await post('/logout', {}, { refreshToken: refresh })
+    t.equal(left.statusCode, 204, way)
+    t.equal(linesOf(left).length, 2, 'both cookies are cleared')
+    t.strictSame([await me(token), await me(other.token)], [401, 200])
+  }
+  const [first, second] = [await login(), await login()]
+  const cookie = `__Host-token=${first.token}`
+  t.equal((await post('/logout', { cookie }, { everywhere: true })).statusCode, 204)
+  t.strictSame([await me(first.token), await me(second.token)], [401, 401])
+})
+
+t.test('pages of other sites neither refresh nor log out', async (t) => {
+  const { post, login, me, take } = await open(t, {
+    throttle: { perUsername: 1, perAddress: 1 },
+  })
+  const { token, refresh } = await login()
+  const cookie = `__Host-token=${token}; __Host-refresh=${refresh}`
+  const events: RefusalEvent[] = []
+  const listener = (event: RefusalEvent): unknown => events.push(event)
+  channels.failure.subscribe(listener)
+  t.teardown(() => channels.failure.unsubscribe(listener))
+  for (const headers of [
+    evil,
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'null' },
+  ] as Headers[]) {
+    for (const url of ['/login', '/login/refresh', '/logout', '/notes']) {
+      const refused = await post(url, { ...headers, cookie })
+      isRefusal(t, refused, crossSite, url)
+      t.strictSame(linesOf(refused), [])
+    }
+  }
+  // Also without cookies, where a form could bring its own token along.
+  for (const url of ['/login/refresh', '/logout'])
+    isRefusal(t, await post(url, evil, { refreshToken: refresh }), crossSite)
+  t.strictSame(
+    events.map(({ code, authenticator }) => [code, authenticator]).slice(0, 4),
+    ['login', 'refresh', 'logout', 'jwt'].map((name) => ['ERR_AUTH_CROSS_SITE', name]),
+  )
+  t.equal(events.length, 14, 'one each')
+  t.equal(take(), 0)
+  t.equal(await me(token), 200)
+  const own = { cookie, 'sec-fetch-site': 'same-origin' }
+  t.equal((await post('/login/refresh', own)).statusCode, 200, 'none of these was throttled')
+})
+
+t.test('two registrations with sessions keep their cookies apart', async (t) => {
+  const { post, login } = await open(t, { cookies: { name: 'shop' } })
+  const { response } = await login()
+  t.strictSame(
+    cookiesOf(response).map(({ name }) => name),
+    ['__Host-shop-token', '__Host-shop-refresh'],
+  )
+  const [, refresh] = cookiesOf(response)
+  t.equal((await post('/login/refresh', refreshCookie(refresh?.value ?? ''))).statusCode, 401)
+  const named = { cookie: `__Host-shop-refresh=${refresh?.value}` }
+  t.equal((await post('/login/refresh', named)).statusCode, 200)
+})
+
+t.test('a token that is too large leaves no cookie', async (t) => {
+  const { app, login } = await open(t, { login: { claims: () => ({ large: 'x'.repeat(4000) }) } })
+  const { response } = await login()
+  t.equal(response.statusCode, 500)
+  t.match(JSON.parse(response.body), { code: 'ERR_AUTH_COOKIE', message: /would have \d{4} bytes/ })
+  t.strictSame(linesOf(response), [])
+  t.ok(tokensOf(app))
+})

@@ -9,7 +9,7 @@ export const hr = {
   'auth.overloaded': 'Poslužitelj je preopterećen. Pokušajte ponovno kasnije.',
   'auth.too-many-attempts': 'Previše neuspjelih pokušaja. Pokušajte ponovno kasnije.',
   'auth.insufficient-scope': 'Vaše vjerodajnice ne dopuštaju ovu radnju.',
-  'auth.forbidden': 'Nemate ovlasti za ovo.',
+  'auth.forbidden': 'Nemate ovlasti za ovu radnju.',
   'auth.cross-site': 'Zahtjevi s drugih web-mjesta ne prihvaćaju se.',
   'auth.refresh-invalid': 'Vaša sesija je završila. Prijavite se ponovno.',
   'auth.refresh-reused': 'Vaša sesija prekinuta je radi vaše sigurnosti. Prijavite se ponovno.',

@@ -8,7 +8,7 @@ export const ko = {
   'auth.jwt-expired': '인증 토큰이 만료되었습니다.',
   'auth.overloaded': '서버가 혼잡합니다. 잠시 후 다시 시도해 주세요.',
   'auth.too-many-attempts': '인증 실패 횟수가 너무 많습니다. 잠시 후 다시 시도해 주세요.',
-  'auth.insufficient-scope': '현재 자격 증명으로는 이 작업을 할 수 없습니다.',
+  'auth.insufficient-scope': '현재 인증 정보로는 이 작업을 수행할 수 없습니다.',
   'auth.forbidden': '이 작업을 수행할 권한이 없습니다.',
   'auth.cross-site': '다른 사이트에서 보낸 요청은 허용되지 않습니다.',
   'auth.refresh-invalid': '세션이 종료되었습니다. 다시 로그인해 주세요.',

@@ -8,7 +8,7 @@ export const ms = {
   'auth.jwt-expired': 'Token pengesahan anda telah tamat tempoh.',
   'auth.overloaded': 'Pelayan sedang sibuk. Sila cuba lagi kemudian.',
   'auth.too-many-attempts': 'Terlalu banyak percubaan yang gagal. Sila cuba lagi kemudian.',
-  'auth.insufficient-scope': 'Kelayakan anda tidak membenarkan tindakan ini.',
+  'auth.insufficient-scope': 'Bukti kelayakan anda tidak membenarkan tindakan ini.',
   'auth.forbidden': 'Anda tidak dibenarkan melakukan ini.',
   'auth.cross-site': 'Permintaan daripada laman lain tidak diterima.',
   'auth.refresh-invalid': 'Sesi anda telah tamat. Sila log masuk semula.',

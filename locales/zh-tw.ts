@@ -8,7 +8,7 @@ export const zhTw = {
   'auth.jwt-expired': '您的身分驗證權杖已過期。',
   'auth.overloaded': '伺服器忙碌中，請稍後再試。',
   'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
-  'auth.insufficient-scope': '您的憑證不允許此操作。',
+  'auth.insufficient-scope': '您的身分驗證資訊不允許執行此操作。',
   'auth.forbidden': '您沒有權限執行此操作。',
   'auth.cross-site': '不接受來自其他網站的請求。',
   'auth.refresh-invalid': '您的工作階段已結束。請重新登入。',

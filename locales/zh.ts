@@ -8,7 +8,7 @@ export const zh = {
   'auth.jwt-expired': '您的身份验证令牌已过期。',
   'auth.overloaded': '服务器繁忙，请稍后再试。',
   'auth.too-many-attempts': '失败尝试次数过多，请稍后再试。',
-  'auth.insufficient-scope': '您的凭据不允许此操作。',
+  'auth.insufficient-scope': '您的凭据不允许执行此操作。',
   'auth.forbidden': '您无权执行此操作。',
   'auth.cross-site': '不接受来自其他网站的请求。',
   'auth.refresh-invalid': '您的会话已结束。请重新登录。',

@@ -35,6 +35,21 @@ app.register(async function encapsulated(scope) {
   scope.get('/', (request) => request.user.id)
 })
 
+// What a user may do, for a whole group or scope.
+
+app.register(admin, { prefix: '/editors', auth: { role: 'editor' } })
+app.register(admin, { auth: { use: 'jwt', scope: { all: ['a', 'b'] } } })
+app.register(authn, { auth: { scope: { any: ['a', 'b'] }, role: 'editor' } })
+app.register(async (scope) => {
+  scope.get('/', { config: { auth: { scope: 'a' } } }, (request) => request.user.id)
+})
+// Checked at boot: another plugin may have an option of this name.
+app.register(admin, { auth: { scope: ['a'] } })
+// @ts-expect-error -- both forms
+app.register(authn, { auth: { scope: { all: ['a'], any: ['b'] } } })
+// @ts-expect-error -- a bare array
+app.register(authn, { auth: { role: ['editor'] } })
+
 export function routes(scope: FastifyInstance): void {
   scope.get('/', { config: { auth: true } }, (request) => request.user.id)
 }

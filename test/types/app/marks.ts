@@ -157,6 +157,28 @@ app.get(
   { config: { auth: { mode: true, use: ['jwt'], scope: 'a', role: { any: ['b'] } } } },
   (request) => request.user.id,
 )
+app.route({
+  method: 'GET',
+  url: '/',
+  config: { auth: { scope: 'a' } },
+  preHandler: async (request) => {
+    exactly<number>()(request.user.id)
+  },
+  handler: (request) => {
+    exactly<AuthUser>()(request.user)
+    return request.user.id
+  },
+})
+app.post<NewNote>('/', { config: { auth: { role: { all: ['a', 'b'] } } } }, (request) => {
+  exactly<AuthUser>()(request.user)
+  return request.body.text
+})
+const editors = { auth: { role: { any: ['editor', 'admin'] } } } as const
+app.get('/', { config: editors }, (request) => request.user.id)
+const needed = 'a' as string
+app.get('/', { config: { auth: { scope: needed } } }, (request) => request.user.id)
+const list: [string, ...string[]] = ['a']
+app.get('/', { config: { auth: { scope: { all: list } } } }, (request) => request.user.id)
 declare const scopes: string[]
 // @ts-expect-error -- a bare array: all of them, or one of them?
 app.get('/', { config: { auth: { scope: ['a'] } } }, () => 'never')
@@ -178,6 +200,16 @@ app.get('/', { config: { auth: { mode: 'optional', scope: 'a' } } }, () => 'neve
 app.get('/', { config: { auth: { mode: false, role: 'a' } } }, () => 'never')
 // @ts-expect-error -- the same
 app.get('/', { config: { auth: { mode: 'try', use: 'jwt', role: 'a' } } }, () => 'never')
+// @ts-expect-error -- undefined beside it
+app.get('/', { config: { auth: { mode: undefined, scope: 'a' } } }, () => 'never')
+// @ts-expect-error -- a list of the other form, undefined
+app.get('/', { config: { auth: { scope: { all: ['a'], any: undefined } } } }, () => 'never')
+// @ts-expect-error -- a name that is none
+app.get('/', { config: { auth: { scope: { all: ['a', 1] } } } }, () => 'never')
+// @ts-expect-error -- one that may be missing
+app.get('/', { config: { auth: { scope: { any: ['a', process.env['SCOPE']] } } } }, () => 'never')
+// @ts-expect-error -- a bare array, also in a route()
+app.route({ method: 'GET', url: '/', config: { auth: { role: ['a'] } }, handler: () => 'never' })
 // @ts-expect-error -- a misspelt key
 app.get('/', { config: { auth: { scopes: 'a' } } }, () => 'never')
 // @ts-expect-error -- a misspelt key

@@ -22,6 +22,13 @@ export async function tests(): Promise<void> {
   await app.inject(options)
   for (const row of rows) await app.inject({ url: '/me', ...actingAs(row) })
   actingAs({ id: 1, name: 'alice' }, { claims: { sub: 'alice' }, extra: { tenant: 'a' } })
+  actingAs({ id: 1, name: 'alice' }, { scopes: ['a'], roles: [] })
+  const names: readonly string[] | undefined = rows.map(({ name }) => name)
+  actingAs({ id: 1, name: 'alice' }, { scopes: names })
+  // @ts-expect-error -- a text is no list
+  actingAs({ id: 1, name: 'alice' }, { scopes: 'a' })
+  // @ts-expect-error -- that is the word of a mark
+  actingAs({ id: 1, name: 'alice' }, { scope: ['a'] })
   // @ts-expect-error -- no user without a name
   actingAs({ id: 1 })
   // @ts-expect-error -- a promise is no user
@@ -47,6 +54,9 @@ export async function tests(): Promise<void> {
   report.assert()
   await authAttacks(app, { url: '/me', good: { 'x-api-key': 'k' }, except: [/^socket/] })
   await authAttacks(Fastify({ http2: true }), { url: '/me', good: 'Basic x', refusals: [403] })
+  await authAttacks(app, { url: '/me', claims: { scope: 'a' }, scope: { any: ['a', 'b'] } })
+  // @ts-expect-error -- a bare array
+  await authAttacks(app, { url: '/me', sub: 'alice', scope: ['a'] })
   // @ts-expect-error -- no URL
   await authAttacks(app, { sub: 'alice' })
 }

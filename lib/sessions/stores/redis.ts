@@ -11,7 +11,7 @@ import type {
   Swapped,
 } from '../../../types/sessions.js'
 import { EndFeed, type EndPage } from './end-feed.js'
-import { inTime } from './patience.js'
+import { inTime, StoreClock } from './patience.js'
 import { RedisKeys, type RedisClient } from './redis-client.js'
 import type { ScriptName } from './redis-scripts.js'
 
@@ -74,6 +74,7 @@ function ownerOf(sub: string): string {
 
 class RedisSessions implements SessionStore {
   readonly #keys: RedisKeys
+  readonly #clock = new StoreClock()
   readonly #feed = new EndFeed((cursor) => this.#ends(cursor))
   #stopListening: (() => void) | null = null
 
@@ -91,13 +92,15 @@ class RedisSessions implements SessionStore {
 
   async find(handle: string): Promise<{ session: StoredSession | null; now: number }> {
     const [now, row] = (await this.#run('find', handle)) as [string, Row | null]
+    this.#clock.heard(Number(now))
     return { session: row && sessionOf(row), now: Number(now) }
   }
 
   async swap(swap: Swap): Promise<Swapped> {
     const { handle, presented, next, sealed, grace, idle, deadline, keepEnd } = swap
     const values = [handle, presented, next, sealed, grace, idle, deadline, keepEnd]
-    return swappedOf((await this.#run('swap', ...values)) as SwapRow)
+    const patience = this.#clock.patienceUntil(deadline)
+    return swappedOf((await this.#ask('swap', values, patience)) as SwapRow)
   }
 
   async end(
@@ -141,7 +144,11 @@ class RedisSessions implements SessionStore {
   }
 
   #run(name: ScriptName, ...values: (string | number)[]): Promise<unknown> {
-    return inTime('Redis', () => this.#keys.run(name, ...values))
+    return this.#ask(name, values)
+  }
+
+  #ask(name: ScriptName, values: (string | number)[], milliseconds?: number): Promise<unknown> {
+    return inTime('Redis', () => this.#keys.run(name, ...values), milliseconds)
   }
 }
 

@@ -31,8 +31,12 @@ export class SqlDatabase {
     this.#query = query
   }
 
-  async rows(text: string, params: (string | number)[]): Promise<readonly Row[]> {
-    return inTime('PostgreSQL', async () => {
+  async rows(
+    text: string,
+    params: (string | number)[],
+    milliseconds?: number,
+  ): Promise<readonly Row[]> {
+    const run = async (): Promise<readonly Row[]> => {
       for (let attempt = 1; ; attempt++) {
         try {
           return rowsOf(await this.#query(text, params))
@@ -41,7 +45,8 @@ export class SqlDatabase {
           if (attempt === attempts || !repeatable.has(String(code))) throw explained(error)
         }
       }
-    })
+    }
+    return inTime('PostgreSQL', run, milliseconds)
   }
 
   /** Of a statement that always returns one. */

@@ -10,6 +10,7 @@ import type {
   Swapped,
 } from '../../../types/sessions.js'
 import { EndFeed, type EndPage } from './end-feed.js'
+import { StoreClock } from './patience.js'
 import { SqlDatabase, type Row, type SqlQuery } from './sql-database.js'
 import { checkSqlPrefix } from './sql-schema.js'
 import { sqlStatements, type SqlStatements } from './sql-statements.js'
@@ -52,6 +53,7 @@ class SqlSessions implements SessionStore {
   /** The name of the registration, which is in every row. */
   readonly #name: string
   readonly #upkeep: SqlUpkeep
+  readonly #clock = new StoreClock()
   readonly #feed = new EndFeed((cursor) => this.#ends(cursor))
 
   constructor(database: SqlDatabase, statements: SqlStatements, name: string) {
@@ -79,22 +81,17 @@ class SqlSessions implements SessionStore {
 
   async find(handle: string): Promise<{ session: StoredSession | null; now: number }> {
     const row = await this.#database.row(this.#sql.find, [this.#name, handle])
+    this.#clock.heard(Number(row.now))
     return { session: row.sid === null ? null : sessionOf(row), now: Number(row.now) }
   }
 
   async swap(swap: Swap): Promise<Swapped> {
     const { handle, presented, next, sealed, grace, idle, deadline, keepEnd } = swap
-    const [row] = await this.#database.rows(this.#sql.swap, [
-      this.#name,
-      handle,
-      presented,
-      next,
-      sealed,
-      grace,
-      idle,
-      deadline,
-      keepEnd,
-    ])
+    const [row] = await this.#database.rows(
+      this.#sql.swap,
+      [this.#name, handle, presented, next, sealed, grace, idle, deadline, keepEnd],
+      this.#clock.patienceUntil(deadline),
+    )
     const outcome = (row?.outcome ?? 'unknown') as Swapped['outcome']
     if (row === undefined || outcome === 'unknown' || outcome === 'late')
       return { outcome } as Swapped

@@ -34,29 +34,26 @@ async function nothing(bench: StoreBench): Promise<void> {
 
 async function idle(bench: StoreBench): Promise<void> {
   const store = await bench.open()
-  const [left, used] = [newSession({ idle: 0.3 }), newSession({ idle: 0.3 })]
-  await Promise.all([store.create(left), store.create(used)])
-  await sleep(0.2)
-  const swap = swapOf(used, { idle: 50 })
-  assert.equal((await store.swap(swap)).outcome, 'swapped')
-  await sleep(0.2)
+  const [left, longer, shorter] = [0.6, 0.6, 50].map((seconds) =>
+    newSession({ idle: seconds }),
+  ) as [NewSession, NewSession, NewSession]
+  for (const session of [left, longer, shorter]) await store.create(session)
+  assert.equal((await store.swap(swapOf(longer, { idle: 50 }))).outcome, 'swapped')
+  assert.equal((await store.swap(swapOf(shorter, { idle: 0.6 }))).outcome, 'swapped')
+  await sleep(0.7)
   await isOver(bench, left)
-  assert.notEqual(
-    (await store.find(used.handle)).session,
-    null,
-    'a use gives it the idle time anew',
-  )
+  await isOver(bench, shorter)
+  assert.notEqual((await store.find(longer.handle)).session, null, 'a use gives the time anew')
 }
 
 async function lifetime(bench: StoreBench): Promise<void> {
   const store = await bench.open()
-  const session = newSession({ lifetime: 0.4 })
+  const session = newSession({ lifetime: 0.6 })
   const { now } = await store.create(session)
-  await sleep(0.2)
   const swapped = await store.swap(swapOf(session, { idle: 50 }))
   assert.ok(swapped.outcome === 'swapped', 'it is in time')
-  close(swapped.session.endsAt, now + 0.4, 'endsAt after a use')
-  await sleep(0.25)
+  close(swapped.session.endsAt, now + 0.6, 'endsAt after a use')
+  await sleep(0.7)
   await isOver(bench, session)
 }
 

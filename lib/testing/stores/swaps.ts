@@ -47,11 +47,10 @@ async function afterGrace(bench: StoreBench): Promise<void> {
   const store = await bench.open()
   const [session, patient] = [newSession(), newSession()]
   await Promise.all([store.create(session), store.create(patient)])
-  const [first, long] = [swapOf(session, { grace: 0.2 }), swapOf(patient, { grace: 0.2 })]
+  const [first, long] = [swapOf(session, { grace: 0.6 }), swapOf(patient, { grace: 0.6 })]
   await Promise.all([store.swap(first), store.swap(long)])
-  await sleep(0.1)
   assert.equal((await store.swap(swapOf(session, { grace: 20 }))).outcome, 'repeated')
-  await sleep(0.15)
+  await sleep(0.7)
   const current = await store.swap(swapOf(patient, { presented: long.next }))
   assert.equal(current.outcome, 'swapped', 'the current token knows no grace')
   const late = await store.swap(swapOf(session, { grace: 20 }))

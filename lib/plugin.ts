@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { addLogin, decorate, own, undecorate } from './app/attach.js'
+import { publishKeys } from './app/published.js'
 import { routeReport } from './app/report.js'
 import { addRegistration, protectTree } from './app/protect.js'
 import { watchTrees, type Tree } from './app/tree.js'
@@ -14,7 +15,6 @@ import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { asksForPasswords } from './authenticators/members.js'
 import { ownOf } from './common/objects.js'
 import { createTranslator } from './http/language.js'
-import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
 import { wantedLogin } from './login/route.js'
 import { markScope } from './marks/inherit.js'
@@ -25,10 +25,10 @@ import { createPasswordTools, type PasswordTools } from './passwords/tools.js'
 import { createPlanner } from './marks/plan.js'
 import { kRegistration, registrationOf, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
-import { checkCookies, openCookies, openIssuers, openSessions } from './rooms.js'
+import { checkCookies, openCookies, openIssuers, openJwtService, openSessions } from './rooms.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
-import type { JwtServiceLike, JwtStats, KeyStats, TokenStats } from '../types/jwt.js'
+import type { JwtStats, KeyStats, TokenStats } from '../types/jwt.js'
 import type { AuthnOptions } from '../types/options.js'
 
 const treeOf = watchTrees(describeRoutes)
@@ -89,22 +89,6 @@ async function build(
   }
 }
 
-async function openJwtService(
-  app: FastifyInstance,
-  { jwt, jwtService }: ResolvedOptions,
-): Promise<JwtServiceLike | null> {
-  if (jwtService !== undefined) return jwtService.load()
-  if (jwt === undefined) return null
-  const service = new JwtService(jwt, { log: app.log })
-  if (jwt.keys !== undefined) {
-    app.addHook('onClose', (_, done) => {
-      service.close()
-      done()
-    })
-  }
-  return service.load()
-}
-
 const noTokens: TokenStats = { size: 0, bytes: 0, hits: 0, misses: 0 }
 const noKeys: KeyStats = { size: 0, reloads: 0, failures: 0 }
 
@@ -162,6 +146,7 @@ async function initialize(
     addLogin(app, registration, login, tree)
   }
   requireStandard(registration)
+  await publishKeys(app, tree, registration.jwtService)
   const registrations = [...tree.registered].map(registrationOf)
   checkSharedKeys(registrations.map((each) => each?.tokenUses ?? []))
   await checkCookies(registration, login, registrations)

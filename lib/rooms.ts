@@ -2,12 +2,30 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
+import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
 import { resolveSessions } from './options/resolve-sessions.js'
 import type { Issuers } from './issuers/index.js'
 import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
 import type { CookieMode, Registration, SessionKeeper } from './registration.js'
 import type { JwtServiceLike } from '../types/jwt.js'
+
+/** The options `jwt` and `jwtService`. */
+export async function openJwtService(
+  app: FastifyInstance,
+  { jwt, jwtService }: ResolvedOptions,
+): Promise<JwtServiceLike | null> {
+  if (jwtService !== undefined) return jwtService.load()
+  if (jwt === undefined) return null
+  const service = new JwtService(jwt, { log: app.log })
+  if (jwt.keys !== undefined) {
+    app.addHook('onClose', (_, done) => {
+      service.close()
+      done()
+    })
+  }
+  return service.load()
+}
 
 /** The option `issuers`. */
 export async function openIssuers(

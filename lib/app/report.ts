@@ -6,6 +6,7 @@ import { isWithin, ownerOf } from './fastify.js'
 import { methodsOf, type KeptRoute } from './routes.js'
 import { missedError } from './late.js'
 import { constraintsText, printTable } from './table.js'
+import type { Published } from './published.js'
 import type { Authn } from '../../types/authn.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
@@ -15,6 +16,8 @@ export interface Ledger {
   kept: readonly KeptRoute[] | null
   /** URLs of our login routes. */
   readonly logins: ReadonlySet<string>
+  /** Paths at which keys are published. Their routes belong to the root, and count for the registration of the keys. */
+  readonly published: Map<string, Published>
   /** Scopes in which the plugin is registered, in order. */
   readonly registered: ReadonlySet<FastifyInstance>
   /** Scopes whose mark comes from the option `auth` of the plugin. */
@@ -31,7 +34,10 @@ export function routeReport(ledger: Ledger, scope: FastifyInstance): RouteReport
   function routes(): AuthnRoute[] {
     const names = namesOf(ledger.registered)
     const rows = knownRoutes(ledger)
-      .filter(({ server }) => isWithin(server, scope))
+      .filter(
+        (route) =>
+          isWithin(route.server, scope) || isWithinPublisher(publisherOf(route, ledger), scope),
+      )
       .map((route) => rowOf(route, ledger, names))
     return sorted(rows)
   }
@@ -73,10 +79,20 @@ function rowOf(route: KeptRoute, ledger: Ledger, names: ReadonlyMap<unknown, str
     role: structuredClone(plan?.needs?.role ?? null),
     authenticators: plan?.names ?? [],
     ...sourceOf(route, ledger),
-    registration: names.get(ownerOf(server, kRegistration)) as string,
+    registration: names.get(publisherOf(route, ledger) ?? ownerOf(server, kRegistration)) as string,
     isAutomaticHead,
     isLogin: methods.join() === 'POST' && isLogin(route, ledger),
   }
+}
+
+/** The scope of the registration whose keys a route publishes; null for every other route. */
+function publisherOf({ method, url, server }: KeptRoute, ledger: Ledger): FastifyInstance | null {
+  const isOurs = server.prefix === '' && ['GET', 'HEAD'].includes(methodsOf(method).join())
+  return (isOurs && ledger.published.get(url)?.scope) || null
+}
+
+function isWithinPublisher(publisher: FastifyInstance | null, scope: FastifyInstance): boolean {
+  return publisher !== null && isWithin(publisher, scope)
 }
 
 function modeOf(plan: KeptRoute['plan']): AuthnRoute['mode'] {

@@ -73,6 +73,7 @@ function treeOf(root: Root, describe: Describe, isLate = false): Tree {
     scopes: [],
     decisions: new WeakMap(),
     logins: new Set(),
+    published: new Map(),
     registered: new Set(),
     markedByPlugin: new Set(),
     audits: new Map(),

@@ -40,7 +40,7 @@ export function copyOf(config: ResolvedJwtConfig): ResolvedJwtConfig {
 type Entry = Exclude<ResolvedJwtConfig['keys'], string | undefined>[number]
 
 function copyOfEntry(entry: Entry): Entry {
-  if (!(entry instanceof Object) || Array.isArray(entry)) return entry
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return entry
   const { secret } = entry
   return { ...entry, ...(secret instanceof Uint8Array && { secret: Buffer.from(secret) }) }
 }

@@ -50,7 +50,7 @@ export const inspect: Command = {
       text: `the claim that names the user; default ${defaults.jwtAuthenticator.claimName}`,
     },
     env: envFileOption,
-    ring: { value: 'file', text: 'what the server has as jwt.keys; then its keys judge the token' },
+    ring: { value: 'file', text: 'what the server has as jwt.keys: a ring file' },
   },
   examples: [
     'npx fastify-authn inspect --env .env < token.txt',

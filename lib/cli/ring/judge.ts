@@ -46,7 +46,7 @@ export async function chooseKey(
   const problem = problemOf(found, header, alg)
   if (problem !== null) return { key, opened: null, problem }
   const service = await new JwtService({ ...configOf(found), ...rules }).load()
-  const source = `the key ${quoted(found.kid)} (${found.state}) in ${quoted(ring)}`
+  const source = `the ring ${quoted(ring)} with the kid ${quoted(found.kid)} (${found.state})`
   return { key, opened: { service, method: found.alg, source }, problem: null }
 }
 

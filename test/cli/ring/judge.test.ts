@@ -52,11 +52,16 @@ t.test('inspect says which key judges a token, and is of one mind with the serve
     [
       own,
       true,
-      /^signed with ES256, with the key of the key "\S+" \(sign\) in ".*ring\.json"\.$/,
+      /^signed with ES256, with the key of the ring ".*ring\.json" with the kid "\S+" \(sign\)\.$/,
       sign.kid,
     ],
     [ofNext, true, /\(next\)/, next.kid],
-    [legacy, true, /^signed with HS256, with the key of the key "old" \(verify\)/, 'old'],
+    [
+      legacy,
+      true,
+      /^signed with HS256, with the key of the ring ".*" with the kid "old" \(verify\)\.$/,
+      'old',
+    ],
     [own, true, /^signed/, sign.kid, ['--alg', 'ES256']],
     [
       own,

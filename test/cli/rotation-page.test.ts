@@ -1,0 +1,107 @@
+// Runs the lines of docs/rotation.md, section by section, as an operator would.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { cli } from '../helpers/cli.js'
+import { root } from '../helpers/project.js'
+import { blocksOf, readPage } from '../helpers/readme.js'
+import type { KeyFileEntry } from '../../types/keys.js'
+
+const ring = 'keys/ring.json'
+const entries = (): KeyFileEntry[] => JSON.parse(readFileSync(ring, 'utf8')) as KeyFileEntry[]
+const states = (): string[] => entries().map(({ state }) => state)
+const kids = (): (string | undefined)[] => entries().map(({ kid }) => kid)
+
+/** Lets the keys be old enough for a rotation. */
+function age(): void {
+  const aged = entries().map((entry) =>
+    entry.since === undefined ? entry : { ...entry, since: '2026-01-01T00:00:00Z' },
+  )
+  writeFileSync(ring, JSON.stringify(aged))
+}
+
+/** The words of a line: those of this page have no quotes but those around `$KID`. */
+const wordsOf = (line: string): string[] =>
+  line.split(' ').map((word) => (word === '"$KID"' ? String(entries()[0]?.kid) : word))
+
+async function run(t: Test, line: string): Promise<void> {
+  const [program = '', ...words] = wordsOf(line)
+  if (program === 'curl') return
+  if (program === 'npx') {
+    const { exit, stderr } = await cli(words.slice(1), { env: { NODE_ENV: 'production' } })
+    t.equal(exit, 0, `${line}\n${stderr}`)
+  } else {
+    t.equal(spawnSync(program, words).status, 0, line)
+  }
+}
+
+const linesOf = (title: string): string[] => {
+  const section = readPage('docs/rotation.md')
+    .split(/^(?=## )/m)
+    .find((each) => each.startsWith(`## ${title}\n`))
+  return blocksOf(section ?? '')
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ text }) => text.split('\n'))
+    .filter((line) => !line.startsWith('#'))
+}
+
+t.test('each section', { skip: process.platform === 'win32' && 'needs cp and mv' }, async (t) => {
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  const folder = t.testdir()
+  process.chdir(folder)
+  const follow = async (title: string): Promise<void> => {
+    const lines = linesOf(title)
+    t.ok(lines.length > 0, title)
+    for (const line of lines) await run(t, line)
+  }
+  await follow('Making a ring')
+  t.strictSame(states(), ['sign', 'next'])
+  age()
+  const first = kids()
+  await follow('A planned rotation')
+  t.strictSame(states(), ['verify', 'sign', 'next'])
+  t.strictSame(kids().slice(0, 2), first)
+  await follow('How to see that it worked')
+  await follow('How to go back')
+  t.strictSame(kids(), first)
+  await follow('A key that somebody else has')
+  t.notOk(
+    kids().some((kid) => first.includes(kid)),
+    'in the end it is another ring',
+  )
+
+  process.chdir(before)
+  mkdirSync(path.join(folder, 'other/keys'), { recursive: true })
+  process.chdir(path.join(folder, 'other'))
+  const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
+  const old = { alg: 'HS256', kid: 'before-the-ring', secret, state: 'sign', legacy: true }
+  writeFileSync(ring, JSON.stringify([old]), { mode: 0o600 })
+  await follow('From a secret to ES256')
+  t.match(entries(), [old, { alg: 'ES256', state: 'next' }])
+  age()
+  await run(t, `npx fastify-authn keys rotate --ring ${ring}`)
+  t.match(entries(), [
+    { kid: old.kid, state: 'verify' },
+    { alg: 'ES256', state: 'sign' },
+    { alg: 'ES256', state: 'next' },
+  ])
+})
+
+t.test('the messages that it explains are those of the commands', async (t) => {
+  const sources = ['ring/rotation', 'ring/lock', 'ring/change', 'ring/new-key'].map((file) =>
+    readFileSync(path.join(root, `lib/cli/${file}.ts`), 'utf8'),
+  )
+  const [, section = ''] = readPage('docs/rotation.md').split('## When a command says no')
+  const quotes = [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, text = '']) => text)
+  t.ok(quotes.length >= 6)
+  for (const part of quotes.flatMap((text) => text.split(/…|\d+|\(E\w+\)/))) {
+    const text = part.trim()
+    if (text.length > 8)
+      t.ok(
+        sources.some((source) => source.includes(text)),
+        text,
+      )
+  }
+})

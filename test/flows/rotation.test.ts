@@ -1,0 +1,270 @@
+// Processes whose keys rotate while they are used: by the command line, with consumers of their key sets.
+import { fork, type ChildProcess } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as later } from 'node:timers/promises'
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import t, { type Test } from 'tap'
+import {
+  appWith,
+  passwords,
+  secret,
+  standardOptions,
+  tokensOf,
+  type TestApp,
+} from '../helpers/app.js'
+import { cli } from '../helpers/cli.js'
+import { nameOf, send, type AnyResponse } from '../helpers/flows.js'
+import { until } from '../helpers/load.js'
+import { programOf } from '../helpers/project.js'
+import type { AuthnStats } from '../../lib/index.js'
+import type { KeyFileEntry } from '../../types/keys.js'
+
+const entriesOf = (file: string): KeyFileEntry[] =>
+  JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]
+const kidOf = (token: string): string | undefined => decodeProtectedHeader(token).kid
+/** The `kid` of the keys in a state. */
+const inState = (file: string, state: string): (string | undefined)[] =>
+  entriesOf(file)
+    .filter((entry) => entry.state === state)
+    .map(({ kid }) => kid)
+
+/** How long a consumer keeps a key set, in milliseconds: `--settle` has to be longer. */
+const kept = 500
+
+class Server {
+  readonly #port: number
+  /** The keys with which it has signed so far. */
+  readonly signedWith = new Set<string | undefined>()
+  readonly keySet: ReturnType<typeof createRemoteJWKSet>
+
+  private constructor(port: number) {
+    this.#port = port
+    // The defaults of jose, only shorter: it asks again for a set that is old, and seldom for an unknown kid.
+    const url = new URL(`http://127.0.0.1:${port}/.well-known/jwks.json`)
+    this.keySet = createRemoteJWKSet(url, { cacheMaxAge: kept, cooldownDuration: 30_000 })
+  }
+
+  static async start(t: Test, ring: string, reloadEvery: number): Promise<Server> {
+    const child: ChildProcess = fork(programOf('test/helpers/ring-app.ts'), {
+      env: { ...process.env, TEST_RING: ring, TEST_RELOAD_EVERY: String(reloadEvery) },
+    })
+    const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    t.teardown(async () => {
+      if (child.connected) child.disconnect()
+      await exit
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      child.once('message', (message) => resolve(message as number))
+      void exit.then(() => reject(new Error('it ended')))
+    })
+    return new Server(port)
+  }
+
+  get(path: string): Promise<AnyResponse> {
+    return send(this.#port, { path })
+  }
+
+  async post(path: string): Promise<void> {
+    const { statusCode, body } = await send(this.#port, { path, method: 'POST' })
+    if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${body}`)
+  }
+
+  async login(): Promise<string> {
+    const { statusCode, body } = await send(this.#port, {
+      method: 'POST',
+      path: '/login',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'alice', password: 'password of alice' }),
+    })
+    if (statusCode !== 200) throw new Error(`login: ${statusCode} ${body}`)
+    const { token } = JSON.parse(body) as { token: string }
+    this.signedWith.add(kidOf(token))
+    return token
+  }
+
+  /** The status of a request with a token. */
+  async statusOf(token: string): Promise<number> {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await send(this.#port, { path: '/me', headers })).statusCode
+  }
+
+  async stats(): Promise<AuthnStats> {
+    return JSON.parse((await this.get('/stats')).body) as AuthnStats
+  }
+}
+
+/** Logs in and uses the tokens, new and old ones, at all servers, until it is told to stop. */
+class Load {
+  readonly refusals: string[] = []
+  accepted = 0
+  /** Tokens that a server took although it did not sign with their key yet. */
+  ahead = 0
+  verified = 0
+  readonly #servers: readonly Server[]
+  readonly #tokens: string[] = []
+  #isOver = false
+  readonly #work: Promise<unknown>
+
+  constructor(servers: readonly Server[]) {
+    this.#servers = servers
+    this.#work = Promise.all(servers.map((server) => this.#run(server)))
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#work
+  }
+
+  async #run(server: Server): Promise<void> {
+    while (!this.#isOver) {
+      const token = await server.login()
+      this.#tokens.push(token)
+      const earlier = this.#tokens[Math.floor(Math.random() * this.#tokens.length)] as string
+      for (const each of [token, earlier]) {
+        for (const other of this.#servers) await this.#use(other, each)
+      }
+      for (const { keySet } of this.#servers) {
+        await jwtVerify(token, keySet).then(
+          () => (this.verified += 1),
+          (error: Error) => this.refusals.push(`consumer: ${error.message}`),
+        )
+      }
+      await later(5)
+    }
+  }
+
+  async #use(server: Server, token: string): Promise<void> {
+    const isAhead = !server.signedWith.has(kidOf(token))
+    const status = await server.statusOf(token)
+    if (status === 200) this.accepted += 1
+    else this.refusals.push(`${status} for ${kidOf(token)}`)
+    if (status === 200 && isAhead) this.ahead += 1
+  }
+}
+
+t.test('two processes under load, three rotations, consumers of both key sets', async (t) => {
+  const ring = path.join(t.testdir(), 'ring.json')
+  t.equal((await cli(['keys', 'init', 'ES256', '--ring', ring])).exit, 0)
+  // The first one reads the ring by itself, the second one when it is told: it is always behind.
+  const [first, second] = await Promise.all([Server.start(t, ring, 0.2), Server.start(t, ring, 0)])
+  const servers = [first, second]
+  const load = new Load(servers)
+  const long = [(await first.get('/long')).body]
+  for (let rotation = 1; rotation <= 3; rotation += 1) {
+    const words = ['keys', 'rotate', '--ring', ring, '--settle', '1', '--lag', '10', '--life', '60']
+    await until(async () => (await cli(words)).exit === 0, 'the ring may be rotated')
+    const [signs] = inState(ring, 'sign')
+    await until(() => first.signedWith.has(signs), 'the first one signs with the new key')
+    t.notOk(second.signedWith.has(signs))
+    const { accepted, ahead } = load
+    await until(() => load.accepted >= accepted + 20, 'both are used, one behind the other')
+    t.ok(load.ahead > ahead, 'the second one takes tokens of the key that is next for it')
+    await second.post('/reload')
+    await until(() => second.signedWith.has(signs), 'the second one signs with the new key')
+    long.push((await second.get('/long')).body)
+    // From here on no consumer has the set of before any more.
+    await later(kept + 100)
+  }
+  await load.stop()
+  t.strictSame(load.refusals, [])
+  t.ok(load.verified > 50 && load.accepted > 100, `${load.accepted} accepted`)
+  t.comment(`${load.accepted} accepted, ${load.ahead} of them ahead, ${load.verified} by consumers`)
+  for (const server of servers) t.match((await server.stats()).keys, { size: 5, failures: 0 })
+
+  await t.test('after its until, a key verifies nothing, and no remembered token', async (t) => {
+    const ends = entriesOf(ring).flatMap(({ until: end }) => (end === undefined ? [] : [end]))
+    t.equal(ends.length, 3)
+    t.strictSame(long.map(kidOf), [...inState(ring, 'verify'), ...inState(ring, 'sign')])
+    const statuses = async (server: Server): Promise<number[]> => {
+      const found: number[] = []
+      for (const token of long) found.push(await server.statusOf(token))
+      return found
+    }
+    for (const server of servers) t.strictSame(await statuses(server), [200, 200, 200, 200])
+    for (const [index, end] of ends.entries()) {
+      const over = long.map((_, at) => (at <= index ? 401 : 200))
+      const before = long.map((_, at) => (at < index ? 401 : 200))
+      for (const server of servers) {
+        await server.post(`/clock?now=${Date.parse(end) - 1}`)
+        const { hits } = (await server.stats()).tokens
+        t.strictSame(await statuses(server), before, 'a millisecond before')
+        t.equal((await server.stats()).tokens.hits, hits + long.length, 'remembered, all of them')
+        await server.post(`/clock?now=${Date.parse(end)}`)
+        t.strictSame(await statuses(server), over)
+      }
+    }
+  })
+
+  await t.test('a revoked key is out with the next reload, remembered or not', async (t) => {
+    const token = await first.login()
+    const [signs = ''] = inState(ring, 'sign')
+    t.equal(kidOf(token), signs)
+    for (const server of servers) t.equal(await server.statusOf(token), 200)
+    t.equal((await cli(['keys', 'revoke', signs, '--ring', ring])).exit, 0)
+    for (const server of servers) {
+      await server.post('/reload')
+      t.equal(await server.statusOf(token), 401)
+      const { body } = await server.get('/.well-known/jwks.json')
+      t.notMatch(body, signs)
+      t.equal(await server.statusOf(await server.login()), 200)
+    }
+  })
+})
+
+t.test('from a secret to ES256: tokens of both are good all the time', async (t) => {
+  const ring = path.join(t.testdir(), 'ring.json')
+  // As docs/rotation.md says.
+  const entry = { alg: 'HS256', kid: 'before-the-ring', secret, state: 'sign', legacy: true }
+  writeFileSync(ring, JSON.stringify([entry]), { flag: 'wx', mode: 0o600 })
+  t.equal((await cli(['keys', 'rotate', '--ring', ring, '--alg', 'ES256'])).exit, 0)
+  t.strictSame(inState(ring, 'sign'), ['before-the-ring'])
+
+  const declare = (app: TestApp): void => {
+    app.get('/me', { config: { auth: true } }, nameOf)
+  }
+  const { userService } = standardOptions()
+  const old = await appWith(t, { userService, jwt: { secret } }, declare)
+  const apps = await Promise.all(
+    [1, 2].map(() => appWith(t, { userService, jwt: { keys: ring, reloadEvery: 0 } }, declare)),
+  )
+  const [one, two] = apps as [TestApp, TestApp]
+  const loginAt = async (app: TestApp): Promise<string> => {
+    const payload = { username: 'alice', password: passwords.alice }
+    const response = await app.inject({ method: 'POST', url: '/login', payload })
+    return response.json<{ token: string }>().token
+  }
+  const statusAt = async (app: TestApp, token: string): Promise<number> =>
+    (await app.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } })).statusCode
+  const all = [old, one, two]
+  const tokens = [await loginAt(old), await loginAt(one)]
+  t.strictSame(
+    tokens.map((token) => decodeProtectedHeader(token)),
+    [
+      { alg: 'HS256', typ: 'JWT' },
+      { alg: 'HS256', typ: 'JWT', kid: 'before-the-ring' },
+    ],
+  )
+  for (const token of tokens) {
+    for (const app of all)
+      t.equal(await statusAt(app, token), 200, 'the old release is still there')
+  }
+
+  t.equal((await cli(['keys', 'rotate', '--ring', ring, '--settle', '0'])).exit, 0)
+  await tokensOf(one).reload()
+  const token = await loginAt(one)
+  t.match(decodeProtectedHeader(token), { alg: 'ES256', kid: inState(ring, 'sign')[0] })
+  for (const each of [...tokens, token, await loginAt(two)]) {
+    for (const app of [one, two]) t.equal(await statusAt(app, each), 200)
+  }
+  await tokensOf(two).reload()
+  for (const each of [...tokens, token]) t.equal(await statusAt(two, each), 200)
+  t.strictSame(inState(ring, 'verify'), ['before-the-ring'])
+
+  t.equal((await cli(['keys', 'revoke', 'before-the-ring', '--ring', ring])).exit, 0)
+  await tokensOf(two).reload()
+  t.strictSame(
+    await Promise.all([...tokens, token].map((each) => statusAt(two, each))),
+    [401, 401, 200],
+  )
+})

@@ -1,0 +1,48 @@
+import type { AddressInfo } from 'node:net'
+import bcrypt from 'bcrypt'
+import Fastify from 'fastify'
+import { authn } from '../../lib/index.js'
+import { userService } from './app.js'
+import { nameOf } from './flows.js'
+
+/**
+ * A process of an app whose keys rotate: started by flows/rotation.test.ts, which it tells its port. It ends when its
+ * parent lets go of it.
+ */
+async function main(): Promise<void> {
+  const app = Fastify({ forceCloseConnections: true })
+  const password = bcrypt.hashSync('password of alice', 4)
+  await app.register(authn, {
+    userService: userService([{ id: 1, name: 'alice', password }]),
+    jwt: {
+      keys: String(process.env.TEST_RING),
+      reloadEvery: Number(process.env.TEST_RELOAD_EVERY),
+      publish: true,
+    },
+    hashing: { cost: 4 },
+  })
+  app.get('/me', { config: { auth: true } }, nameOf)
+  // A token that outlives its key.
+  app.get('/long', () =>
+    app.jwtService?.generateTokenWithClaims({
+      sub: 'alice',
+      exp: 4_102_444_800,
+      jti: Math.random().toString(),
+    }),
+  )
+  app.get('/stats', () => app.authn.stats())
+  app.post<{ Querystring: { now: string } }>('/clock', ({ query }) => {
+    const now = Number(query.now)
+    Date.now = () => now
+    return 'ok'
+  })
+  app.post('/reload', async () => {
+    await app.jwtService?.reload()
+    return 'ok'
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  process.send?.((app.server.address() as AddressInfo).port)
+  process.once('disconnect', () => void app.close())
+}
+
+void main()

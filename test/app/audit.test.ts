@@ -64,6 +64,19 @@ t.test('routes without a mark stop the boot, and all are named', async (t) => {
   ])
 })
 
+t.test('a mark with a scope or a role is a decision', async (t) => {
+  const error = await boot(t, 'explicit', async (app) => {
+    app.get('/scope', { config: { auth: { scope: 'a' } } }, ok)
+    app.get('/role', { config: { auth: { role: { any: ['x', 'y'] } } } }, ok)
+    await app.register(async (group) => void group.get('/', ok), {
+      prefix: '/group',
+      auth: { scope: { all: ['a', 'b'] } },
+    })
+    app.get('/open', ok)
+  })
+  t.strictSame(named(error), ['  GET /open'])
+})
+
 t.test('one route is named too', async (t) => {
   const error = await boot(t, { mode: 'explicit' }, (app) => app.get('/x', ok))
   t.match(error, { code: 'ERR_AUTH_AUDIT', message: /found a route without a mark/ })

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Test } from 'tap'
 import { until } from './load.js'
 
 /** Whether there is a `redis-server` to start: Debian's package of that name has it. */
@@ -30,7 +29,7 @@ export interface RedisServer {
  * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`
  */
 export async function redisServer(
-  t: Test,
+  t: { teardown(end: () => Promise<void>): void },
   { persistent = false }: { persistent?: boolean } = {},
 ): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authn-redis-'))

@@ -26,6 +26,7 @@ import { createPlanner } from './marks/plan.js'
 import { kRegistration, registrationOf, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
 import { checkCookies, openCookies, openIssuers, openJwtService, openSessions } from './rooms.js'
+import { validAfterOf } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
 import type { JwtStats, KeyStats, TokenStats } from '../types/jwt.js'
@@ -58,6 +59,7 @@ async function build(
   const standard = standardAuthenticator(options, authenticators, jwtService, combine)
   const plan = createPlanner(authenticators, standard, combine, app)
   const { jwt: _, basic, sessions: __, ...kept } = options
+  const validAfter = validAfterOf(jwtService, app.log)
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     options: kept,
@@ -65,7 +67,8 @@ async function build(
     jwtService,
     cookies: await openCookies(options),
     issuers,
-    sessions: await openSessions(options, jwtService, app),
+    validAfter,
+    sessions: await openSessions(options, jwtService, validAfter, app),
     translator: createTranslator(options.languages, options.defaultLanguage),
     hiddenFields: new Set([options.passwordField]),
     authenticators,

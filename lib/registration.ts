@@ -4,6 +4,7 @@ import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
 import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
 import type { TokenKind } from './jwt/token-kind.js'
+import type { ValidAfter } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { JwtServiceLike } from '../types/jwt.js'
@@ -110,6 +111,8 @@ export interface Registration extends Pick<
   readonly cookies: CookieMode | null
   /** Null without the option `issuers`. */
   readonly issuers: RegisteredIssuers | null
+  /** Null without the option `jwt.validAfterField`. */
+  readonly validAfter: ValidAfter | null
   /** Null without the option `sessions`. */
   readonly sessions: SessionKeeper | null
   readonly translator: Translator

@@ -8,6 +8,7 @@ import { resolveSessions } from './options/resolve-sessions.js'
 import type { Issuers } from './issuers/index.js'
 import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
 import type { CookieMode, Registration, SessionKeeper } from './registration.js'
+import type { ValidAfter } from './users/valid-after.js'
 import type { JwtServiceLike } from '../types/jwt.js'
 
 /** The options `jwt` and `jwtService`. */
@@ -43,14 +44,15 @@ export async function openIssuers(
 
 /** The option `sessions`. @throws ERR_AUTH_OPTION */
 export async function openSessions(
-  options: ResolvedOptions,
-  jwtService: JwtServiceLike | null,
+  { sessions, login }: ResolvedOptions,
+  service: JwtServiceLike | null,
+  validAfter: ValidAfter | null,
   app: FastifyInstance,
 ): Promise<SessionKeeper | null> {
-  const settings = resolveSessions(options.sessions)
+  const settings = resolveSessions(sessions)
   if (settings === null) return null
   const room = await import('./sessions/open.js')
-  return room.openSessions(app, rootOf(app), options, settings, jwtService)
+  return room.openSessions(settings, { app, root: rootOf(app), login, service, validAfter })
 }
 
 /** The option `cookies`. */

@@ -51,6 +51,12 @@ export interface JwtConfig extends TokenRules {
   /** Life of the tokens that are issued, in seconds. Default 300. */
   expiry?: number | undefined
   /**
+   * Field of the stored user that says from when on its tokens are valid: a `Date`, or seconds since 1970 with a fraction;
+   * null for all. An older token is a 401. A change of password can set it, and so ends all logins. Tokens then carry
+   * `iat`. Default: none.
+   */
+  validAfterField?: string | undefined
+  /**
    * The method of everything that names none itself. Default `HS256`. With `keys` it chooses among the keys that sign,
    * and says nothing of what is accepted; default: the only one of them.
    */
@@ -91,6 +97,9 @@ export interface JwtServiceLike {
 
   /** Life of the tokens that are issued, in seconds. Default 300. */
   readonly expiry?: number
+
+  /** See {@link JwtConfig.validAfterField}. */
+  readonly validAfterField?: string | undefined
 
   /**
    * Reads the key files, once. The plugin does it while the app boots; call it to use a service of

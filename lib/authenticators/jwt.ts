@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, refusal } from '../errors.js'
 import { credentialsOf, isBearerToken, MALFORMED, parseBearer } from '../http/authorization.js'
 import { resolveJwtAuthenticatorOptions } from '../options/resolve-authenticators.js'
+import { carriedBy } from '../request/carried.js'
 import { proveClaims, setClaims } from '../request/extra.js'
 import { findUser, isUsableName, known } from '../users/find.js'
 import { JwtService } from '../jwt/service.js'
@@ -40,7 +41,7 @@ export function jwtAuthenticator<Stored extends object>(
     resolveJwtAuthenticatorOptions(options)
 
   const state = perRegistration('jwtAuthenticator', (registration, { prefix }) => {
-    const { jwtService, options: shared, tokenUses, cookies, sessions } = registration
+    const { jwtService, options: shared, tokenUses, cookies, sessions, validAfter } = registration
     const service = userService ?? shared.userService
     if (service === undefined) missing('userService', 'that finds the users of tokens')
     if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
@@ -71,7 +72,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (isUsableName(name)) return name
       throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
     }
-    return { service, nameOf, timeout: shared.userServiceTimeout }
+    return { service, nameOf, timeout: shared.userServiceTimeout, validAfter }
   })
 
   const authenticator: Authenticator<Stored> & {
@@ -87,11 +88,12 @@ export function jwtAuthenticator<Stored extends object>(
     optional,
     init: state.init,
     authenticate(request) {
-      const { service, nameOf, timeout } = state.of(request)
+      const { service, nameOf, timeout, validAfter } = state.of(request)
       const name = nameOf(request)
       if (name === null) return null
       const accept = (user: object | null): object => {
         const accepted = known(user)
+        validAfter?.judge(accepted, carriedBy(request)?.claims?.iat)
         proveClaims(request)
         return accepted
       }

@@ -56,7 +56,7 @@ function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
  */
 export function issued(
   claims: Readonly<Partial<JwtClaims>>,
-  { issuer, audience, expiry }: Pick<ResolvedJwtConfig, 'issuer' | 'audience' | 'expiry'>,
+  config: Pick<ResolvedJwtConfig, 'issuer' | 'audience' | 'expiry' | 'validAfterField'>,
 ): Record<string, unknown> {
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
     throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
@@ -64,6 +64,7 @@ export function issued(
   if (isThenable(claims)) {
     throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: found a promise. Await it.')
   }
+  const { issuer, audience, expiry, validAfterField } = config
   const now = Math.floor(Date.now() / 1000)
   const payload: Record<string, unknown> = {
     ...(issuer !== undefined && { iss: issuer }),
@@ -73,6 +74,7 @@ export function issued(
   // Not `{ nbf, exp, ...claims }`: `exp: undefined` from the caller would make a token that never expires.
   if (payload.nbf === undefined) payload.nbf = now
   if (payload.exp === undefined) payload.exp = now + expiry
+  if (payload.iat === undefined && validAfterField !== undefined) payload.iat = now
   return withWholeSeconds(payload)
 }
 

@@ -39,6 +39,7 @@ export class JwtService implements JwtServiceLike {
   #isClosed = false
 
   readonly expiry: number
+  readonly validAfterField: string | undefined
 
   /**
    * @param config - keys, and the rules of tokens
@@ -50,6 +51,7 @@ export class JwtService implements JwtServiceLike {
     this.#config = copyOf(resolveJwtConfig(config))
     if (config.secret !== undefined) checkMadeUp(config.secret)
     this.expiry = this.#config.expiry
+    this.validAfterField = this.#config.validAfterField
     this.#log = options.log ?? processLog
     const fs = checkFileSystem(options.fs ?? nodeFs)
     this.#holder = openKeys(this.#config, fs, this.#counts, this.#log)

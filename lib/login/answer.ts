@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { isAuthenticationError } from '../errors.js'
-import { reportRefusal, startClock } from '../events.js'
+import { faultOf, isAuthenticationError } from '../errors.js'
+import { reportRefusal, reportSuccess, startClock } from '../events.js'
 import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
+import { viewOf } from '../users/view.js'
 import type { GivenTokens, Registration } from '../registration.js'
 
 /** A handler of Fastify. */
@@ -67,4 +68,25 @@ export function sendTokens(
 
 function bodyOf({ token, refreshToken, expiresIn }: GivenTokens): object {
   return refreshToken === undefined ? { token } : { token, refreshToken, expiresIn }
+}
+
+/**
+ * Reports who got tokens.
+ *
+ * @throws AuthenticationFault when a getter of the user throws
+ */
+export function reportEntry(
+  { hiddenFields }: Registration,
+  request: FastifyRequest,
+  user: object,
+  name: 'login' | 'refresh',
+  started: number,
+): void {
+  let shown: object
+  try {
+    shown = viewOf(user, hiddenFields)
+  } catch (error) {
+    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
+  }
+  reportSuccess(request, shown, name, started)
 }

@@ -1,9 +1,8 @@
-import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandler } from 'fastify'
-import { AuthnUsageError, faultOf } from '../errors.js'
-import { reportRefusal, reportSuccess, startClock } from '../events.js'
+import type { FastifyInstance, FastifySchema, onRequestHookHandler } from 'fastify'
+import { AuthnUsageError } from '../errors.js'
+import { reportRefusal, startClock } from '../events.js'
 import { sendRefusal, wordsOf } from '../guard/response.js'
-import { viewOf } from '../users/view.js'
-import { answering, noStore, sendTokens, type Handler } from './answer.js'
+import { answering, noStore, reportEntry, sendTokens, type Handler } from './answer.js'
 import { kLogin, loginBody, ValidationError, type LoginFacts } from './schema.js'
 import { issue, tokenMaker } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
@@ -126,33 +125,15 @@ function loginHandler(
     const { username, password } = body.read(request.body)
     const user = await check(username, password, request)
     const tokens = await begin(username, request, user)
-    reportLogin(registration, request, user, started)
+    reportEntry(registration, request, user, 'login', started)
     return sendTokens(registration, request, reply, tokens)
   })
 }
 
 /** What makes the tokens of a login: a session, or else a token alone. */
-function beginning(
-  { sessions, jwtService }: Registration,
-  login: ResolvedLogin,
-): SessionKeeper['begin'] {
-  const makeToken = tokenMaker(login, jwtService)
+function beginning(registration: Registration, login: ResolvedLogin): SessionKeeper['begin'] {
+  const { sessions } = registration
+  const makeToken = tokenMaker(login, registration)
   if (sessions !== null) return (...args) => sessions.begin(...args)
   return async (...args) => ({ token: await issue(makeToken, ...args) })
-}
-
-/** @throws AuthenticationFault when a getter of the user throws */
-function reportLogin(
-  { hiddenFields }: Registration,
-  request: FastifyRequest,
-  user: object,
-  started: number,
-): void {
-  let shown: object
-  try {
-    shown = viewOf(user, hiddenFields)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
-  }
-  reportSuccess(request, shown, 'login', started)
 }

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, faultOf } from '../errors.js'
-import { ownClaims } from './claims.js'
+import { ownClaims, type OwnClaims } from './claims.js'
+import type { Registration } from '../registration.js'
+import type { ValidAfter } from '../users/valid-after.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
 import type { LoginOptions, TokenFunc } from '../../types/options.js'
 
@@ -18,7 +20,7 @@ export type MakeToken = (
  */
 export function tokenMaker(
   { tokenFunc, claims, signingMethod }: LoginOptions,
-  jwtService: JwtServiceLike | null,
+  { jwtService, validAfter }: Pick<Registration, 'jwtService' | 'validAfter'>,
 ): MakeToken {
   // Null only beside a tokenFunc that signs in its own way.
   const service = (jwtService ?? undefined) as JwtServiceLike
@@ -32,11 +34,23 @@ export function tokenMaker(
     return (_, request, user) => tokenFunc(request, user, service)
   }
   service.require(signingMethod, 'sign', 'login')
-  if (claims === undefined) {
-    return (username) => service.generateTokenWithClaims({ sub: username }, signingMethod)
+  const sign = (own: OwnClaims, user: object): string => {
+    const iat = validAfter === null ? {} : { iat: issuedAt(Date.now() / 1000, user, validAfter) }
+    return service.generateTokenWithClaims({ ...own, ...iat }, signingMethod)
   }
+  if (claims === undefined) return (username, _, user) => sign({ sub: username }, user)
   return async (username, request, user) =>
-    service.generateTokenWithClaims(await ownClaims(claims, username, request, user), signingMethod)
+    sign(await ownClaims(claims, username, request, user), user)
+}
+
+/**
+ * The claim `iat` of a token that is issued now. Rounded up where the user has just had all tokens taken back: rounded
+ * down, it would be one of those.
+ *
+ * @param now - seconds since 1970
+ */
+export function issuedAt(now: number, user: object, validAfter: ValidAfter | null): number {
+  return Math.max(Math.floor(now), Math.ceil(validAfter?.of(user) ?? 0))
 }
 
 /**

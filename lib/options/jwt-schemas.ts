@@ -1,5 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import {
+  fieldName,
   strict,
   text,
   optional,
@@ -47,6 +48,7 @@ export const jwtSchema = Type.Object(
         description: 'whole seconds, 1 or more',
       }),
     ),
+    validAfterField: optional(fieldName),
     signingMethod: optional(signingMethod),
     rsa: keyPair,
     ecdsa: keyPair,

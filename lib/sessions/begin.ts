@@ -25,10 +25,10 @@ export async function beginSession(
   const sid = randomName()
   const refreshToken = newRefreshToken()
   const now = Date.now() / 1000
-  const issuedAt = Math.floor(now)
+  const { validAfter } = tools
   const remaining = Math.min(lifetime, idle)
   // Before the session is stored: what cannot be signed leaves none behind.
-  const tokens = tokensOf(tools, { sid, claims, refreshToken, now, issuedAt, remaining })
+  const tokens = tokensOf(tools, { sid, claims, user, refreshToken, now, remaining })
   const session = {
     sid,
     sub: String(claims.sub),
@@ -38,7 +38,7 @@ export async function beginSession(
     idle,
     address: request.ip,
     userAgent: agentOf(request),
-    data: writeData({ issuedAt, sub: claims.sub }),
+    data: writeData({ begun: Math.max(now, validAfter?.of(user) ?? 0), sub: claims.sub }),
   }
   await tools.access.ask((store) => store.create(session))
   tools.counts.begun += 1

@@ -1,14 +1,14 @@
 /** What the plugin itself keeps with a session. */
 export interface SessionData {
-  /** The `iat` of its first access token. */
-  readonly issuedAt: number
+  /** When it began, by the clock that the users' `validAfterField` goes by: seconds since 1970. */
+  readonly begun: number
   /** Whose session it is, as the user service is asked: a number stays one. */
   readonly sub: string | number
 }
 
 /** The text for the store, which has the name of the user beside it. */
-export function writeData({ issuedAt, sub }: SessionData): string {
-  return JSON.stringify({ iat: issuedAt, ...(typeof sub === 'number' && { sub }) })
+export function writeData({ begun, sub }: SessionData): string {
+  return JSON.stringify({ begun, ...(typeof sub === 'number' && { sub }) })
 }
 
 /**
@@ -18,12 +18,12 @@ export function writeData({ issuedAt, sub }: SessionData): string {
  */
 export function readData(text: string, sub: string): SessionData {
   try {
-    const { iat, sub: number } = JSON.parse(text) as { iat?: unknown; sub?: unknown }
+    const { begun, sub: number } = JSON.parse(text) as { begun?: unknown; sub?: unknown }
     return {
-      issuedAt: typeof iat === 'number' ? iat : 0,
+      begun: typeof begun === 'number' ? begun : 0,
       sub: typeof number === 'number' ? number : sub,
     }
   } catch {
-    return { issuedAt: 0, sub }
+    return { begun: 0, sub }
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { isProduction } from '../common/production.js'
 import { within } from '../common/timeout.js'
 import { AuthnUsageError } from '../errors.js'
-import { defaults, type ResolvedOptions } from '../options/resolve.js'
+import { defaults, type ResolvedLogin } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './begin.js'
 import { Ends } from './ends.js'
@@ -13,6 +13,7 @@ import { watchEnds } from './watch.js'
 import type { ResolvedSessions } from '../options/resolve-sessions.js'
 import type { SessionKeeper } from '../registration.js'
 import type { SessionTools } from './tools.js'
+import type { ValidAfter } from '../users/valid-after.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
 import type { SessionStoreFactory } from '../../types/sessions.js'
 
@@ -21,20 +22,25 @@ const longestTolerance = 300
 /** Milliseconds that the boot waits until it is known which sessions are ended. */
 const bootPatience = 2000
 
+/** The registration that sessions are made for. */
+export interface Surroundings {
+  readonly app: FastifyInstance
+  /** The root of the tree of Fastify instances. */
+  readonly root: FastifyInstance
+  readonly login: ResolvedLogin | false
+  readonly service: JwtServiceLike | null
+  readonly validAfter: ValidAfter | null
+}
+
 /**
  * Makes what the option `sessions` adds to a registration.
  *
- * @param root - of the tree of Fastify instances
  * @throws ERR_AUTH_OPTION
  */
 export function openSessions(
-  app: FastifyInstance,
-  root: FastifyInstance,
-  options: ResolvedOptions,
   settings: ResolvedSessions,
-  service: JwtServiceLike | null,
+  { app, root, login, service, validAfter }: Surroundings,
 ): SessionKeeper {
-  const { login } = options
   if (service === null) stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
   if (login !== false && login.tokenFunc !== undefined) {
     stop(
@@ -58,6 +64,7 @@ export function openSessions(
     expiry,
     keepEnd: expiry + longestTolerance,
     claims: login === false ? undefined : login.claims,
+    validAfter,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
   const unwatch = watchEnds(store, ends)

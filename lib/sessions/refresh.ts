@@ -26,6 +26,7 @@ interface Turn {
   readonly tools: SessionTools
   readonly presented: RefreshToken
   readonly next: RefreshToken
+  readonly user: object
   readonly claims: OwnClaims
   /** Seconds since 1970 by the clock of this process, before the swap. */
   readonly now: number
@@ -53,7 +54,7 @@ export async function refreshSession(
   if (session === null) throw invalidRefresh('no such session')
   const { user, claims } = await ownerOf(tools, registration, request, session)
   const next = newRefreshToken(presented.handle)
-  const turn = { tools, presented, next, claims, now: Date.now() / 1000 }
+  const turn = { tools, presented, next, user, claims, now: Date.now() / 1000 }
   const { settings, keepEnd } = tools
   const patience = patienceOf(settings.grace)
   const swap = {
@@ -93,10 +94,12 @@ async function ownerOf(
   }
   // A store that has lost its newest writes may not know it.
   if (tools.ends.has(sid)) return over('session ended')
-  const { sub: name } = readData(data, sub)
+  const { sub: name, begun } = readData(data, sub)
   const { userService, userServiceTimeout } = options
   const user = await findUser(userService as UserService, name, request, userServiceTimeout)
   if (user === null) return over('user not found')
+  const { validAfter } = tools
+  if (validAfter !== null && begun < validAfter.of(user)) return over('logged out since')
   const claims = await ownClaims(tools.claims, name, request, user)
   // The session could not be ended by the name that its tokens would have from now on.
   return String(claims.sub) === sub ? { user, claims } : over('the user has another "sub" now')
@@ -144,7 +147,7 @@ function conclude(turn: Turn, swapped: Swapped, whenReused: WhenReused): GivenTo
 }
 
 function tokensFor(
-  { tools, claims, now }: Turn,
+  { tools, user, claims, now }: Turn,
   refreshToken: RefreshToken,
   { sid, endsAt, lastUsed }: StoredSession,
   storeNow: number,
@@ -153,8 +156,7 @@ function tokensFor(
   if (tools.ends.has(sid)) throw invalidRefresh('session ended')
   const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - storeNow
   tools.counts.refreshed += 1
-  const issuedAt = Math.floor(now)
-  return tokensOf(tools, { sid, claims, refreshToken, now, issuedAt, remaining })
+  return tokensOf(tools, { sid, claims, user, refreshToken, now, remaining })
 }
 
 /** Reads a refresh token. @throws ERR_AUTH_REFRESH_INVALID */

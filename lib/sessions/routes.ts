@@ -1,15 +1,13 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AuthnUsageError, faultOf, isAuthenticationError } from '../errors.js'
-import { channels, reportSuccess } from '../events.js'
-import { answering, noStore, sendTokens, type Handler } from '../login/answer.js'
+import type { FastifyInstance } from 'fastify'
+import { AuthnUsageError, isAuthenticationError, refusal } from '../errors.js'
+import { channels } from '../events.js'
+import { answering, noStore, reportEntry, sendTokens, type Handler } from '../login/answer.js'
 import { sameSiteOnly } from '../login/route.js'
 import { ValidationError } from '../login/schema.js'
-import { refusalOf } from '../common/refusals.js'
-import { viewOf } from '../users/view.js'
 import { logoutBody, refreshBody, type BodyReader } from './bodies.js'
-import { leave, leavingOf } from './logout.js'
+import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession, requireRefreshToken } from './refresh.js'
-import { digestOf, parseRefreshToken } from './refresh-token.js'
+import { throttled } from './throttled.js'
 import type { SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
@@ -96,17 +94,18 @@ function refreshHandler(
   tools: SessionTools,
   body: BodyReader,
 ): Handler {
-  const { cookies, hiddenFields } = registration
+  const { cookies } = registration
   return answering(registration, 'refresh', false, async (request, reply, started) => {
     const { refreshToken = null } = body.read(request.body)
     const inCookie = cookies?.refreshToken(request) ?? null
-    const text = inCookie ?? refreshToken ?? ''
+    const text = inCookie ?? refreshToken
+    if (text === null) throw refusal('auth.no-credentials-provided')
     const { tokens, user } = await throttled(registration, request, text, () =>
       refreshSession(tools, registration, request, requireRefreshToken(text), ({ sid, sub }) => {
         channels.reuse.publish({ request, authenticator: 'refresh', sid, sub })
       }),
     )
-    reportSuccess(request, shownUser(user, hiddenFields), 'refresh', started)
+    reportEntry(registration, request, user, 'refresh', started)
     return sendTokens(registration, request, reply, tokens, inCookie === null)
   })
 }
@@ -116,52 +115,20 @@ function logoutHandler(registration: Registration, tools: SessionTools, body: Bo
   return answering(registration, 'logout', true, async (request, reply) => {
     const { refreshToken = null, everywhere = false } = body.read(request.body)
     const text = cookies?.refreshToken(request) ?? refreshToken
-    const leaving = await throttled(registration, request, text ?? '', () =>
-      leavingOf(tools, registration, request, text),
-    )
+    let leaving: Leaving
+    try {
+      leaving = await throttled(registration, request, text, () =>
+        leavingOf(tools, registration, request, text),
+      )
+    } catch (error) {
+      // There is nothing left to end, and the browser should not keep what is worth nothing.
+      if (isAuthenticationError(error) && error.statusCode === 401) cookies?.clear(request, reply)
+      throw error
+    }
     const ended = await leave(tools, leaving, everywhere)
     const { sid, sub } = leaving
     channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, ended })
     cookies?.clear(request, reply)
     return reply.code(204).send()
   })
-}
-
-/**
- * Judges a token as a login judges a password: those whose tokens were refused too often have to wait.
- *
- * @param text - the refresh token; empty where there is none
- * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS, and what `work` throws
- */
-async function throttled<T>(
-  registration: Registration,
-  request: FastifyRequest,
-  text: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const token = parseRefreshToken(text)
-  const attempt = registration.openTokenAttempt(
-    token === null ? '' : digestOf(token.handle),
-    request,
-  )
-  await attempt.begin(true)
-  try {
-    const result = await work()
-    await attempt.succeeded()
-    return result
-  } catch (error) {
-    if (isAuthenticationError(error) && refusalOf(error.code)?.status === 401) {
-      await attempt.failed()
-    }
-    throw error
-  }
-}
-
-/** @throws AuthenticationFault when a getter of the user throws */
-function shownUser(user: object, hiddenFields: ReadonlySet<string>): object {
-  try {
-    return viewOf(user, hiddenFields)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
-  }
 }

@@ -1,4 +1,5 @@
 import { faultOf } from '../errors.js'
+import { issuedAt } from '../login/token.js'
 import { randomName, type SessionTools } from './tools.js'
 import type { RefreshToken } from './refresh-token.js'
 import type { OwnClaims } from '../login/claims.js'
@@ -8,11 +9,11 @@ import type { GivenTokens } from '../registration.js'
 export interface TokenParts {
   readonly sid: string
   readonly claims: OwnClaims
+  /** The stored user. */
+  readonly user: object
   readonly refreshToken: RefreshToken
   /** When they count as issued, in seconds since 1970 by the clock of this process. */
   readonly now: number
-  /** The claim `iat`: `now`, or a little later. */
-  readonly issuedAt: number
   /** Seconds from `now` on after which the session is over if it is not used. */
   readonly remaining: number
 }
@@ -23,12 +24,12 @@ export interface TokenParts {
  * @throws AuthenticationFault where JSON cannot express the claims of the app
  */
 export function tokensOf(
-  { service, method, expiry }: SessionTools,
-  { sid, claims, refreshToken, now, issuedAt, remaining }: TokenParts,
+  { service, method, expiry, validAfter }: SessionTools,
+  { sid, claims, user, refreshToken, now, remaining }: TokenParts,
 ): GivenTokens {
   const nbf = Math.floor(now)
   const exp = Math.min(nbf + expiry, Math.floor(now + remaining))
-  const own = { iat: issuedAt, nbf, exp, jti: randomName(), sid }
+  const own = { iat: issuedAt(now, user, validAfter), nbf, exp, jti: randomName(), sid }
   let token: string
   try {
     token = service.generateTokenWithClaims({ ...claims, ...own }, method)

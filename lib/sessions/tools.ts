@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { refusal, type AuthenticationError } from '../errors.js'
 import type { Ends } from './ends.js'
 import type { StoreAccess } from './store-access.js'
+import type { ValidAfter } from '../users/valid-after.js'
 import type { ResolvedSessions } from '../options/resolve-sessions.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/options.js'
@@ -18,6 +19,7 @@ export interface SessionTools {
   /** Seconds for which ends are kept: as long as any access token of the session can be accepted somewhere. */
   readonly keepEnd: number
   readonly claims: LoginOptions['claims']
+  readonly validAfter: ValidAfter | null
   readonly counts: { begun: number; refreshed: number; reused: number }
 }
 

@@ -1,31 +1,62 @@
 // Also holds lib/sessions/begin.ts, lib/sessions/refresh.ts, lib/sessions/logout.ts, lib/sessions/routes.ts,
 // lib/sessions/tokens.ts, lib/sessions/tools.ts, lib/sessions/api.ts, lib/sessions/bodies.ts, lib/sessions/data.ts,
-// lib/sessions/open.ts, lib/sessions/index.ts, and lib/login/answer.ts.
-// Also holds lib/sessions/ends.ts, lib/sessions/refresh-token.ts, lib/sessions/store-access.ts, lib/sessions/watch.ts,
-// lib/sessions/stores/memory.ts, lib/sessions/stores/memory-space.ts, lib/login/claims.ts,
-// lib/options/resolve-sessions.ts and lib/options/session-schemas.ts. And lib/rooms.ts.
+// lib/sessions/throttled.ts, lib/sessions/index.ts, lib/login/answer.ts, lib/login/claims.ts and lib/rooms.ts.
+import {
+  anything,
+  array,
+  assert,
+  asyncProperty,
+  base64String,
+  constantFrom,
+  oneof,
+  record,
+} from 'fast-check'
 import t from 'tap'
-import { bearer } from '../helpers/app.js'
-import { isRefusal, bearerChallenge } from '../helpers/flows.js'
-import { claimsOf, clientOf, eventsOf, heldStore, pairOf, sessionApp } from '../helpers/sessions.js'
+import { bearer, logLines, secret, userService, users } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
+import { bearerChallenge, deferred, isFault, isRefusal } from '../helpers/flows.js'
+import {
+  claimsOf,
+  clientOf,
+  eventsOf,
+  heldStore,
+  pairOf,
+  sessionApp,
+  type Pair,
+} from '../helpers/sessions.js'
+import type { AuthnOptions, LoginClaims, SessionsOptions } from '../../lib/index.js'
 
 const over = 'Your session is over. Please log in again.'
 const stolen = 'Your session was ended for your security. Please log in again.'
 const invalid = { error: over, challenge: bearerChallenge }
 const reused = { error: stolen, challenge: bearerChallenge }
 
+/** An app over a store whose clock the test holds. */
+async function setting(
+  t: Parameters<typeof sessionApp>[0],
+  sessions: SessionsOptions = {},
+  options: Partial<AuthnOptions> = {},
+) {
+  const { factory, advance } = heldStore()
+  const app = await sessionApp(t, { sessions: { store: factory, ...sessions }, ...options })
+  return { app, advance, factory, ...clientOf(app) }
+}
+
 t.test('a login gives a pair, a refresh gives the next, a logout ends both', async (t) => {
-  const { factory } = heldStore()
-  const app = await sessionApp(t, { sessions: { store: factory } })
-  const { login, refresh, me, post } = clientOf(app)
-  const first = await login({ 'user-agent': 'Test/1.0' })
+  const { login, refresh, me, post, app } = await setting(t)
+  const first = await login()
   t.strictSame(Object.keys(first), ['token', 'refreshToken', 'expiresIn'])
   t.equal(first.expiresIn, 300)
   const claims = claimsOf(first.token)
   t.strictSame(Object.keys(claims).toSorted(), ['exp', 'iat', 'jti', 'nbf', 'sid', 'sub'])
   t.equal(await me(first.token), 200)
 
-  const second = pairOf(await refresh(first.refreshToken))
+  const successes = eventsOf(t, 'success')
+  const answer = await refresh(first.refreshToken)
+  t.equal(answer.headers['cache-control'], 'no-store')
+  const second = pairOf(answer)
+  t.match(successes, [{ authenticator: 'refresh', user: { name: 'alice' } }])
+  t.notOk('password' in (successes[0]?.user ?? {}))
   t.not(second.refreshToken, first.refreshToken)
   const next = claimsOf(second.token)
   t.strictSame([next.sid, next.sub], [claims.sid, claims.sub])
@@ -38,12 +69,19 @@ t.test('a login gives a pair, a refresh gives the next, a logout ends both', asy
   t.match(logouts, [{ sid: claims.sid, sub: 'alice', everywhere: false, ended: 1 }])
   t.strictSame([await me(first.token), await me(second.token)], [401, 401])
   isRefusal(t, await refresh(second.refreshToken), invalid)
+  t.equal((await post('/logout', undefined, bearer(second.token))).statusCode, 401)
+  t.match(app.authn.stats().sessions, {
+    begun: 1,
+    refreshed: 1,
+    reused: 0,
+    ended: 1,
+    storeFailures: 0,
+    isCaughtUp: true,
+  })
 })
 
 t.test('the direct predecessor gets the same successor within the grace', async (t) => {
-  const { factory, advance } = heldStore()
-  const app = await sessionApp(t, { sessions: { store: factory, grace: 10 } })
-  const { login, refresh, me } = clientOf(app)
+  const { login, refresh, me, advance, app } = await setting(t)
   const first = await login()
   const second = pairOf(await refresh(first.refreshToken))
   advance(9.9)
@@ -57,4 +95,339 @@ t.test('the direct predecessor gets the same successor within the grace', async 
   t.match(events, [{ sub: 'alice', sid: claimsOf(first.token).sid, authenticator: 'refresh' }])
   for (const { token } of [first, second, again]) t.equal(await me(token), 401)
   isRefusal(t, await refresh(second.refreshToken), invalid)
+  t.equal(app.authn.stats().sessions?.reused, 1)
+})
+
+t.test('an older token than the predecessor is theft, also within the grace', async (t) => {
+  const { login, refresh, me } = await setting(t)
+  const first = await login()
+  const second = pairOf(await refresh(first.refreshToken))
+  const third = pairOf(await refresh(second.refreshToken))
+  const other = await login()
+  isRefusal(t, await refresh(first.refreshToken), reused)
+  t.equal(await me(third.token), 401)
+  isRefusal(t, await refresh(third.refreshToken), invalid)
+  t.equal(await me(other.token), 200, 'another session of the user goes on')
+  const strict = await setting(t, { grace: 0 })
+  const { refreshToken } = await strict.login()
+  pairOf(await strict.refresh(refreshToken))
+  isRefusal(t, await strict.refresh(refreshToken), reused, 'grace 0')
+})
+
+t.test('200 uses of one token at once: one successor, nobody logged out', async (t) => {
+  const { factory } = heldStore()
+  const apps = [
+    await sessionApp(t, { sessions: { store: factory } }),
+    await sessionApp(t, { sessions: { store: factory } }),
+  ].map(clientOf)
+  const [one, other] = apps as [ReturnType<typeof clientOf>, ReturnType<typeof clientOf>]
+  const { refreshToken } = await one.login()
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, index) => (index % 2 ? one : other).refresh(refreshToken)),
+  )
+  const pairs = answers.map(pairOf)
+  t.equal(new Set(pairs.map((pair) => pair.refreshToken)).size, 1)
+  t.equal(new Set(pairs.map((pair) => claimsOf(pair.token).jti)).size, 200)
+  const next = pairOf(await other.refresh((pairs[0] as Pair).refreshToken))
+  t.equal(await one.me(next.token), 200)
+})
+
+t.test('ending a session while it is refreshed: nothing is left alive', async (t) => {
+  let pause: Promise<void> | null = null
+  const slow = userService()
+  const options = {
+    userService: {
+      async findByUsername(name: string | number) {
+        await pause
+        return slow.findByUsername(name, undefined as never)
+      },
+    },
+  }
+  const { login, refresh, me, post, app } = await setting(t, {}, options)
+  for (const everywhere of [false, true]) {
+    const first = await login()
+    const gate = deferred()
+    pause = gate.promise
+    const refreshing = refresh(first.refreshToken)
+    await new Promise(setImmediate)
+    const left = await post('/logout', { everywhere }, bearer(first.token))
+    t.equal(left.statusCode, 204)
+    gate.resolve()
+    pause = null
+    isRefusal(t, await refreshing, invalid)
+    t.equal(await me(first.token), 401)
+    t.strictSame(await app.authn.sessions?.list('alice'), [])
+  }
+  // Without an order: whoever comes first, no token of the session works afterwards.
+  for (let turn = 0; turn < 20; turn += 1) {
+    const { token, refreshToken } = await login()
+    const [refreshed, left] = await Promise.all([
+      refresh(refreshToken),
+      post('/logout', { refreshToken }),
+    ])
+    t.equal(left.statusCode, 204)
+    t.equal(await me(token), 401)
+    if (refreshed.statusCode !== 200) continue
+    const late = pairOf(refreshed)
+    t.equal(await me(late.token), 401)
+    t.equal((await refresh(late.refreshToken)).statusCode, 401)
+  }
+})
+
+t.test('lifetime is never extended, idle is, and no token outlives its session', async (t) => {
+  const { login, refresh, advance } = await setting(
+    t,
+    { lifetime: 1000, idle: 600 },
+    { jwt: { secret, expiry: 500 } },
+  )
+  let pair = await login()
+  advance(599)
+  pair = pairOf(await refresh(pair.refreshToken))
+  t.equal(pair.expiresIn, 401, 'what is left of the lifetime')
+  const { exp, iat } = claimsOf(pair.token) as { exp: number; iat: number }
+  t.equal(exp - iat, 401)
+  advance(400)
+  pair = pairOf(await refresh(pair.refreshToken))
+  t.equal(pair.expiresIn, 1)
+  advance(1)
+  isRefusal(t, await refresh(pair.refreshToken), invalid)
+
+  const idle = await login()
+  advance(600)
+  isRefusal(t, await refresh(idle.refreshToken), invalid)
+})
+
+t.test('logout: by the refresh token where the access token is over, and everywhere', async (t) => {
+  const { login, refresh, me, post, app } = await setting(t)
+  const [one, two, three] = [await login(), await login(), await login()]
+  t.equal((await post('/logout', { refreshToken: one.refreshToken })).statusCode, 204)
+  t.strictSame([await me(one.token), await me(two.token)], [401, 200])
+  const stale = bearer(`${two.token}x`)
+  const left = await post('/logout', { refreshToken: two.refreshToken, everywhere: true }, stale)
+  t.equal(left.statusCode, 204)
+  t.strictSame([await me(two.token), await me(three.token)], [401, 401])
+  t.equal((await refresh(three.refreshToken)).statusCode, 401)
+  t.strictSame(await app.authn.sessions?.list('alice'), [])
+
+  isRefusal(t, await post('/logout'), {
+    error: 'Invalid or missing authentication header.',
+    challenge: bearerChallenge,
+  })
+  isRefusal(t, await post('/logout', { refreshToken: one.refreshToken }), invalid)
+  const sidless = app.jwtService.generateToken('alice')
+  t.equal((await post('/logout', undefined, bearer(sidless))).statusCode, 401, 'without a session')
+  t.equal((await post('/logout', undefined, { authorization: 'Bearer a b' })).statusCode, 401)
+})
+
+t.test('a user who is gone, or has another name, has no session any more', async (t) => {
+  let list = [...users]
+  let suffix = ''
+  const options: Partial<AuthnOptions> = {
+    userService: {
+      findByUsername: (name) =>
+        list.find((user) => `${user.id}` === `${name}` || user.name === name),
+    },
+    login: { claims: (_, user) => ({ sub: `${(user as { id: number }).id}${suffix}`, role: 'x' }) },
+  }
+  const { login, refresh, me, app } = await setting(t, {}, options)
+  const first = await login()
+  t.match(claimsOf(first.token), { sub: '1', role: 'x' })
+  t.equal(await me(first.token), 200)
+  suffix = '0'
+  isRefusal(t, await refresh(first.refreshToken), invalid, 'another sub')
+  t.equal(await me(first.token), 401)
+  suffix = ''
+  const second = await login()
+  list = []
+  isRefusal(t, await refresh(second.refreshToken), invalid, 'gone')
+  list = [...users]
+  t.equal(await me(second.token), 401)
+  t.strictSame(await app.authn.sessions?.list('1'), [])
+})
+
+t.test(
+  'login.claims: asked at each refresh; a number stays one; what is ours is a fault',
+  async (t) => {
+    let claims: unknown = { sub: 1, level: 1 }
+    const asked: (string | number)[] = []
+    const options: Partial<AuthnOptions> = {
+      userService: {
+        findByUsername: (name) => {
+          asked.push(name)
+          return users[0]
+        },
+      },
+      login: { claims: async () => claims as LoginClaims },
+    }
+    const { login, refresh, post, me } = await setting(t, {}, options)
+    const first = await login()
+    claims = { sub: 1, level: 2 }
+    asked.length = 0
+    const second = pairOf(await refresh(first.refreshToken))
+    t.match(claimsOf(second.token), { sub: 1, level: 2 })
+    t.equal(await me(second.token), 200)
+    t.strictSame(asked, [1, 1])
+    for (const wrong of [
+      { sid: 'x' },
+      { exp: 9e9 },
+      { iat: 1 },
+      { nbf: 1 },
+      { jti: 'x' },
+      'text',
+      [],
+      { sub: null },
+      { sub: '' },
+      { big: 1n },
+    ]) {
+      claims = wrong
+      isFault(
+        t,
+        await post('/login', { username: 'alice', password: 'wonderland' }),
+        'ERR_AUTH_TOKEN_FUNC',
+      )
+    }
+    claims = null
+    t.equal(claimsOf((await login()).token).sub, 'alice')
+  },
+)
+
+t.test('login.claims without sessions', async (t) => {
+  const app = await sessionApp(t, { sessions: false, login: { claims: () => ({ team: 'red' }) } })
+  const { login, post } = clientOf(app)
+  t.strictSame(Object.keys(await login()), ['token'])
+  t.match(claimsOf((await login()).token), { sub: 'alice', team: 'red' })
+  t.equal((await post('/logout')).statusCode, 404)
+  t.equal(app.authn.sessions, undefined)
+  t.equal(app.authn.stats().sessions, undefined)
+})
+
+t.test('app.authn.sessions lists and ends', async (t) => {
+  const { login, me, app, advance, refresh } = await setting(t)
+  const { sessions } = app.authn
+  if (sessions === undefined) throw new Error('no sessions')
+  const agent = `Agent\u0007/1.0 ${'x'.repeat(300)}`
+  const first = await login({ 'user-agent': agent })
+  advance(5)
+  const second = await login()
+  advance(5)
+  await refresh(first.refreshToken)
+  const list = await sessions.list('alice')
+  t.strictSame(list, [
+    {
+      sid: claimsOf(second.token).sid,
+      created: new Date(1_800_000_005_000),
+      lastUsed: new Date(1_800_000_005_000),
+      address: '127.0.0.1',
+      userAgent: 'lightMyRequest',
+    },
+    {
+      sid: claimsOf(first.token).sid,
+      created: new Date(1_800_000_000_000),
+      lastUsed: new Date(1_800_000_010_000),
+      address: '127.0.0.1',
+      userAgent: agent.replace('\u0007', '').slice(0, 256),
+    },
+  ])
+  t.strictSame(await sessions.list('bob'), [])
+  t.equal(await sessions.end({ sid: claimsOf(first.token).sid as string }), 1)
+  t.strictSame([await me(first.token), await me(second.token)], [401, 200])
+  t.equal(await sessions.end({ sid: 'unknown' }), 0)
+  t.equal(await sessions.end({ sub: 'alice' }), 1)
+  t.equal(await me(second.token), 401)
+  for (const wrong of [
+    {},
+    undefined,
+    { sid: undefined },
+    { sid: 'a', sub: 'b' },
+    { sub: {} },
+    { sid: '' },
+  ]) {
+    const error = await rejectionOf(sessions.end(wrong as never))
+    t.match(error, { code: 'ERR_AUTH_CLAIMS' })
+  }
+  t.match(await rejectionOf(sessions.list(undefined as never)), { code: 'ERR_AUTH_CLAIMS' })
+})
+
+t.test('attempts are throttled like logins', async (t) => {
+  const { login, refresh, post } = await setting(
+    t,
+    {},
+    { throttle: { perUsername: 3, perAddress: 5, window: 60 } },
+  )
+  const good = await login()
+  for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
+  t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
+  const next = pairOf(await refresh(good.refreshToken))
+  for (let turn = 0; turn < 5; turn += 1) await post('/logout', { refreshToken: `x${turn}` })
+  const answer = await refresh(next.refreshToken)
+  t.equal(answer.statusCode, 429, 'the address')
+  t.ok(Number(answer.headers['retry-after']) > 0)
+})
+
+t.test('bodies: never a 5xx, and a right one is needed', async (t) => {
+  const { post, login } = await setting(t, {}, { throttle: false })
+  const { refreshToken } = await login()
+  for (const [url, body, status] of [
+    ['/login/refresh', {}, 400],
+    ['/login/refresh', { refreshToken: 1 }, 400],
+    ['/login/refresh', { refreshToken: '' }, 400],
+    ['/login/refresh', { refreshToken: ['a'] }, 400],
+    ['/login/refresh', [], 400],
+    ['/login/refresh', { refreshToken: `${refreshToken}=` }, 401],
+    ['/login/refresh', { refreshToken: ` ${refreshToken}` }, 401],
+    ['/logout', { refreshToken: 1 }, 400],
+    ['/logout', { everywhere: 'true' }, 400],
+    ['/logout', { everywhere: true }, 401],
+    ['/logout', [], 400],
+    ['/login/refresh', { refreshToken }, 200],
+  ] as const) {
+    t.equal((await post(url, body)).statusCode, status, `${url} ${JSON.stringify(body)}`)
+  }
+  t.equal((await post('/login/refresh')).statusCode, 400, 'no body')
+  await assert(
+    asyncProperty(
+      constantFrom('/login/refresh', '/logout'),
+      oneof(
+        record({ refreshToken: anything(), everywhere: anything() }, { requiredKeys: [] }),
+        record({ refreshToken: base64String({ minLength: 70, maxLength: 80 }) }),
+        array(anything()),
+      ),
+      async (url, body) => {
+        let payload: string
+        try {
+          payload = JSON.stringify(body)
+        } catch {
+          return
+        }
+        const answer = await post(url, JSON.parse(payload) as object)
+        if (![400, 401].includes(answer.statusCode)) throw new Error(`${answer.statusCode}`)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+t.test('no refresh token, digest or handle is logged', async (t) => {
+  const { lines, stream } = logLines()
+  const { factory, advance } = heldStore()
+  const app = await sessionApp(t, { sessions: { store: factory } }, undefined, {
+    logger: { stream, level: 'trace' },
+  })
+  const { login, refresh, post } = clientOf(app)
+  const first = await login()
+  const second = pairOf(await refresh(first.refreshToken))
+  await post('/logout', { refreshToken: 'garbage-garbage' })
+  advance(20)
+  await refresh(first.refreshToken)
+  await refresh(second.refreshToken)
+  const text = JSON.stringify(lines)
+  t.match(text, 'ERR_AUTH_REFRESH_REUSED')
+  for (const secretText of [first, second].flatMap(({ token, refreshToken }) => [
+    token,
+    refreshToken,
+  ])) {
+    t.notMatch(text, secretText)
+    t.notMatch(text, secretText.slice(0, 22))
+  }
+  t.notMatch(text, 'garbage')
 })

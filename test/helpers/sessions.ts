@@ -4,7 +4,7 @@ import { channels, type AuthnChannels, type AuthnOptions } from '../../lib/index
 import { memorySessions } from '../../lib/sessions/index.js'
 import { appWith, bearer, passwords, standardOptions, type TestApp } from './app.js'
 import type { AnyResponse } from './flows.js'
-import type { SessionStoreFactory } from '../../lib/sessions/index.js'
+import type { SessionStore, SessionStoreFactory, SessionWatcher } from '../../lib/sessions/index.js'
 
 /** What a login or a refresh answers. */
 export interface Pair {
@@ -28,6 +28,46 @@ export function heldStore(): HeldClock {
       now += seconds
     },
   }
+}
+
+/** A store that a test takes away, and that counts what it is asked. */
+export function breakable({ prefix, isLocal, open }: SessionStoreFactory): {
+  readonly factory: SessionStoreFactory
+  /** While it is set, no call of a store gets an answer but this error; `'never'`: none at all. */
+  failure: Error | 'never' | null
+  readonly calls: string[]
+  readonly watchers: SessionWatcher[]
+} {
+  const state = {
+    failure: null as Error | 'never' | null,
+    calls: [] as string[],
+    watchers: [] as SessionWatcher[],
+    factory: {
+      prefix,
+      isLocal,
+      open(name: string): SessionStore {
+        const store = open(name)
+        const answer = <T>(method: string, call: () => Promise<T>): Promise<T> => {
+          state.calls.push(method)
+          if (state.failure === 'never') return new Promise(() => undefined)
+          return state.failure === null ? call() : Promise.reject(state.failure)
+        }
+        return {
+          create: (session) => answer('create', () => store.create(session)),
+          find: (handle) => answer('find', () => store.find(handle)),
+          swap: (swap) => answer('swap', () => store.swap(swap)),
+          end: (which, keep) => answer('end', () => store.end(which, keep)),
+          list: (sub) => answer('list', () => store.list(sub)),
+          watch: (watcher) => {
+            state.watchers.push(watcher)
+            return answer('watch', () => store.watch(watcher))
+          },
+          close: () => store.close(),
+        }
+      },
+    },
+  }
+  return state
 }
 
 /** An app with sessions and a marked route `/me`. */

@@ -1,0 +1,341 @@
+// Also holds lib/sessions/store-access.ts, lib/sessions/watch.ts, lib/sessions/open.ts,
+// lib/options/resolve-sessions.ts and lib/options/session-schemas.ts.
+import { randomBytes } from 'node:crypto'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, JwtService, type JwtClaims } from '../../lib/index.js'
+import { memorySessions } from '../../lib/sessions/index.js'
+import { Ends } from '../../lib/sessions/ends.js'
+import { type TestApp, logLines, secret, standardOptions, userService } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
+import { isRefusal, texts, tokenChallenge } from '../helpers/flows.js'
+import { busy, until } from '../helpers/load.js'
+import {
+  breakable,
+  claimsOf,
+  clientOf,
+  heldStore,
+  pairOf,
+  sessionApp,
+} from '../helpers/sessions.js'
+
+const unavailable = { status: 503, error: busy, challenge: null }
+
+/** The clock by which ends are kept, in seconds. */
+function holdClock(t: Test): { now: number } {
+  const clock = { now: 1000 }
+  t.intercept(performance, 'now', { value: () => clock.now * 1000 })
+  return clock
+}
+
+t.test('an end is kept until it is over, whichever way it was told', async (t) => {
+  const clock = holdClock(t)
+  const lost: unknown[] = []
+  const ends = new Ends((error) => lost.push(error))
+  ends.caughtUp()
+  ends.add('a', 10)
+  ends.ended(
+    [
+      { sid: 'b', until: 5020 },
+      { sid: 'past', until: 4999 },
+      { sid: 'a', until: 5001 },
+    ],
+    5000,
+  )
+  t.strictSame([ends.has('a'), ends.has('b'), ends.has('past'), ends.size], [true, true, false, 2])
+  clock.now += 9.9
+  t.equal(ends.size, 2, 'a shorter time does not count')
+  clock.now += 0.2
+  t.strictSame([ends.size, ends.has('a'), ends.has('b')], [1, false, true])
+  clock.now += 10
+  t.equal(ends.size, 0)
+  ends.lost('why')
+  t.strictSame(lost, ['why'])
+})
+
+t.test('tokens are judged once it is known what is ended, and then for ever', async (t) => {
+  const ends = new Ends(() => undefined)
+  const codeOf = (claims: JwtClaims): unknown => {
+    try {
+      ends.judge(claims)
+      return null
+    } catch (error) {
+      return (error as { code: unknown }).code
+    }
+  }
+  t.equal(codeOf({ sid: 'a' }), 'ERR_AUTH_STORE_UNAVAILABLE')
+  t.equal(codeOf({}), null, 'a token of no session')
+  ends.caughtUp()
+  t.equal(codeOf({ sid: 'a' }), null)
+  ends.add('a', 10)
+  t.equal(codeOf({ sid: 'a' }), 'ERR_AUTH_JWT_INVALID')
+  t.equal(codeOf({ sid: 'b' }), null)
+  ends.lost(new Error('away'))
+  t.strictSame([codeOf({ sid: 'a' }), codeOf({ sid: 'b' })], ['ERR_AUTH_JWT_INVALID', null])
+})
+
+t.test('a store that is away lets nobody in and logs nobody out', async (t) => {
+  const { lines, stream } = logLines()
+  const store = breakable(heldStore().factory)
+  const app = await sessionApp(t, { sessions: { store: store.factory } }, undefined, {
+    logger: { stream },
+  })
+  const { login, refresh, me, post } = clientOf(app)
+  const [first, ended] = [await login(), await login()]
+  await post('/logout', { refreshToken: ended.refreshToken })
+  const before = lines.length
+  store.failure = Object.assign(new Error('connection lost'), { detail: 'Key (x)=(secret)' })
+  store.watchers[0]?.lost(store.failure)
+  for (const answer of [
+    await post('/login', { username: 'alice', password: 'wonderland' }),
+    await refresh(first.refreshToken),
+    await post('/logout', { refreshToken: first.refreshToken }),
+    await post('/logout', { everywhere: true }, { authorization: `Bearer ${first.token}` }),
+  ]) {
+    isRefusal(t, answer, unavailable)
+    t.equal(answer.headers['retry-after'], '2')
+  }
+  t.strictSame([await me(first.token), await me(ended.token)], [200, 401])
+  const { sessions } = app.authn
+  t.match(await rejectionOf(sessions?.list('alice')), {
+    code: 'ERR_AUTH_STORE_UNAVAILABLE',
+  })
+  t.match(app.authn.stats().sessions, { storeFailures: 5, isCaughtUp: false })
+  const told = lines.slice(before).filter(({ level }) => level === 50)
+  t.equal(told.length, 1, 'once a minute')
+  t.match(told[0], { reason: 'connection lost' })
+  t.notMatch(JSON.stringify(lines), 'secret')
+
+  store.failure = null
+  store.watchers[0]?.caughtUp()
+  const next = pairOf(await refresh(first.refreshToken))
+  t.equal(await me(next.token), 200)
+})
+
+t.test('a store that does not answer is waited for five seconds', async (t) => {
+  const store = breakable(heldStore().factory)
+  const app = await sessionApp(t, { sessions: { store: store.factory } })
+  const { login, refresh } = clientOf(app)
+  const { refreshToken } = await login()
+  const timers = t.capture(globalThis, 'setTimeout', ((run: () => void) =>
+    setImmediate(run)) as never)
+  store.failure = 'never'
+  isRefusal(t, await refresh(refreshToken), unavailable)
+  t.match(timers().at(-1)?.args[1], 5000)
+})
+
+t.test('a swap has a deadline, which a user service that is slow does not shorten', async (t) => {
+  const { factory } = heldStore()
+  const deadlines: number[] = []
+  const noting = {
+    ...factory,
+    open(name: string) {
+      const store = factory.open(name)
+      return {
+        ...store,
+        swap(swap: Parameters<typeof store.swap>[0]) {
+          deadlines.push(swap.deadline)
+          return store.swap(swap)
+        },
+      }
+    },
+  }
+  for (const [grace, patience] of [
+    [10, 5],
+    [60, 5],
+    [4, 2],
+    [0, 5],
+  ] as const) {
+    const app = await sessionApp(t, {
+      sessions: { store: noting, grace, name: `grace-${grace}` },
+      userService: {
+        findByUsername: async (name) => {
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          return userService().findByUsername(name, undefined as never)
+        },
+      },
+    })
+    const { login, refresh } = clientOf(app)
+    pairOf(await refresh((await login()).refreshToken))
+    const waited = (deadlines.pop() ?? 0) - 1_800_000_000 - patience
+    t.ok(waited > 0.01 && waited < 5, `${grace}: ${waited}`)
+  }
+})
+
+t.test('a swap that came too late, and what nobody can open, are 503, not a theft', async (t) => {
+  const { factory } = heldStore()
+  let outcome: unknown = { outcome: 'late' }
+  const odd = {
+    ...factory,
+    open: (name: string) => ({ ...factory.open(name), swap: async () => outcome as never }),
+  }
+  const app = await sessionApp(t, { sessions: { store: odd } })
+  const { login, refresh, me } = clientOf(app)
+  const { token, refreshToken } = await login()
+  isRefusal(t, await refresh(refreshToken), unavailable)
+  outcome = { outcome: 'repeated', session: {}, sealed: 'x', now: 0 }
+  isRefusal(t, await refresh(refreshToken), unavailable)
+  t.equal(await me(token), 200)
+})
+
+t.test('a session that is ended here is not refreshed, whatever the store says', async (t) => {
+  const { factory } = heldStore()
+  const forgetful = {
+    ...factory,
+    open: (name: string) => ({ ...factory.open(name), end: async () => [] }),
+  }
+  const app = await sessionApp(t, { sessions: { store: forgetful } })
+  const { login, refresh, me, post } = clientOf(app)
+  const { token, refreshToken } = await login()
+  t.equal((await post('/logout', { refreshToken })).statusCode, 204)
+  t.equal((await refresh(refreshToken)).statusCode, 401)
+  t.equal(await me(token), 401)
+  t.strictSame(await app.authn.sessions?.list('alice'), [])
+})
+
+t.test('what is ended in one process is refused in the other', async (t) => {
+  const { factory } = heldStore()
+  const [one, other] = [
+    await sessionApp(t, { sessions: { store: factory } }),
+    await sessionApp(t, { sessions: { store: factory } }),
+  ]
+  const { token } = await clientOf(one).login()
+  t.equal(await clientOf(other).me(token), 200)
+  await one.authn.sessions?.end({ sub: 'alice' })
+  t.equal(await clientOf(other).me(token), 401)
+  const third = await sessionApp(t, { sessions: { store: factory } })
+  t.equal(await clientOf(third).me(token), 401, 'also in one that starts later')
+})
+
+t.test(
+  'a process that does not know yet what is ended answers 503, and the boot waits',
+  async (t) => {
+    const store = breakable(heldStore().factory)
+    store.failure = new Error('away')
+    const app = await sessionApp(t, { sessions: { store: store.factory } })
+    const { me } = clientOf(app)
+    const token = app.jwtService.generateTokenWithClaims({ sub: 'alice', sid: 'some' })
+    t.equal(await me(token), 503)
+    t.equal(await me(app.jwtService.generateToken('alice')), 200, 'a token of no session')
+    store.failure = null
+    await until(async () => (await me(token)) === 200, 'it has caught up')
+    t.ok(store.calls.filter((method) => method === 'watch').length >= 2, 'it asked again')
+  },
+)
+
+t.test('only tokens of a registration with sessions are judged by its ends', async (t) => {
+  const app = await sessionApp(t, { sessions: false })
+  const token = app.jwtService.generateTokenWithClaims({ sub: 'alice', sid: 'some' })
+  t.equal(await clientOf(app).me(token), 200)
+})
+
+t.test('boot', async (t) => {
+  const base = standardOptions()
+  const store = memorySessions()
+  const wrong: [title: string, options: object, message: RegExp][] = [
+    ['idle', { sessions: { lifetime: 100, idle: 101 } }, /"sessions.idle": found 101 s/],
+    ['grace', { sessions: { grace: 61 } }, /"sessions.grace": found 61, expected seconds, 0 to 60/],
+    ['milliseconds', { sessions: { lifetime: 2_592_000_000 } }, /"sessions.lifetime"/],
+    ['unknown', { sessions: { ttl: 5 } }, /unknown option "sessions.ttl"/],
+    ['name', { sessions: { name: 'a:b' } }, /"sessions.name": found "a:b"/],
+    ['store', { sessions: { store: { get() {} } } }, /"sessions.store/],
+    ['text', { sessions: 'memory' }, /"sessions": found a string/],
+    ['no keys', { sessions: true, jwt: undefined }, /"jwt" is missing/],
+    ['tokenFunc', { sessions: true, login: { tokenFunc: () => 'x' } }, /login.claims/],
+    ['no key that signs', { sessions: true, login: { signingMethod: 'ES256' } }, /key that signs/],
+  ]
+  for (const [title, options, message] of wrong) {
+    const error = await rejectionOf(sessionApp(t, options))
+    t.match(error, { code: 'ERR_AUTH_OPTION', message }, title)
+  }
+  t.test('two registrations', async (t) => {
+    const second = (options: object) => (app: TestApp) =>
+      app.register(
+        async (inner) => {
+          await inner.register(authn, {
+            userService: base.userService,
+            jwt: { secret, audience: 'admin' },
+            ...options,
+          })
+        },
+        { prefix: '/admin' },
+      )
+    for (const options of [{ sessions: true }, { sessions: { store } }]) {
+      const error = await rejectionOf(
+        sessionApp(t, { jwt: { secret, audience: 'shop' }, ...options }, second(options)),
+      )
+      t.match(error, { code: 'ERR_AUTH_OPTION', message: /"sessions.name": found "default"/ })
+    }
+    const app = await sessionApp(
+      t,
+      { jwt: { secret, audience: 'shop' }, sessions: { store } },
+      second({ sessions: { store, name: 'admin' } }),
+    )
+    const { login, post } = clientOf(app)
+    const { refreshToken } = await login()
+    t.equal((await post('/admin/login/refresh', { refreshToken })).statusCode, 401)
+    t.equal((await post('/login/refresh', { refreshToken })).statusCode, 200)
+  })
+  t.test('warnings', async (t) => {
+    const { lines, stream } = logLines()
+    const { NODE_ENV } = process.env
+    t.teardown(() => {
+      process.env.NODE_ENV = NODE_ENV
+      if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    })
+    process.env.NODE_ENV = 'production'
+    const server = { logger: { stream } }
+    const random = randomBytes(64).toString('base64url')
+    await sessionApp(
+      t,
+      { sessions: { idle: 60 }, jwt: { secret: random, expiry: 60 } },
+      undefined,
+      server,
+    )
+    const told = lines.filter(({ level }) => level === 40).map(({ msg }) => String(msg))
+    t.match(told, [/memory of this process/, /"jwt.expiry"/])
+  })
+  t.test('a process that only verifies', async (t) => {
+    const { factory } = heldStore()
+    const issuer = await sessionApp(t, { sessions: { store: factory } })
+    const app = await sessionApp(t, { sessions: { store: factory }, login: false })
+    const { token } = await clientOf(issuer).login()
+    t.equal(await clientOf(app).me(token), 200)
+    t.equal((await clientOf(app).post('/logout')).statusCode, 404)
+    await app.authn.sessions?.end({ sid: claimsOf(token).sid as string })
+    t.equal(await clientOf(app).me(token), 401)
+    isRefusal(
+      t,
+      await issuer.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } }),
+      { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') },
+    )
+  })
+  t.test('paths', async (t) => {
+    for (const [path, refresh, logout] of [
+      ['/auth/login', '/auth/login/refresh', '/auth/logout'],
+      ['/', '/refresh', '/logout'],
+      ['/session/', '/session/refresh', '/logout'],
+    ] as const) {
+      const app = await sessionApp(t, { login: { path } })
+      t.ok(app.hasRoute({ method: 'POST', url: refresh }), refresh)
+      t.ok(app.hasRoute({ method: 'POST', url: logout }), logout)
+    }
+    const app = Fastify()
+    t.teardown(() => app.close())
+    app.post('/logout', () => 'mine')
+    const taken = await rejectionOf(app.register(authn, { ...standardOptions(), sessions: true }))
+    t.match(taken, { code: 'ERR_AUTH_OPTION', message: /POST \/logout is already declared/ })
+  })
+  t.test('a service of the app itself, which does not tell how long its tokens live', async (t) => {
+    const service = new JwtService({ secret })
+    const own = new Proxy(service, {
+      get(target, key) {
+        if (key === 'expiry') return undefined
+        const value = Reflect.get(target, key, target) as unknown
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      },
+    })
+    const app = await sessionApp(t, { jwt: undefined, jwtService: own })
+    t.equal((await clientOf(app).login()).expiresIn, 300)
+  })
+})

@@ -41,7 +41,7 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    * @returns the user; null or undefined where there is none, which gives a 401
    * @throws AuthenticationError to refuse the token; whatever else is thrown is a fault and gives a 500
    */
-  user?(claims: JwtClaims, request: FastifyRequest): UserOfIssuer<Stored>
+  user?: ((claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>) | undefined
   /** Seconds by which clocks may differ, 0 to 300. Default 0. */
   clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */

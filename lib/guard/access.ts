@@ -9,7 +9,6 @@ import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { inTime } from '../users/timeout.js'
 import type { Needs } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
-import type { NeededNames } from '../../types/marks.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -23,36 +22,30 @@ interface Accessible {
 
 type Granted = ReadonlySet<string>
 
+type Key = keyof Needs
+
+/** How each member of a mark is judged: what says what the user has, and the refusal of who has too little. */
+const steps = {
+  scope: { source: 'scopesOf', refusal: 'auth.insufficient-scope' },
+  role: { source: 'rolesOf', refusal: 'auth.forbidden' },
+} as const
+
 /**
  * Lets a user pass who has what the mark of the route asks for. The scope is judged first; who does not have it is
  * not asked for roles. What the functions of the app return is awaited only where it is a promise.
  */
-export function requireAccess(attempt: Accessible, { scope, role }: Needs, user: AuthUser): void {
-  const refuse = (key: 'auth.insufficient-scope' | 'auth.forbidden') => (): void =>
-    attempt.fail(refusal(key))
-  const enter = (): void => attempt.enter(user)
-  const judgeRole = (): void =>
-    judge(attempt, user, 'rolesOf', role, enter, refuse('auth.forbidden'))
-  judge(attempt, user, 'scopesOf', scope, judgeRole, refuse('auth.insufficient-scope'))
+export function requireAccess(attempt: Accessible, needs: Needs, user: AuthUser): void {
+  judge(attempt, needs, user, needs.scope === null ? 'role' : 'scope')
 }
 
-function judge(
-  attempt: Accessible,
-  user: AuthUser,
-  source: keyof AccessOptions,
-  need: NeededNames | null,
-  pass: () => void,
-  refuse: () => void,
-): void {
-  if (need === null) return pass()
-  const compare = (granted: Granted): void => (meets(need, granted) ? pass() : refuse())
+function judge(attempt: Accessible, needs: Needs, user: AuthUser, key: Key): void {
   let granted: Granted | Promise<Granted>
   try {
-    granted = grantedTo(user, attempt, source)
+    granted = grantedTo(user, attempt, steps[key].source)
   } catch (error) {
     return attempt.fail(refusalOrFault(error))
   }
-  if (!(granted instanceof Promise)) return compare(granted)
+  if (!(granted instanceof Promise)) return compare(attempt, needs, user, key, granted)
   // Where the client has gone away meanwhile, there is nobody to answer, and the handler must not run.
   const unlessGone =
     <Value>(then: (value: Value) => void) =>
@@ -60,9 +53,23 @@ function judge(
       if (!isGone(attempt.request)) then(value)
     }
   granted.then(
-    unlessGone(compare),
+    unlessGone((names) => compare(attempt, needs, user, key, names)),
     unlessGone((error: unknown) => attempt.fail(refusalOrFault(error))),
   )
+}
+
+/** Refuses, or goes on with the next member of the mark, of which there is one after the scope. */
+function compare(
+  attempt: Accessible,
+  needs: Needs,
+  user: AuthUser,
+  key: Key,
+  granted: Granted,
+): void {
+  const need = needs[key]
+  if (need !== null && !meets(need, granted)) return attempt.fail(refusal(steps[key].refusal))
+  if (key === 'scope' && needs.role !== null) return judge(attempt, needs, user, 'role')
+  attempt.enter(user)
 }
 
 /** What a user has: as a test or the app says, where it does, or else as the token or the user says. */
@@ -73,8 +80,8 @@ function grantedTo(
 ): Granted | Promise<Granted> {
   const ofTest = testGrants.get(request)?.[source]
   if (ofTest !== undefined) return ofTest
-  const access = (ownOf(options, 'access') ?? {}) as AccessOptions
-  const ask = propertyOf(access, source) as AccessOptions[typeof source]
+  const access = ownOf(options, 'access') as AccessOptions | undefined
+  const ask = access && (propertyOf(access, source) as AccessOptions[typeof source])
   if (ask === undefined)
     return source === 'scopesOf' ? scopesOf(claimsThatCount(request)) : rolesOf(user)
   const answer: unknown = ask.call(access, user, request)

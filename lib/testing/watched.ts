@@ -50,7 +50,8 @@ export async function watch(
 
 function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
   const { server, routeOptions } = request
-  const mark = markOf(ownMark(routeOptions.config), server)
+  // The automatic HEAD route of a GET that a hook has marked has no mark in its own config.
+  const mark = markOf(ownMark(routeOptions.config), server) ?? true
   const { scope, role } = parseMark(mark, routeOptions.url ?? '')
   const registration = registrationOf(server)
   const access = registration?.options.access ?? {}

@@ -12,7 +12,7 @@ import {
   type Authenticator,
 } from '../../lib/index.js'
 import { needsInWords, scopeLists } from '../../lib/openapi/access.js'
-import { standardOptions } from '../helpers/app.js'
+import { bearer, standardOptions, tokensOf } from '../helpers/app.js'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents are deep
 type Node = Record<string, any>
@@ -43,6 +43,7 @@ const authenticators: Record<string, Authenticator> = {
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'opaque' },
     onUnauthorized: (error, _, reply) => reply.code(error.statusCode).send('no'),
   },
+  lenient: jwtAuthenticator({ optional: true }),
   members: anyOf(jwtAuthenticator(), basicAuthenticator()),
 }
 
@@ -183,6 +184,12 @@ const marks: [AuthMark, now: Shown, before: Shown, error: string][] = [
     { use: 'key', scope: 'a' },
     { security: [{ key: ['a'] }] },
     { security: [{ key: [] }], description: words.a },
+    insufficient,
+  ],
+  [
+    { use: 'lenient', scope: 'a' },
+    { security: [{ bearerAuth: ['a'] }] },
+    { security: [{ bearerAuth: [] }], description: words.a },
     insufficient,
   ],
   [
@@ -378,4 +385,76 @@ t.test('a function of access that takes too long is a 503', async (t) => {
   t.strictSame(await statuses(scoped, { access: { scopesOf: names } }), ['200', '401', '403'])
   const roles = { access: { rolesOf: names }, userServiceTimeout: 1 }
   t.strictSame(await statuses(scoped, roles), ['200', '401', '403'], 'it is not asked for')
+})
+
+t.test('the document says what the guard does', async (t) => {
+  const urls: Record<string, AuthMark> = {
+    '/one': { scope: 'a' },
+    '/all': { scope: all },
+    '/any': { use: ['oauth', 'jwt'], scope: any },
+    '/plain': true,
+    '/role': { role: 'x' },
+  }
+  const app = Fastify({ exposeHeadRoutes: true })
+  t.teardown(() => app.close())
+  await app.register(swagger, { ...versions['3.1'], exposeHeadRoutes: true })
+  await app.register(authn, { ...standardOptions(), authenticators } as AuthnOptions)
+  for (const [url, auth] of Object.entries(urls)) app.get(url, { config: { auth } }, answer)
+  await app.register(async (group) => void group.get('/group', answer), { auth: { scope: all } })
+  await app.ready()
+  const { paths } = app.swagger() as Node
+  const statusFor = async (url: string, method: string, scopes: string[]): Promise<number> => {
+    const claims = { sub: 'alice', scope: scopes.join(' ') }
+    const headers = bearer(tokensOf(app).generateTokenWithClaims(claims))
+    return (await app.inject({ url, method: method as 'GET', headers })).statusCode
+  }
+  let checked = 0
+  for (const [url, operations] of Object.entries(paths as Record<string, Node>)) {
+    for (const [method, { security, description, responses }] of Object.entries(operations)) {
+      if (security === undefined) continue
+      checked += 1
+      const lists = (security as Record<string, string[]>[]).flatMap(Object.values) as string[][]
+      const isMore = description !== undefined
+      for (const list of lists) {
+        const name = `${method} ${url} with ${list.join(' and ')}`
+        t.equal(await statusFor(url, method, list), isMore ? 403 : 200, name)
+        for (const missing of list)
+          t.equal(
+            await statusFor(
+              url,
+              method,
+              list.filter((each) => each !== missing),
+            ),
+            403,
+            `${name}, without ${missing}`,
+          )
+      }
+      const isFree = lists.every((list) => list.length === 0) && !isMore
+      t.equal('403' in responses, !isFree, `${method} ${url}: 403`)
+    }
+  }
+  t.equal(checked, 12, 'each GET and its HEAD')
+})
+
+t.test('schemas of the app that are referred to', async (t) => {
+  const config = { auth: { scope: 'a' } } as const
+  const problem = { type: 'object', properties: { title: { type: 'string' } } }
+  const document = await documentOf(t, '3.0', (app) => {
+    app.addSchema({ $id: 'problem', ...problem })
+    app.addSchema({ $id: 'AuthnError', ...problem })
+    const response = { 200: { $ref: 'AuthnError#' }, 403: { $ref: 'problem#' } }
+    app.get('/own', { config, schema: { response } }, answer)
+    app.get('/ours', { config }, answer)
+  })
+  const refOf = (path: string, status: number): unknown =>
+    document.paths[path].get.responses[status].content['application/json'].schema
+  t.notSame(refOf('/own', 403), refOf('/own', 401))
+  t.strictSame(refOf('/own', 401), refOf('/ours', 403))
+  const shown = (schema: unknown): unknown => {
+    const { $ref } = schema as { $ref: string }
+    return document.components.schemas[$ref.replace('#/components/schemas/', '')].properties
+  }
+  t.strictSame(shown(refOf('/own', 403)), problem.properties)
+  t.strictSame(shown(refOf('/own', 200)), problem.properties)
+  t.strictSame(shown(refOf('/ours', 403)), { error: { type: 'string' } })
 })

@@ -279,6 +279,24 @@ t.test('an onUnauthorized that lets in who may not, or says 401', async (t) => {
   }
 })
 
+t.test('HEAD of a route, also of one that a hook has marked', async (t) => {
+  for (const isByHook of [false, true]) {
+    const app = Fastify() as FastifyInstance
+    t.teardown(() => app.close())
+    await app.register(authn, { userService: anyService(userService()), jwt: { secret } })
+    const auth = { scope: 'a' } as const
+    app.addHook('onRoute', (route) => {
+      if (isByHook && route.method === 'GET') route.config = { auth }
+    })
+    app.get('/', isByHook ? {} : { config: { auth } }, () => 'in')
+    const report = await authAttacks(app, attack('a', { method: 'HEAD' }))
+    t.strictSame(report.problems, [], String(report))
+    t.equal(report.cases > 60, !isByHook)
+    const without = await authAttacks(app, attack('b', { method: 'HEAD' }))
+    t.match(without.problems, [{ case: 'good credentials', status: 403 }], 'it needs the scope')
+  }
+})
+
 t.test('cases can be left out, and options are checked', async (t) => {
   const { app } = await appFor(t, { auth: { scope: 'a' } })
   const except = [/^scope of the token: (?!none)/]

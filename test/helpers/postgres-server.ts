@@ -41,10 +41,15 @@ export interface PostgresServer {
   pool(config?: PoolConfig): Pool
 }
 
-/** Starts one, and ends it with the test. */
-export async function postgresServer(t: {
-  teardown(end: () => Promise<void>): void
-}): Promise<PostgresServer> {
+/**
+ * Starts one, and ends it with the test.
+ *
+ * @param options - `durable`: what it has answered would survive the machine, which takes longer
+ */
+export async function postgresServer(
+  t: { teardown(end: () => Promise<void>): void },
+  { durable = false }: { durable?: boolean } = {},
+): Promise<PostgresServer> {
   const bin = programs() ?? ''
   const account = postgresUser()
   const user = account ?? {}
@@ -64,7 +69,18 @@ export async function postgresServer(t: {
   const launch = (): ChildProcess =>
     spawn(
       join(bin, 'postgres'),
-      ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'fsync=off'],
+      [
+        '-D',
+        data,
+        '-p',
+        String(port),
+        '-h',
+        '127.0.0.1',
+        '-k',
+        folder,
+        '-c',
+        `fsync=${durable ? 'on' : 'off'}`,
+      ],
       { ...user, cwd: folder, stdio: 'ignore' },
     )
 

@@ -3,7 +3,9 @@
  * Redis. `KEYS[1]` is what all keys of a registration begin with. It is a hash tag, so that in a cluster they are all
  * in one slot, also those that a script derives from it:
  *
- * - `:session:<handle>`: the record, a hash; gone when the session is over
+ * - `:session:<handle>`: what changes of the record, a hash; gone when the session is over. Its values are short, which
+ *   Redis keeps in half of the memory
+ * - `:about:<handle>`: what does not change, as JSON
  * - `:sealed:<handle>`: the successor that the direct predecessor gets once more; gone when the grace is over
  * - `:sid:<sid>`: the handle of a session
  * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they are over
@@ -26,14 +28,15 @@ local function keepUntil(key, seconds)
   end
 end
 
-local fields = { 'about', 'created', 'used', 'ends', 'over', 'current', 'previous', 'grace', 'sid', 'owner' }
+local fields = { 'created', 'used', 'ends', 'over', 'current', 'previous', 'grace', 'sid', 'owner' }
 
 local function load(handle)
   local values = redis.call('HMGET', root .. ':session:' .. handle, unpack(fields))
   if not values[1] then return nil end
   local session = { handle = handle }
   for i, field in ipairs(fields) do session[field] = values[i] end
-  if now >= tonumber(session.over) then return nil end
+  session.about = redis.call('GET', root .. ':about:' .. handle)
+  if not session.about or now >= tonumber(session.over) then return nil end
   return session
 end
 
@@ -44,8 +47,8 @@ end
 local function finish(session, keepEnd)
   local ending = text(now + keepEnd)
   local member = ending .. ':' .. session.sid
-  redis.call('DEL', root .. ':session:' .. session.handle, root .. ':sealed:' .. session.handle,
-    root .. ':sid:' .. session.sid)
+  redis.call('DEL', root .. ':session:' .. session.handle, root .. ':about:' .. session.handle,
+    root .. ':sealed:' .. session.handle, root .. ':sid:' .. session.sid)
   redis.call('ZREM', root .. ':owner:' .. session.owner, session.handle)
   redis.call('ZADD', root .. ':ends', text(now), member)
   redis.call('ZADD', root .. ':until', ending, member)
@@ -63,6 +66,7 @@ end
 -- Where the record and what leads to it must be kept for longer.
 local function keep(handle, sid, owner, over)
   redis.call('PEXPIREAT', root .. ':session:' .. handle, milliseconds(over))
+  redis.call('PEXPIREAT', root .. ':about:' .. handle, milliseconds(over))
   redis.call('SET', root .. ':sid:' .. sid, handle)
   redis.call('PEXPIREAT', root .. ':sid:' .. sid, milliseconds(over))
   redis.call('ZADD', root .. ':owner:' .. owner, text(over), handle)
@@ -74,7 +78,8 @@ const create = `
 local handle, current, sid, owner, about, lifetime, idle = unpack(ARGV)
 local ends = now + tonumber(lifetime)
 local over = math.min(ends, now + tonumber(idle))
-redis.call('HSET', root .. ':session:' .. handle, 'about', about, 'created', text(now), 'used', text(now),
+redis.call('SET', root .. ':about:' .. handle, about)
+redis.call('HSET', root .. ':session:' .. handle, 'created', text(now), 'used', text(now),
   'ends', text(ends), 'over', text(over), 'current', current, 'previous', '', 'grace', '0', 'sid', sid,
   'owner', owner)
 redis.call('ZREMRANGEBYSCORE', root .. ':owner:' .. owner, '-inf', text(now))

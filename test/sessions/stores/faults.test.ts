@@ -189,7 +189,7 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
   await store.end({ sid: three.sid }, 70)
   const keys = (await client.keys('*')).toSorted()
   const kinds = keys.map((key) => key.replace(/^\{fastify-authn:shop\}:(\w+).*/, '$1'))
-  t.strictSame([...new Set(kinds)], ['ends', 'owner', 'sealed', 'session', 'sid', 'until'])
+  t.strictSame([...new Set(kinds)], ['about', 'ends', 'owner', 'sealed', 'session', 'sid', 'until'])
   for (const key of keys) {
     const left = await client.pttl(key)
     t.ok(left > 0 && left <= 200_000, `${key}: ${left}`)

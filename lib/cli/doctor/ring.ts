@@ -28,8 +28,8 @@ export async function ringFindings({ env, ring }: Setting): Promise<Finding[]> {
     ]
   } catch (fault) {
     if (fault instanceof CliError) return [error(null, fault.message, fault.remedy ?? mend)]
-    if (fault instanceof AuthnUsageError) return [unbootable(fault.message)]
-    throw fault
+    if (!(fault instanceof AuthnUsageError)) throw fault
+    return [unbootable(fault.message)]
   }
 }
 

@@ -53,7 +53,9 @@ async function refused(t: Test, file: string, machine: Machine, message: RegExp)
 }
 
 t.test('every algorithm: made, rotated, revoked', async (t) => {
-  for (const alg of signingMethods) {
+  // The making of RSA keys takes long, and is the same for all six of them.
+  const once = signingMethods.filter((alg) => !/^(?:RS[35]|PS[25])/.test(alg))
+  for (const alg of once) {
     const bits = /^[RP]S/.test(alg) ? 2048 : undefined
     const { file, folder } = await newRing(t, { alg, bits })
     t.strictSame(statesOf(file), ['sign', 'next'], alg)

@@ -32,7 +32,7 @@ export const revoke: Command = {
     return outcomeOf(file, changed, [
       ...(changed.isUnknown === true ? noNextKey : []),
       'Put the file on every machine now, and reload: until then its tokens are accepted there.',
-      ...(changed.signs === null ? [] : signerGone),
+      ...signerGone,
     ])
   },
 }

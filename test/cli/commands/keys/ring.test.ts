@@ -219,6 +219,16 @@ t.test('revoke: also a name that begins with "-"', async (t) => {
   )
 })
 
+t.test('revoke: a key that signs no more, where nobody has to know', async (t) => {
+  const { file, on } = await newRing(t)
+  const [sign] = entriesOf(file)
+  t.equal((await on('rotate --settle 0')).exit, 0)
+  const { exit, stdout, stderr } = await on(`revoke ${sign?.kid}`)
+  t.strictSame([exit, stdout], [0, `ES256 ${sign?.kid} is out of the ring.\n`])
+  t.match(stderr, /has to log in again/)
+  t.notMatch(stderr, 'no next key')
+})
+
 t.test('files of keys that went are named, and stay', async (t) => {
   const { file, on } = await newRing(t)
   const [sign, next] = entriesOf(file)

@@ -28,6 +28,7 @@ const wordsOf = (line: string): string[] =>
 async function run(t: Test, line: string): Promise<void> {
   const [program = '', ...words] = wordsOf(line)
   if (program === 'curl') return
+  if (program === 'export') return run(t, line.replace(/^export \w+=\$\((.*)\)$/, '$1'))
   if (program === 'npx') {
     const { exit, stderr } = await cli(words.slice(1), { env: { NODE_ENV: 'production' } })
     t.equal(exit, 0, `${line}\n${stderr}`)

@@ -7,6 +7,7 @@ import {
   openService,
   typesOf,
 } from '../environment.js'
+import { openSigner } from '../ring/sign.js'
 import { parseSpan } from '../times.js'
 import { quoted } from '../text.js'
 import { defaults } from '../../options/resolve.js'
@@ -33,11 +34,16 @@ export const token: Command = {
       text: `seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else ${defaults.jwt.expiry}`,
     },
     env: envFileOption,
+    ring: { value: 'file', text: 'sign with this ring file, in place of the environment' },
   },
-  details: ['Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.'],
+  details: [
+    'Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair; with',
+    '--ring, the key that signs.',
+  ],
   examples: [
     'npx fastify-authn token --sub alice --env .env',
     'npx fastify-authn token --sub alice --claim admin=true --expires 15m',
+    'npx fastify-authn token --sub alice --ring keys/ring.json',
     'curl -H "Authorization: Bearer $(npx fastify-authn token --sub al)" localhost:3000/me',
   ],
   exits: ['done', 'the keys are missing or wrong'],
@@ -45,7 +51,10 @@ export const token: Command = {
     const alg = methodOption(given)
     const asked = claimsOf(given)
     const [typ] = typesOf(given)
-    const { service, method } = await openService(await environmentOf(given, io), alg)
+    const env = await environmentOf(given, io)
+    const ring = given.text('ring')
+    const { service, method } =
+      ring === undefined ? await openService(env, alg) : await openSigner(ring, env, alg)
     const value = service.generateTokenWithClaims(asked, method, { typ })
     const claims: unknown = JSON.parse(
       Buffer.from(`${value.split('.')[1]}`, 'base64url').toString(),

@@ -96,12 +96,11 @@ export async function revoke(
 ): Promise<Changed> {
   const revoked = keys.find((key) => key.kid === kid)
   if (revoked === undefined) {
-    return fail(
-      `the ring has no such key.${didYouMean(
-        kid,
-        keys.map((key) => key.kid),
-      )}`,
+    const near = didYouMean(
+      kid,
+      keys.map((key) => key.kid),
     )
+    return fail(`the ring has no such key.${near}`, 'See: npx fastify-authn keys list --ring …')
   }
   const left = keys.filter((key) => key !== revoked)
   const { alg, state } = revoked.entry

@@ -1,9 +1,10 @@
-// Also holds lib/cli/token-report.ts.
+// Also holds lib/cli/token-report.ts and lib/cli/ring/sign.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { JwtService } from '../../../lib/jwt/service.js'
 import { cli, piped } from '../../helpers/cli.js'
+import { keys, publicPem } from '../../helpers/tokens.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 
 const past = '2020-01-01T00:00:00Z'
@@ -127,4 +128,46 @@ t.test('without a ring that can be read, the token is shown all the same', async
     (await cli(['inspect', '--ring', bad], { stdin: piped(token) })).stdout,
     /\nNot checked: .*an array of 0/,
   )
+})
+
+t.test('token signs with a ring, and inspect finds it good', async (t) => {
+  const folder = t.testdir({ '.env': 'PHRASE=a phrase\nAUTH_JWT_EXPIRY=77\n' })
+  const ring = ['--ring', path.join(folder, 'ring.json')]
+  const env = ['--env', path.join(folder, '.env')]
+  t.equal(
+    (await cli(['keys', 'init', 'ES256', '--passphrase-env', 'PHRASE', ...ring, ...env])).exit,
+    0,
+  )
+  const made = await cli(['token', '--sub', 'alice', '--json', ...ring, ...env])
+  const { token, alg, claims } = JSON.parse(made.stdout) as Record<string, never>
+  t.match({ alg, claims }, { alg: 'ES256', claims: { sub: 'alice' } })
+  t.equal(Number(claims?.['exp']) - Number(claims?.['nbf']), 77)
+  const judged = await cli(['inspect', ...ring, ...env], { stdin: piped(String(token)) })
+  t.equal(judged.exit, 0, judged.stdout)
+  t.match(judged.stdout, /Valid: signed with ES256, with the key of the ring/)
+  const without = await cli(['token', '--sub', 'alice', ...ring])
+  t.strictSame([without.exit, without.stdout], [1, ''])
+  t.match(without.stderr, /jwt\.keys\[0\]/)
+})
+
+t.test('token with several keys that sign, and with keys in files', async (t) => {
+  const folder = t.testdir()
+  const file = path.join(folder, 'ring.json')
+  t.equal((await cli(['keys', 'ES256', '--out', path.join(folder, 'pem')])).exit, 0)
+  writeFileSync(
+    file,
+    JSON.stringify([
+      { alg: 'HS256', kid: 'hs', secret, state: 'sign' },
+      { alg: 'ES256', kid: 'es', private: 'pem/es256-private.pem', state: 'sign' },
+      { alg: 'ES256', kid: 'other', public: publicPem(keys.p256.publicKey), state: 'verify' },
+    ]),
+  )
+  const unclear = await cli(['token', '--sub', 'alice', '--ring', file])
+  t.equal(unclear.exit, 1)
+  t.match(unclear.stderr, 'HS256 and ES256 have the state sign')
+  for (const alg of ['HS256', 'ES256']) {
+    const { exit, stdout } = await cli(['token', '--sub', 'alice', '--alg', alg, '--ring', file])
+    t.equal(exit, 0)
+    t.equal((await cli(['inspect', '--ring', file], { stdin: piped(stdout) })).exit, 0)
+  }
 })

@@ -3,6 +3,7 @@ import { thisMachine } from '../../ring/files.js'
 import { ringFile, ringOption, secondsOption } from '../../ring/options.js'
 import { outcomeOf } from '../../ring/report.js'
 import { rotateRing } from '../../ring/ring-file.js'
+import { configFromEnv } from '../../../options/environment.js'
 import { defaults } from '../../../options/resolve.js'
 import type { Command } from '../../command.js'
 
@@ -18,7 +19,10 @@ export const rotate: Command = {
   options: {
     ring: ringOption,
     alg: algOption('which key, where several sign; or what to change to'),
-    life: { value: 'span', text: `the longest life of a token; default ${standard.life} seconds` },
+    life: {
+      value: 'span',
+      text: `longest life of a token; default ${standard.life}, or AUTH_JWT_EXPIRY if more`,
+    },
     lag: {
       value: 'span',
       text: `until all processes have the file, at least reloadEvery; default ${standard.lag}`,
@@ -38,9 +42,11 @@ export const rotate: Command = {
     const file = ringFile(given)
     const lag = secondsOption(given, 'lag', standard.lag)
     const settle = secondsOption(given, 'settle', standard.settle)
-    const life = secondsOption(given, 'life', standard.life)
+    const env = await environmentOf(given, io)
+    const { expiry = 0 } = configFromEnv(env).jwt ?? {}
+    const life = secondsOption(given, 'life', Math.max(standard.life, expiry))
     const rotation = { alg: methodOption(given), life, lag, settle }
-    const changed = await rotateRing(thisMachine, file, rotation, await environmentOf(given, io))
+    const changed = await rotateRing(thisMachine, file, rotation, env)
     return outcomeOf(file, changed, [
       ...(changed.signs === null
         ? ['The ring had no next key: now it has one, and nothing else has changed.']

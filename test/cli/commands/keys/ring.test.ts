@@ -191,6 +191,39 @@ t.test('rotate: spans, JSON, and old keys that go', async (t) => {
   )
 })
 
+t.test('rotate: tokens of the environment may live for longer', async (t) => {
+  const { file } = await newRing(t)
+  const lifeWith = async (AUTH_JWT_EXPIRY: string, ...words: string[]): Promise<number> => {
+    const all = [
+      'keys',
+      'rotate',
+      '--ring',
+      file,
+      '--settle',
+      '0',
+      '--lag',
+      '0',
+      '--json',
+      ...words,
+    ]
+    const { stdout } = await cli(all, { env: { AUTH_JWT_EXPIRY } })
+    const { keys, verify } = JSON.parse(stdout) as {
+      keys: { kid: string; since: string; until: string }[]
+      verify: string
+    }
+    const { since = '', until = '' } = keys.find(({ kid }) => kid === verify) ?? {}
+    return Math.round((Date.parse(until) - Date.parse(since)) / 1000) - 300
+  }
+  for (const [expiry, life] of [
+    ['3600', 3600],
+    ['60', 300],
+  ] as const) {
+    const found = await lifeWith(expiry)
+    t.ok(found === life || found === life + 1, `${found} seconds`)
+  }
+  t.ok((await lifeWith('3600', '--life', '10')) <= 11)
+})
+
 t.test('revoke: also a name that begins with "-"', async (t) => {
   const { file, on } = await newRing(t)
   const [sign, next] = entriesOf(file)

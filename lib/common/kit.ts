@@ -19,6 +19,27 @@ type StandIn = (authenticator: Authenticator, scope: object) => Authenticator
 /** Returns the kinds of tokens that a `JwtService` accepts; undefined for an object that is not one of this build. */
 type TellKinds = (service: object, method: SigningMethod | undefined, rules: VerifyRules) => unknown
 
+/** What tokens of an issuer have to look like. */
+export interface IssuerFacts {
+  readonly issuer: string
+  readonly audience: readonly string[]
+  readonly audienceClaim: 'aud' | 'client_id'
+  readonly algorithms: readonly SigningMethod[] | undefined
+  readonly rules: { readonly typ: ReadonlySet<string | null | undefined> }
+}
+
+/**
+ * Puts a key set of the test kit in the place of an issuer's, and says what its tokens have to look like; undefined for
+ * an authenticator that is not one of an issuer of this build.
+ *
+ * @param makeKeys - makes the set, by what is known of the issuer
+ */
+type ReplaceKeys = (
+  authenticator: object,
+  makeKeys: (issuer: IssuerFacts) => object,
+) => IssuerFacts | undefined
+
+const replacers: ReplaceKeys[] = []
 const readers: ReadKeys[] = []
 const tellers: TellKinds[] = []
 const standIns: StandIn[] = []
@@ -31,6 +52,15 @@ export function offerKeys(read: ReadKeys): void {
 /** For the test kit: the keys of a service; undefined for a service that the app wrote itself. */
 export const keysIn: ReadKeys = (service, method) =>
   readers.map((read) => read(service, method)).find((keys) => keys !== undefined)
+
+/** Called by each build of the core, when its part for issuers is loaded. */
+export function offerIssuers(replace: ReplaceKeys): void {
+  replacers.push(replace)
+}
+
+/** For the test kit: replaces the keys of an issuer, by its authenticator. */
+export const replaceKeys: ReplaceKeys = (authenticator, makeKeys) =>
+  replacers.map((replace) => replace(authenticator, makeKeys)).find((found) => found !== undefined)
 
 /** Called by each build of the core, when it is loaded. */
 export function offerKinds(tell: TellKinds): void {

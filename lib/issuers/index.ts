@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { offerIssuers } from '../common/kit.js'
 import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
 import { issuerAuthenticator } from './authenticator.js'
@@ -7,6 +8,15 @@ import { combineByIssuer, type Combine } from './picker.js'
 import { userFinders, type UserFinders } from './user-finders.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { IssuerStats } from '../../types/issuers.js'
+
+/** What the test kit may know of an issuer, by its authenticator. */
+const forTests = new WeakMap<object, Pick<IssuerJudge, 'issuer' | 'source'>>()
+
+offerIssuers((authenticator, makeKeys) => {
+  const judge = forTests.get(authenticator)
+  judge?.source.replace(makeKeys(judge.issuer))
+  return judge?.issuer
+})
 
 /** The issuers of one registration. */
 export interface Issuers {
@@ -42,6 +52,7 @@ export function openIssuers(
   const opened = issuers.map((issuer) => {
     const judge = new IssuerJudge(issuer, remembering, log)
     const authenticator = issuerAuthenticator(judge, finderOf(issuer), issuer.issuer)
+    forTests.set(authenticator, judge)
     return { issuer, authenticator, source: judge.source }
   })
   return {

@@ -14,14 +14,14 @@ import type { JwtClaims } from '../../types/request-extra.js'
 /** Verifies the tokens of one issuer. */
 export class IssuerJudge {
   readonly source: KeySource<VerifySignature>
-  readonly #issuer: ResolvedIssuer
+  readonly issuer: ResolvedIssuer
 
   constructor(
     issuer: ResolvedIssuer,
     remembering: TokenMemoryOptions | false,
     log: FastifyBaseLogger,
   ) {
-    this.#issuer = issuer
+    this.issuer = issuer
     // A memory belongs to one set: when that is replaced, what its keys have verified is forgotten.
     this.source = new KeySource(
       issuer,
@@ -55,13 +55,13 @@ export class IssuerJudge {
 
   /** Waits for the first set, unless the token is bad whatever the keys are. */
   async #later(token: string): Promise<JwtClaims> {
-    readHeader(token, this.#issuer)
+    readHeader(token, this.issuer)
     const verify = await this.source.obtain()
     return this.#checked(verify(token))
   }
 
   #checked({ claims }: VerifiedToken): JwtClaims {
-    checkClaims(claims, this.#issuer.rules)
+    checkClaims(claims, this.issuer.rules)
     return claims
   }
 }

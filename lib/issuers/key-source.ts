@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { refusal, type AuthenticationError } from '../errors.js'
 import { channels } from '../events.js'
 import { Attempts, never } from './attempts.js'
 import { fetchKeySet } from './discovery.js'
@@ -7,6 +6,7 @@ import { reasonOf } from './fetch.js'
 import { readKeySet, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import { stopwatch } from './stopwatch.js'
+import { unavailable } from './unavailable.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { IssuerStats } from '../../types/issuers.js'
 
@@ -29,6 +29,8 @@ export class KeySource<KeySet> {
   #waiting = 0
   #abort: AbortController | null = null
   #isOpen = true
+  /** A set of the test kit, in the place of those of the issuer. */
+  #replacement: KeySet | null = null
 
   constructor(issuer: ResolvedIssuer, make: (keys: IssuerKeys) => KeySet, log: FastifyBaseLogger) {
     this.#issuer = issuer
@@ -38,11 +40,10 @@ export class KeySource<KeySet> {
 
   /** The set, where it may be used; null where there is none, or it is too old. Renews it in the background. */
   usable(): KeySet | null {
+    if (this.#replacement !== null) return this.#replacement
     const age = this.#age()
-    if (age >= limits.fresh) {
-      if (age >= limits.fresh + limits.stale) this.#set = null
-      else void this.#begin()
-    }
+    if (age >= limits.fresh + limits.stale) this.#set = null
+    else if (age >= limits.fresh) void this.#begin()
     return this.#set === null ? null : this.#set.made
   }
 
@@ -72,6 +73,16 @@ export class KeySource<KeySet> {
   /** Begins the first fetch. Nobody waits for it. */
   start(): void {
     void this.#begin()
+  }
+
+  /**
+   * For the test kit: uses a set that was not fetched, and fetches none any more.
+   *
+   * @throws FetchError
+   */
+  replace(document: unknown): void {
+    this.#replacement = this.#make(readKeySet(document, this.#issuer.algorithms))
+    this.stop()
   }
 
   /** Ends what is under way; nothing is fetched any more. */
@@ -154,8 +165,8 @@ export class KeySource<KeySet> {
 
   #fail(reason: string): void {
     this.#attempts.fail()
-    const { name: issuer } = this.#issuer
     const { keys, age } = this.stats()
+    const { name: issuer } = this.#issuer
     if (this.#isOpen) {
       this.#log.warn({ issuer, reason, keys, age }, 'The keys of an issuer could not be fetched')
     }
@@ -165,13 +176,4 @@ export class KeySource<KeySet> {
     const { pause, sinceBegun } = this.#attempts
     throw unavailable(this.#running === null ? pause : limits.fetchTime - sinceBegun())
   }
-}
-
-/** @param left - milliseconds until the next attempt */
-function unavailable(left: number): AuthenticationError {
-  return refusal('auth.overloaded', {
-    code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
-    retryAfter: Math.max(1, Math.ceil(left / 1000)),
-    cause: 'no usable key set',
-  })
 }

@@ -119,7 +119,13 @@ const strangers = new Map<string, ForgedKey>()
 export function strangerKey(method: SigningMethod): ForgedKey {
   const { family, curve = '' } = algorithmOf(method)
   const kind = `${family} ${curve}`
-  const key = strangers.get(kind) ?? makers[family](curve)
+  const key = strangers.get(kind) ?? makeKey(method)
   strangers.set(kind, key)
   return key
+}
+
+/** Makes a new key for a method. */
+export function makeKey(method: SigningMethod): ForgedKey {
+  const { family, curve = '' } = algorithmOf(method)
+  return makers[family](curve)
 }

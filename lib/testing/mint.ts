@@ -1,5 +1,6 @@
 import { brokenTokens, type BrokenToken } from './broken.js'
 import { misuse } from './error.js'
+import { issuerMaterial } from './issuer.js'
 import { materialOf, serviceOf, type TokenApp } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -17,6 +18,11 @@ export interface MintOptions {
   readonly typ?: string | undefined
   /** More claims. Default: those of every token of the app. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined
+  /**
+   * The name of an issuer in the option `issuers`: the token is one of its own. A key set of the test kit is put in the
+   * place of the issuer's for as long as the app lives, and nothing is fetched any more. Default: a token of the app.
+   */
+  readonly issuer?: string | undefined
   /** The one fault that the token has. Default: none. */
   readonly broken?: BrokenToken | undefined
 }
@@ -36,7 +42,10 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
   if (sub === undefined && claims === undefined) {
     misuse('mintToken: expected "sub" or "claims", to say whose token it is.')
   }
-  const material = materialOf(app, options, 'mintToken')
+  const material =
+    options.issuer === undefined
+      ? materialOf(app, options, 'mintToken')
+      : issuerMaterial(app, options.issuer, options, 'mintToken')
   if (broken === undefined) {
     // Without a signing key the service throws an error that says what is missing.
     return material.token ?? serviceOf(app, 'mintToken').generateTokenWithClaims({ sub }, algorithm)

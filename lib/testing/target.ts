@@ -1,5 +1,6 @@
 import { signingMethods } from '../common/algorithms.js'
 import { claimsOf, now } from './forge.js'
+import { issuerMaterial } from './issuer.js'
 import { keysOf, materialOf, type Material } from './material.js'
 import type { AttackedApp, AttackOptions } from './attack-options.js'
 import type { SigningMethod } from '../../types/jwt.js'
@@ -21,13 +22,17 @@ export function goodHeaders(
 
 /** The material for bad tokens: a token of the app's own service, or the token that was given. */
 export function materialFor(app: AttackedApp, options: AttackOptions): Material {
-  const { good, sub, claims, claimName = 'sub', algorithm } = options
+  const { good, sub, claims, claimName = 'sub', algorithm, issuer } = options
   const given = typeof good === 'string' ? good : good?.authorization
   const cookie = typeof good === 'string' ? undefined : good?.cookie
   const token =
     /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(given ?? '')?.[1] ??
     /=(eyJ[\w-]*\.[\w-]+\.[\w-]*)(?:;|$)/.exec(cookie ?? '')?.[1]
   if (token !== undefined) return { ...materialOfToken(app, token, algorithm), claimName }
+  if (issuer !== undefined) {
+    const content = { sub: sub ?? 'alice', claims, algorithm }
+    return issuerMaterial(app, issuer, content, 'authAttacks')
+  }
   const { jwtService } = app
   const wanted = { [claimName]: sub ?? 'alice', ...claims }
   if (jwtService !== undefined) {

@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify'
+import { algorithmOf } from '../common/algorithms.js'
+import { replaceKeys, type IssuerFacts } from '../common/kit.js'
+import { defined } from '../common/objects.js'
+import { isProduction } from '../common/production.js'
+import { registrationOf } from '../registration.js'
+import { misuse } from './error.js'
+import { forge, headerLike, makeKey, now, type ForgedKey } from './forge.js'
+import type { Material, TokenContent } from './material.js'
+import type { SigningMethod } from '../../types/jwt.js'
+
+/** The name of the one key in a set of the test kit. */
+const kid = 'fastify-authn-testing'
+
+/** The keys in the place of those of issuers. Made once for each process, because RSA keys take long. */
+const pairs = new Map<SigningMethod, ForgedKey>()
+
+/**
+ * A good token of an issuer, with the key that has signed it: one of the test kit, in the place of the issuer's keys for
+ * as long as the app lives.
+ *
+ * @param app - the app, or the inner scope in which the plugin is registered
+ * @param name - of the issuer in the option `issuers`
+ * @param caller - the name of the public function, for the error
+ * @throws ERR_AUTH_TESTING
+ */
+export function issuerMaterial(
+  app: object,
+  name: string,
+  content: TokenContent,
+  caller: string,
+): Material {
+  if (isProduction()) {
+    misuse(`${caller}: replaces the keys of an issuer, which is not possible in production.`)
+  }
+  const authenticator = registrationOf(app as FastifyInstance)?.authenticators.get(name)
+  let method: SigningMethod = content.algorithm ?? 'RS256'
+  const issuer =
+    authenticator &&
+    replaceKeys(authenticator, ({ algorithms }) => {
+      method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
+      return { keys: [jwkOf(method, caller)] }
+    })
+  if (issuer === undefined) {
+    return misuse(
+      `${caller}: found no issuer ${JSON.stringify(name)}. Await app.ready() first; the name is that in the option "issuers" (of a registration in an inner scope: give that scope in place of the app).`,
+    )
+  }
+  return tokenOf(issuer, method, content)
+}
+
+function jwkOf(method: SigningMethod, caller: string): object {
+  if (algorithmOf(method).family === 'secret') {
+    misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
+  }
+  const pair = pairs.get(method) ?? makeKey(method)
+  pairs.set(method, pair)
+  return { ...pair.publicKey.export({ format: 'jwk' }), kid, alg: method, use: 'sig' }
+}
+
+function tokenOf(issuer: IssuerFacts, method: SigningMethod, content: TokenContent): Material {
+  const { sub, expiresIn = 300, notBefore, typ } = content
+  const [audience] = issuer.audience
+  const claims = defined({
+    iss: issuer.issuer,
+    ...(issuer.audienceClaim === 'aud'
+      ? { aud: audience }
+      : { client_id: audience, token_use: 'access' }),
+    iat: now(),
+    nbf: notBefore === undefined ? undefined : now() + notBefore,
+    exp: now() + expiresIn,
+    ...content.claims,
+    sub: sub ?? content.claims?.sub,
+  })
+  const { privateKey: key, publicKey } = pairs.get(method) as ForgedKey
+  const like = { method, kid, typ: typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt') }
+  const token = forge(headerLike(like), claims, method, key)
+  return { ...like, claims, claimName: 'sub', token, key, publicKey }
+}

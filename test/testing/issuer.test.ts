@@ -1,0 +1,101 @@
+import t, { type Test } from 'tap'
+import { authAttacks, mintToken } from '../../lib/testing/index.js'
+import { claimsOf } from '../../lib/testing/forge.js'
+import { appWith, bearer, type TestApp } from '../helpers/app.js'
+import { startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { rejectionOf } from '../helpers/errors.js'
+import type { IssuerOptions } from '../../lib/index.js'
+
+async function setting(
+  t: Test,
+  more: Partial<IssuerOptions> = {},
+): Promise<{ app: TestApp; issuer: TestIssuer }> {
+  const issuer = await startIssuer(t)
+  const app = await appWith(t, { issuers: { corp: issuer.options(more) } }, (app) => {
+    app.get('/me', { config: { auth: { use: 'corp' } } }, ({ user }) => user)
+    app.get(
+      '/notes',
+      { config: { auth: { use: 'corp', scope: 'notes:read' } } },
+      ({ user }) => user,
+    )
+  })
+  return { app, issuer }
+}
+
+t.test('all attacks on a route of an issuer, without the issuer', async (t) => {
+  const rows: [string, Partial<IssuerOptions>, least: number][] = [
+    ['an RSA key', {}, 900],
+    ['ES256 and RFC 9068', { algorithms: ['ES256'], profile: 'rfc9068' }, 800],
+    ['Cognito', { audienceClaim: 'client_id', algorithms: ['EdDSA'] }, 500],
+  ]
+  for (const [what, more, least] of rows) {
+    const { app, issuer } = await setting(t, more)
+    await issuer.kill()
+    const sockets = what === 'an RSA key'
+    const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'alice', sockets })
+    t.strictSame(report.problems, [], what)
+    t.ok(report.cases >= least, `${what}: ${report.cases} cases`)
+    t.equal(report.leftOut.length, sockets ? 0 : 1, what)
+  }
+})
+
+t.test('attacks on a route with a scope', async (t) => {
+  const { app } = await setting(t)
+  const claims = { scope: 'notes:read' }
+  const report = await authAttacks(app, {
+    url: '/notes',
+    issuer: 'corp',
+    claims,
+    sockets: false,
+    algorithm: 'ES256',
+  })
+  t.strictSame(report.problems, [])
+})
+
+t.test('a route that lets other tokens in is found', async (t) => {
+  const { app } = await setting(t, { requireExp: false, user: () => ({ name: 'anybody' }) })
+  const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'a', sockets: false })
+  t.ok(report.problems.some((each) => each.case === 'token: withoutExp' && each.status === 200))
+})
+
+t.test('mintToken: tokens of an issuer, good and broken', async (t) => {
+  const { app, issuer } = await setting(t)
+  const get = async (token: string): Promise<number> =>
+    (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+  t.equal(await get(issuer.token()), 200, 'the real one')
+  const token = mintToken(app, {
+    issuer: 'corp',
+    sub: 'alice',
+    claims: { scope: 'x' },
+    notBefore: -5,
+  })
+  t.match(claimsOf(token), { iss: issuer.url, sub: 'alice', scope: 'x', nbf: Number })
+  t.equal(await get(token), 200)
+  t.equal(await get(issuer.token()), 401, 'whose keys are replaced')
+  t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', algorithm: 'ES256' })), 200)
+  for (const broken of ['expired', 'otherKey', 'confused', 'withoutSubject', 'none'] as const) {
+    t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', broken })), 401, broken)
+  }
+  t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', typ: 'reset+jwt' })), 401)
+  t.equal(issuer.fetches(), 1)
+})
+
+t.test('what cannot be', async (t) => {
+  const { app } = await setting(t)
+  const code = 'ERR_AUTH_TESTING'
+  t.throws(() => mintToken(app, { issuer: 'other', sub: 'a' }), {
+    code,
+    message: /found no issuer "other"/,
+  })
+  t.throws(() => mintToken({}, { issuer: 'corp', sub: 'a' }), { code, message: /found no issuer/ })
+  t.throws(() => mintToken(app, { issuer: 'corp', sub: 'a', algorithm: 'HS256' }), {
+    code,
+    message: /never sign with a secret/,
+  })
+  t.match(await rejectionOf(authAttacks(app, { url: '/me', issuer: 'x' })), { code })
+  t.intercept(process, 'env', { value: { ...process.env, NODE_ENV: 'production' } })
+  t.throws(() => mintToken(app, { issuer: 'corp', sub: 'a' }), {
+    code,
+    message: /not possible in production/,
+  })
+})

@@ -56,7 +56,13 @@ export function declareLogin(
   const body = loginBody(usernameField, passwordField)
   const handler = loginHandler(registration, body, beginning(registration, login))
   const facts: { [kLogin]: LoginFacts } = {
-    [kLogin]: { registration, usernameField, passwordField, example: exampleOf(schema) },
+    [kLogin]: {
+      kind: 'login',
+      registration,
+      usernameField,
+      passwordField,
+      example: exampleOf(schema),
+    },
   }
   app.route({
     ...routeOptions,

@@ -9,13 +9,23 @@ import type { Registration } from '../registration.js'
  */
 export const kLogin: unique symbol = Symbol.for('fastify-authn.login')
 
+/** What API documents need to know of a route of the plugin: of the login route, or of one that stands beside it. */
+export type EntryFacts = LoginFacts | SessionFacts
+
 /** What API documents need to know of a login route. */
 export interface LoginFacts {
+  readonly kind: 'login'
   readonly registration: Registration
   readonly usernameField: string
   readonly passwordField: string
   /** Of the app's own, for the documents. */
   readonly example: object | undefined
+}
+
+/** What API documents need to know of a route that refreshes or ends sessions. */
+export interface SessionFacts {
+  readonly kind: 'refresh' | 'logout'
+  readonly registration: Registration
 }
 
 /** A validation fault as Fastify reports its own. */

@@ -1,5 +1,5 @@
 import { asSwagger2 } from './schemes.js'
-import type { LoginDescription } from './login.js'
+import type { LoginDescription, SuccessDescription } from './login.js'
 import type { Header, Reply } from './replies.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
@@ -17,8 +17,8 @@ export interface Dialect {
   scheme(scheme: SecurityScheme): object | null
   /** @param $ref - the schema of the body */
   reply(reply: Reply, $ref: string): Node
-  /** The response with the token. */
-  token(login: LoginDescription): Node
+  /** The response of a route of the plugin, with tokens or without. */
+  success(success: SuccessDescription): Node
   /** Adds the request body of a login to an operation. */
   addLoginBody(operation: Node, login: LoginDescription): void
   /** Whether a security requirement may list scopes for a scheme of the document. */
@@ -35,15 +35,15 @@ const openapi3: Dialect = {
     ...headersOf(headers, ({ description, type }) => ({ description, schema: { type } })),
     ...(text !== null && { content: json({ schema: { $ref }, example: { error: text } }) }),
   }),
-  token: ({ token }) => ({
-    description: token.description,
-    ...headersOf(token.headers, ({ description, type }) => ({ description, schema: { type } })),
-    content: json({ schema: token.schema, example: token.example }),
+  success: ({ description, headers, content }) => ({
+    description,
+    ...headersOf(headers, ({ description, type }) => ({ description, schema: { type } })),
+    ...(content !== null && { content: json(content) }),
   }),
-  addLoginBody(operation, { body, consumes }) {
+  addLoginBody(operation, { body, consumes, isBodyNeeded }) {
     // Each media type gets a copy, because YAML writes an object that occurs twice as an alias.
     const content = Object.fromEntries(consumes.map((type) => [type, structuredClone(body)]))
-    operation.requestBody = { required: true, content }
+    operation.requestBody = { required: isBodyNeeded, content }
   },
   listsScopes: () => true,
 }
@@ -64,16 +64,15 @@ const swagger2: Dialect = {
     ...headersOf(headers, (header) => ({ ...header })),
     ...(text !== null && { schema: { $ref }, examples: json({ error: text }) }),
   }),
-  token: ({ token }) => ({
-    description: token.description,
-    ...headersOf(token.headers, (header) => ({ ...header })),
-    schema: token.schema,
-    examples: json(token.example),
+  success: ({ description, headers, content }) => ({
+    description,
+    ...headersOf(headers, (header) => ({ ...header })),
+    ...(content !== null && { schema: content.schema, examples: json(content.example) }),
   }),
-  addLoginBody(operation, { body }) {
+  addLoginBody(operation, { body, isBodyNeeded }) {
     const schema = { ...body.schema, example: body.example }
     const others = (operation.parameters ?? []) as object[]
-    operation.parameters = [...others, { in: 'body', name: 'body', required: true, schema }]
+    operation.parameters = [...others, { in: 'body', name: 'body', required: isBodyNeeded, schema }]
   },
   listsScopes: ({ type }) => type === 'oauth2',
 }
@@ -98,4 +97,11 @@ function copied(owner: Node, key: string): Node {
   const copy = { ...(owner[key] as Node | undefined) }
   owner[key] = copy
   return copy
+}
+
+/** A name that nothing has yet: the one that is wanted, or that with a number. */
+export function freeName(taken: Node, name: string): string {
+  let free = name
+  for (let number = 2; Object.hasOwn(taken, free); number++) free = `${name}${number}`
+  return free
 }

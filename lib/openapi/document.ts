@@ -1,5 +1,5 @@
 import { scopeLists } from './access.js'
-import { dialectOf, type Dialect, type Node } from './dialects.js'
+import { freeName, dialectOf, type Dialect, type Node } from './dialects.js'
 import { isSameScheme, type NamedScheme } from './schemes.js'
 import type { LoginDescription } from './login.js'
 import type { Reply } from './replies.js'
@@ -128,8 +128,13 @@ export class DocumentWriter {
     const responses = operation.responses as Node
     if (login !== null) {
       this.#dialect.addLoginBody(operation, login)
-      if (!hasOwnSuccess) responses['200'] = this.#dialect.token(login)
-      responses['400'] ??= { description: 'The body holds no username and password.' }
+      const { success, badBody } = login
+      if (!hasOwnSuccess) {
+        // What @fastify/swagger writes where a route says nothing of its replies.
+        delete responses['200']
+        responses[success.status] = this.#dialect.success(success)
+      }
+      responses['400'] ??= { description: badBody }
     }
     for (const reply of replies) {
       // A range of the app, such as 4XX, stays beside our exact status.
@@ -161,12 +166,6 @@ export class DocumentWriter {
 
 function isOther(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length !== other.length || one.some((each, index) => each !== other[index])
-}
-
-function freeName(taken: Node, name: string): string {
-  let free = name
-  for (let number = 2; Object.hasOwn(taken, free); number++) free = `${name}${number}`
-  return free
 }
 
 /** All operations, also those under `additionalOperations` (OpenAPI 3.2). */

@@ -1,5 +1,6 @@
-import { loginRepliesOf, type Reply } from './replies.js'
-import type { LoginFacts } from '../login/schema.js'
+import { busyStatuses } from '../passwords/tools.js'
+import { busyReply, crossSite, otherSite, refusal, textOf, type Reply } from './replies.js'
+import type { EntryFacts, LoginFacts } from '../login/schema.js'
 import type { Registration } from '../registration.js'
 
 /** A JSON Schema with an example. */
@@ -8,47 +9,71 @@ interface Content {
   readonly example: object
 }
 
-/** How a document describes what a login answers with. */
-interface TokenDescription extends Content {
+/** How a document describes what a route of the plugin answers with. */
+export interface SuccessDescription {
+  readonly status: '200' | '204'
   readonly description: string
   readonly headers: Reply['headers']
+  /** Null for no body. */
+  readonly content: Content | null
 }
 
-/** How a document describes a login route. */
+/** How a document describes a route of the plugin. */
 export interface LoginDescription {
   readonly body: Content
+  readonly isBodyNeeded: boolean
   /** Media types of the request body. */
   readonly consumes: readonly string[]
-  readonly token: TokenDescription
+  readonly success: SuccessDescription
+  /** When a body is refused with 400. */
+  readonly badBody: string
   readonly replies: readonly Reply[]
 }
 
-export function describeLogin(
-  { usernameField, passwordField, example, registration }: LoginFacts,
-  consumes: readonly string[],
-): LoginDescription {
-  const text = { type: 'string', minLength: 1 }
+/** What a route of the plugin takes and gives. */
+export function describeEntry(facts: EntryFacts, consumes: readonly string[]): LoginDescription {
+  const { registration } = facts
+  if (facts.kind === 'login') {
+    return {
+      body: credentialsOf(facts),
+      isBodyNeeded: true,
+      consumes,
+      success: describeTokens(registration),
+      badBody: 'The body holds no username and password.',
+      replies: loginRepliesOf(registration),
+    }
+  }
+  const isLogout = facts.kind === 'logout'
+  const isBodyNeeded = !isLogout && registration.cookies === null
   return {
-    body: {
-      schema: {
-        type: 'object',
-        required: [usernameField, passwordField],
-        properties: { [usernameField]: text, [passwordField]: { ...text, format: 'password' } },
-      },
-      example: example ?? {
-        [usernameField]: 'alice',
-        [passwordField]: 'correct horse battery staple',
-      },
-    },
+    body: isLogout ? leaving : isBodyNeeded ? refreshing : { ...refreshing, schema: optionalToken },
+    isBodyNeeded,
     consumes,
-    token: describeTokens(registration),
-    replies: loginRepliesOf(registration),
+    success: isLogout ? goneOf(registration) : describeTokens(registration),
+    badBody: isLogout ? 'The body is malformed.' : 'The body holds no refresh token.',
+    replies: sessionRepliesOf(registration),
+  }
+}
+
+const text = { type: 'string', minLength: 1 }
+
+function credentialsOf({ usernameField, passwordField, example }: LoginFacts): Content {
+  return {
+    schema: {
+      type: 'object',
+      required: [usernameField, passwordField],
+      properties: { [usernameField]: text, [passwordField]: { ...text, format: 'password' } },
+    },
+    example: example ?? {
+      [usernameField]: 'alice',
+      [passwordField]: 'correct horse battery staple',
+    },
   }
 }
 
 const examples: Readonly<Record<string, string | number>> = {
   token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl',
-  refreshToken: 'kW7cDqS1Vb9m2xJtR4uYfA.0pQeZ8nLrT3gHsX5vCwB6dKjM1yNiUoEaGhFlS7kDqQ',
+  refreshToken: 'kW7cDqS1Vb9m2xJtR4uYfA0pQeZ8nLrT3gHsX5vCwB6dKjM1yNiUoEaGhFlS7kDqQ7dXbLm2TzOs',
   expiresIn: 300,
 }
 
@@ -56,19 +81,22 @@ const examples: Readonly<Record<string, string | number>> = {
 export function describeTokens({
   cookies,
   sessions,
-}: Pick<Registration, 'cookies' | 'sessions'>): TokenDescription {
+}: Pick<Registration, 'cookies' | 'sessions'>): SuccessDescription {
   const inBody = sessions === null ? ['token'] : ['token', 'refreshToken', 'expiresIn']
   const names = cookies === null ? inBody : ['expiresIn']
   const properties = names.map((name) => [name, { type: typeOf(name) }])
   return {
+    status: '200',
     // Written as code: Markdown would take <token> for an HTML tag and not show it.
     description:
       cookies === null
         ? 'A token, for the header `Authorization: Bearer <token>`.'
         : `The token comes as the cookie \`${cookies.name}\`. The body says how many seconds it lives.`,
     headers: cookies === null ? {} : setCookie,
-    schema: { type: 'object', required: names, properties: Object.fromEntries(properties) },
-    example: Object.fromEntries(names.map((name) => [name, examples[name]])),
+    content: {
+      schema: { type: 'object', required: names, properties: Object.fromEntries(properties) },
+      example: Object.fromEntries(names.map((name) => [name, examples[name]])),
+    },
   }
 }
 
@@ -78,4 +106,55 @@ const setCookie: Reply['headers'] = {
 
 function typeOf(name: string): 'integer' | 'string' {
   return typeof examples[name] === 'number' ? 'integer' : 'string'
+}
+
+const optionalToken = { type: 'object', properties: { refreshToken: text } }
+const refreshing: Content = {
+  schema: { ...optionalToken, required: ['refreshToken'] },
+  example: { refreshToken: examples.refreshToken },
+}
+const leaving: Content = {
+  schema: {
+    type: 'object',
+    properties: {
+      refreshToken: {
+        ...text,
+        description: 'Needed only where the request has no access token that is valid.',
+      },
+      everywhere: { type: 'boolean', description: 'Whether all sessions of the user end.' },
+    },
+  },
+  example: { refreshToken: examples.refreshToken },
+}
+
+function goneOf({ cookies }: Registration): SuccessDescription {
+  const headers = cookies === null ? {} : setCookie
+  return { status: '204', description: 'The session is ended.', headers, content: null }
+}
+
+/** The refusals of the login route. */
+function loginRepliesOf(registration: Registration): Reply[] {
+  return [
+    refusal('The username or the password is wrong.', false, true, registration),
+    ...entryRepliesOf(registration),
+  ]
+}
+
+/** The refusals of the routes that refresh and end sessions. */
+function sessionRepliesOf(registration: Registration): Reply[] {
+  const over = 'The token is missing or not accepted, or its session is over.'
+  return [
+    {
+      ...refusal(over, false, true, registration),
+      text: textOf('auth.refresh-invalid', registration),
+    },
+    ...entryRepliesOf(registration),
+  ]
+}
+
+function entryRepliesOf(registration: Registration): Reply[] {
+  return [
+    ...(registration.cookies === null ? [] : [crossSite(otherSite, registration)]),
+    ...busyStatuses(registration.options).map((status) => busyReply(status, registration)),
+  ]
 }

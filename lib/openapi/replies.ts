@@ -1,7 +1,7 @@
 import { schemesOf } from '../guard/response.js'
 import { needsInWords } from './access.js'
 import { membersOf, readsCookie } from '../authenticators/members.js'
-import { busyStatuses, kBusy, type BusyStatus } from '../passwords/tools.js'
+import { kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { Needs, Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
@@ -113,20 +113,10 @@ function forbidden(
   ]
 }
 
-const otherSite = 'A page of another site may have sent the request.'
+export const otherSite = 'A page of another site may have sent the request.'
 
-function crossSite(description: string, registration: Registration): Reply {
+export function crossSite(description: string, registration: Registration): Reply {
   return { status: 403, description, headers: {}, text: textOf('auth.cross-site', registration) }
-}
-
-/** The refusals of the login route. */
-export function loginRepliesOf(registration: Registration): Reply[] {
-  const wrong = 'The username or the password is wrong.'
-  return [
-    refusal(wrong, false, true, registration),
-    ...(registration.cookies === null ? [] : [crossSite(otherSite, registration)]),
-    ...busyStatuses(registration.options).map((status) => busyReply(status, registration)),
-  ]
 }
 
 function busyOf(authenticator: Authenticator, options: ResolvedOptions): BusyStatus[] {
@@ -147,12 +137,12 @@ function busyAccess(
   return isAsked && userServiceTimeout !== undefined ? [503] : []
 }
 
-function busyReply(status: BusyStatus, registration: Registration): Reply {
+export function busyReply(status: BusyStatus, registration: Registration): Reply {
   const [description, key] = busy[status]
   return { status, description, headers: retryAfter, text: textOf(key, registration) }
 }
 
-function refusal(
+export function refusal(
   description: string,
   isMissing: boolean,
   isChallenged: boolean,
@@ -168,6 +158,6 @@ function refusal(
 }
 
 /** A message in the default language. */
-function textOf(key: MessageKey, { translator, options }: Registration): string {
+export function textOf(key: MessageKey, { translator, options }: Registration): string {
   return translator.translate(key, options.defaultLanguage).text
 }

@@ -1,11 +1,11 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { methodsOf } from '../app/routes.js'
-import { kLogin, type LoginFacts } from '../login/schema.js'
+import { kLogin, type EntryFacts } from '../login/schema.js'
 import { ownMark, scopeMarkOf } from '../marks/inherit.js'
 import { registrationOf, type Decision, type Registration } from '../registration.js'
 import { needsInWords } from './access.js'
 import { marker, type DocumentWriter, type Facts, type Requirement } from './document.js'
-import { describeLogin } from './login.js'
+import { describeEntry } from './login.js'
 import { repliesOf } from './replies.js'
 import { schemesOf } from './schemes.js'
 import type { Node } from './dialects.js'
@@ -15,7 +15,7 @@ import type { Plan } from '../marks/plan.js'
 export const kFacts = Symbol('fastify-authn.route-facts')
 
 /** The options of a route, with what we know of it. */
-export type Route = RouteOptions & { [kFacts]?: RouteFacts; [kLogin]?: LoginFacts }
+export type Route = RouteOptions & { [kFacts]?: RouteFacts; [kLogin]?: EntryFacts }
 
 interface RouteFacts {
   readonly server: FastifyInstance
@@ -29,7 +29,7 @@ export interface About {
   readonly registration: Registration
   /** Null when the route is open. */
   readonly plan: Plan | null
-  readonly login: LoginFacts | undefined
+  readonly login: EntryFacts | undefined
   readonly server: FastifyInstance
   readonly methods: readonly string[]
 }
@@ -95,7 +95,7 @@ function factsOf(
     return replies && { replies, login: null, hasOwnSuccess: true }
   }
   const types = ['application/json', form].filter((type) => server.hasContentTypeParser(type))
-  const description = describeLogin(login, (schema.consumes as string[] | undefined) ?? types)
+  const description = describeEntry(login, (schema.consumes as string[] | undefined) ?? types)
   const hasOwnSuccess = Object.keys(schema.response ?? {}).some((status) => status.startsWith('2'))
   return { replies: description.replies, login: description, hasOwnSuccess }
 }

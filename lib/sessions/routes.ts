@@ -3,7 +3,7 @@ import { AuthnUsageError, isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
 import { answering, noStore, reportEntry, sendTokens, type Handler } from '../login/answer.js'
 import { sameSiteOnly } from '../login/route.js'
-import { ValidationError } from '../login/schema.js'
+import { kLogin, ValidationError, type SessionFacts } from '../login/schema.js'
 import { logoutBody, refreshBody, type BodyReader } from './bodies.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession, requireRefreshToken } from './refresh.js'
@@ -29,35 +29,36 @@ export function declareSessionRoutes(
   login: ResolvedLogin,
   tools: SessionTools,
 ): void {
-  const { refresh, logout } = sessionPaths(login.path)
-  const refreshed = refreshBody(registration.cookies === null)
-  const left = logoutBody()
-  declare(
-    app,
-    registration,
-    login,
-    refresh,
-    refreshed,
-    refreshHandler(registration, tools, refreshed),
-    {
-      summary: 'Refresh the tokens',
-      description: 'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
-    },
-  )
-  declare(app, registration, login, logout, left, logoutHandler(registration, tools, left), {
+  const paths = sessionPaths(login.path)
+  const bodies = { refresh: refreshBody(registration.cookies === null), logout: logoutBody() }
+  for (const kind of kinds) {
+    const body = bodies[kind]
+    const handler = handlers[kind](registration, tools, body)
+    declare(app, login, { kind, registration }, paths[kind], body, handler)
+  }
+}
+
+const kinds = ['refresh', 'logout'] as const
+
+/** The part of the route schemas that only API documents read. */
+const shown = {
+  refresh: {
+    summary: 'Refresh the tokens',
+    description: 'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
+  },
+  logout: {
     summary: 'Log out',
-    description: 'Ends the session of a token, or with "everywhere" all sessions of its user.',
-  })
+    description: 'Ends the session of a token, or with `everywhere` all sessions of its user.',
+  },
 }
 
 function declare(
   app: FastifyInstance,
-  registration: Registration,
   { routeOptions }: ResolvedLogin,
+  facts: SessionFacts,
   path: string,
   body: BodyReader,
   handler: Handler,
-  shown: object,
 ): void {
   const url = `${app.prefix.replace(/\/$/, '')}${path}`
   if (app.hasRoute({ method: 'POST', url })) {
@@ -69,18 +70,17 @@ function declare(
   // Hooks of the app may look for a username: they stay with the login route.
   const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
+  const entry: { [kLogin]: SessionFacts } = { [kLogin]: facts }
   app.route({
     ...(constraints !== undefined && { constraints }),
     ...(bodyLimit !== undefined && { bodyLimit }),
     ...(logLevel !== undefined && { logLevel }),
+    ...entry,
     method: 'POST',
     url: path,
     config: { ...config, auth: false },
-    onRequest: [
-      noStore,
-      ...sameSiteOnly(registration, path.endsWith('/refresh') ? 'refresh' : 'logout'),
-    ],
-    schema: { ...shown, tags, ...(hide !== undefined && { hide }), body: body.schema },
+    onRequest: [noStore, ...sameSiteOnly(facts.registration, facts.kind)],
+    schema: { ...shown[facts.kind], tags, ...(hide !== undefined && { hide }), body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
       return problem === null ? { value } : { error: new ValidationError(problem) }
@@ -132,3 +132,5 @@ function logoutHandler(registration: Registration, tools: SessionTools, body: Bo
     return reply.code(204).send()
   })
 }
+
+const handlers = { refresh: refreshHandler, logout: logoutHandler }

@@ -6,7 +6,8 @@ import { authAttacks, mintToken } from '../../lib/testing/index.js'
 import { bearer, secret, tokensOf, userService } from '../helpers/app.js'
 import { thrownBy, rejectionOf } from '../helpers/errors.js'
 import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
-import { hmacToken } from '../helpers/tokens.js'
+import { hmacToken, keys, privatePem } from '../helpers/tokens.js'
+import type { JwtConfig } from '../../types/jwt.js'
 
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const exp = Math.floor(Date.now() / 1000) + 600
@@ -136,6 +137,30 @@ t.test('the service writes and asks for it', async (t) => {
 
 const invalidCode = 'ERR_AUTH_JWT_INVALID'
 const expiredCode = 'ERR_AUTH_JWT_EXPIRED'
+
+t.test('any kind of key', async (t) => {
+  const pem = (key: keyof typeof keys): { private: string } => ({
+    private: privatePem(keys[key].privateKey),
+  })
+  const ring = [{ alg: 'HS256', kid: 'one', secret, state: 'sign' }] as const
+  const configs: Record<string, JwtConfig> = {
+    RS256: { rsa: pem('rsa'), signingMethod: 'RS256' },
+    ES256: { ecdsa: pem('p256'), signingMethod: 'ES256' },
+    EdDSA: { eddsa: pem('ed25519'), signingMethod: 'EdDSA' },
+    'a ring': { keys: [...ring] },
+    'nothing remembered': { secret, rememberTokens: false },
+  }
+  for (const [name, config] of Object.entries(configs)) {
+    const service = await new JwtService(config).load()
+    const token = service.generateTokenWithClaims({ sub: 'a' }, undefined, { typ: 'reset+jwt' })
+    // Before and after it is remembered.
+    for (let round = 0; round < 2; round += 1) {
+      t.equal(thrownBy(() => service.verify(token)).error.cause, 'typ', name)
+      t.equal(service.verify(token, undefined, { typ: 'reset+jwt' }).sub, 'a', name)
+      t.equal(service.verify(service.generateToken('a')).sub, 'a', name)
+    }
+  }
+})
 
 t.test('a purpose that is none is refused', async (t) => {
   const service = new JwtService({ secret })

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { NeededNames } from '../../types/marks.js'
+import { needText } from '../marks/access.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
 const access = new Map<AuthnRoute['mode'], string>([
@@ -58,13 +58,8 @@ function methodsText(row: AuthnRoute, all: readonly string[], hasHead: boolean):
 
 /** Such as `scope notes:read and notes:write; role editor or admin`; empty where nothing is needed. */
 function needsText({ scope, role }: AuthnRoute): string {
-  return [needText('scope', scope), needText('role', role)].filter((text) => text !== '').join('; ')
-}
-
-function needText(what: string, need: NeededNames | null): string {
-  if (need === null) return ''
-  const names = 'all' in need ? need.all.join(' and ') : need.any.join(' or ')
-  return visible(`${what} ${names}`)
+  const parts = [scope && needText('scope', scope), role && needText('role', role)]
+  return parts.flatMap((text) => (text === null ? [] : visible(text))).join('; ')
 }
 
 function markText({ source, sourcePrefix, isLogin }: AuthnRoute): string {

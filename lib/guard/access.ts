@@ -3,7 +3,7 @@ import { testGrants } from '../common/kit.js'
 import { isThenable, ownOf, propertyOf } from '../common/objects.js'
 import { AuthenticationFault, isAuthenticationError, refusal } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
-import { meets } from '../marks/access.js'
+import { meets, needText } from '../marks/access.js'
 import { claimsThatCount } from '../request/extra.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { inTime } from '../users/timeout.js'
@@ -67,7 +67,9 @@ function compare(
   granted: Granted,
 ): void {
   const need = needs[key]
-  if (need !== null && !meets(need, granted)) return attempt.fail(refusal(steps[key].refusal))
+  if (need !== null && !meets(need, granted)) {
+    return attempt.fail(refusal(steps[key].refusal, { cause: `needs ${needText(key, need)}` }))
+  }
   if (key === 'scope' && needs.role !== null) return judge(attempt, needs, user, 'role')
   attempt.enter(user)
 }

@@ -70,6 +70,12 @@ function refuse(place: string, key: 'scope' | 'role', found: string): never {
   )
 }
 
+/** Such as `scope notes:read and notes:write`, for the log and for the table of routes. */
+export function needText(key: 'scope' | 'role', need: NeededNames): string {
+  const names = 'all' in need ? need.all.join(' and ') : need.any.join(' or ')
+  return `${key} ${names}`
+}
+
 /** Whether a user has the scopes or roles that a mark needs. The names have to be equal in every character. */
 export function meets(need: NeededNames, granted: ReadonlySet<string>): boolean {
   return 'all' in need

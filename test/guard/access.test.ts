@@ -441,8 +441,9 @@ t.test('one event a request, with the user; the log; nothing for the throttle', 
   )
   const logged = lines.filter(({ code }) => code === 'ERR_AUTH_INSUFFICIENT_SCOPE')
   t.strictSame(
-    logged.map(({ level }) => level),
-    [30, 30, 30, 30],
+    logged.map(({ level, reason }) => [level, reason]),
+    Array.from({ length: 4 }, () => [30, 'needs scope a']),
+    'the log says what is missing',
   )
   t.equal((await app.inject({ url: '/', headers: tokenOf(app, { scope: 'a' }) })).statusCode, 200)
   t.strictSame(

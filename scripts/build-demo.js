@@ -1,5 +1,5 @@
 // Compiles the demo into examples/demo/dist. Its types are checked by scripts/typecheck.js.
-import { readdirSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -22,3 +22,6 @@ await build({
   target: 'node20',
   logLevel: 'warning',
 })
+for (const file of ['page', 'sessions.sql']) {
+  cpSync(path.join(demo, file), path.join(out, file), { recursive: true })
+}

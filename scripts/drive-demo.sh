@@ -220,6 +220,23 @@ answer 204 '' "/notes/$id" "${hs256[@]}" -X DELETE
 answer 404 '{"error":"You have no such note."}' "/notes/$id" "${hs256[@]}"
 answer 401 "$none" "/notes/$id" -X DELETE
 
+echo '# the page for people, whose tokens are cookies'
+jar=(-b "$work/jar" -c "$work/jar")
+has '/app/' '<title>Notes' "$(curl -sS --max-time 30 "$api/app/")"
+answer 302 '' / -H 'Accept: text/html'
+header Location /app/
+answer 401 "$none" /app/me "${jar[@]}"
+answer 200 '{"expiresIn":300}' /app/login "${jar[@]}" -H "$json" -d '{"username":"alice","password":"wonderland-1865"}'
+answer 200 "$alice" /app/me "${jar[@]}"
+header Cache-Control private
+has '/app/sessions' '"device":"curl","isThis":true' "$(curl -sS --max-time 30 "${jar[@]}" "$api/app/sessions")"
+answer 403 '{"error":"Requests from other sites are not accepted."}' /app/notes "${jar[@]}" \
+  -H 'Origin: https://evil.example' -H "$json" -d "$note"
+answer 200 '{"expiresIn":300}' /app/login/refresh "${jar[@]}" -X POST
+answer 204 '' /app/logout -b "$work/jar" -X POST
+header Set-Cookie $'token=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax\nrefresh=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict'
+answer 401 "$invalid" /app/me -b "$work/jar"
+
 echo '# a port in use'
 status=0
 refused=$(PORT=${api##*:} node "$main" 2>&1) || status=$?

@@ -9,6 +9,7 @@ import { accountRoutes } from './routes/account.js'
 import { adminRoutes } from './routes/admin.js'
 import { es256Routes } from './routes/es256.js'
 import { noteRoutes } from './routes/notes.js'
+import { pageRoutes } from './routes/page.js'
 import { publicRoutes } from './routes/public.js'
 import { rs256Routes } from './routes/rs256.js'
 import type { Settings } from './config.js'
@@ -49,6 +50,8 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     // A mark on a group holds for every route in it that does not say otherwise.
     await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
+    // The page for people, with a login of its own: its tokens are cookies.
+    await app.register(pageRoutes(userService, notes, database), { prefix: '/app', auth: true })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })
     await app.register(es256Routes(userService, notes), { prefix: '/es256' })
     return app

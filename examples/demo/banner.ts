@@ -32,6 +32,7 @@ function factsOf(
     .map(({ name, password, role }) => `${name} / ${password} (${role})`)
     .join(', ')
   const facts: [name: string, text: string][] = [
+    ['Page', `${address}/app/, for people: notes, and where you are logged in`],
     ['Docs', `${address}/docs, to try the routes in a browser`],
     ['Users', people],
     [

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { StartError } from './errors.js'
 import type { Settings } from './config.js'
 
@@ -40,7 +40,7 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
   const database =
     databaseUrl === undefined ? await openEmbedded(dataDir) : await openServer(databaseUrl)
   try {
-    for (const statement of schema) await database.query(statement)
+    for (const statement of [...schema, ...(await sessionTables())]) await database.query(statement)
     return database
   } catch (error) {
     await database.close()
@@ -49,6 +49,13 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
       cause: error,
     })
   }
+}
+
+/** Those of the file that `npx fastify-authn sessions schema --prefix demo` has printed. */
+async function sessionTables(): Promise<string[]> {
+  const sql = await readFile(new URL('sessions.sql', import.meta.url), 'utf8')
+  const statements = sql.replaceAll(/--.*$/gm, '').split(';')
+  return statements.filter((statement) => statement.trim() !== '')
 }
 
 async function openEmbedded(dataDir: string | undefined): Promise<Database> {

@@ -316,6 +316,46 @@ t.test('every route of the demo', async (t) => {
     t.match(await counts(), { notes: 4 })
   })
 
+  await t.test('the page for people', async (t) => {
+    const home = await app.inject({ url: '/', headers: { accept: 'text/html,*/*' } })
+    t.match([home.statusCode, home.headers.location], [302, '/app/'])
+    for (const [url, type] of [
+      ['/app/', 'text/html'],
+      ['/app/page.js', 'text/javascript'],
+      ['/app/session.js', 'text/javascript'],
+      ['/app/page.css', 'text/css'],
+    ] as const) {
+      const { statusCode, headers } = await app.inject(url)
+      t.equal(statusCode, 200, url)
+      t.equal(headers['content-type'], `${type}; charset=utf-8`)
+      t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
+    }
+    const { body } = await app.inject('/app/')
+    t.notMatch(body, /<script(?![^>]* src=)|<style| style=| on\w+=|javascript:|https?:/)
+
+    const login = async ({ name, password }: { name: string; password: string }) => {
+      const payload = { username: name, password }
+      const response = await app.inject({ method: 'POST', url: '/app/login', payload })
+      t.equal(response.body, '{"expiresIn":300}')
+      const cookie = response.cookies.map((each) => `${each.name}=${each.value}`).join('; ')
+      return { cookie, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' }
+    }
+    const [mine, other] = [await login(alice), await login(bob)]
+    const list = async (headers: Record<string, string>) =>
+      (await app.inject({ url: '/app/sessions', headers })).json<{ sid: string }[]>()
+    t.match(await list(mine), [{ address: '127.0.0.1', isThis: true }])
+    const [theirs] = await list(other)
+    const end = (sid: unknown) =>
+      app.inject({ method: 'DELETE', url: `/app/sessions/${String(sid)}`, headers: mine })
+    t.equal((await end(theirs?.sid)).statusCode, 404, 'a session of somebody else')
+    t.equal((await list(other)).length, 1)
+    const headers = { ...mine, origin: 'https://evil.example' }
+    t.equal((await app.inject({ method: 'POST', url: '/app/notes', headers })).statusCode, 403)
+    const [own] = await list(mine)
+    t.equal((await end(own?.sid)).statusCode, 204)
+    t.equal((await app.inject({ url: '/app/me', headers: mine })).statusCode, 401)
+  })
+
   await t.test('users are seeded once, and weak hashes are replaced', async (t) => {
     const users = createUserService(database)
     const hashOf = async (name: string): Promise<string | undefined> =>
@@ -503,7 +543,7 @@ t.test('as its own authors would test it', async (t) => {
       payload,
       claims: { username: alice.name, scope: 'notes:write' },
       claimName: 'username',
-      algorithm: 'ES256',
+      algorithm: 'ES256' as const,
     },
   ]) {
     const report = await authAttacks(app, target)

@@ -5,10 +5,12 @@ import type { Notes } from '../notes.js'
 export function publicRoutes(notes: Notes) {
   return async (app: FastifyInstance) => {
     // Open, and said so: see `audit` in app.ts.
-    app.get('/', { config: { auth: false } }, () => ({
-      name: 'fastify-authn demo',
-      login: 'POST /login',
-    }))
+    app.get('/', { config: { auth: false } }, (request, reply) => {
+      const isPerson = request.headers.accept?.includes('text/html') === true
+      return isPerson
+        ? reply.redirect('/app/')
+        : { name: 'fastify-authn demo', login: 'POST /login' }
+    })
 
     // Optional: nobody is fine, but who sends a token must send a good one.
     app.get('/greeting', { config: { auth: 'optional' } }, (request) => ({

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { Type } from '@sinclair/typebox'
+import { authn, type UserService } from 'fastify-authn'
+import { sqlSessions } from 'fastify-authn/sessions'
+import type { FastifyInstance } from 'fastify'
+import { noteRoutes } from './notes.js'
+import type { Database } from '../database.js'
+import type { Notes } from '../notes.js'
+import type { TypeBoxProvider } from '../typebox.js'
+
+/** A page for people: their tokens are in cookies, and their sessions in the database. */
+export function pageRoutes(userService: UserService, notes: Notes, database: Database) {
+  return async (server: FastifyInstance) => {
+    const app = server.withTypeProvider<TypeBoxProvider>()
+    // The document of the API shows the routes for programs.
+    app.addHook('onRoute', (route) => {
+      route.schema = { ...route.schema, hide: true }
+    })
+    // POST /app/login, /app/login/refresh and /app/logout
+    await app.register(authn, {
+      userService,
+      jwtService: app.jwtService,
+      cookies: true,
+      sessions: {
+        name: 'page',
+        store: sqlSessions({
+          prefix: 'demo',
+          query: async (text, values) => ({ rows: await database.query(text, values) }),
+        }),
+      },
+    })
+    await app.register(files, { auth: false })
+    await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
+
+    const config = { auth: true } as const
+    app.get('/me', { config }, (request) => request.user)
+
+    app.get('/sessions', { config }, async ({ user, extra }) => {
+      const list = (await app.authn.sessions?.list(user.name)) ?? []
+      return list.map(({ sid, created, address, userAgent }) => ({
+        sid,
+        created,
+        address,
+        device: deviceOf(userAgent),
+        isThis: sid === extra.jwtClaims?.sid,
+      }))
+    })
+
+    const params = Type.Object({ sid: Type.String() })
+    app.delete('/sessions/:sid', { config, schema: { params } }, async (request, reply) => {
+      const { sid } = request.params
+      const own = (await app.authn.sessions?.list(request.user.name)) ?? []
+      // Those of others are not there.
+      if (!own.some((session) => session.sid === sid)) return reply.code(404).send()
+      await app.authn.sessions?.end({ sid })
+      return reply.code(204).send()
+    })
+  }
+}
+
+/** Nothing but the files of the page runs in it, and it talks to nobody but us. */
+const headers = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+async function files(app: FastifyInstance): Promise<void> {
+  for (const [url, file, type] of [
+    ['/', 'index.html', 'text/html'],
+    ['/page.js', 'page.js', 'text/javascript'],
+    ['/session.js', 'session.js', 'text/javascript'],
+    ['/page.css', 'page.css', 'text/css'],
+  ] as const) {
+    const content = await readFile(new URL(`../page/${file}`, import.meta.url))
+    app.get(url, (_request, reply) =>
+      reply.headers(headers).type(`${type}; charset=utf-8`).send(content),
+    )
+  }
+}
+
+/** A few words for a header `User-Agent`, such as "Chrome on Linux". */
+function deviceOf(userAgent: string): string {
+  const name = (names: readonly string[]): string | undefined =>
+    names.find((each) => userAgent.includes(each))
+  const browser = name(['Firefox', 'Edg', 'Chrome', 'Safari', 'curl'])
+  const system = name(['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'])
+  return [browser ?? 'Something', system].filter(Boolean).join(' on ')
+}

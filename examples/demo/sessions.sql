@@ -1,0 +1,41 @@
+-- The sessions of fastify-authn, for PostgreSQL 13 or later.
+CREATE TABLE IF NOT EXISTS demo_sessions (
+  registration   text NOT NULL,         -- the name of the plugin's registration
+  handle         text NOT NULL,         -- SHA-256 of what the refresh tokens of the session share
+  sid            text NOT NULL,         -- the claim sid of its access tokens
+  sub            text NOT NULL,         -- the claim sub: whose session it is
+  current_token  text NOT NULL,         -- SHA-256 of the refresh token
+  previous_token text,                  -- SHA-256 of the one before it
+  sealed         text,                  -- the refresh token, encrypted under the one before it, during the grace
+  grace_until    timestamptz,
+  created_at     timestamptz NOT NULL,
+  last_used_at   timestamptz NOT NULL,
+  ends_at        timestamptz NOT NULL,  -- however often it is used
+  over_at        timestamptz NOT NULL,  -- unless it is used
+  sweep_at       timestamptz NOT NULL,  -- when it is looked at next, whether it is over; see below
+  address        text NOT NULL,
+  user_agent     text NOT NULL,
+  data           text NOT NULL,
+  PRIMARY KEY (registration, handle),
+  UNIQUE (registration, sid)
+) WITH (fillfactor = 80);
+-- A refresh changes no column of an index, so that PostgreSQL can write it in place (a HOT update).
+CREATE INDEX IF NOT EXISTS demo_sessions_sub ON demo_sessions USING hash (sub);
+CREATE INDEX IF NOT EXISTS demo_sessions_sweep ON demo_sessions (sweep_at);
+
+-- Sessions whose successor has to be deleted when the grace is over.
+CREATE TABLE IF NOT EXISTS demo_graces (
+  until          timestamptz NOT NULL,
+  registration   text NOT NULL,
+  handle         text NOT NULL,
+  PRIMARY KEY (until, registration, handle)
+);
+
+-- Sessions that were ended before their time, until the last of their access tokens is over.
+CREATE TABLE IF NOT EXISTS demo_ends (
+  written_by     xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  registration   text NOT NULL,
+  sid            text NOT NULL,
+  until          timestamptz NOT NULL,
+  PRIMARY KEY (written_by, registration, sid)
+);

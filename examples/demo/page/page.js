@@ -128,8 +128,16 @@ function button(text, act) {
   return made
 }
 
-/** @param {HTMLFormElement} form */
-const valuesOf = (form) => Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, `${v}`]))
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Record<string, string>}
+ */
+function valuesOf(form) {
+  const values = [...new FormData(form)]
+  return Object.fromEntries(
+    values.map(([name, value]) => [name, value instanceof File ? '' : value]),
+  )
+}
 
 loginForm.addEventListener('submit', async (event) => {
   event.preventDefault()

@@ -1,0 +1,177 @@
+// Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, which kills, hangs and rotates.
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Provider, { type Configuration } from 'oidc-provider'
+import t, { type Test } from 'tap'
+import { appWith, bearer } from '../helpers/app.js'
+import {
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+  tokenChallenge,
+  type AnyResponse,
+} from '../helpers/flows.js'
+import { audience, clocks } from '../helpers/issuer.js'
+import { busy, tally, until } from '../helpers/load.js'
+import { moreKeys } from '../helpers/keys.js'
+import { keys } from '../helpers/tokens.js'
+
+const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const client = { id: 'service-1', secret: 'a secret of the test, which is long' }
+const first = {
+  ...keys.p256.privateKey.export({ format: 'jwk' }),
+  kid: 'first',
+  use: 'sig',
+  alg: 'ES256',
+}
+const second = {
+  ...moreKeys.otherP256.privateKey.export({ format: 'jwk' }),
+  kid: 'second',
+  use: 'sig',
+  alg: 'ES256',
+}
+
+/** @param jwks - the first one signs */
+function configuration(jwks: object[]): Configuration {
+  return {
+    jwks: { keys: jwks } as NonNullable<Configuration['jwks']>,
+    clients: [
+      {
+        client_id: client.id,
+        client_secret: client.secret,
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    scopes: ['notes:read'],
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => audience,
+        getResourceServerInfo: (_context, resource) => ({
+          scope: 'notes:read',
+          audience: resource,
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: 7_200,
+          jwt: { sign: { alg: 'ES256' } },
+        }),
+      },
+    },
+  }
+}
+
+interface RealIssuer {
+  readonly url: string
+  /** Answers with other keys from now on. */
+  rotate(jwks: object[]): void
+  /** Accepts, and is silent, from now on. */
+  hang(): void
+  stop(): Promise<void>
+  token(resource?: string): Promise<string>
+}
+
+async function realIssuer(t: Test): Promise<RealIssuer> {
+  // It says so for itself: its notes to the developer are none to the reader of a test.
+  t.intercept(console, 'info', { value: () => undefined })
+  t.intercept(console, 'warn', { value: () => undefined })
+  let answer: RequestListener | undefined
+  const server: Server = createServer((request, response) => answer?.(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const stop = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  t.teardown(stop)
+  const rotate = (jwks: object[]): void => {
+    answer = new Provider(url, configuration(jwks)).callback() as RequestListener
+  }
+  rotate([first])
+  return {
+    url,
+    rotate,
+    hang: () => {
+      answer = undefined
+    },
+    stop,
+    async token(resource = audience) {
+      const response = await fetch(`${url}/token`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}`,
+        },
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          scope: 'notes:read',
+          resource,
+        }),
+      })
+      const { access_token: token } = (await response.json()) as { access_token?: string }
+      if (token === undefined) throw new Error(`no token: ${response.status}`)
+      return token
+    },
+  }
+}
+
+t.test(
+  'tokens of a real provider: discovery, RFC 9068, scopes, rotation, and without it',
+  async (t) => {
+    const issuer = await realIssuer(t)
+    const { handler } = probe()
+    const app = await appWith(
+      t,
+      {
+        issuers: {
+          corp: {
+            issuer: issuer.url,
+            audience,
+            profile: 'rfc9068',
+            user: ({ sub }) => ({ name: sub }),
+          },
+        },
+      },
+      (app) => {
+        app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
+        app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
+      },
+    )
+    const get = (token: string, url = '/'): Promise<AnyResponse> =>
+      app.inject({ url, headers: bearer(token) })
+    const token = await issuer.token()
+    isWelcome(t, await get(token), client.id)
+    isWelcome(t, await get(token), client.id, 'remembered')
+    t.equal((await get(token, '/write')).statusCode, 403)
+    isRefusal(
+      t,
+      await get(await issuer.token('https://other.example')),
+      invalid,
+      'for somebody else',
+    )
+    t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
+
+    const { advance } = clocks(t)
+    issuer.rotate([second, first])
+    const newer = await issuer.token()
+    isRefusal(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
+    advance(31)
+    const both = Array.from({ length: 60 }, (_, at) => get(at % 2 === 0 ? token : newer))
+    t.strictSame(tally(await Promise.all(both)), { 200: 60 })
+    t.match(app.authn.stats().issuers.corp, { keys: 2, fetches: 2 })
+
+    issuer.hang()
+    advance(601)
+    isWelcome(t, await get(newer), client.id, 'it hangs, and tokens go on')
+    await issuer.stop()
+    await until(() => app.authn.stats().issuers.corp?.failures === 1, 'the attempt has failed')
+    advance(300)
+    isWelcome(t, await get(newer), client.id, 'it is gone, and tokens go on')
+    advance(3_600)
+    isRefusal(t, await get(newer), { status: 503, error: busy, challenge: null }, 'for an hour')
+  },
+)

@@ -1,4 +1,4 @@
-// Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, which kills, hangs and rotates.
+// Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, which is hung, stopped and rotated.
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
@@ -35,7 +35,7 @@ const second = {
 /** @param jwks - the first one signs */
 function configuration(jwks: object[]): Configuration {
   return {
-    jwks: { keys: jwks } as NonNullable<Configuration['jwks']>,
+    jwks: { keys: jwks },
     clients: [
       {
         client_id: client.id,
@@ -76,7 +76,7 @@ interface RealIssuer {
 }
 
 async function realIssuer(t: Test): Promise<RealIssuer> {
-  // It says so for itself: its notes to the developer are none to the reader of a test.
+  // It writes advice for its developer, such as to use https.
   t.intercept(console, 'info', { value: () => undefined })
   t.intercept(console, 'warn', { value: () => undefined })
   let answer: RequestListener | undefined
@@ -90,7 +90,7 @@ async function realIssuer(t: Test): Promise<RealIssuer> {
     })
   t.teardown(stop)
   const rotate = (jwks: object[]): void => {
-    answer = new Provider(url, configuration(jwks)).callback() as RequestListener
+    answer = new Provider(url, configuration(jwks)).callback()
   }
   rotate([first])
   return {

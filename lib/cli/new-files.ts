@@ -66,20 +66,27 @@ export async function makeFolder(
 
 /**
  * Warns when every user may write to a folder, or may replace it: they could then put their own keys there.
+ *
+ * @param option - with which another one is chosen
  */
 export async function openFolder(folder: string, option = '--out'): Promise<string[]> {
+  const open = await folderOpenToAll(folder)
+  if (open === null) return []
+  return [
+    `Warning: everybody may write to the folder ${quoted(open)}. Choose another one with ${option}.`,
+  ]
+}
+
+/** The folder that everybody may write to: this one, or one above it; null where there is none. */
+export async function folderOpenToAll(folder: string): Promise<string | null> {
   // Windows does not have these permission bits.
   const everybody = new Map([['win32', 0]]).get(process.platform) ?? 0o002
   for (let each = path.resolve(folder), inner = ''; each !== inner;) {
     const { mode } = await stat(each)
     // In a parent folder, the sticky bit keeps other users from renaming this one.
-    const isOpen = (mode & everybody) !== 0 && (inner === '' || (mode & 0o1000) === 0)
-    if (isOpen)
-      return [
-        `Warning: everybody may write to the folder ${quoted(each)}. Choose another one with ${option}.`,
-      ]
+    if ((mode & everybody) !== 0 && (inner === '' || (mode & 0o1000) === 0)) return each
     inner = each
     each = path.dirname(each)
   }
-  return []
+  return null
 }

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { AuthnUsageError } from '../../errors.js'
 import { pemMarker } from '../../jwt/keys/detect.js'
 import { CliError } from '../command.js'
+import { folderOpenToAll } from '../new-files.js'
 import { readRing } from '../ring/change.js'
 import { thisMachine } from '../ring/files.js'
 import { keysAsFar } from '../ring/keys-of.js'
@@ -51,7 +52,10 @@ async function openKeys(ring: string, entries: readonly KeyFileEntry[]): Promise
     .filter((key) => key !== undefined && !pemMarker.test(key))
     .map((file) => path.resolve(folder, file as string))
   const found = await Promise.all([ring, ...files].map((file) => openFile(file, null, 0o077)))
-  return found.flat()
+  const open = await folderOpenToAll(folder)
+  if (open === null) return found.flat()
+  const problem = `everybody may write to the folder ${quoted(open)}, and put other keys there.`
+  return [...found.flat(), warning(null, problem, `chmod o-w ${shellWord(open)}`)]
 }
 
 type Key = Awaited<ReturnType<typeof keysAsFar>>['keys'][number]

@@ -13,6 +13,8 @@ export type Files = Pick<
 export interface Machine {
   readonly files: Files
   readonly pid: number
+  /** Tells this process from others that had its number: in containers, one that was killed often had the same. */
+  readonly mark: string
   readonly host: string
   /** The user that this process acts as; none on Windows. */
   readonly uid: number | undefined
@@ -28,6 +30,7 @@ export interface Machine {
 export const thisMachine: Machine = {
   files: promises,
   pid: process.pid,
+  mark: randomBytes(9).toString('hex'),
   host: os.hostname(),
   uid: process.geteuid?.(),
   now: Date.now,

@@ -17,6 +17,7 @@ interface Holder {
   /** Milliseconds since 1970. */
   readonly since: number
   readonly pid: number | null
+  readonly mark: string | null
   readonly host: string | null
 }
 
@@ -55,9 +56,12 @@ async function acquire(machine: Machine, name: string): Promise<string> {
   }
 }
 
-function lockText({ pid, host, now }: Machine): string {
-  const id = Math.random().toString(36).slice(2)
-  return `${JSON.stringify({ pid, host, time: new Date(now()).toISOString(), id })}\n`
+/** Locks of this process so far: each has a text of its own. */
+let count = 0
+
+function lockText({ pid, mark, host, now }: Machine): string {
+  count += 1
+  return `${JSON.stringify({ pid, host, time: new Date(now()).toISOString(), mark, count })}\n`
 }
 
 async function create(machine: Machine, name: string, text: string): Promise<boolean> {
@@ -79,13 +83,14 @@ async function holderOf(machine: Machine, name: string): Promise<Holder | null> 
   try {
     const { bytes, written } = await readPlainFile(machine, name)
     const text = bytes.toString()
-    const { pid, host, time } = parseLock(text)
+    const { pid, mark, host, time } = parseLock(text)
     const told = typeof time === 'string' ? Date.parse(time) : Number.NaN
     return {
       text,
       // A time that is missing, or has not come yet, says nothing: then the disk is asked.
       since: told <= machine.now() ? told : written,
       pid: Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : null,
+      mark: typeof mark === 'string' ? mark : null,
       host: typeof host === 'string' ? host : null,
     }
   } catch (error) {
@@ -110,9 +115,10 @@ function parseLock(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** Whether the process that holds a lock is gone, as far as it can be known, or has held it for too long. */
-function isStale(machine: Machine, { since, pid, host }: Holder): boolean {
+function isStale(machine: Machine, { since, pid, mark, host }: Holder): boolean {
   if (machine.now() - since > machine.longestHold) return true
-  return host === machine.host && pid !== null && !machine.isRunning(pid)
+  if (host !== machine.host || pid === null) return false
+  return pid === machine.pid ? mark !== machine.mark : !machine.isRunning(pid)
 }
 
 /**

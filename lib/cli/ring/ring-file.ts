@@ -14,7 +14,7 @@ import {
   type RingKey,
   type Rotation,
 } from './rotation.js'
-import { writeNew } from './write.js'
+import { syncFolder, writeNew } from './write.js'
 import type { Machine } from './files.js'
 import type { Environment } from '../../options/environment.js'
 
@@ -37,6 +37,7 @@ export async function createRing(
   try {
     await makeFolder(path.dirname(file))
     await writeNew(machine, file, ringText(keys))
+    await syncFolder(machine, path.dirname(file))
   } catch (error) {
     const reason = reasonOf(error)
     if (reason !== 'EEXIST') fail(`the ring file ${quoted(file)} cannot be written (${reason}).`)

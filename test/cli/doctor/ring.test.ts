@@ -137,6 +137,14 @@ t.test('files that others may read', { skip: !hasModes }, async (t) => {
   )
 })
 
+t.test('a folder in which others may put keys', { skip: !hasModes }, async (t) => {
+  const file = await ringWith(t)
+  chmodSync(path.dirname(file), 0o777)
+  const { exit, found } = await doctor(file)
+  t.equal(exit, 1)
+  t.match(found, [/^warning: everybody may write to the folder/])
+})
+
 t.test('no ring, and a secret beside it', async (t) => {
   const missing = await doctor(path.join(t.testdir(), 'none.json'))
   t.equal(missing.exit, 1)

@@ -33,16 +33,18 @@ function ringWith(
 }
 
 const time = (secondsAgo: number): string => new Date(start - secondsAgo * 1000).toISOString()
-const { host, pid } = thisMachine
+const { host, mark } = thisMachine
+/** Another process, which is there. */
+const pid = process.ppid
 /** No process has this number: it is the largest one, which Linux and macOS do not give away. */
 const nobody = 2_147_483_647
 
 t.test('it names the process, the host and the time, and goes', async (t) => {
   const { ring, lock, names } = ringWith(t)
   const result = await withLock(impatient, ring, async ({ isOurs }) => {
-    const { id, ...content } = JSON.parse(readFileSync(lock, 'utf8')) as Record<string, unknown>
-    t.strictSame(content, { pid, host, time: time(0) })
-    t.type(id, 'string')
+    const { count, ...content } = JSON.parse(readFileSync(lock, 'utf8')) as Record<string, unknown>
+    t.strictSame(content, { pid: process.pid, host, time: time(0), mark })
+    t.type(count, 'number')
     t.ok(await isOurs())
     t.strictSame(names(), ['ring.json.lock'])
     return 5
@@ -97,13 +99,16 @@ t.test('broken: of a process that is gone, and older than 30 seconds', async (t)
   const stale = [
     { pid: nobody, host, time: time(0) },
     { pid, host, time: time(31) },
+    // The number of this process, from a time when another one had it.
+    { pid: process.pid, host, time: time(0) },
+    { pid: process.pid, host, time: time(0), mark: 'another' },
     { pid: nobody, host: 'elsewhere', time: time(31) },
     { time: time(40) },
   ]
   for (const holder of stale) {
     const { ring, lock, names } = ringWith(t, holder)
     await withLock(impatient, ring, async () => {
-      t.match(JSON.parse(readFileSync(lock, 'utf8')), { pid, host, time: time(0) })
+      t.match(JSON.parse(readFileSync(lock, 'utf8')), { pid: process.pid, host, time: time(0) })
     })
     t.strictSame(names(), [], JSON.stringify(holder))
   }
@@ -211,7 +216,7 @@ t.test('a disk without hard links', async (t) => {
   const { ring, lock, names } = ringWith(t)
   const fat = machineWith({ link: failing('EPERM') }, { patience: 30 })
   await withLock(fat, ring, async () => {
-    t.match(JSON.parse(readFileSync(lock, 'utf8')), { pid })
+    t.match(JSON.parse(readFileSync(lock, 'utf8')), { pid: process.pid })
     t.match(await rejectionOf(withLock(fat, ring, async () => 1)), { message: /held the lock/ })
   })
   t.strictSame(names(), [])

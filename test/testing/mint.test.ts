@@ -118,6 +118,32 @@ t.test('claims, times and the algorithm are those that were asked for', async (t
   })
 })
 
+t.test('what a token is for: also that of a broken one, which has no other fault', async (t) => {
+  const { handler, take } = probe()
+  const authenticator = jwtAuthenticator({ typ: 'reset+jwt' })
+  const app = await appWith(
+    t,
+    { userService: userService(), jwt: { secret }, login: false, authenticator },
+    (app) => app.get('/', { config: { auth: true } }, handler),
+  )
+  const get = (options: Partial<MintOptions>) => {
+    const headers = bearer(mintToken(app, { sub: 'alice', ...options }))
+    return app.inject({ url: '/', headers })
+  }
+  isWelcome(t, await get({ typ: 'reset+jwt' }), 'alice')
+  isRefusal(t, await get({}), invalid)
+  t.equal(take(), 1)
+  for (const broken of names.filter((name) => name !== 'confused')) {
+    const response = await get({ typ: 'reset+jwt', broken })
+    isRefusal(t, response, refusals[broken] ?? invalid, broken)
+    const [head = ''] = mintToken(app, { sub: 'alice', typ: 'reset+jwt', broken }).split('.')
+    if (broken === 'malformed') continue
+    const { typ } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { typ: unknown }
+    t.equal(typ, broken === 'otherPurpose' ? 'fastify-authn-test+jwt' : 'reset+jwt', broken)
+  }
+  t.throws(() => mintToken(app, { sub: 'alice', typ: '' }), { code: 'ERR_AUTH_OPTION' })
+})
+
 t.test('another claim than sub names the user', async (t) => {
   const { app, users, take } = await appOf(t, { secret }, 'userid')
   const claims = { userid: 'alice' }

@@ -88,7 +88,7 @@ function jsonProblems(text: string): string[] {
 
 async function runProblems(folder: string, block: Block): Promise<string[]> {
   const { code, stdout, stderr } = await runSnippet(folder, block)
-  if (code !== 0) return [`it ended with ${code}:\n${stderr}`]
+  if (code !== 0) return [`it ended with ${code}:\n${stderr}${stdout}`]
   if (block.output === null || isExpectedOutput(stdout, block.output)) return []
   return [`it printed:\n${stdout}`]
 }

@@ -37,8 +37,11 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
   // it: no sibling subdomain, and nobody who writes into connections without TLS (RFC 6265bis §4.1.3.2).
   const strict = jarOf('__Host-')
   const local = isProduction() ? strict : jarOf('')
-  const jar = (request: FastifyRequest): Jar =>
-    request.protocol === 'http' && localHost.test(request.host) ? local : strict
+  const jar = (request: FastifyRequest): Jar => {
+    if (local === strict) return strict
+    return request.protocol === 'http' && localHost.test(request.host) ? local : strict
+  }
+  const warn = warnOnce()
 
   const once = (value: string | typeof MALFORMED | null, cookie: string): string | null => {
     if (value !== MALFORMED) return value
@@ -79,6 +82,7 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
     give(request, reply, tokens) {
       const expiresIn = tokens.expiresIn ?? lifeOf(tokens.token)
       const { access, refresh } = jar(request)
+      if (access.isSecure && request.protocol === 'http') warn(request)
       const cookies: NewCookie[] = [{ ...access, value: tokens.token, maxAge: expiresIn }]
       if (tokens.refreshToken !== undefined) {
         cookies.push({
@@ -97,5 +101,17 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
         [access, refresh].map((each) => ({ ...each, value: '', maxAge: 0 })),
       )
     },
+  }
+}
+
+/** Tells why nobody stays logged in, where that is so: browsers drop such cookies without a word. */
+function warnOnce(): (request: FastifyRequest) => void {
+  let isTold = false
+  return ({ log }) => {
+    if (isTold) return
+    isTold = true
+    log.warn(
+      'fastify-authn: a login came by http, and browsers take its cookies only by https. Where a proxy speaks TLS for this app, set trustProxy of Fastify; without TLS, they work on localhost and 127.0.0.1 only, and where NODE_ENV is not production.',
+    )
   }
 }

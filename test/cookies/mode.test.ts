@@ -134,6 +134,21 @@ t.test('with it wherever NODE_ENV is production', async (t) => {
   t.ok(cookie?.attributes.secure)
 })
 
+t.test('cookies that browsers will drop are noted, once', async (t) => {
+  const { lines, stream } = logLines()
+  const options = { ...standardOptions(), cookies: true as const }
+  const app = await appWith(t, options, undefined, { logger: { stream }, trustProxy: true })
+  const login = (headers: Record<string, string>) =>
+    app.inject({ method: 'POST', url: '/login', payload, headers })
+  const warnings = (): unknown[] => lines.filter(({ level }) => level === 40)
+  await login({ host: 'localhost:3000' })
+  await login(tls)
+  t.strictSame(warnings(), [])
+  for (const host of ['shop.example', 'other.example']) await login({ host })
+  t.match(warnings(), [{ msg: /a login came by http.*set trustProxy/ }])
+  t.equal(warnings().length, 1)
+})
+
 t.test('a header wins, whatever it holds', async (t) => {
   const { app, take } = await behindTls(t)
   const tokens = tokensOf(app)

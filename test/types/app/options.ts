@@ -32,6 +32,17 @@ app.register(authn, { userService, jwt: { secret: process.env['AUTH_JWT_SECRET']
 app.register(authn, { userService, ...configFromEnv() })
 app.register(authn, () => ({ userService, prefix: '/v1' }))
 app.register(authn)
+app.register(authn, { userService, cookies: true })
+app.register(authn, {
+  userService,
+  cookies: { name: process.env['NAME'], sameSite: 'strict', trustedOrigins: ['https://a.example'] },
+})
+// @ts-expect-error -- cookies that all sites send are none
+app.register(authn, { userService, cookies: { sameSite: 'none' } })
+// @ts-expect-error -- an array
+app.register(authn, { userService, cookies: { trustedOrigins: 'https://a.example' } })
+// @ts-expect-error -- they belong to one host
+app.register(authn, { userService, cookies: { domain: 'a.example' } })
 
 // An environment variable that may not be set can be handed over as it is.
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
+import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
 import authn from 'fastify-authn'
 import * as kit from 'fastify-authn/testing'
@@ -9,6 +10,7 @@ import * as kit from 'fastify-authn/testing'
 const { actingAs, authAttacks, authnTesting, mintToken } = kit
 const require = createRequire(import.meta.url)
 const secret = 'secret-secret-secret-secret-secret'
+const hash = await bcrypt.hash('wonderland', 4)
 const alice = { id: 1, name: 'alice', password: 'hash' }
 
 const builds = { esm: { authn, authnTesting }, cjs: commonJs() }
@@ -68,3 +70,31 @@ test('both builds have the same names', () => {
   const names = (module) => Object.keys(module).sort()
   assert.deepEqual(names(require('fastify-authn/testing')), names(kit))
 })
+
+for (const [build, { memorySessions, redisSessions, sqlSessions }] of Object.entries({
+  esm: await import('fastify-authn/sessions'),
+  cjs: require('fastify-authn/sessions'),
+})) {
+  test(`the ${build} build of the stores passes the suite, and works with the plugin`, async (t) => {
+    assert.deepEqual([typeof redisSessions, typeof sqlSessions], ['function', 'function'])
+    const cases = kit.sessionStoreSuite((prefix) => memorySessions({ prefix }))
+    await Promise.all(cases.map(({ run }) => run()))
+    const app = Fastify()
+    t.after(() => app.close())
+    await app.register(authn, {
+      userService: { findByUsername: async () => ({ ...alice, password: hash }) },
+      jwt: { secret },
+      hashing: { cost: 4 },
+      sessions: { store: memorySessions() },
+    })
+    const payload = { username: 'alice', password: 'wonderland' }
+    const login = await app.inject({ method: 'POST', url: '/login', payload })
+    const { refreshToken } = login.json()
+    const again = await app.inject({
+      method: 'POST',
+      url: '/login/refresh',
+      payload: { refreshToken },
+    })
+    assert.deepEqual([login.statusCode, again.statusCode], [200, 200])
+  })
+}

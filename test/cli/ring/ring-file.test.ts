@@ -81,6 +81,34 @@ t.test('a new key of RSA has the size of the one before', async (t) => {
   t.equal(made?.bits, 2048)
 })
 
+t.test('to RSA from a secret: the size of the one says nothing of the other', async (t) => {
+  const { file } = await newRing(t, { alg: 'HS512' })
+  const { made } = await rotateRing(thisMachine, file, { ...rotation, alg: 'RS256' }, {})
+  t.equal(made?.bits, 3072)
+  t.strictSame(
+    entriesOf(file).map(({ alg }) => alg),
+    ['HS512', 'HS512', 'RS256'],
+  )
+})
+
+t.test('the ring is rotated while a rotation is prepared', async (t) => {
+  const { file } = await newRing(t, { alg: 'HS256' })
+  let reads = 0
+  const late = machineWith({
+    async realpath(given: string) {
+      reads += 1
+      // Between the rehearsal and the lock, another process moves on to another algorithm.
+      if (reads === 2) await rotateRing(thisMachine, file, { ...rotation, alg: 'ES256' }, {})
+      return thisMachine.files.realpath(given)
+    },
+  })
+  await turn(file, late)
+  t.strictSame(
+    entriesOf(file).map(({ alg, state }) => `${alg} ${state}`),
+    ['HS256 verify', 'HS256 verify', 'ES256 sign', 'ES256 next'],
+  )
+})
+
 t.test('the target of a symbolic link is replaced, and the link stays', async (t) => {
   const { file, folder } = await newRing(t)
   const link = path.join(folder, 'link.json')
@@ -152,12 +180,12 @@ t.test('a full disk, a read-only one, and errors of it, at every step', async (t
     )
   }
   await refused(t, file, machineWith({ rename: failing('EROFS') }), /cannot be written \(EROFS\)/)
-  await refused(
-    t,
-    file,
-    machineWith({ open: failing('EROFS') }),
-    /the lock file ".*" cannot be made \(EROFS\)/,
-  )
+  const readOnly = machineWith({
+    async open(...words: Parameters<typeof thisMachine.files.open>) {
+      return words[1] === 'wx' ? failing('EROFS')() : thisMachine.files.open(...words)
+    },
+  })
+  await refused(t, file, readOnly, /the lock file ".*" cannot be made \(EROFS\)/)
 })
 
 t.test('a folder that cannot be synced, or listed', async (t) => {

@@ -31,10 +31,14 @@ const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toS
 const now = (): number => Math.floor(Date.now() / 1000)
 const day = 86_400
 
-/** Makes tokens of `user0` that are good for a day, unless the claims say otherwise. */
-export function tokensOf(algorithm: Algorithm): (claims?: Claims) => string {
+/**
+ * Makes tokens of `user0` that are good for a day, unless the claims say otherwise.
+ *
+ * @param kid - the name of the key, of a ring
+ */
+export function tokensOf(algorithm: Algorithm, kid?: string): (claims?: Claims) => string {
   const signInput = signers[algorithm]()
-  const header = encode({ alg: algorithm, typ: 'JWT' })
+  const header = encode({ alg: algorithm, typ: 'JWT', kid })
   return (claims) => {
     const input = `${header}.${encode({ sub: 'user0', nbf: now(), exp: now() + day, ...claims })}`
     return `${input}.${signInput(input).toString('base64url')}`

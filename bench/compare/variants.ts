@@ -135,6 +135,21 @@ const scoped = (mark: object): Side =>
     credentials: () => [bearer(tokensOf('HS256')({ scope: 'notes:read notes:write' }))],
   })
 
+const kid = 'BvkYs5NXdQ6ySt9sTQ7cvlBdfSxR2jLIYi_bbQR2RlI'
+
+/** A ring with one key, against that key without a ring; each gets a token of its own. */
+function ring(algorithm: 'HS256' | 'ES256', what: string, jwt: object): Variant {
+  const key = keys[algorithm]
+  const half = key.secret === undefined ? { private: key.private } : { secret: key.secret }
+  const entry = { alg: algorithm, ...half, kid, state: 'sign' }
+  const side: Side = ours(algorithm, {
+    authn: { jwt: { keys: [entry], ...jwt } },
+    credentials: () => [bearer(tokensOf(algorithm, kid)())],
+  })
+  const name = `${algorithm}, a ring of keys, ${what}: one key without kid`
+  return { ...against(name, side, side, { algorithm }), baseline: ours(algorithm, { jwt }) }
+}
+
 const ofBareVariants: readonly Variant[] = [
   ...algorithms.map((algorithm) =>
     ofBare(`fastify-authn, ${algorithm}`, ours(algorithm), { algorithm }),
@@ -169,6 +184,10 @@ const againstVariants: readonly Variant[] = [
   ]),
   against('HS256: by hand with a map', ours('HS256'), byHand('HS256'), { node: 20 }),
   against('HS256, a scope in the mark: without', scoped({ scope: 'notes:write' }), ours('HS256')),
+  ...(['HS256', 'ES256'] as const).flatMap((algorithm) => [
+    ring(algorithm, 'remembered', {}),
+    ring(algorithm, 'first seen', { rememberTokens: false }),
+  ]),
   {
     ...against(
       '10,000 tokens in rotation: one token',

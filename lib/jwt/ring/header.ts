@@ -11,12 +11,13 @@ export interface KeyName {
  * Reads the header of a token whose signature is not verified yet. Members that bring a key or its address along
  * (`jwk`, `jku`, `x5c`, `x5u`) are not read: who signs would choose the key.
  *
+ * @param encoded - the first part of the token
  * @throws AuthenticationError for a header that is none, and for a `kid` that is no name (RFC 7515 §4.1.4)
  */
-export function keyNameOf(token: string): KeyName {
+export function keyNameOf(encoded: string): KeyName {
   let header: unknown
   try {
-    header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString())
+    header = JSON.parse(Buffer.from(encoded, 'base64url').toString())
   } catch {
     throw invalidToken('header')
   }

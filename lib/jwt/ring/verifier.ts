@@ -26,11 +26,16 @@ interface JudgedToken extends VerifiedToken {
   readonly life: KeyLife
 }
 
+/** How many headers are kept at most; beyond, the header of each token that is new is read. */
+const mostHeaders = 100
+
 /** Verifies signatures with the keys of a ring. There is one for a service: a reload gives it other keys. */
 export class RingVerifier {
   readonly #memory: TokenMemory<JudgedToken> | null
   #byKid: ReadonlyMap<string, UsedKey> = new Map()
   #legacy: ReadonlyMap<unknown, UsedKey> = new Map()
+  /** The keys of headers that good tokens had: those of one key are mostly alike, so that few have to be read. */
+  readonly #known = new Map<string, UsedKey>()
 
   constructor(remembering: Remembering, counts: TokenCounts) {
     const judge = (token: string): JudgedToken => this.#judge(token)
@@ -48,6 +53,7 @@ export class RingVerifier {
    */
   use(keys: readonly UsedKey[]): void {
     const earlier = [...this.#byKid.values()]
+    this.#known.clear()
     this.#byKid = new Map(keys.map((key) => [key.kid, key]))
     this.#legacy = new Map(keys.filter(({ isLegacy }) => isLegacy).map((key) => [key.alg, key]))
     for (const before of earlier) {
@@ -75,16 +81,29 @@ export class RingVerifier {
     }
   }
 
-  /** The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). */
   #judge(token: string): JudgedToken {
-    const { alg, kid } = keyNameOf(token)
+    const header = token.slice(0, token.indexOf('.'))
+    const known = this.#known.get(header)
+    const key = known ?? this.#keyOf(header)
+    requireAlive(key.life)
+    const { claims, typ } = key.engine.verify(token)
+    if (known === undefined && this.#known.size < mostHeaders) this.#known.set(copied(header), key)
+    return { claims, typ, life: key.life }
+  }
+
+  /** The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). */
+  #keyOf(header: string): UsedKey {
+    const { alg, kid } = keyNameOf(header)
     const key = kid === undefined ? this.#legacy.get(alg) : this.#byKid.get(kid)
     if (key === undefined) throw invalidToken(kid === undefined ? 'no kid' : 'unknown kid')
     if (key.alg !== alg) throw invalidToken('alg of kid')
-    requireAlive(key.life)
-    const { claims, typ } = key.engine.verify(token)
-    return { claims, typ, life: key.life }
+    return key
   }
+}
+
+/** A copy: a slice would keep the whole token in memory. */
+function copied(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 /** Whether a key is the same as before a reload, and still judges all tokens that it judged then. */

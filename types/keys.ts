@@ -121,6 +121,7 @@ export interface KeyStats {
 
 /** The current counts of a service. */
 export interface JwtStats {
+  /** The keys, and how often they were read again. */
   readonly keys: KeyStats
   /** All zero when `jwt.rememberTokens` is `false`. */
   readonly tokens: TokenStats
@@ -138,18 +139,24 @@ export interface KeyFileSystem {
 export interface KeyLog {
   /** What is wrong, with an error that holds nothing secret. */
   error: (details: { readonly err: unknown }, message: string) => unknown
+  /** What may be a mistake. */
   warn: (message: string) => unknown
 }
 
 /** Public keys (RFC 7517 §5). */
 export interface JwkSet {
+  /** In the order of the ring. */
   readonly keys: readonly PublicJwk[]
 }
 
 /** A public key (RFC 7517 §4), with the members of its type (`n`, `e`; `crv`, `x`, `y`) and nothing of its private half. */
 export interface PublicJwk extends Readonly<Record<string, string>> {
+  /** The type of the key: `RSA`, `EC` or `OKP`. */
   readonly kty: string
+  /** What the header of its tokens names. */
   readonly kid: string
+  /** The one algorithm that it is used with. */
   readonly alg: SigningMethod
+  /** It verifies signatures. */
   readonly use: 'sig'
 }

@@ -18,6 +18,7 @@ export const pairVariables = families.map((family) => `AUTH_JWT_${family}`)
 /** All variables that configFromEnv() reads. */
 export const variables: readonly string[] = [
   'AUTH_JWT_SECRET',
+  'AUTH_JWT_KEYS',
   'AUTH_JWT_EXPIRY',
   ...pairVariables.flatMap((pair) =>
     ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((half) => `${pair}_${half}`),
@@ -51,6 +52,11 @@ export async function readEnvFile(file: string): Promise<Environment> {
   const { parseEnv } = util as { parseEnv?: (text: string) => Environment }
   if (parseEnv === undefined) fail('--env needs Node 20.12 or later.')
   return parseEnv(await readText(file, 'env file'))
+}
+
+/** The ring file that a command works with: that of its option, or that of the environment; undefined for none. */
+export function ringOf(given: Given, env: Environment): string | undefined {
+  return given.text('ring') ?? (env.AUTH_JWT_KEYS || undefined)
 }
 
 /**
@@ -123,7 +129,7 @@ export async function openService(
   const { jwt } = configFromEnv(env)
   if (jwt === undefined || !hasKey(jwt)) {
     return fail(
-      'no key is configured: AUTH_JWT_SECRET is not set, and no AUTH_JWT_RSA_*, AUTH_JWT_ECDSA_* or AUTH_JWT_EDDSA_*.',
+      'no key is configured: neither AUTH_JWT_SECRET nor AUTH_JWT_KEYS is set, and no AUTH_JWT_RSA_*, AUTH_JWT_ECDSA_* or AUTH_JWT_EDDSA_*.',
       'Set one, or name a file that does: --env .env',
     )
   }

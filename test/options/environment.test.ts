@@ -13,6 +13,7 @@ t.test('every entry', async (t) => {
   t.strictSame(
     configFromEnv({
       AUTH_JWT_SECRET: 'secret',
+      AUTH_JWT_KEYS: 'keys/ring.json',
       AUTH_JWT_EXPIRY: '900',
       AUTH_JWT_RSA_PRIVATE: 'rsa.pem',
       AUTH_JWT_RSA_PUBLIC: 'rsa.pub.pem',
@@ -29,6 +30,7 @@ t.test('every entry', async (t) => {
     {
       jwt: {
         secret: 'secret',
+        keys: 'keys/ring.json',
         expiry: 900,
         rsa: { private: 'rsa.pem', public: 'rsa.pub.pem', passphrase: 'one' },
         ecdsa: { private: 'ec.pem', public: 'ec.pub.pem', passphrase: 'two' },

@@ -1,7 +1,14 @@
 import { exits, type Command, type Given, type Io } from '../command.js'
 import { bootFindings, isSet } from '../doctor/boot.js'
 import { doubtsOf } from '../doctor/doubts.js'
-import { algOption, envFileOption, methodOption, readEnvFile, variables } from '../environment.js'
+import {
+  algOption,
+  envFileOption,
+  methodOption,
+  readEnvFile,
+  ringOf,
+  variables,
+} from '../environment.js'
 import { count, quoted } from '../text.js'
 import type { Finding, Setting } from '../doctor/finding.js'
 
@@ -15,7 +22,10 @@ export const doctor: Command = {
   options: {
     alg: algOption('what the app has as jwt.signingMethod'),
     env: envFileOption,
-    ring: { value: 'file', text: 'check a ring file too: what the app has as jwt.keys' },
+    ring: {
+      value: 'file',
+      text: 'a ring file, what the app has as jwt.keys; default: AUTH_JWT_KEYS',
+    },
   },
   examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
   exits: ['nothing is wrong', 'there are errors or warnings'],
@@ -34,10 +44,10 @@ export const doctor: Command = {
 
 async function settingOf(given: Given, { env }: Io): Promise<Setting> {
   const path = given.text('env')
-  const ring = given.text('ring') ?? null
-  if (path === undefined) return { env, file: null, ring }
+  if (path === undefined) return { env, file: null, ring: ringOf(given, env) ?? null }
   const own = await readEnvFile(path)
-  return { env: { ...own, ...env }, file: { path, env: own }, ring }
+  const all = { ...own, ...env }
+  return { env: all, file: { path, env: own }, ring: ringOf(given, all) ?? null }
 }
 
 /** Lists the variables that are set, and whether in the process or in the env file. */

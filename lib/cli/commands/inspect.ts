@@ -8,6 +8,7 @@ import {
   inVariables,
   methodOption,
   openService,
+  ringOf,
   typesOf,
 } from '../environment.js'
 import { askHidden, readAll } from '../input.js'
@@ -75,7 +76,7 @@ export const inspect: Command = {
       ],
       json: {
         ...verdict,
-        ...(given.text('ring') !== undefined && { key }),
+        ...(ringOf(given, env) !== undefined && { key }),
         header,
         claims,
         scopes: claims && [...scopesOf(claims)],
@@ -116,7 +117,7 @@ async function verdictOf(
     return { key, valid: false, code, reason: `it is no JSON Web Token: ${decoded.problem}` }
   }
   const { header, claims } = decoded
-  const ring = given.text('ring')
+  const ring = ringOf(given, env)
   try {
     const chosen = ring === undefined ? null : await chooseKey(ring, header, alg, env, rules)
     key = chosen?.key ?? null

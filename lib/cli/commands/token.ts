@@ -5,6 +5,7 @@ import {
   environmentOf,
   methodOption,
   openService,
+  ringOf,
   typesOf,
 } from '../environment.js'
 import { openSigner } from '../ring/sign.js'
@@ -34,7 +35,7 @@ export const token: Command = {
       text: `seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else ${defaults.jwt.expiry}`,
     },
     env: envFileOption,
-    ring: { value: 'file', text: 'sign with this ring file, in place of the environment' },
+    ring: { value: 'file', text: 'sign with this ring file; default: AUTH_JWT_KEYS' },
   },
   details: [
     'Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair; with',
@@ -52,7 +53,7 @@ export const token: Command = {
     const asked = claimsOf(given)
     const [typ] = typesOf(given)
     const env = await environmentOf(given, io)
-    const ring = given.text('ring')
+    const ring = ringOf(given, env)
     const { service, method } =
       ring === undefined ? await openService(env, alg) : await openSigner(ring, env, alg)
     const value = service.generateTokenWithClaims(asked, method, { typ })

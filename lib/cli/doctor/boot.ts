@@ -69,7 +69,8 @@ export async function bootWith(
 ): Promise<void> {
   const { jwt } = resolveOptions(configFromEnv(env))
   const ring = jwt && (await keysOf(jwt))
-  if (ring && method !== undefined) keyFor(ring, method, 'verify', 'jwtAuthenticator')
+  if (ring && jwt.keys === undefined && method !== undefined)
+    keyFor(ring, method, 'verify', 'jwtAuthenticator')
 }
 
 /** Not by a `JwtService`, which would check the secret by the `NODE_ENV` of this process, not by that of the env file. */
@@ -83,7 +84,8 @@ async function keysOf(jwt: JwtConfig): Promise<KeyRing> {
  */
 async function bootAsGuessed(env: Environment): Promise<void> {
   const { jwt } = configFromEnv(env)
-  if (jwt === undefined) return
+  // Of a ring, the keys say it: see ring.ts.
+  if (jwt === undefined || jwt.keys !== undefined) return
   const ring = await keysOf(jwt)
   const method = standardMethod(jwt, (each) => keyFor(ring, each, 'verify', 'doctor'))
   if (method !== defaults.jwt.signingMethod) throw new GuessedMethod(method)

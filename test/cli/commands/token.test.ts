@@ -141,7 +141,11 @@ t.test('a Node.js that reads no env files', async (t) => {
 
 t.test('keys that are missing or wrong: what the boot says, in variables', async (t) => {
   const cases: [env: Record<string, string>, words: string, message: RegExp][] = [
-    [{}, '', /no key is configured: AUTH_JWT_SECRET is not set, .*\nSet one, or name a file/],
+    [
+      {},
+      '',
+      /no key is configured: neither AUTH_JWT_SECRET nor AUTH_JWT_KEYS is set, .*\nSet one, or name a file/,
+    ],
     [{ AUTH_JWT_EXPIRY: '60' }, '', /no key is configured/],
     [
       { AUTH_JWT_SECRET: 'hunter2' },

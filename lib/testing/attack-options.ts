@@ -40,6 +40,8 @@ export interface AttackOptions {
   readonly claimName?: string | undefined
   /** As in `jwtAuthenticator`. Default: `jwt.signingMethod`. */
   readonly algorithm?: SigningMethod | undefined
+  /** What good tokens are for, as in `jwtAuthenticator`, but one of them. Default `JWT`. */
+  readonly typ?: string | undefined
   /**
    * The name of an issuer in the option `issuers`, whose tokens the route accepts. A key set of the test kit is put in
    * the place of the issuer's for as long as the app lives, and nothing is fetched any more. Default: tokens of the app.

@@ -22,7 +22,7 @@ export function goodHeaders(
 
 /** The material for bad tokens: a token of the app's own service, or the token that was given. */
 export function materialFor(app: AttackedApp, options: AttackOptions): Material {
-  const { good, sub, claims, claimName = 'sub', algorithm, issuer } = options
+  const { good, sub, claims, claimName = 'sub', algorithm, issuer, typ } = options
   const given = typeof good === 'string' ? good : good?.authorization
   const cookie = typeof good === 'string' ? undefined : good?.cookie
   const token =
@@ -37,11 +37,11 @@ export function materialFor(app: AttackedApp, options: AttackOptions): Material 
   const wanted = { [claimName]: sub ?? 'alice', ...claims }
   if (jwtService !== undefined) {
     return {
-      ...materialOf({ jwtService }, { claims: wanted, algorithm }, 'authAttacks'),
+      ...materialOf({ jwtService }, { claims: wanted, algorithm, typ }, 'authAttacks'),
       claimName,
     }
   }
-  return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName }
+  return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName, typ }
 }
 
 function materialOfToken(

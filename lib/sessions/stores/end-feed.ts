@@ -1,3 +1,4 @@
+import { inTime } from './patience.js'
 import type { SessionEnd, SessionWatcher } from '../../../types/sessions.js'
 
 /** What a store has told of ends. */
@@ -12,13 +13,14 @@ export interface EndPage {
 /** Milliseconds between two questions: with the time of an answer, less than the second in which ends must be known. */
 const pause = 500
 /** What a hint waits for, in milliseconds, so that many hints at once become one question. */
-const gathering = 10
+const gathering = 50
 
 /**
  * Tells a watcher what any process has ended, by asking the store for it every half second. One question also says that
  * the store is there; where it fails, the next one that succeeds asks for everything again.
  */
 export class EndFeed {
+  readonly #name: string
   readonly #ask: (cursor: string | null) => Promise<EndPage>
   #watcher: SessionWatcher | null = null
   #cursor: string | null = null
@@ -27,9 +29,15 @@ export class EndFeed {
   #timer: NodeJS.Timeout | undefined
   #isAsking = false
   #hinted = false
+  /** Whether there is a question that was given up, and may still be answered. */
+  #isUnanswered = false
 
-  /** @param ask - reads the ends since a cursor, or with null all that still matter */
-  constructor(ask: (cursor: string | null) => Promise<EndPage>) {
+  /**
+   * @param name - of the store, for errors
+   * @param ask - reads the ends since a cursor, or with null all that still matter
+   */
+  constructor(name: string, ask: (cursor: string | null) => Promise<EndPage>) {
+    this.#name = name
     this.#ask = ask
   }
 
@@ -63,7 +71,7 @@ export class EndFeed {
     let page: EndPage | null = null
     let failure: unknown
     try {
-      page = await this.#ask(this.#cursor)
+      page = await inTime(this.#name, () => this.#askOnce())
     } catch (error) {
       failure = error
     }
@@ -72,6 +80,17 @@ export class EndFeed {
     if (page === null) this.#lose(failure, this.#watcher)
     else this.#tell(page, this.#watcher)
     this.#askIn(this.#hinted ? gathering : pause)
+  }
+
+  /** A store that does not answer is not asked again: its connections are also those of the app. */
+  async #askOnce(): Promise<EndPage> {
+    if (this.#isUnanswered) throw new Error(`${this.#name} has not answered yet`)
+    this.#isUnanswered = true
+    try {
+      return await this.#ask(this.#cursor)
+    } finally {
+      this.#isUnanswered = false
+    }
   }
 
   #tell({ ends, now, cursor }: EndPage, watcher: SessionWatcher): void {

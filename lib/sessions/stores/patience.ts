@@ -31,6 +31,11 @@ export class StoreClock {
     this.#lead = now - performance.now() / 1000
   }
 
+  /** The time until which an ordinary question is waited for; null while the store has told nothing. */
+  deadline(): number | null {
+    return this.#lead === null ? null : (performance.now() + patience) / 1000 + this.#lead
+  }
+
   /**
    * How long a swap is waited for, in milliseconds: to its deadline. Who gives up before says that the store is away
    * while the token may still be exchanged, and is used again too late.

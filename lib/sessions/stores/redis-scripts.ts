@@ -75,7 +75,9 @@ end
 `
 
 const create = `
-local handle, current, sid, owner, about, lifetime, idle = unpack(ARGV)
+local handle, current, sid, owner, about, lifetime, idle, deadline = unpack(ARGV)
+-- Nobody waits for it any more, and nobody would ever have its tokens.
+if deadline ~= '' and now >= tonumber(deadline) then return redis.error_reply('ERR too late for a new session') end
 local ends = now + tonumber(lifetime)
 local over = math.min(ends, now + tonumber(idle))
 redis.call('SET', root .. ':about:' .. handle, about)

@@ -75,7 +75,7 @@ function ownerOf(sub: string): string {
 class RedisSessions implements SessionStore {
   readonly #keys: RedisKeys
   readonly #clock = new StoreClock()
-  readonly #feed = new EndFeed((cursor) => this.#ends(cursor))
+  readonly #feed = new EndFeed('Redis', (cursor) => this.#ends(cursor))
   #stopListening: (() => void) | null = null
 
   constructor(keys: RedisKeys) {
@@ -86,7 +86,9 @@ class RedisSessions implements SessionStore {
     const { handle, current, lifetime, idle, ...about } = session
     const { sid, sub } = about
     const json = JSON.stringify(about)
-    const now = await this.#run('create', handle, current, sid, ownerOf(sub), json, lifetime, idle)
+    const texts = [handle, current, sid, ownerOf(sub), json]
+    const deadline = this.#clock.deadline() ?? ''
+    const now = await this.#run('create', ...texts, lifetime, idle, deadline)
     return { now: Number(now) }
   }
 
@@ -139,7 +141,8 @@ class RedisSessions implements SessionStore {
   }
 
   async #ends(cursor: string | null): Promise<EndPage> {
-    const [now, members] = (await this.#run('ends', cursor ?? '')) as [string, string[]]
+    const [now, members] = (await this.#keys.run('ends', cursor ?? '')) as [string, string[]]
+    this.#clock.heard(Number(now))
     return { ends: members.map(endOf), now: Number(now), cursor: now }
   }
 

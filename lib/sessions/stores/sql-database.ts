@@ -6,13 +6,16 @@ export interface SqlResult {
   readonly rows: readonly unknown[]
 }
 
+/** What stands for `$1`, `$2` … in a statement. */
+export type SqlParams = (string | number | null)[]
+
 /**
  * Runs one statement of PostgreSQL, on any connection.
  *
  * @param text - the statement, with `$1`, `$2` … for its parameters
- * @param params - texts and numbers
+ * @param params - texts, numbers and null
  */
-export type SqlQuery = (text: string, params: (string | number)[]) => PromiseLike<SqlResult>
+export type SqlQuery = (text: string, params: SqlParams) => PromiseLike<SqlResult>
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -31,26 +34,24 @@ export class SqlDatabase {
     this.#query = query
   }
 
-  async rows(
-    text: string,
-    params: (string | number)[],
-    milliseconds?: number,
-  ): Promise<readonly Row[]> {
-    const run = async (): Promise<readonly Row[]> => {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return rowsOf(await this.#query(text, params))
-        } catch (error) {
-          const code = (error as { code?: unknown } | null)?.code
-          if (attempt === attempts || !repeatable.has(String(code))) throw explained(error)
-        }
+  async rows(text: string, params: SqlParams, milliseconds?: number): Promise<readonly Row[]> {
+    return inTime('PostgreSQL', () => this.patiently(text, params), milliseconds)
+  }
+
+  /** However long it takes: for who must not ask again before. */
+  async patiently(text: string, params: SqlParams): Promise<readonly Row[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return rowsOf(await this.#query(text, params))
+      } catch (error) {
+        const code = (error as { code?: unknown } | null)?.code
+        if (attempt === attempts || !repeatable.has(String(code))) throw explained(error)
       }
     }
-    return inTime('PostgreSQL', run, milliseconds)
   }
 
   /** Of a statement that always returns one. */
-  async row(text: string, params: (string | number)[]): Promise<Row> {
+  async row(text: string, params: SqlParams): Promise<Row> {
     const [row] = await this.rows(text, params)
     if (row === undefined) throw new Error('PostgreSQL: a statement has returned no row')
     return row

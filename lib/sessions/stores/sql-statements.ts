@@ -39,6 +39,7 @@ WITH found AS MATERIALIZED (
 SELECT sid, ${seconds('until')} AS until FROM alive`
 
   return {
+    /** After the deadline $11 nobody waits for it any more, and nobody would ever have its tokens. */
     create: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 times AS MATERIALIZED (
@@ -49,7 +50,7 @@ times AS MATERIALIZED (
 INSERT INTO ${sessions} (registration, handle, sid, sub, current_token, address, user_agent, data,
   created_at, last_used_at, ends_at, over_at, sweep_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, over_at, over_at
-FROM times
+FROM times WHERE coalesce(now < to_timestamp($11::float8), true)
 RETURNING ${seconds('created_at')} AS now`,
 
     find: `

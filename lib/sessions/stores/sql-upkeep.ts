@@ -42,6 +42,7 @@ export class SqlUpkeep {
   }
 
   async #delete(what: 'clear' | 'sweep' | 'forget'): Promise<number> {
-    return Number((await this.#database.row(this.#statements[what], [batch])).count)
+    const [row] = await this.#database.patiently(this.#statements[what], [batch])
+    return Number(row?.count)
   }
 }

@@ -54,7 +54,7 @@ class SqlSessions implements SessionStore {
   readonly #name: string
   readonly #upkeep: SqlUpkeep
   readonly #clock = new StoreClock()
-  readonly #feed = new EndFeed((cursor) => this.#ends(cursor))
+  readonly #feed = new EndFeed('PostgreSQL', (cursor) => this.#ends(cursor))
 
   constructor(database: SqlDatabase, statements: SqlStatements, name: string) {
     this.#database = database
@@ -67,15 +67,8 @@ class SqlSessions implements SessionStore {
     const { handle, sid, sub, current, address, userAgent, data, lifetime, idle } = session
     const texts = [sid, sub].map(toColumn)
     const about = [address, userAgent, data].map(toColumn)
-    const row = await this.#database.row(this.#sql.create, [
-      this.#name,
-      handle,
-      ...texts,
-      current,
-      ...about,
-      lifetime,
-      idle,
-    ])
+    const all = [this.#name, handle, ...texts, current, ...about, lifetime, idle]
+    const row = await this.#database.row(this.#sql.create, [...all, this.#clock.deadline()])
     return { now: Number(row.now) }
   }
 
@@ -125,9 +118,10 @@ class SqlSessions implements SessionStore {
   }
 
   async #ends(before: string | null): Promise<EndPage> {
-    const rows = await this.#database.rows(this.#sql.ends, [this.#name, before ?? '0'])
+    const rows = await this.#database.patiently(this.#sql.ends, [this.#name, before ?? '0'])
     void this.#upkeep.run()
     const { cursor, now } = rows[0] as Row
+    this.#clock.heard(Number(now))
     return {
       ends: rows.filter(({ sid }) => sid !== null).map(endOf),
       now: Number(now),

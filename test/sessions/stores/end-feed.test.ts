@@ -1,3 +1,4 @@
+import { setTimeout as later } from 'node:timers/promises'
 import t from 'tap'
 import { EndFeed, type EndPage } from '../../../lib/sessions/stores/end-feed.js'
 import { settle, until } from '../../helpers/load.js'
@@ -17,6 +18,7 @@ function heldStore() {
     lost: (error) => void told.push(error),
   }
   const feed = new EndFeed(
+    'The store',
     (cursor) =>
       new Promise((answer, fail) => {
         questions.push({ cursor, answer, fail })
@@ -98,4 +100,22 @@ t.test('after its end nothing is asked or told', async (t) => {
   first.answer(page('a'))
   await settle()
   t.strictSame([told, questions.length], [[], 1])
+})
+
+t.test('a store that does not answer is not asked again until it does', async (t) => {
+  const { feed, watcher, told, asked, questions } = heldStore()
+  t.teardown(() => feed.stop())
+  feed.start(watcher)
+  const first = await asked(1)
+  await until(() => told.length === 1, 'that it is away is told')
+  t.match(told, [/The store: no answer in 2000 ms/])
+  feed.hint()
+  await later(200)
+  t.equal(questions.length, 1, 'no second question beside the first')
+  first.answer(page('late'))
+  const second = await asked(2)
+  t.equal(second.cursor, null, 'an answer that came late counts for nothing')
+  t.equal(told.length, 1)
+  second.answer(page('a'))
+  await until(() => told.length === 3, 'it is caught up')
 })

@@ -31,7 +31,7 @@ async function nothingIsAnswered(t: Test, store: SessionStore): Promise<void> {
   await Promise.all([
     t.rejects(store.create(session)),
     t.rejects(store.find(session.handle)),
-    t.rejects(store.swap(swapOf(session))),
+    t.rejects(store.swap(swapOf(session, { deadline: Date.now() / 1000 + 1 }))),
     t.rejects(store.end({ sid: session.sid }, 60)),
     t.rejects(store.end({ sub: session.sub }, 60)),
     t.rejects(store.list(session.sub)),
@@ -115,10 +115,13 @@ t.test('Redis, held up', { skip: noRedis }, async (t) => {
   const waited = await swapped
   t.ok(waited > 900 && waited < 1900, `until its deadline: ${waited} ms`)
   await until(() => told.lost.length === 1, 'that it is away is told')
+  const orphan = newSession()
+  await t.rejects(store.create(orphan), /no answer in 2000 ms/)
   server.resume()
   await until(() => told.caughtUp === 2, 'it is caught up again')
   const { session: stored } = await store.find(session.handle)
   t.equal(stored?.lastUsed, stored?.created, 'the swap came after its deadline')
+  t.strictSame(await store.list(orphan.sub), [], 'a login that came too late has begun nothing')
   t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
 })
 
@@ -134,12 +137,20 @@ t.test('PostgreSQL, held up by a lock', { skip: noPostgres }, async (t) => {
   await holder.query('BEGIN')
   await holder.query('SELECT 1 FROM fastify_authn_sessions FOR UPDATE')
   await t.rejects(store.swap(swapOf(session, { deadline: now + 1 })), /no answer in \d+ ms/)
-  t.ok((await store.find(session.handle)).now >= now + 1, 'until its deadline')
   await holder.query('COMMIT')
-  holder.release()
+  t.ok((await store.find(session.handle)).now >= now + 1, 'until its deadline')
   const stored = await store.find(session.handle)
   t.equal(stored.session?.lastUsed, stored.session?.created, 'the deadline counts after the wait')
   t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
+
+  await holder.query('BEGIN')
+  await holder.query('LOCK TABLE fastify_authn_sessions')
+  const orphan = newSession()
+  await t.rejects(store.create(orphan), /no answer in 2000 ms/)
+  await holder.query('COMMIT')
+  holder.release()
+  await until(() => pool.idleCount === pool.totalCount, 'all is answered')
+  t.strictSame(await store.list(orphan.sub), [], 'a login that came too late has begun nothing')
 })
 
 t.test('Redis, back with nothing in it, or taking no writes', { skip: noRedis }, async (t) => {

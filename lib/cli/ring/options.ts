@@ -1,13 +1,19 @@
 import { misuse, type Given, type Option } from '../command.js'
 import { parseSpan } from '../times.js'
+import type { Environment } from '../../options/environment.js'
 
-export const ringOption: Option = { value: 'file', text: 'the ring file' }
+export const ringOption: Option = { value: 'file', text: 'the ring file; default: AUTH_JWT_KEYS' }
 
 /**
- * @throws CliError when the option is missing
+ * The path of the ring file.
+ *
+ * @throws CliError when neither the option nor the variable names one
  */
-export function ringFile(given: Given): string {
-  return given.text('ring') ?? misuse('--ring is missing: which file holds the keys?')
+export function ringFile(given: Given, env: Environment): string {
+  const { AUTH_JWT_KEYS: standard = '' } = env
+  const file = given.text('ring') ?? standard
+  if (file !== '') return file
+  return misuse('--ring is missing, and AUTH_JWT_KEYS is not set: which file holds the keys?')
 }
 
 /**

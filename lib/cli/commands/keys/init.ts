@@ -31,9 +31,10 @@ export const init: Command = {
   exits: ['done', 'the file is there already, or cannot be written'],
   async run(given, io) {
     const alg = toMethod(given.argument as string)
-    const file = ringFile(given)
+    const env = await environmentOf(given, io)
+    const file = ringFile(given, env)
     const wanted = { alg, bits: toBits(given, alg), passphraseEnv: variableOption(given) }
-    const keys = await createRing(thisMachine, file, wanted, await environmentOf(given, io))
+    const keys = await createRing(thisMachine, file, wanted, env)
     return {
       lines: tableOf(keys, thisMachine.now()),
       json: { ring: file, keys: keys.map(shownKey) },

@@ -13,9 +13,10 @@ export const list: Command = {
   examples: ['npx fastify-authn keys list --ring keys/ring.json'],
   exits: ['done', 'the ring cannot be read, or would stop the boot'],
   async run(given, io) {
-    const file = ringFile(given)
+    const env = await environmentOf(given, io)
+    const file = ringFile(given, env)
     const ring = await readRing(thisMachine, file)
-    const { keys, problem } = await keysAsFar(ring, await environmentOf(given, io))
+    const { keys, problem } = await keysAsFar(ring, env)
     return {
       exit: problem === null ? exits.done : exits.no,
       lines: tableOf(keys, thisMachine.now()),

@@ -26,8 +26,8 @@ export const revoke: Command = {
   ],
   exits: ['done', 'the ring has no such key, or could not be changed'],
   async run(given, io) {
-    const file = ringFile(given)
     const env = await environmentOf(given, io)
+    const file = ringFile(given, env)
     const changed = await revokeKey(thisMachine, file, given.argument as string, env)
     return outcomeOf(file, changed, [
       ...(changed.isUnknown === true ? noNextKey : []),

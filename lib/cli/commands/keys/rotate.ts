@@ -39,10 +39,10 @@ export const rotate: Command = {
   ],
   exits: ['done', 'too early, or the ring could not be changed'],
   async run(given, io) {
-    const file = ringFile(given)
+    const env = await environmentOf(given, io)
+    const file = ringFile(given, env)
     const lag = secondsOption(given, 'lag', standard.lag)
     const settle = secondsOption(given, 'settle', standard.settle)
-    const env = await environmentOf(given, io)
     const { expiry = 0 } = configFromEnv(env).jwt ?? {}
     const life = secondsOption(given, 'life', Math.max(standard.life, expiry))
     const rotation = { alg: methodOption(given), life, lag, settle }

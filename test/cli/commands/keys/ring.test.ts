@@ -297,6 +297,20 @@ t.test('nothing secret is ever printed', async (t) => {
   }
 })
 
+t.test('AUTH_JWT_KEYS names the ring where --ring does not', async (t) => {
+  const folder = t.testdir({ other: {} })
+  const [file, other] = [path.join(folder, 'ring.json'), path.join(folder, 'other/ring.json')]
+  const env = { AUTH_JWT_KEYS: file }
+  t.equal((await cli('keys init HS256', { env })).exit, 0)
+  t.equal((await cli(['keys', 'init', 'HS256', '--ring', other], { env })).exit, 0)
+  t.equal((await cli('keys rotate --settle 0', { env })).exit, 0)
+  t.equal(entriesOf(file).length, 3)
+  t.equal((await cli(`keys revoke ${entriesOf(file)[0]?.kid}`, { env })).exit, 0)
+  t.equal(entriesOf(file).length, 2)
+  t.match((await cli('keys list --json', { env })).stdout, JSON.stringify(file))
+  t.equal(entriesOf(other).length, 2)
+})
+
 t.test('wrong usage', async (t) => {
   const file = path.join(t.testdir(), 'ring.json')
   const cases: [words: string, message: RegExp][] = [

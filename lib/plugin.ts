@@ -11,7 +11,7 @@ import {
   standardAuthenticator,
 } from './authenticators/configured.js'
 import { basicComparer } from './authenticators/config-basic.js'
-import { checkSharedKeys } from './authenticators/shared-keys.js'
+import { checkSharedKeys, warnUnjudged } from './authenticators/shared-keys.js'
 import { asksForPasswords } from './authenticators/members.js'
 import { ownOf } from './common/objects.js'
 import { createTranslator } from './http/language.js'
@@ -152,6 +152,7 @@ async function initialize(
   await publishKeys(app, tree, registration.jwtService)
   const registrations = [...tree.registered].map(registrationOf)
   checkSharedKeys(registrations.map((each) => each?.tokenUses ?? []))
+  warnUnjudged(registration, registrations, app.log)
   await checkCookies(registration, login, registrations)
 }
 

@@ -1,5 +1,6 @@
 import { AuthnUsageError } from '../errors.js'
-import type { TokenUse } from '../registration.js'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Registration, TokenUse } from '../registration.js'
 
 /**
  * Two registrations with one key accept the tokens of each other: where their users differ, alice of the one
@@ -25,11 +26,38 @@ function refuse({ method, prefix }: TokenUse, other: TokenUse): never {
   )
 }
 
+/**
+ * Warns where tokens of sessions are accepted by a registration that does not hear of the ends of those sessions.
+ *
+ * @param own - the registration that is new
+ * @param all - all registrations of the app
+ */
+export function warnUnjudged(
+  own: Registration,
+  all: readonly (Registration | undefined)[],
+  log: FastifyBaseLogger,
+): void {
+  const isUnjudged = (from: Registration, by: Registration): boolean =>
+    from.sessions !== null &&
+    by.sessions !== from.sessions &&
+    from.tokenUses.some((one) => by.tokenUses.some((other) => acceptsSame(one, other)))
+  const found = all.some(
+    (each) => each !== undefined && (isUnjudged(own, each) || isUnjudged(each, own)),
+  )
+  if (!found) return
+  log.warn(
+    'fastify-authn: two registrations verify with one key, and one of them does not know which sessions of the other are ended, so that it goes on taking their tokens until they are over. Give each an "audience" of its own, or use one registration for both.',
+  )
+}
+
 function isOpenTo(one: TokenUse, other: TokenUse): boolean {
+  return acceptsSame(one, other) && !isSameService(one.userService, other.userService)
+}
+
+function acceptsSame(one: TokenUse, other: TokenUse): boolean {
   return (
     one.key === other.key &&
     one.method === other.method &&
-    !isSameService(one.userService, other.userService) &&
     !areDistinct(one.audience, other.audience) &&
     [...one.typ].some((typ) => other.typ.has(typ)) &&
     !areDistinct(one.issuer && [one.issuer], other.issuer && [other.issuer])

@@ -6,8 +6,9 @@ import { tokensOf } from './tokens.js'
 import { randomName, type SessionTools } from './tools.js'
 import type { GivenTokens } from '../registration.js'
 
-/** Characters of a user agent that are kept. */
+/** Characters of a user agent, and of an address, that are kept. */
 const longestAgent = 256
+const longestAddress = 64
 
 /**
  * Begins a session for a user who has logged in.
@@ -36,8 +37,9 @@ export async function beginSession(
     current: digestOf(refreshToken.text),
     lifetime,
     idle,
-    address: request.ip,
-    userAgent: agentOf(request),
+    // Behind a proxy, what the proxy says, and whoever it believes.
+    address: shortened(request.ip, longestAddress),
+    userAgent: shortened(request.headers['user-agent'], longestAgent),
     data: writeData({ begun: Math.max(now, validAfter?.of(user) ?? 0), sub: claims.sub }),
   }
   await tools.access.ask((store) => store.create(session))
@@ -46,10 +48,9 @@ export async function beginSession(
 }
 
 /** Databases refuse control characters and halves of surrogate pairs, which a cut can leave. */
-function agentOf({ headers }: FastifyRequest): string {
-  const agent = headers['user-agent'] ?? ''
-  return agent
+function shortened(text: string | undefined, most: number): string {
+  return (text ?? '')
     .replace(/\p{Cc}/gu, '')
-    .slice(0, longestAgent)
+    .slice(0, most)
     .toWellFormed()
 }

@@ -15,6 +15,7 @@ import t from 'tap'
 import { bearer, logLines, secret, userService, users } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { bearerChallenge, deferred, isFault, isRefusal } from '../helpers/flows.js'
+import { readData } from '../../lib/sessions/data.js'
 import {
   claimsOf,
   clientOf,
@@ -347,6 +348,23 @@ t.test('app.authn.sessions lists and ends', async (t) => {
   }
   t.match(await rejectionOf(sessions.list(undefined as never)), { code: 'ERR_AUTH_CLAIMS' })
 })
+
+t.test(
+  'what a proxy says of an address is cut, and texts of other hands are very old',
+  async (t) => {
+    const { factory } = heldStore()
+    const app = await sessionApp(t, { sessions: { store: factory } }, undefined, {
+      trustProxy: true,
+    })
+    await clientOf(app).login({ 'x-forwarded-for': '1'.repeat(70) })
+    const [session] = (await app.authn.sessions?.list('alice')) ?? []
+    t.equal(session?.address, '1'.repeat(64))
+    t.strictSame(readData('{"begun":5,"sub":7}', '7'), { begun: 5, sub: 7 })
+    for (const text of ['', 'x', '{}', '{"begun":"5","sub":"x"}']) {
+      t.strictSame(readData(text, 'alice'), { begun: 0, sub: 'alice' }, text)
+    }
+  },
+)
 
 t.test('attempts are throttled like logins', async (t) => {
   const { login, refresh, post } = await setting(

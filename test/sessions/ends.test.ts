@@ -276,6 +276,31 @@ t.test('boot', async (t) => {
     t.equal((await post('/admin/login/refresh', { refreshToken })).statusCode, 401)
     t.equal((await post('/login/refresh', { refreshToken })).statusCode, 200)
   })
+  t.test('a registration that takes tokens of sessions without knowing their ends', async (t) => {
+    for (const [inner, told] of [
+      [{ jwt: { secret } }, 1],
+      [{ jwt: { secret }, sessions: { name: 'other' } }, 1],
+      [{ jwt: { secret, audience: 'admin' } }, 0],
+    ] as const) {
+      const { lines, stream } = logLines()
+      await sessionApp(
+        t,
+        { userService: base.userService, jwt: { secret, audience: 'shop' } },
+        (app) =>
+          app.register(
+            async (scope) => {
+              await scope.register(authn, { userService: base.userService, ...inner })
+            },
+            { prefix: '/inner' },
+          ),
+        { logger: { stream } },
+      )
+      t.equal(
+        lines.filter(({ msg }) => /do(?:es)? not know which sessions/.test(String(msg))).length,
+        told,
+      )
+    }
+  })
   t.test('warnings', async (t) => {
     const { lines, stream } = logLines()
     const { NODE_ENV } = process.env

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { basicHeader, requestText } from '../support/connection.js'
 import { algorithms, keys, type Algorithm } from './keys.js'
@@ -150,6 +151,21 @@ function ring(algorithm: 'HS256' | 'ES256', what: string, jwt: object): Variant 
   return { ...against(name, side, side, { algorithm }), baseline: ours(algorithm, { jwt }) }
 }
 
+const issuer = { issuer: 'https://id.example.com', audience: 'https://api.example.com' }
+
+/** A token of an issuer, which is also one of our own: both have the same key. */
+const issued: Side['credentials'] = () => {
+  const { issuer: iss, audience: aud } = issuer
+  return [bearer(tokensOf('ES256', 'one')({ iss, aud }))]
+}
+
+/** @param mark - `true` where the issuer judges alone */
+const ofIssuer = (mark: unknown, authn: object = { jwt: undefined }): Side => {
+  const jwk = { ...createPublicKey(keys.ES256.public ?? '').export({ format: 'jwk' }), kid: 'one' }
+  const settings = { issuer: { ...issuer, jwk }, mark }
+  return ours('ES256', { settings, authn: { login: false, ...authn }, credentials: issued })
+}
+
 const ofBareVariants: readonly Variant[] = [
   ...algorithms.map((algorithm) =>
     ofBare(`fastify-authn, ${algorithm}`, ours(algorithm), { algorithm }),
@@ -188,6 +204,13 @@ const againstVariants: readonly Variant[] = [
     ring(algorithm, 'remembered', {}),
     ring(algorithm, 'first seen', { rememberTokens: false }),
   ]),
+  against('ES256, of an issuer: of our own', ofIssuer(true), ours('ES256'), { algorithm: 'ES256' }),
+  against(
+    'ES256, picked among an issuer and jwt: of our own',
+    ofIssuer({ use: ['corp', 'jwt'] }, {}),
+    ours('ES256'),
+    { algorithm: 'ES256' },
+  ),
   {
     ...against(
       '10,000 tokens in rotation: one token',

@@ -1,3 +1,5 @@
+import { ownOf } from '../common/objects.js'
+import { keyAddress } from '../http/key-address.js'
 import { scopesOf } from '../users/granted.js'
 import { columns, quoted } from './text.js'
 import { timeInWords } from './times.js'
@@ -26,6 +28,23 @@ export function scopesSection(claims: Decoded['claims']): string[] {
   const names = [...scopesOf(claims)].map(quoted)
   const none = `none in the claim "${claim}": expected names with spaces between them${claim === 'scp' ? ', or an array of texts' : ''}`
   return ['Scopes', ...(names.length > 0 ? names : [none]).map((name) => `  ${name}`), '']
+}
+
+/**
+ * Which issuer would judge the token, where a server has one for it: the `iss` that a token names picks it.
+ *
+ * @param own - the issuer of the server's own tokens, which need none
+ */
+export function issuerSection(claims: Decoded['claims'], own: string | undefined): string[] {
+  const iss = claims === null ? undefined : ownOf(claims, 'iss')
+  const url = typeof iss === 'string' && iss !== own ? keyAddress(iss) : null
+  if (url === null) return []
+  return [
+    'Issuer',
+    `  That of the option "issuers" with issuer: ${quoted(iss)}, if the server has one, by the keys that`,
+    `  ${quoted(`${String(iss).replace(/\/$/, '')}/.well-known/openid-configuration`)} names, or its jwksUri.`,
+    '',
+  ]
 }
 
 /** What the server says of the token. */

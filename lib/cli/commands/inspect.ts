@@ -13,7 +13,7 @@ import {
 } from '../environment.js'
 import { askHidden, readAll } from '../input.js'
 import { chooseKey, type JudgingKey } from '../ring/judge.js'
-import { scopesSection, section, sentence } from '../token-report.js'
+import { issuerSection, scopesSection, section, sentence } from '../token-report.js'
 import { judge, type Verdict } from '../verdict.js'
 import { defaults } from '../../options/resolve.js'
 import { scopesOf } from '../../users/granted.js'
@@ -71,6 +71,7 @@ export const inspect: Command = {
         ...section('Header', header),
         ...section('Claims', claims),
         ...scopesSection(claims),
+        ...issuerSection(claims, given.text('issuer')),
         ...section('Key', key && { ...key }),
         sentence(verdict),
       ],

@@ -390,3 +390,23 @@ t.test('its scopes, as a mark finds them', async (t) => {
   const { stdout } = await cli('inspect', { env, stdin: piped(service.generateToken('alice')) })
   t.notMatch(stdout, 'Scopes', 'nothing where there is no claim')
 })
+
+t.test('the issuer that would judge a token, by its iss', async (t) => {
+  const lines = async (iss: unknown, more = ''): Promise<string> => {
+    const token = sign({ sub: 'alice', exp: now() + 60, iss })
+    return (await cli(`inspect ${more}`, { env, stdin: piped(token) })).stdout
+  }
+  const url = 'https://id.example.com/realms/corp'
+  for (const iss of [url, `${url}/`]) {
+    const found = await lines(iss)
+    t.ok(
+      found.includes(`\n\nIssuer\n  That of the option "issuers" with issuer: "${iss}", `),
+      found,
+    )
+    t.ok(found.includes(`\n  "${url}/.well-known/openid-configuration" names, or its jwksUri.\n\n`))
+  }
+  t.notMatch(await lines(url, `--issuer ${url}`), '\nIssuer\n', 'it is the server itself')
+  for (const iss of ['corp', 7, [url], 'http://id.example.com', `${url} x`]) {
+    t.notMatch(await lines(iss), '\nIssuer\n', String(iss))
+  }
+})

@@ -51,7 +51,7 @@ interface CommonKeyEntry {
   readonly kid?: string | undefined
   /** See {@link KeyState}. */
   readonly state: KeyState
-  /** When the key came into this state: ISO 8601 with a zone. For people; nothing goes by it. */
+  /** When the key came into this state: ISO 8601 with a zone. For people, and for `--settle` of `keys rotate`. */
   readonly since?: string | undefined
   /**
    * From then on the key verifies nothing any more: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the

@@ -42,7 +42,9 @@ export interface RefusedOptions extends Omit<
 }
 
 /** {@link LoginOptions} of {@link RefusedOptions}. */
-export interface RefusedLoginOptions extends Omit<LoginOptions, 'tokenFunc'> {
+export interface RefusedLoginOptions extends Omit<LoginOptions, 'tokenFunc' | 'claims'> {
+  /** Claims of the app for tokens of sessions. */
+  claims?: LoginOptions['claims']
   /** Makes the token of a user that `findByUsername` returned. */
   // A property and not a method: TypeScript compares the parameters of methods in both directions.
   tokenFunc?: TokenFunc

@@ -29,16 +29,23 @@ export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
  * ones); pages cannot change these headers. A request with neither comes from no browser.
  *
  * @param trusted - other origins whose pages may do it
+ * @returns why, for the log; null for a request that passes
  */
-export function isCrossSite(request: FastifyRequest, trusted: ReadonlySet<string>): boolean {
+export function crossSiteReason(
+  request: FastifyRequest,
+  trusted: ReadonlySet<string>,
+): string | null {
   const { method, headers } = request
-  if (safeMethods.has(method) && !isSocket(headers.upgrade)) return false
+  if (safeMethods.has(method) && !isSocket(headers.upgrade)) return null
   const { origin } = headers
-  if (origin !== undefined && trusted.has(origin)) return false
+  if (origin !== undefined && trusted.has(origin)) return null
   // Of several headers of a name, Node makes one text with commas, which is none of these.
   const site = headers['sec-fetch-site']
-  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin !== undefined && !isOwnOrigin(origin, request.protocol, request.host)
+  if (site !== undefined) {
+    return site === 'same-origin' || site === 'none' ? null : 'Sec-Fetch-Site: another site'
+  }
+  if (origin === undefined || isOwnOrigin(origin, request.protocol, request.host)) return null
+  return 'Origin: not that of request.protocol and request.host'
 }
 
 /** Whether a WebSocket is asked for: by GET (RFC 6455 §4.1), and browsers let pages of every site do it. */

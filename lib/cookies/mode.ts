@@ -3,8 +3,9 @@ import { isProduction } from '../common/production.js'
 import { refusal } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { cookieOf, type NewCookie } from '../http/cookie.js'
+import { schemeOf } from '../http/origin.js'
 import { carriedBy, carryOn } from '../request/carried.js'
-import { isCrossSite, safeMethods, trustedOf } from './cross-site.js'
+import { crossSiteReason, safeMethods, trustedOf } from './cross-site.js'
 import { giveCookies, lifeOf } from './give.js'
 import type { ResolvedCookies } from '../options/resolve.js'
 import type { CookieMode } from '../registration.js'
@@ -39,7 +40,8 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
   const local = isProduction() ? strict : jarOf('')
   const jar = (request: FastifyRequest): Jar => {
     if (local === strict) return strict
-    return request.protocol === 'http' && localHost.test(request.host) ? local : strict
+    const isLocal = schemeOf(request.protocol) === 'http' && localHost.test(request.host)
+    return isLocal ? local : strict
   }
   const warn = warnOnce()
 
@@ -51,8 +53,10 @@ export function cookieMode({ name, sameSite, trustedOrigins }: ResolvedCookies):
     } as const
     throw refusal('auth.no-credentials-provided', reason)
   }
-  const crossSite: CookieMode['crossSite'] = (request) =>
-    isCrossSite(request, trusted) ? refusal('auth.cross-site') : null
+  const crossSite: CookieMode['crossSite'] = (request) => {
+    const reason = crossSiteReason(request, trusted)
+    return reason === null ? null : refusal('auth.cross-site', { cause: reason })
+  }
 
   return {
     name: strict.access.name,

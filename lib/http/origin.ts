@@ -4,6 +4,12 @@ const defaultPort: Readonly<Record<string, string>> = Object.assign(Object.creat
   https: ':443',
 })
 
+/** What the origin of a page says where a proxy names the scheme of a WebSocket, as Traefik does. */
+const pageScheme: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  ws: 'http',
+  wss: 'https',
+})
+
 /** An origin of a page that came by another scheme, such as `capacitor://localhost` of an app with a web view. */
 const otherOrigin = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9._-]*(?::\d{1,5})?$/
 
@@ -25,12 +31,18 @@ function originOf(text: string): string | undefined {
  * one way only.
  *
  * @param origin - the value of the header `Origin`
- * @param protocol - by which the request came: `http` or `https`
+ * @param protocol - by which the request came: `http` or `https`, or what a proxy says
  * @param host - the value of the header `Host`, which may name the default port
  */
 export function isOwnOrigin(origin: string, protocol: string, host: string): boolean {
-  const own = `${protocol}://${host}`
+  const scheme = schemeOf(protocol)
+  const own = `${scheme}://${host}`
   if (origin === own) return true
-  const port = defaultPort[protocol]
+  const port = defaultPort[scheme]
   return port !== undefined && own === `${origin}${port}`
+}
+
+/** The scheme of the page that a request belongs to. */
+export function schemeOf(protocol: string): string {
+  return pageScheme[protocol] ?? protocol
 }

@@ -168,6 +168,29 @@ t.test('the upgrade to a WebSocket', async (t) => {
   }
 })
 
+t.test('the upgrade to a WebSocket behind a proxy that calls it wss', async (t) => {
+  const app = Fastify({ trustProxy: true })
+  t.teardown(() => app.close())
+  await app.register(websocket)
+  await app.register(authn, { ...standardOptions(), cookies: true })
+  await app.register(async (scope) => {
+    scope.get('/chat', { websocket: true, config: { auth: true } }, (socket, request) =>
+      socket.send(String(nameOf(request))),
+    )
+  })
+  const port = await listen(app)
+  const cookie = `__Host-token=${tokensOf(app).generateToken('alice')}`
+  const proxied = { cookie, 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'wss' }
+  const own = await upgrade(port, '/chat', { ...proxied, origin: 'https://shop.example' }, 1)
+  t.strictSame(own, { messages: ['alice'] })
+  const other = await upgrade(port, '/chat', { ...proxied, origin: 'http://shop.example' }, 1)
+  t.equal('refused' in other && other.refused.statusCode, 403)
+  const local = { origin: 'http://localhost:3000', cookie: cookie.replace('__Host-', '') }
+  const forwarded = { 'x-forwarded-host': 'localhost:3000', 'x-forwarded-proto': 'ws' }
+  const dev = await upgrade(port, '/chat', { ...local, ...forwarded }, 1)
+  t.strictSame(dev, { messages: ['alice'] })
+})
+
 /** What @fastify/cookie does: it parses in onRequest, and adds its cookies to the reply in onSend. */
 const cookies = fp(async (app: FastifyInstance) => {
   app.decorateRequest('cookies', null as never)

@@ -74,7 +74,14 @@ t.test('the origin of the server', async (t) => {
     ['null', 'https', '', false],
     ['', 'https', 'shop.example', false],
     ['https://shop.example, https://shop.example', 'https', 'shop.example', false],
+    // What Traefik says of WebSockets.
+    ['https://shop.example', 'wss', 'shop.example', true],
+    ['https://shop.example', 'wss', 'shop.example:443', true],
+    ['http://localhost:3000', 'ws', 'localhost:3000', true],
+    ['https://shop.example', 'ws', 'shop.example', false],
+    ['wss://shop.example', 'wss', 'shop.example', false],
     ['ftp://shop.example', 'ftp', 'shop.example:21', false],
+    ['https://shop.example', 'constructor', 'shop.example', false],
   ]
   for (const [origin, protocol, host, isOwn] of rows) {
     t.equal(isOwnOrigin(origin, protocol, host), isOwn, `${origin} at ${protocol}://${host}`)

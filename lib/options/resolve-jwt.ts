@@ -34,12 +34,13 @@ export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
  * @throws ERR_AUTH_OPTION
  */
 export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
-  const checked = check<JwtConfig>(jwtSchema, config, 'jwt')
+  const checked: JwtConfig = filled({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
   const { rememberTokens, signingMethod, keys, reloadEvery, publish } = checked
   requireKeys(checked)
   return {
     ...filled(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
+    keys,
     signingMethod: signingMethod ?? (keys === undefined ? defaults.jwt.signingMethod : undefined),
     rememberTokens: rememberTokens !== false && filled(defaults.rememberTokens, rememberTokens),
     reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.ring.reloadEvery : 0),

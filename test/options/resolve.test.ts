@@ -60,6 +60,7 @@ t.test('what holds where nothing is said', async (t) => {
     audience: undefined,
     typ: new Set([undefined, 'jwt', 'at+jwt']),
     rememberTokens: { max: 10_000, maxBytes: 8_388_608 },
+    keys: undefined,
     reloadEvery: 0,
     publish: undefined,
   })
@@ -159,17 +160,29 @@ t.test('rules: their own, else those of the service', async (t) => {
 })
 
 t.test('what somebody has put on Object.prototype is no option', async (t) => {
-  const polluted = Object.prototype as { optional?: boolean; tokenFunc?: () => string }
+  const polluted = Object.prototype as {
+    optional?: boolean
+    tokenFunc?: () => string
+    keys?: string
+    publish?: boolean
+  }
   polluted.optional = true
+  polluted.keys = '/of/an/attacker.json'
+  polluted.publish = true
   polluted.tokenFunc = () => 'forged'
   t.teardown(() => {
     delete polluted.optional
     delete polluted.tokenFunc
+    delete polluted.keys
+    delete polluted.publish
   })
   t.equal(resolveJwtAuthenticatorOptions({}).optional, false)
   t.equal(resolveBasicAuthenticatorOptions({}).optional, false)
   const { login } = resolveOptions({})
   t.equal(login && login.tokenFunc, undefined)
+  const { keys, publish, signingMethod } = resolveJwtConfig({ secret })
+  t.strictSame([keys, publish, signingMethod], [undefined, undefined, 'HS256'])
+  t.throws(() => resolveJwtConfig({}), { code: 'ERR_AUTH_OPTION' })
 })
 
 /** The value of a literal as the documents have it. */

@@ -78,9 +78,9 @@ export async function readText(path: string, fs: KeyFileSystem): Promise<string>
 }
 
 /** Whether a value looks like a path and may be shown. Anything else may be a passphrase in the wrong option. */
-function isLikePath(path: string): boolean {
+export function isLikePath(path: string): boolean {
   return (
-    /\.(?:pem|key|crt|cer|cert|der|pub|p8|pkcs8|txt)$/i.test(path) ||
+    /\.(?:pem|key|crt|cer|cert|der|pub|p8|pkcs8|txt|json)$/i.test(path) ||
     /^(?:\.{1,2}[/\\]|[a-z]:\\|\/(?:app|etc|home|mnt|opt|private|proc|root|run|srv|tmp|Users|usr|var)\/)/i.test(
       path,
     )

@@ -2,7 +2,7 @@ import { createHmac, createPublicKey } from 'node:crypto'
 import path from 'node:path'
 import { algorithmOf } from '../../common/algorithms.js'
 import { pemMarker } from '../keys/detect.js'
-import { readKeyFile, readText, type KeyFiles } from '../keys/files.js'
+import { isLikePath, readKeyFile, readText, type KeyFiles } from '../keys/files.js'
 import { checkMadeUp } from '../keys/made-up.js'
 import { parsePair, parseSecret } from '../keys/parse.js'
 import { checkFit, keyError, type LoadedKey, type PairFamily } from '../keys/ring.js'
@@ -59,20 +59,21 @@ export async function loadRing(
 }
 
 async function readRing(file: string, fs: KeyFileSystem): Promise<string> {
-  if (pemMarker.test(file) || /^\s*[[{]|[\r\n]/.test(file)) {
-    return ringError(
-      null,
-      'jwt.keys',
-      'found what is no path; it is not shown, since it may hold a key.',
-      'Give the path of a ring file, or the list itself: JSON.parse makes one of its text.',
-    )
-  }
+  const remedy = 'Give the path of a ring file, or make one with: npx fastify-authn keys init'
   try {
     return await readText(file, fs)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
-    const problem = `the ring file ${JSON.stringify(file)} cannot be read (${reason}).`
-    return keyError('jwt.keys', problem, 'Make one with: npx fastify-authn keys init', error)
+    if (isLikePath(file) && !/[\r\n]/.test(file)) {
+      const problem = `the ring file ${JSON.stringify(file)} cannot be read (${reason}).`
+      return keyError('jwt.keys', problem, remedy, error)
+    }
+    // The original error is not passed on as the cause: its message quotes the path.
+    return keyError(
+      'jwt.keys',
+      `found what is no ring file that can be read (${reason}); it is not shown, since it may be a key. Of the text of a ring, JSON.parse makes the list itself.`,
+      remedy,
+    )
   }
 }
 

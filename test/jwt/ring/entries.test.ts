@@ -1,4 +1,5 @@
 // Also holds lib/jwt/ring/entry-rules.ts, lib/jwt/ring/place.ts and lib/options/ring-schemas.ts.
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { checkList, parseRingFile, untilOf } from '../../../lib/jwt/ring/entries.js'
 import { reveals, thrownBy } from '../../helpers/errors.js'
@@ -94,6 +95,14 @@ t.test('what one entry must not be', async (t) => {
       t.notOk(reveals(error, secret) || reveals(error, pem), `${title}: nothing secret`)
     }
     t.match(errors[1]?.message, '(ring file "keys/ring.json")', title)
+  }
+})
+
+t.test('a name that says something about its secret', async (t) => {
+  const kid = createHash('sha256').update(secret).digest('hex').slice(0, 12)
+  for (const { message } of errorsOf([{ ...shared, kid }])) {
+    t.match(message, /\[0\]\.kid".*: it is made of the secret that it names\. Everybody sees it/)
+    t.notMatch(message, kid)
   }
 })
 

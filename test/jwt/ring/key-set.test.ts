@@ -5,6 +5,7 @@ import { JwtService } from '../../../lib/index.js'
 import { thumbprintOf } from '../../../lib/jwt/ring/thumbprint.js'
 import { rejectionOf, thrownBy } from '../../helpers/errors.js'
 import { moreKeys } from '../../helpers/keys.js'
+import { until } from '../../helpers/load.js'
 import { memoryFs } from '../../helpers/memory-fs.js'
 import {
   claims,
@@ -212,8 +213,8 @@ function heldClock(t: Test): { at: number } {
 t.test('after its end a key verifies nothing, no remembered token either', async (t) => {
   const clock = heldClock(t)
   const ends = clock.at + 60_000
-  const until = new Date(ends).toISOString()
-  const { service, reload } = await serviceOf([a, { ...old, until }])
+  const end = new Date(ends).toISOString()
+  const { service, reload } = await serviceOf([a, { ...old, until: end }])
   const token = hmacToken({ alg: 'HS256', kid: 'old' }, { sub: 'alice', exp: 1e10 }, secret)
   const fresh = hmacToken({ alg: 'HS256' }, { sub: 'bob', exp: 1e10 }, secret)
   t.equal(service.verify(token).sub, 'alice')
@@ -293,16 +294,32 @@ t.test('rememberTokens: false', async (t) => {
 })
 
 t.test('a key that has ended already boots with a warning', async (t) => {
-  const until = '2020-01-01T00:00:00Z'
-  const { service, warnings, reload } = await serviceOf([a, { ...old, until }])
+  const ended = '2020-01-01T00:00:00Z'
+  const { service, warnings, reload } = await serviceOf([a, { ...old, until: ended }])
   t.equal(warnings.length, 1)
   t.match(
     warnings[0],
     /the key "old" for HS256 verifies nothing any more: its "until" was 2020-01-01T/,
   )
   t.equal(refused(service, hmacToken({ alg: 'HS256' }, claims(), secret)), 'key ended')
-  await reload([a, { ...old, until }])
+  await reload([a, { ...old, until: ended }])
   t.equal(warnings.length, 1, 'once')
+})
+
+t.test('a service without a log warns as a process does', async (t) => {
+  const found: string[] = []
+  const listener = (warning: Error & { code?: string }): void => {
+    if (warning.code === 'AUTHN_KEYS') found.push(warning.message)
+  }
+  process.on('warning', listener)
+  t.teardown(() => process.off('warning', listener))
+  const fs = memoryFs({ 'r.json': JSON.stringify([a, { ...old, until: '2020-01-01T00:00:00Z' }]) })
+  const service = await new JwtService({ keys: 'r.json', reloadEvery: 0.005 }, { fs }).load()
+  t.teardown(() => service.close())
+  fs.files.set('r.json', '[]')
+  await until(() => found.length >= 2, 'both warnings')
+  t.match(found[0], /the key "old" for HS256 verifies nothing any more/)
+  t.match(found[1], /the keys could not be read again; the old ones stay in force: .*an array of 0/)
 })
 
 t.test('before load() there is no key', async (t) => {

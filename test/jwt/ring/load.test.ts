@@ -175,14 +175,28 @@ t.test('what is no ring file', async (t) => {
     [gone.code, gone.message],
     [
       'ERR_AUTH_KEY',
-      'fastify-authn: option "jwt.keys": the ring file "no/ring.json" cannot be read (ENOENT). Make one with: npx fastify-authn keys init',
+      'fastify-authn: option "jwt.keys": the ring file "no/ring.json" cannot be read (ENOENT). Give the path of a ring file, or make one with: npx fastify-authn keys init',
     ],
   )
   const odd = await rejectionOf(loadRing('x.json', { readFile: () => Promise.reject(new Error()) }))
   t.match(odd.message, 'cannot be read (unknown reason)')
-  for (const text of [pem, JSON.stringify([shared]), ` {"keys": [${secret}]}`]) {
-    const { message, error } = await rejectionOf(loadRing(text, noFiles))
-    t.match(message, /"jwt\.keys": found what is no path; it is not shown/)
-    t.notOk(reveals(error, secret) || reveals(error, pem))
+  const texts = [
+    pem,
+    JSON.stringify([shared]),
+    ` {"keys": [${secret}]}`,
+    secret,
+    `${secret}\n.json`,
+  ]
+  const fs = {
+    readFile: (path: string) => Promise.reject(Object.assign(new Error(path), { code: 'ENOENT' })),
+  }
+  for (const text of texts) {
+    const { code, message, error } = await rejectionOf(loadRing(text, fs))
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(
+      message,
+      /"jwt\.keys": found what is no ring file that can be read \(ENOENT\); it is not/,
+    )
+    t.notOk(reveals(error, secret) || reveals(error, pem), text.slice(0, 20))
   }
 })

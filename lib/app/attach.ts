@@ -19,7 +19,7 @@ export function addLogin(
     declareLogin(app, registration, login)
     registration.sessions?.declareRoutes(app, registration, login)
     logins.add(url)
-  } else if (!login.isExplicit && logins.has(url)) {
+  } else if (!login.isExplicit && registration.sessions === null && logins.has(url)) {
     app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)
   } else {
     throw new AuthnUsageError(

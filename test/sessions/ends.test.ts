@@ -301,6 +301,16 @@ t.test('boot', async (t) => {
       )
     }
   })
+  t.test('a second registration whose login route would be that of the first', async (t) => {
+    const second = (app: TestApp): unknown =>
+      app.register(async (scope) => {
+        await scope.register(authn, { ...base, sessions: { name: 'second' } })
+      })
+    const error = await rejectionOf(
+      sessionApp(t, { userService: base.userService, sessions: false }, second),
+    )
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /POST \/login is already declared/ })
+  })
   t.test('warnings', async (t) => {
     const { lines, stream } = logLines()
     const { NODE_ENV } = process.env

@@ -1,14 +1,14 @@
 // Builds the package twice, for `import` and for `require`, into dist/: few scripts, because loading many small files
-// is most of what a plugin adds to the boot of an app, and declarations file by file. What entry points share, and
-// what an app loads only when it asks for it, are scripts of their own under chunks/. The command line is built once.
+// is most of what a plugin adds to the boot of an app (see bundle.js), and declarations file by file. The command line
+// is built once.
 // What the two builds share they find by symbols of the global registry, and in the one module that is built once.
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { bundle, relative } from './bundle.js'
 
 const root = new URL('../', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
@@ -38,29 +38,26 @@ await build({
   target: 'node20',
 })
 const modules = {
-  absWorkingDir: fileURLToPath(root),
   outdir: 'dist/esm',
-  format: 'esm',
-  bundle: true,
   platform: 'node',
   target: 'node20',
   external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
   plugins: [onlyOnce()],
   // The licences of what is built in stand in a file of their own.
   legalComments: 'none',
-  metafile: true,
   logLevel: 'warning',
 }
-const { metafile } = await build({
-  ...modules,
-  entryPoints: forApps,
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
-})
+const { scripts, inputs } = await bundle(fileURLToPath(root), forApps, modules)
 // The command line is a program of its own, for which one format is enough.
-const program = await build({ ...modules, entryPoints: { 'lib/cli/main': 'lib/cli/main.ts' } })
-const scripts = Object.keys(metafile.outputs)
-for (const { inputs } of [metafile, program.metafile]) checkInputs(Object.keys(inputs))
+const program = await build({
+  ...modules,
+  absWorkingDir: fileURLToPath(root),
+  entryPoints: { 'lib/cli/main': 'lib/cli/main.ts' },
+  format: 'esm',
+  bundle: true,
+  metafile: true,
+})
+checkInputs([...inputs, ...Object.keys(program.metafile.inputs)])
 // The same scripts for `require`: esbuild itself splits modules only.
 await build({
   absWorkingDir: fileURLToPath(root),
@@ -105,13 +102,10 @@ const cjs = new URL('dist/cjs/', root)
 mkdirSync(cjs, { recursive: true })
 writeFileSync(new URL('package.json', cjs), '{ "type": "commonjs" }\n')
 // The name holds for the root of the package only, and this folder is one of its own.
-for (const script of scripts) {
-  const entry = script.replace('dist/esm/', '')
-  const file = new URL(entry, cjs)
-  const kit = path.posix.relative(path.posix.dirname(entry), 'lib/common/kit.js')
-  const relative = kit.startsWith('.') ? kit : `./${kit}`
-  const text = readFileSync(file, 'utf8').replaceAll('require("#kit")', `require("${relative}")`)
-  writeFileSync(file, text)
+for (const script of scripts.map((each) => each.replace('dist/esm/', 'dist/cjs/'))) {
+  const kit = relative(script, 'dist/cjs/lib/common/kit.js')
+  const text = readFileSync(new URL(script, root), 'utf8')
+  writeFileSync(new URL(script, root), text.replaceAll('require("#kit")', `require("${kit}")`))
 }
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
 writeFileSync(

@@ -98,7 +98,7 @@ export interface JwtServiceLike {
   /** Life of the tokens that are issued, in seconds. Default 300. */
   readonly expiry?: number
 
-  /** See {@link JwtConfig.validAfterField}. */
+  /** The field of the user from when on tokens are valid: the option `jwt.validAfterField`. */
   readonly validAfterField?: string | undefined
 
   /**

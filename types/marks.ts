@@ -51,7 +51,7 @@ export type NeededNames =
     }
 
 /** Names that are easily mistaken for those of a mark: the boot refuses them, and so does the compiler. */
-interface NoPlural {
+export interface NoPlural {
   /** It is `scope`. */
   readonly scopes?: never
   /** It is `role`. */

@@ -160,6 +160,11 @@ t.test('login, before its body is read', async (t) => {
     logged.length > 0 && logged.every(({ level }) => level === 30),
     'logged as other refusals are',
   )
+  const reasons = [
+    'Sec-Fetch-Site: another site',
+    'Origin: not that of request.protocol and request.host',
+  ]
+  t.strictSame(new Set(logged.map(({ reason }) => reason)), new Set(reasons))
   // None of these counted for the throttle.
   for (const [headers] of rows.filter(([, passes]) => passes))
     t.equal((await login(headers)).statusCode, 200, JSON.stringify(headers))

@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, () => Open | null>> = {
       ? null
       : async (count, endings) => {
           const teardown = (end: () => Promise<void>): void => void endings.push(end)
-          const { port } = await redisServer({ teardown }, { persistent: true })
+          const { port } = await redisServer({ teardown }, { persistent: 'everysec' })
           const client = new Redis(port, '127.0.0.1')
           endings.push(() => client.disconnect())
           const used = async (): Promise<number> =>
@@ -114,6 +114,19 @@ async function measure(kind: string, open: (count: number) => Promise<Filled>): 
     const cells = [bytes.toFixed(0), median(rates).toFixed(0), median(times).toFixed(3)]
     rows.push([kind, String(sizes[index]), ...cells])
   }
-  const name = `${kind}: time of a refresh at ${flags.sessions} sessions, against ${few}`
-  targets.push({ name, found: median(growths), bound: 1.5, kind: 'most' })
+  const growth = {
+    name: `${kind}: time of a refresh at ${flags.sessions} sessions, against ${few}`,
+    found: median(growths),
+    bound: 1.5,
+    kind: 'most',
+  } as const
+  // In memory it is some millionths of a second of those hundreds that a refresh takes: what misses the caches of the
+  // processor shows in their quotient, and nowhere else.
+  const time = {
+    name: `${kind}: ms of a refresh at ${flags.sessions} sessions`,
+    found: median(stores.at(-1)?.times ?? []),
+    bound: 0.05,
+    kind: 'most',
+  } as const
+  targets.push(kind === 'memory' ? time : growth)
 }

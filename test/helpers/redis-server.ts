@@ -26,12 +26,15 @@ export interface RedisServer {
 /**
  * Starts one, and ends it with the test.
  *
- * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`
+ * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`; or, as it is by
+ * default where Redis keeps a file, but for the last second
  */
 export async function redisServer(
   t: { teardown(end: () => Promise<void>): void },
-  { persistent = false }: { persistent?: boolean } = {},
+  { persistent = false }: { persistent?: boolean | 'everysec' } = {},
 ): Promise<RedisServer> {
+  const fsync = persistent === true ? 'always' : 'everysec'
+  const persistence = persistent === false ? 'no' : `yes --appendfsync ${fsync}`
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authn-redis-'))
   const port = await freePort()
   let child: ChildProcess | null = null
@@ -42,7 +45,7 @@ export async function redisServer(
     async start() {
       child = spawn(
         'redis-server',
-        `--port ${port} --bind 127.0.0.1 --appendonly ${persistent ? 'yes --appendfsync always' : 'no'} --dir ${directory} --save`
+        `--port ${port} --bind 127.0.0.1 --appendonly ${persistence} --dir ${directory} --save`
           .split(' ')
           .concat(''),
         { stdio: 'ignore' },

@@ -153,6 +153,37 @@ t.test('PostgreSQL, held up by a lock', { skip: noPostgres }, async (t) => {
   t.strictSame(await store.list(orphan.sub), [], 'a login that came too late has begun nothing')
 })
 
+t.test('PostgreSQL, all at once behind a lock', { skip: noPostgres }, async (t) => {
+  const server = await postgresServer(t)
+  const pool = server.pool({ max: 30 })
+  await pool.query(sqlSchema('fastify_authn'))
+  const store = sqlSessions({ query: (text, params) => pool.query(text, params) }).open('shop')
+  const [session, ended] = [newSession(), newSession()] as const
+  for (const each of [session, ended]) await store.create(each)
+  const holder = await pool.connect()
+  await holder.query('BEGIN')
+  // What waits for a row that has been changed meanwhile reads it anew.
+  await holder.query("UPDATE fastify_authn_sessions SET address = 'changed'")
+  const swaps = Array.from({ length: 20 }, () => store.swap(swapOf(session)))
+  const swap = store.swap(swapOf(ended))
+  const ends = [store.end({ sid: ended.sid }, 60), store.end({ sub: ended.sub }, 60)]
+  const waiting = async (): Promise<boolean> => {
+    const { rowCount } = await holder.query(
+      'SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()',
+    )
+    return rowCount === 23
+  }
+  await until(waiting, 'all of them wait')
+  await holder.query('COMMIT')
+  holder.release()
+  const outcomes = (await Promise.all(swaps)).map(({ outcome }) => outcome)
+  t.equal(outcomes.filter((outcome) => outcome === 'swapped').length, 1, 'one swaps')
+  t.equal(outcomes.filter((outcome) => outcome === 'repeated').length, 19, 'the others repeat')
+  t.equal((await Promise.all(ends)).flat().length, 1, 'one ends it')
+  t.match((await swap).outcome, /^(?:swapped|unknown)$/)
+  t.equal((await store.find(ended.handle)).session, null, 'and nothing is left')
+})
+
 t.test('Redis, back with nothing in it, or taking no writes', { skip: noRedis }, async (t) => {
   const server = await redisServer(t)
   const { client, store } = redisStore(t, server)

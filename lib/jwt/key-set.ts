@@ -1,6 +1,6 @@
 import { algorithmOf } from '../common/algorithms.js'
 import { createEngine, type Engine, type Sign, type VerifySignature } from './engine.js'
-import { keyFor, type KeyRing, type LoadedKey } from './keys/ring.js'
+import { keyFor, type FamilyKeys, type LoadedKey } from './keys/ring.js'
 import {
   TokenMemory,
   type Remembering,
@@ -13,7 +13,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** One key for each family of methods, with the engines that use them. A reload makes a new set. */
 export class KeySet implements KeysInForce {
   readonly signingMethod: SigningMethod
-  readonly #ring: KeyRing
+  readonly #ring: FamilyKeys
   readonly #remembering: Remembering
   readonly #counts: TokenCounts
   readonly #engines = new Map<SigningMethod, Engine>()
@@ -22,7 +22,7 @@ export class KeySet implements KeysInForce {
 
   /** @param signingMethod - the method of what names none */
   constructor(
-    ring: KeyRing,
+    ring: FamilyKeys,
     signingMethod: SigningMethod,
     remembering: Remembering,
     counts: TokenCounts,

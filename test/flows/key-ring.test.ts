@@ -147,6 +147,16 @@ t.test('attacks: the corpus, over keys of each kind that signs', async (t) => {
   }
 })
 
+t.test('attacks: with a good token of another app, whose key the ring knows', async (t) => {
+  const issuer = await appWith(t, options({ keys: [a] }))
+  const app = await appWith(t, options({ keys: [publicHalf(rsa), publicHalf(a), b] }), declare)
+  const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
+  const report = await authAttacks(app, { url: '/me', good })
+  t.strictSame(report.problems, [], String(report))
+  t.ok(report.leftOut.includes('names of other keys (the key that signs is not known)'))
+  t.notOk(report.leftOut.some((each) => each.startsWith('key confusion')))
+})
+
 t.test('attacks: whatever the name of a key says, only that key judges', async (t) => {
   const odd = { ...old, kid: '__proto__', legacy: false } as const
   const app = await appWith(t, options({ keys: [a, b, rsa, odd], signingMethod: 'ES256' }), declare)

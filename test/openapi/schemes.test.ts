@@ -2,7 +2,9 @@ import t from 'tap'
 import { asSwagger2, isSameScheme, schemesOf } from '../../lib/openapi/schemes.js'
 import { anyOf, jwtAuthenticator, JwtService, type Authenticator } from '../../lib/index.js'
 import { secret } from '../helpers/app.js'
+import { entries } from '../helpers/rings.js'
 import { keys as pairs, privatePem } from '../helpers/tokens.js'
+import type { KeyEntry } from '../../types/keys.js'
 
 const authenticate = (): null => null
 
@@ -101,4 +103,21 @@ t.test('what Swagger 2.0 can say', async (t) => {
     name: 'Authorization',
     description: 'The word dpop, a space, and the credentials.',
   })
+})
+
+t.test('rings: told apart by all their keys', async (t) => {
+  const serviceOf = (...keys: KeyEntry[]) => new JwtService({ keys }).load()
+  const services = [
+    await serviceOf(entries.a),
+    await serviceOf(entries.a, entries.old),
+    await serviceOf(entries.old, entries.a),
+  ]
+  const jwt = jwtAuthenticator()
+  const [one, two, again] = services.map(
+    (jwtService) =>
+      schemesOf([jwt], { authenticators: new Map([['jwt', jwt]]), jwtService, cookies: null })[0],
+  )
+  t.match(one, { name: 'bearerAuth', otherName: 'es256Auth' })
+  t.notSame(one?.tokens, two?.tokens)
+  t.same(two, again, 'in any order')
 })

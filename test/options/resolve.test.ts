@@ -26,6 +26,7 @@ t.test('options that are none', async (t) => {
 
 t.test('what holds where nothing is said', async (t) => {
   t.strictSame(plain(resolveOptions({})), {
+    cookies: undefined,
     passwordField: 'password',
     maxPasswordBytes: 72,
     authenticators: {},

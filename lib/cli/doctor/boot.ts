@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { configFromEnv, type Environment } from '../../options/environment.js'
 import { AuthnUsageError } from '../../errors.js'
-import { keyFor, remedyOf, type KeyRing } from '../../jwt/keys/ring.js'
+import { keyFor, remedyOf, type FamilyKeys } from '../../jwt/keys/ring.js'
 import { readKeyFiles } from '../../jwt/keys/files.js'
 import { parseKeys } from '../../jwt/keys/parse.js'
 import { defaults, resolveOptions } from '../../options/resolve.js'
@@ -74,7 +74,7 @@ export async function bootWith(
 }
 
 /** Not by a `JwtService`, which would check the secret by the `NODE_ENV` of this process, not by that of the env file. */
-async function keysOf(jwt: JwtConfig): Promise<KeyRing> {
+async function keysOf(jwt: JwtConfig): Promise<FamilyKeys> {
   return parseKeys(resolveJwtConfig(jwt), await readKeyFiles(jwt, fs))
 }
 

@@ -6,7 +6,7 @@ import {
 } from 'node:crypto'
 import { algorithms, type KeyFamily } from '../../common/algorithms.js'
 import { isAsymmetricKey, isJwk } from './detect.js'
-import { keyError, pairNames, type KeyRing, type LoadedKey, type PairFamily } from './ring.js'
+import { keyError, pairNames, type FamilyKeys, type LoadedKey, type PairFamily } from './ring.js'
 import type { KeyFiles } from './files.js'
 import type { JwtConfig, KeyPairConfig } from '../../../types/jwt.js'
 
@@ -22,7 +22,7 @@ const pairFamilies: Readonly<Record<PairFamily, { types: readonly string[]; labe
  *
  * @throws ERR_AUTH_KEY for the first key that is wrong
  */
-export function parseKeys(config: JwtConfig, files: KeyFiles): KeyRing {
+export function parseKeys(config: JwtConfig, files: KeyFiles): FamilyKeys {
   const ring: Partial<Record<KeyFamily, LoadedKey>> = {}
   if (config.secret !== undefined) ring.secret = parseSecret('jwt.secret', config.secret)
   for (const family of pairNames) {

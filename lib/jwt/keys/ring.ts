@@ -14,8 +14,8 @@ export interface LoadedKey {
   readonly curve?: string
 }
 
-/** All keys of a configuration. */
-export type KeyRing = Readonly<Partial<Record<KeyFamily, LoadedKey>>>
+/** All keys of a configuration: one for each family of methods. */
+export type FamilyKeys = Readonly<Partial<Record<KeyFamily, LoadedKey>>>
 
 export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
 export const pairHalves = ['private', 'public'] as const
@@ -43,7 +43,7 @@ export function remedyOf(error: AuthnUsageError): string {
  * @throws ERR_AUTH_KEY when it is not configured, too short, or on another curve
  */
 export function keyFor(
-  ring: KeyRing,
+  ring: FamilyKeys,
   method: SigningMethod,
   use: 'sign' | 'verify',
   wanted: string,

@@ -109,12 +109,12 @@ export async function startIssuer(t: Test, path = ''): Promise<TestIssuer> {
   return issuer
 }
 
-/** Both clocks, which can be set forward together, until the test ends. */
+/** Both clocks, which stand still unless they are set forward, until the test ends. */
 export function clocks(t: Test): { advance(seconds: number): void } {
-  const [wall, steady] = [Date.now.bind(Date), performance.now.bind(performance)]
+  const [wall, steady] = [Date.now(), performance.now()]
   let ahead = 0
-  t.intercept(Date, 'now', { value: () => wall() + ahead, configurable: true })
-  t.intercept(performance, 'now', { value: () => steady() + ahead, configurable: true })
+  t.intercept(Date, 'now', { value: () => wall + ahead, configurable: true })
+  t.intercept(performance, 'now', { value: () => steady + ahead, configurable: true })
   return {
     advance(seconds) {
       ahead += seconds * 1000

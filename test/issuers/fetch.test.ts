@@ -8,13 +8,13 @@ import { limits } from '../../lib/issuers/limits.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
 
+/** For what is answered. */
+const { signal } = new AbortController()
+/** For what never is. */
 const soon = (): AbortSignal => AbortSignal.timeout(100)
 
-async function messageOf(
-  issuer: TestIssuer,
-  signal = new AbortController().signal,
-): Promise<string> {
-  const error = await rejectionOf(fetchJson(new URL(`${issuer.url}${keysPath}`), signal))
+async function messageOf(issuer: TestIssuer, until = signal): Promise<string> {
+  const error = await rejectionOf(fetchJson(new URL(`${issuer.url}${keysPath}`), until))
   return String(error.message)
 }
 
@@ -50,7 +50,7 @@ t.test('the limits are those of the documents', async (t) => {
 
 t.test('a document, and what is asked for', async (t) => {
   const issuer = await startIssuer(t)
-  const document = await fetchJson(new URL(`${issuer.url}${keysPath}`), soon())
+  const document = await fetchJson(new URL(`${issuer.url}${keysPath}`), signal)
   t.strictSame(document, { keys: issuer.published })
   const { headers, method } = issuer.requests[0] ?? {}
   t.equal(method, 'GET')
@@ -109,7 +109,7 @@ t.test('what is no good answer', async (t) => {
     response.setHeader('content-encoding', 'IDENTITY').end(`{}${' '.repeat(limits.bodyBytes - 2)}`),
   )
   t.strictSame(
-    await fetchJson(new URL(`${issuer.url}${keysPath}`), soon()),
+    await fetchJson(new URL(`${issuer.url}${keysPath}`), signal),
     {},
     'exactly the limit',
   )
@@ -218,9 +218,9 @@ t.test('nobody is there, and https is not http', async (t) => {
   const issuer = await startIssuer(t)
   const url = new URL(`${issuer.url}${keysPath}`)
   const tls = new URL(url.href.replace('http:', 'https:'))
-  t.match(await rejectionOf(fetchJson(tls, soon())), { message: /^the connection failed \(E/ })
+  t.match(await rejectionOf(fetchJson(tls, signal)), { message: /^the connection failed \(E/ })
   await issuer.kill()
-  t.match(await rejectionOf(fetchJson(url, soon())), {
+  t.match(await rejectionOf(fetchJson(url, signal)), {
     message: 'the connection failed (ECONNREFUSED)',
   })
   t.equal(reasonOf(new FetchError('why')), 'why')

@@ -5,6 +5,9 @@ import type { SessionEnd, SessionWatcher } from '../../types/sessions.js'
 /** Seconds after which a client may try again while it is not known which sessions are ended. */
 const retryAfter = 1
 
+/** Milliseconds between two searches for ends that are over. */
+const sweepEvery = 10_000
+
 /**
  * The sessions that were ended while access tokens of theirs can still be valid: all that this process knows of,
  * so that no request has to ask the store.
@@ -12,6 +15,7 @@ const retryAfter = 1
 export class Ends implements SessionWatcher {
   /** Until when each is kept, in milliseconds on the clock of `performance.now()`. */
   readonly #ended = new Map<string, number>()
+  #nextSweep = 0
   readonly #whenLost: (error: unknown) => void
   #isCaughtUp = false
   #hasCaughtUp = false
@@ -45,10 +49,8 @@ export class Ends implements SessionWatcher {
   /** Keeps the end of a session for so many seconds. */
   add(sid: string, seconds: number): void {
     const until = performance.now() + seconds * 1000
-    if (until <= (this.#ended.get(sid) ?? 0)) return
-    // To the end of the map, which is in the order of time as far as all are kept for equally long.
-    this.#ended.delete(sid)
-    this.#ended.set(sid, until)
+    if (until > (this.#ended.get(sid) ?? 0)) this.#ended.set(sid, until)
+    if (performance.now() >= this.#nextSweep) this.#forget()
   }
 
   /** @throws AuthenticationError for a token of a session that is ended, and while that is not known */
@@ -63,7 +65,6 @@ export class Ends implements SessionWatcher {
   }
 
   ended(ends: readonly SessionEnd[], now: number): void {
-    this.#forget()
     for (const { sid, until } of ends) if (until > now) this.add(sid, until - now)
   }
 
@@ -79,12 +80,10 @@ export class Ends implements SessionWatcher {
     this.#whenLost(error)
   }
 
-  /** Drops those that no valid token can carry any more; the oldest come first. */
+  /** Drops those that no valid token can carry any more. All are looked at: some are kept for far longer than others. */
   #forget(): void {
     const now = performance.now()
-    for (const [sid, until] of this.#ended) {
-      if (until > now) break
-      this.#ended.delete(sid)
-    }
+    this.#nextSweep = now + sweepEvery
+    for (const [sid, until] of this.#ended) if (until <= now) this.#ended.delete(sid)
   }
 }

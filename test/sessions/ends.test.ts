@@ -49,6 +49,14 @@ t.test('an end is kept until it is over, whichever way it was told', async (t) =
   t.strictSame([ends.size, ends.has('a'), ends.has('b')], [1, false, true])
   clock.now += 10
   t.equal(ends.size, 0)
+  ends.add('for days', 1e6)
+  for (let turn = 0; turn < 100; turn += 1) {
+    ends.add(`short ${turn}`, 1)
+    clock.now += 1
+  }
+  const kept = Array.from({ length: 100 }, (_, turn) => ends.has(`short ${turn}`))
+  t.ok(kept.filter(Boolean).length <= 11, 'what came after a long one is dropped too')
+  t.equal(ends.size, 1)
   ends.lost('why')
   t.strictSame(lost, ['why'])
 })

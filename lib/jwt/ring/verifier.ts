@@ -65,7 +65,10 @@ export class RingVerifier {
         before.life.until = 0
       }
     }
-    this.#memory?.forget(({ life }) => life.until === 0)
+    // There may be many tokens: looked through only where a key is gone.
+    if (earlier.some(({ life }) => life.until === 0)) {
+      this.#memory?.forget(({ life }) => life.until === 0)
+    }
   }
 
   /** @param method - the one that is accepted; undefined for those of all keys */

@@ -114,8 +114,12 @@ export async function postgresServer(
       return pool
     },
   }
+  // Where a program ends without its teardowns.
+  const atExit = (): void => void child?.kill('SIGKILL')
+  process.once('exit', atExit)
   t.teardown(async () => {
     await Promise.all(pools.map((pool) => pool.end()))
+    process.off('exit', atExit)
     await server.kill()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -21,10 +21,10 @@ const files = folders
   .filter((file) => !leftOut.test(file.replaceAll('\\', '/')))
 /** Folders whose tests share a program. */
 const together =
-  /^test\/(?:app|authenticators|cli|common|cookies|examples|flows|guard|http|jwt|marks|openapi|options|passwords|request|sessions|testing|throttle|users)\//
+  /^test\/(?:app|authenticators|cli|common|cookies|examples|flows|guard|http|issuers|jwt|marks|openapi|options|passwords|request|sessions|testing|throttle|users)\//
 /** But for those that take long, or change what the others need: the clock, the context of all requests, … */
 const alone =
-  /^test\/(?:app\/fastify|cli\/(?:main|readme|ring\/crash)|examples\/postgres|flows\/(?:bcrypt-work|clock|context|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|openapi|password-queue|rotation|throttle)|jwt\/keys\/made-up|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
+  /^test\/(?:app\/fastify|cli\/(?:main|readme|ring\/crash)|examples\/postgres|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|jwt\/keys\/made-up|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 

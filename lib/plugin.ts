@@ -12,7 +12,6 @@ import {
 } from './authenticators/configured.js'
 import { basicComparer } from './authenticators/config-basic.js'
 import { checkSharedKeys, warnUnjudged } from './authenticators/shared-keys.js'
-import { asksForPasswords } from './authenticators/members.js'
 import { ownOf } from './common/objects.js'
 import { createTranslator } from './http/language.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
@@ -23,9 +22,18 @@ import { describeRoutes } from './openapi/swagger.js'
 import { resolveOptions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools, type PasswordTools } from './passwords/tools.js'
 import { createPlanner } from './marks/plan.js'
-import { kRegistration, registrationOf, type Registration } from './registration.js'
+import { kRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
-import { checkCookies, openCookies, openIssuers, openJwtService, openSessions } from './rooms.js'
+import {
+  checkCookies,
+  openCookies,
+  openIssuers,
+  openJwtService,
+  openSessions,
+  checkPasswords,
+  registrationsIn,
+  requireOwnUsers,
+} from './rooms.js'
 import { validAfterOf } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { Authn } from '../types/authn.js'
@@ -41,7 +49,7 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   const tree = treeOf(app)
   protectTree(tree)
   const tools = createPasswordTools(options, tree, app.log)
-  const registration = await build(app, options, tools)
+  const registration = await build(app, tree, options, tools)
   attach(app, tree, registration, tools)
   await initialize(app, tree, registration)
 }
@@ -49,6 +57,7 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
 /** What a registration holds, made from its options. */
 async function build(
   app: FastifyInstance,
+  tree: Tree,
   options: ResolvedOptions,
   { credentialCheck, openAttempt, openTokenAttempt }: PasswordTools,
 ): Promise<Registration> {
@@ -84,9 +93,7 @@ async function build(
     },
     plan(mark, place) {
       const made = plan(mark, place)
-      if (issuers !== null && asksForPasswords(options.userService, made.members)) {
-        issuers.requireOwnUsers(`Basic, which ${place} accepts,`)
-      }
+      checkPasswords(tree, made.members, options.userService, place)
       return made
     },
   }
@@ -144,14 +151,17 @@ async function initialize(
   for (const authenticator of all) await registration.initialize(authenticator)
   const login = wantedLogin(registration)
   if (login !== null) {
-    registration.issuers?.requireOwnUsers('the login route')
     noteIssued(app, registration, login)
     addLogin(app, registration, login, tree)
   }
   requireStandard(registration)
   await publishKeys(app, tree, registration.jwtService)
-  const registrations = [...tree.registered].map(registrationOf)
-  checkSharedKeys(registrations.map((each) => each?.tokenUses ?? []))
+  const registrations = registrationsIn(tree)
+  for (const each of registrations) {
+    if (wantedLogin(each) !== null)
+      requireOwnUsers(tree, 'the login route', each.options.userService)
+  }
+  checkSharedKeys(registrations.map(({ tokenUses }) => tokenUses))
   warnUnjudged(registration, registrations, app.log)
   await checkCookies(registration, login, registrations)
 }

@@ -76,8 +76,8 @@ export interface CookieMode {
 
 /** What the doors and the core know of the issuers of a registration. */
 export interface RegisteredIssuers {
-  /** @throws ERR_AUTH_OPTION where users are found by `sub`, and `by` finds others by their names in the same place */
-  requireOwnUsers(by: string): void
+  /** @throws ERR_AUTH_OPTION where users are found by `sub` in `service`, in which `by` finds users by their names */
+  requireOwnUsers(by: string, service: object | undefined): void
   stats(): Readonly<Record<string, IssuerStats>>
 }
 

@@ -23,14 +23,19 @@ export function readsCookie(authenticator: Authenticator): boolean {
  */
 export const kUsers: unique symbol = Symbol.for('fastify-authn.users')
 
-/** Whether a user service is asked by one of these authenticators for users with passwords. */
-export function asksForPasswords(
-  service: object | undefined,
+/**
+ * The user services that these authenticators ask for users with passwords.
+ *
+ * @param own - that of the plugin
+ */
+export function passwordServicesOf(
   authenticators: readonly Authenticator[],
-): boolean {
-  return authenticators
-    .flatMap(membersOf)
-    .some((each) => kUsers in each && (each[kUsers] ?? service) === service)
+  own: object | undefined,
+): object[] {
+  return authenticators.flatMap(membersOf).flatMap((each) => {
+    const service = kUsers in each ? (each[kUsers] ?? own) : undefined
+    return typeof service === 'object' && service !== null ? [service] : []
+  })
 }
 
 /** @returns the members of an `anyOf()`; for any other authenticator, that authenticator alone */

@@ -8,10 +8,11 @@ export interface UserFinders {
   /** @throws ERR_AUTH_OPTION where nothing says how */
   finderOf(issuer: ResolvedIssuer): FindUser
   /**
-   * @param by - what else finds users in the user service of the app, for the error
+   * @param by - what finds users by their names, for the error
+   * @param service - the user service in which it finds them
    * @throws ERR_AUTH_OPTION where an issuer's users are found there too
    */
-  requireOwnUsers(by: string): void
+  requireOwnUsers(by: string, service: object | undefined): void
 }
 
 /**
@@ -32,7 +33,8 @@ export function userFinders(
       }
       return bySubject(userService, userServiceTimeout)
     },
-    requireOwnUsers(by) {
+    requireOwnUsers(by, service) {
+      if (service !== userService) return
       const issuer = issuers.find(({ user }) => user === undefined)
       if (issuer === undefined) return
       const why = `and ${by} finds users in the "userService" by names, so that the "sub" of a token could be the name of somebody else`

@@ -1,6 +1,7 @@
 // Also holds lib/options/issuer-schemas.ts.
+import Fastify from 'fastify'
 import t from 'tap'
-import { JwtService, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'
+import { authn, JwtService, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'
 import { resolveIssuers } from '../../lib/options/resolve-issuers.js'
 import { appWith, secret, userService } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -216,4 +217,33 @@ t.test('marks without use', async (t) => {
   t.ok(await nameIn({ issuers: two, authenticator: ['corp', 'other'] }), 'one that is said')
   const unclear = await rejectionOf(appWith(t, { issuers: two }, auth))
   t.match(unclear, { code: 'ERR_AUTH_MARK', message: /Of several "issuers", name those/ })
+})
+
+t.test('users by sub: also where another registration of the app gives them names', async (t) => {
+  const issuers = { corp: { issuer, audience } }
+  const missing = {
+    code: 'ERR_AUTH_OPTION',
+    message: /option "issuers.corp.user" is missing, and /,
+  }
+  const both = async (one: AuthnOptions, other: AuthnOptions, use: string): Promise<string> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    void app.register(async (scope) => {
+      await scope.register(authn, one)
+    })
+    void app.register(async (scope) => {
+      await scope.register(authn, other)
+      scope.get('/', { config: { auth: { use } } }, () => 'x')
+    })
+    await app.ready()
+    return 'boots'
+  }
+  const bySub = { userService: service, issuers }
+  const logins = { userService: service, jwt: { secret } }
+  t.match(await rejectionOf(both(bySub, logins, 'jwt')), missing, 'a login that comes later')
+  t.match(await rejectionOf(both(logins, bySub, 'corp')), missing, 'a login that was there')
+  const passwords = { ...logins, login: false } as const
+  t.match(await rejectionOf(both(bySub, passwords, 'basic')), missing, 'Basic')
+  t.ok(await both(bySub, passwords, 'jwt'))
+  t.ok(await both(bySub, { ...logins, userService: userService() }, 'basic'), 'other users')
 })

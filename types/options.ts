@@ -1,11 +1,12 @@
-import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from './authenticator.js'
 import type { CookieOptions } from './cookies.js'
 import type { IssuerOptions } from './issuers.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
+import type { LoginOptions } from './login.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
-import type { JwtClaims } from './request-extra.js'
+import type { HashingOptions, RememberOptions, ThrottleOptions } from './passwords.js'
 import type { UndecidedRoute } from './routes.js'
 import type { SessionsOptions } from './session-api.js'
 import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
@@ -16,93 +17,6 @@ export interface BasicConfig {
   username?: string | undefined
   /** Its password: not empty. */
   password?: string | undefined
-}
-
-/**
- * Makes the token that the login route sends.
- *
- * @param request - the login request
- * @param user - the stored user, password hash included
- * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`.
- * A function with this parameter in a registration that has neither stops the boot.
- * @returns the token; anything but a non-empty string is a fault
- */
-export type TokenFunc<Stored extends object = StoredUser> = (
-  request: FastifyRequest,
-  user: Stored,
-  jwtService: JwtServiceLike,
-) => string | Promise<string>
-
-/** Claims that an app adds to the tokens of a login. */
-export type LoginClaims = Readonly<Partial<JwtClaims>> | null | undefined
-
-/** Options of the login route. */
-export interface LoginOptions<Stored extends object = StoredUser> {
-  /** Path below the prefix of the scope. Default `/login`. */
-  path?: string | undefined
-  /** Field of the body that holds the username. Default `username`. */
-  usernameField?: string | undefined
-  /** Field of the body that holds the password. Default `password`. */
-  passwordField?: string | undefined
-  /** Method that signs the tokens. Default: `jwt.signingMethod`. */
-  signingMethod?: SigningMethod | undefined
-  /** Makes the token. Default: `sub` is the submitted username. */
-  tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
-  /**
-   * Claims of the app for the tokens of a login; with `sessions`, asked again at every refresh. It may set `sub`, which
-   * is the submitted username otherwise; `sid`, `jti`, `iat`, `nbf` and `exp` are the plugin's own, and a fault.
-   *
-   * @param request - the request to the login or to the refresh route
-   * @param user - the stored user, password hash included
-   */
-  claims?(request: FastifyRequest, user: Stored): LoginClaims | Promise<LoginClaims>
-  /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
-  routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
-}
-
-/** How passwords are hashed, and how many bcrypt runs may wait. Shared by a whole tree of Fastify instances. */
-export interface HashingOptions {
-  /**
-   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every refusal takes at least this much work too,
-   * also for unknown usernames and for stored hashes of a lower cost. Default 10.
-   */
-  cost?: number | undefined
-  /**
-   * The highest cost of a stored hash that is compared with a password; one of a higher cost counts as
-   * malformed, with a warning. Default 14, or `cost` if that is higher.
-   */
-  maxCost?: number | undefined
-  /**
-   * How many bcrypt runs there are at once. Default: one a core, but one less than the thread pool of
-   * libuv has threads, so that file and DNS work always finds one; shared by all apps of the process.
-   */
-  concurrency?: number | undefined
-  /** How many requests may wait for one. Default 64. Beyond: 503. */
-  maxQueue?: number | undefined
-  /** How long each may wait, in seconds. Default 5. Beyond: 503. */
-  maxWait?: number | undefined
-}
-
-/** How verified Basic credentials are remembered. */
-export interface RememberOptions {
-  /** How many are remembered. Default 1,000; the least recently used one is dropped first. */
-  max?: number | undefined
-  /** How long each is remembered, in seconds. Default 60. */
-  ttl?: number | undefined
-}
-
-/** How many failed attempts are allowed. */
-export interface ThrottleOptions {
-  /** Failures for one username from one address. Default 10. */
-  perUsername?: number | undefined
-  /** Failures from one address; an IPv6 address counts by its first 64 bits. Default 100. */
-  perAddress?: number | undefined
-  /** Seconds after the first failure until they are forgotten. Default 900. */
-  window?: number | undefined
-  /** A client of ioredis that the app owns: several processes then share the counters. */
-  redis?: object | undefined
-  /** Prefix of the names of the counters in Redis. Default `fastify-authn`. */
-  keyPrefix?: string | undefined
 }
 
 /** Which routes must have a mark. */

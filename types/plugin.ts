@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { AuthnOptions, LoginOptions, TokenFunc } from './options.js'
+import type { LoginOptions, TokenFunc } from './login.js'
+import type { AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
 
 declare const build: unique symbol

@@ -3,7 +3,7 @@ import { faultOf } from '../errors.js'
 import { isThenable } from '../common/objects.js'
 import { isUsableName } from '../users/find.js'
 import type { JwtClaims } from '../../types/request-extra.js'
-import type { LoginOptions } from '../../types/options.js'
+import type { LoginOptions } from '../../types/login.js'
 
 /** Claims that the plugin sets itself: with one of the app a token could not be ended, or would end too late. */
 const ours = ['sid', 'jti', 'iat', 'nbf', 'exp'] as const

@@ -4,7 +4,7 @@ import { ownClaims, type OwnClaims } from './claims.js'
 import type { Registration } from '../registration.js'
 import type { ValidAfter } from '../users/valid-after.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
-import type { LoginOptions, TokenFunc } from '../../types/options.js'
+import type { LoginOptions, TokenFunc } from '../../types/login.js'
 
 /** Makes the token that a login answers with. */
 export type MakeToken = (

@@ -5,13 +5,9 @@ import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
 import type { CookieOptions } from '../../types/cookies.js'
 import type { SigningMethod } from '../../types/jwt.js'
-import type {
-  AuditOptions,
-  AuthnOptions,
-  HashingOptions,
-  LoginOptions,
-  ThrottleOptions,
-} from '../../types/options.js'
+import type { LoginOptions } from '../../types/login.js'
+import type { AuditOptions, AuthnOptions } from '../../types/options.js'
+import type { HashingOptions, ThrottleOptions } from '../../types/passwords.js'
 
 /** The defaults of all options. Times are in seconds. */
 export const defaults = {

@@ -9,7 +9,7 @@ import { PasswordAttempt } from '../throttle/attempt.js'
 import { Throttle } from '../throttle/throttle.js'
 import { resolveHashing, type ResolvedHashing, type ResolvedOptions } from '../options/resolve.js'
 import type { AuthnStats } from '../../types/authn.js'
-import type { HashingOptions } from '../../types/options.js'
+import type { HashingOptions } from '../../types/passwords.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** What the registrations in a tree of Fastify instances share. */

@@ -5,7 +5,7 @@ import type { StoreAccess } from './store-access.js'
 import type { ValidAfter } from '../users/valid-after.js'
 import type { ResolvedSessions } from '../options/resolve-sessions.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
-import type { LoginOptions } from '../../types/options.js'
+import type { LoginOptions } from '../../types/login.js'
 
 /** What the sessions of a registration are made, refreshed and ended with. */
 export interface SessionTools {

@@ -1,0 +1,46 @@
+import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { JwtServiceLike, SigningMethod } from './jwt.js'
+import type { JwtClaims } from './request-extra.js'
+import type { StoredUser } from './user-service.js'
+
+/**
+ * Makes the token that the login route sends.
+ *
+ * @param request - the login request
+ * @param user - the stored user, password hash included
+ * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`.
+ * A function with this parameter in a registration that has neither stops the boot.
+ * @returns the token; anything but a non-empty string is a fault
+ */
+export type TokenFunc<Stored extends object = StoredUser> = (
+  request: FastifyRequest,
+  user: Stored,
+  jwtService: JwtServiceLike,
+) => string | Promise<string>
+
+/** Claims that an app adds to the tokens of a login. */
+export type LoginClaims = Readonly<Partial<JwtClaims>> | null | undefined
+
+/** Options of the login route. */
+export interface LoginOptions<Stored extends object = StoredUser> {
+  /** Path below the prefix of the scope. Default `/login`. */
+  path?: string | undefined
+  /** Field of the body that holds the username. Default `username`. */
+  usernameField?: string | undefined
+  /** Field of the body that holds the password. Default `password`. */
+  passwordField?: string | undefined
+  /** Method that signs the tokens. Default: `jwt.signingMethod`. */
+  signingMethod?: SigningMethod | undefined
+  /** Makes the token. Default: `sub` is the submitted username. */
+  tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
+  /**
+   * Claims of the app for the tokens of a login; with `sessions`, asked again at every refresh. It may set `sub`, which
+   * is the submitted username otherwise; `sid`, `jti`, `iat`, `nbf` and `exp` are the plugin's own, and a fault.
+   *
+   * @param request - the request to the login or to the refresh route
+   * @param user - the stored user, password hash included
+   */
+  claims?(request: FastifyRequest, user: Stored): LoginClaims | Promise<LoginClaims>
+  /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
+  routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
+}

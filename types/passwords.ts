@@ -1,0 +1,44 @@
+/** How passwords are hashed, and how many bcrypt runs may wait. Shared by a whole tree of Fastify instances. */
+export interface HashingOptions {
+  /**
+   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every refusal takes at least this much work too,
+   * also for unknown usernames and for stored hashes of a lower cost. Default 10.
+   */
+  cost?: number | undefined
+  /**
+   * The highest cost of a stored hash that is compared with a password; one of a higher cost counts as
+   * malformed, with a warning. Default 14, or `cost` if that is higher.
+   */
+  maxCost?: number | undefined
+  /**
+   * How many bcrypt runs there are at once. Default: one a core, but one less than the thread pool of
+   * libuv has threads, so that file and DNS work always finds one; shared by all apps of the process.
+   */
+  concurrency?: number | undefined
+  /** How many requests may wait for one. Default 64. Beyond: 503. */
+  maxQueue?: number | undefined
+  /** How long each may wait, in seconds. Default 5. Beyond: 503. */
+  maxWait?: number | undefined
+}
+
+/** How verified Basic credentials are remembered. */
+export interface RememberOptions {
+  /** How many are remembered. Default 1,000; the least recently used one is dropped first. */
+  max?: number | undefined
+  /** How long each is remembered, in seconds. Default 60. */
+  ttl?: number | undefined
+}
+
+/** How many failed attempts are allowed. */
+export interface ThrottleOptions {
+  /** Failures for one username from one address. Default 10. */
+  perUsername?: number | undefined
+  /** Failures from one address; an IPv6 address counts by its first 64 bits. Default 100. */
+  perAddress?: number | undefined
+  /** Seconds after the first failure until they are forgotten. Default 900. */
+  window?: number | undefined
+  /** A client of ioredis that the app owns: several processes then share the counters. */
+  redis?: object | undefined
+  /** Prefix of the names of the counters in Redis. Default `fastify-authn`. */
+  keyPrefix?: string | undefined
+}

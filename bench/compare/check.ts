@@ -1,7 +1,7 @@
 import type { Reply } from '../support/connection.js'
 import { badTokens, tokensOf } from './tokens.js'
 import { startServer, type Server } from './server.js'
-import type { Variant } from './variants.js'
+import { headersOf, type Variant } from './variants.js'
 
 /** As many at once as still start quickly on few cores. */
 const atOnce = 4
@@ -37,8 +37,8 @@ export async function check(variant: Variant, { port }: Server): Promise<void> {
   }
 }
 
-async function replyOf(url: string, authorization: string | null): Promise<Reply> {
-  const response = await fetch(url, authorization === null ? {} : { headers: { authorization } })
+async function replyOf(url: string, credentials: string | null): Promise<Reply> {
+  const response = await fetch(url, { headers: headersOf(credentials) })
   return { status: response.status, body: await response.text() }
 }
 

@@ -15,7 +15,7 @@ export interface App {
 export interface Side {
   readonly app: App
   readonly path: string
-  /** The `Authorization` headers that are sent in turn; null for none. */
+  /** The `Authorization` headers that are sent in turn, or `Cookie: ` and that header; null for none. */
   readonly credentials: () => readonly (string | null)[]
 }
 
@@ -136,6 +136,22 @@ const scoped = (mark: object): Side =>
     credentials: () => [bearer(tokensOf('HS256')({ scope: 'notes:read notes:write' }))],
   })
 
+/** A token of a session, on a server that looks whether the session is ended. */
+const ofSession = (authn: object): Side =>
+  ours('HS256', {
+    authn,
+    credentials: () => [bearer(tokensOf('HS256')({ sid: 'jxmiDm7pwX8Bi2Sc0mr9VQ' }))],
+  })
+
+/** A token in a cookie: under the name that a browser gets, and under that of a server on this machine. */
+const inCookie = ours('HS256', {
+  authn: { cookies: true },
+  credentials: () => {
+    const token = tokensOf('HS256')()
+    return [`Cookie: __Host-token=${token}; token=${token}`]
+  },
+})
+
 const kid = 'BvkYs5NXdQ6ySt9sTQ7cvlBdfSxR2jLIYi_bbQR2RlI'
 
 /** A ring with one key, against that key without a ring; each gets a token of its own. */
@@ -200,6 +216,11 @@ const againstVariants: readonly Variant[] = [
   ]),
   against('HS256: by hand with a map', ours('HS256'), byHand('HS256'), { node: 20 }),
   against('HS256, a scope in the mark: without', scoped({ scope: 'notes:write' }), ours('HS256')),
+  against('HS256, sessions: without', ofSession({ sessions: true }), ofSession({})),
+  {
+    ...against('HS256, in a cookie: in a header', inCookie, ours('HS256')),
+    baseline: ours('HS256'),
+  },
   ...(['HS256', 'ES256'] as const).flatMap((algorithm) => [
     ring(algorithm, 'remembered', {}),
     ring(algorithm, 'first seen', { rememberTokens: false }),
@@ -298,7 +319,12 @@ export function requestsOf({ path, credentials }: Side): string[] {
 
 /** The requests for a route, one for each header. */
 export function requestsFor(path: string, headers: readonly (string | null)[]): string[] {
-  return headers.map((authorization) =>
-    requestText('GET', path, authorization === null ? {} : { authorization }),
-  )
+  return headers.map((each) => requestText('GET', path, headersOf(each)))
+}
+
+/** The headers of a request with these credentials. */
+export function headersOf(credentials: string | null): Record<string, string> {
+  if (credentials === null) return {}
+  const [, cookie] = /^Cookie: (.*)$/.exec(credentials) ?? []
+  return cookie === undefined ? { authorization: credentials } : { cookie }
 }

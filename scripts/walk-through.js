@@ -108,7 +108,7 @@ async function seeLock() {
 async function writeTest() {
   const [{ text }] = codeOf('docs/testing.md')
   await write('me.test.mjs', text)
-  await type('node --test', /pass 3\n[^]*fail 0\n/)
+  await type('node --test', /pass 4\n[^]*fail 0\n/)
 }
 
 async function inspectTokens() {

@@ -19,7 +19,7 @@ export class Ends implements SessionWatcher {
   readonly #whenLost: (error: unknown) => void
   #isCaughtUp = false
   #hasCaughtUp = false
-  #settle: () => void = () => undefined
+  #settle: (() => void) | undefined
   /** Resolves when the store has told for the first time what is ended, or that it cannot. */
   readonly settled: Promise<void>
 
@@ -71,12 +71,12 @@ export class Ends implements SessionWatcher {
   caughtUp(): void {
     this.#isCaughtUp = true
     this.#hasCaughtUp = true
-    this.#settle()
+    this.#settle?.()
   }
 
   lost(error: unknown): void {
     this.#isCaughtUp = false
-    this.#settle()
+    this.#settle?.()
     this.#whenLost(error)
   }
 

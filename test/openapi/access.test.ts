@@ -387,6 +387,31 @@ t.test('a function of access that takes too long is a 503', async (t) => {
   t.strictSame(await statuses(scoped, roles), ['200', '401', '403'], 'it is not asked for')
 })
 
+t.test('a token of an issuer: scopes, and the 503 of its key set', async (t) => {
+  const url = 'http://127.0.0.1:9'
+  const corp = {
+    issuer: url,
+    audience: 'api',
+    jwksUri: `${url}/keys`,
+    user: ({ sub }: { sub?: unknown }) => ({ id: 1, name: String(sub) }),
+  }
+  const document = await documentOf(
+    t,
+    '3.1',
+    (app) => app.get('/', { config: { auth: { use: 'corp', scope: 'a' } } }, answer),
+    { issuers: { corp } },
+  )
+  const { responses, security } = document.paths['/'].get
+  t.strictSame(Object.keys(responses as object), ['200', '401', '403', '503'])
+  const [name = ''] = Object.keys((security as object[])[0] ?? {})
+  t.strictSame(security, [{ [name]: ['a'] }])
+  t.match(document.components.securitySchemes[name], {
+    type: 'http',
+    scheme: 'bearer',
+    description: `An access token of ${url}`,
+  })
+})
+
 t.test('the document says what the guard does', async (t) => {
   const urls: Record<string, AuthMark> = {
     '/one': { scope: 'a' },

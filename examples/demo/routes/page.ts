@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { authn, type UserService } from 'fastify-authn'
@@ -19,7 +20,9 @@ export function pageRoutes(userService: UserService, notes: Notes, database: Dat
     // POST /app/login, /app/login/refresh and /app/logout
     await app.register(authn, {
       userService,
-      jwtService: app.jwtService,
+      // A key of its own: tokens of the page are good for the page alone. After a restart, which makes another one,
+      // the page refreshes its token.
+      jwt: { secret: randomBytes(32).toString('base64url') },
       cookies: true,
       sessions: {
         name: 'page',

@@ -105,6 +105,15 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     }),
     /ended before is told/,
   ],
+  'a store that says that it is away, and is not': [
+    (store) => ({
+      async watch(watcher) {
+        watcher.lost(new Error('away'))
+        await store.watch(watcher)
+      },
+    }),
+    /within a second/,
+  ],
   'a store that cannot be closed': [() => ({ close: async () => undefined }), /was closed/],
 }
 

@@ -51,7 +51,8 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     // The page for people, with a login of its own: its tokens are cookies.
-    await app.register(pageRoutes(userService, notes, database), { prefix: '/app', auth: true })
+    const page = pageRoutes(userService, notes, database, settings.jwt)
+    await app.register(page, { prefix: '/app', auth: true })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })
     await app.register(es256Routes(userService, notes), { prefix: '/es256' })
     return app

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
-import { authn, type UserService } from 'fastify-authn'
+import { authn, type JwtConfig, type UserService } from 'fastify-authn'
 import { sqlSessions } from 'fastify-authn/sessions'
 import type { FastifyInstance } from 'fastify'
 import { noteRoutes } from './notes.js'
@@ -10,7 +10,12 @@ import type { Notes } from '../notes.js'
 import type { TypeBoxProvider } from '../typebox.js'
 
 /** A page for people: their tokens are in cookies, and their sessions in the database. */
-export function pageRoutes(userService: UserService, notes: Notes, database: Database) {
+export function pageRoutes(
+  userService: UserService,
+  notes: Notes,
+  database: Database,
+  { expiry }: JwtConfig,
+) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
     // The document of the API shows the routes for programs.
@@ -22,7 +27,7 @@ export function pageRoutes(userService: UserService, notes: Notes, database: Dat
       userService,
       // A key of its own: tokens of the page are good for the page alone. After a restart, which makes another one,
       // the page refreshes its token.
-      jwt: { secret: randomBytes(32).toString('base64url') },
+      jwt: { secret: randomBytes(32).toString('base64url'), expiry },
       cookies: true,
       sessions: {
         name: 'page',

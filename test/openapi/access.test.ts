@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger'
-import { Validator } from '@seriousme/openapi-schema-validator'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../lib/index.js'
 import { needsInWords, scopeLists } from '../../lib/openapi/access.js'
 import { bearer, standardOptions, tokensOf } from '../helpers/app.js'
+import { validated } from '../helpers/documents.js'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents are deep
 type Node = Record<string, any>
@@ -65,8 +65,8 @@ async function documentOf(
   await declare(app)
   await app.ready()
   const document = app.swagger() as Node
-  const found = await new Validator().validate(structuredClone(document))
-  t.strictSame(found, { valid: true }, `the document is valid (${version})`)
+  const { result } = await validated(document)
+  t.strictSame(result, { valid: true }, `the document is valid (${version})`)
   t.notMatch(app.swagger({ yaml: true }), 'x-fastify-authn')
   return document
 }

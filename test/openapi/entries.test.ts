@@ -1,6 +1,6 @@
 // The routes of sessions in documents: of what lib/openapi/login.ts says of them.
+import assert from 'node:assert/strict'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import { Validator } from '@seriousme/openapi-schema-validator'
 import Fastify from 'fastify'
 import {
   jsonSchemaTransform,
@@ -10,6 +10,7 @@ import {
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { logLines, standardOptions } from '../helpers/app.js'
+import { validated } from '../helpers/documents.js'
 import type { AnyResponse } from '../helpers/flows.js'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents are deep
@@ -29,8 +30,8 @@ async function operationsOf(
   await app.ready()
   const document = app.swagger() as Node
   await app.close()
-  const { valid, errors } = await new Validator().validate(structuredClone(document))
-  if (!valid) throw new Error(JSON.stringify(errors))
+  const { result } = await validated(document)
+  assert.deepEqual(result, { valid: true })
   return {
     refresh: document.paths['/login/refresh'].post as Node,
     logout: document.paths['/logout'].post as Node,

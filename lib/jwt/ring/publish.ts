@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { JwkSet } from '../../../types/keys.js'
 
 /**
@@ -14,10 +14,13 @@ export function keySetRoute(url: string, jwks: () => JwkSet): RouteOptions {
     url,
     exposeHeadRoute: true,
     config: { auth: false },
-    schema: { hide: true },
+    schema: hidden,
     handler: (request, reply) => sendKeySet(request, reply, jwks()),
   }
 }
+
+/** What @fastify/swagger leaves out of its documents. */
+const hidden: FastifySchema & { hide: true } = { hide: true }
 
 /** How long others may keep the keys. It is shorter than the time after which a new key may sign. */
 const cacheControl = 'public, max-age=300'

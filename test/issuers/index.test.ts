@@ -6,7 +6,9 @@ import {
   isFault,
   isRefusal,
   isWelcome,
+  listen,
   probe,
+  send,
   texts,
   tokenChallenge,
   type AnyResponse,
@@ -57,6 +59,41 @@ t.test(
     t.strictSame(app.authn.authenticators, ['corp'])
   },
 )
+
+t.test('a client that leaves while its request waits for keys: nobody is looked up', async (t) => {
+  const issuer = await startIssuer(t)
+  let answer: () => void = () => undefined
+  issuer.answers.set(keysPath, (response) => {
+    answer = () => response.end(JSON.stringify({ keys: issuer.published }))
+  })
+  const names: unknown[] = []
+  const user = ({ sub }: { readonly sub?: unknown }): object => {
+    names.push(sub)
+    return { name: sub }
+  }
+  const { app } = await setting(t, issuer, { user })
+  const arrived = new Set<string>()
+  let left = 0
+  app.server.on('request', ({ headers, socket }) => {
+    arrived.add(String(headers['x-who']))
+    socket.once('close', () => (left += 1))
+  })
+  const port = await listen(app)
+  const ask = (who: string, signal?: AbortSignal): ReturnType<typeof send> => {
+    const headers = { ...bearer(issuer.token({ claims: { sub: who } })), 'x-who': who }
+    return send(port, { path: '/', headers, ...(signal !== undefined && { signal }) })
+  }
+  const client = new AbortController()
+  const hanging = ask('mallory', client.signal)
+  const patient = ask('alice')
+  await until(() => issuer.fetches() === 1 && arrived.size === 2, 'both wait')
+  client.abort()
+  await t.rejects(hanging, { name: 'AbortError' })
+  await until(() => left === 1, 'the server knows that one has left')
+  answer()
+  isWelcome(t, await patient, 'alice')
+  t.strictSame(names, ['alice'])
+})
 
 t.test('the boot does not wait for an issuer, nor does closing', async (t) => {
   const issuer = await startIssuer(t)

@@ -7,17 +7,32 @@ import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
  * a symbol.
  *
  * This module is built once and shared by the ESM and the CommonJS build (see scripts/build.js), because an app may
- * load one of them and its tests the other.
+ * load one of them and its tests the other. Each build that is loaded offers functions here that know its own objects;
+ * whoever asks gets the first answer that is not undefined.
  */
+function meeting<Args extends unknown[], Answer>(): {
+  readonly offer: (answer: (...args: Args) => Answer | undefined) => void
+  readonly ask: (...args: Args) => Answer | undefined
+} {
+  const offered: ((...args: Args) => Answer | undefined)[] = []
+  return {
+    offer: (answer) => void offered.push(answer),
+    ask: (...args) =>
+      offered.map((answer) => answer(...args)).find((answer) => answer !== undefined),
+  }
+}
 
-/** Reads the keys of a `JwtService`; undefined for an object that is not a `JwtService` of this build. */
-type ReadKeys = (service: object, method: SigningMethod | undefined) => unknown
+/** The keys of a `JwtService` for a method; of a service that the app wrote itself they are unknown. */
+export const { offer: offerKeys, ask: keysIn } = meeting<
+  [service: object, method: SigningMethod | undefined],
+  unknown
+>()
 
-/** @returns the replacement of an authenticator, or the authenticator itself where there is none */
-type StandIn = (authenticator: Authenticator, scope: object) => Authenticator
-
-/** Returns the kinds of tokens that a `JwtService` accepts; undefined for an object that is not one of this build. */
-type TellKinds = (service: object, method: SigningMethod | undefined, rules: VerifyRules) => unknown
+/** The kinds of tokens that a `JwtService` accepts; of a service that the app wrote itself they are unknown. */
+export const { offer: offerKinds, ask: kindsOf } = meeting<
+  [service: object, method: SigningMethod | undefined, rules: VerifyRules],
+  unknown
+>()
 
 /** What tokens of an issuer have to look like. */
 export interface IssuerFacts {
@@ -29,59 +44,22 @@ export interface IssuerFacts {
 }
 
 /**
- * Puts a key set of the test kit in the place of an issuer's, and says what its tokens have to look like; undefined for
- * an authenticator that is not one of an issuer of this build.
- *
- * @param makeKeys - makes the set, by what is known of the issuer
+ * Puts a key set of the test kit in the place of an issuer's, and says what its tokens have to look like. The issuer is
+ * named by its authenticator; `makeKeys` makes the set, by what is known of the issuer.
  */
-type ReplaceKeys = (
-  authenticator: object,
-  makeKeys: (issuer: IssuerFacts) => object,
-) => IssuerFacts | undefined
+export const { offer: offerIssuers, ask: replaceKeys } = meeting<
+  [authenticator: object, makeKeys: (issuer: IssuerFacts) => object],
+  IssuerFacts
+>()
 
-const replacers: ReplaceKeys[] = []
-const readers: ReadKeys[] = []
-const tellers: TellKinds[] = []
-const standIns: StandIn[] = []
+/** What the test kit puts in the place of an authenticator, in the apps in which it is registered. */
+const standIns = meeting<[authenticator: Authenticator, scope: object], Authenticator>()
+export const offerStandIn = standIns.offer
 
-/** Called by each build of the core, when it is loaded. */
-export function offerKeys(read: ReadKeys): void {
-  readers.push(read)
+/** The authenticator that judges in a scope. Called when a plan is made, never while requests are served. */
+export function judgeOf(authenticator: Authenticator, scope: object): Authenticator {
+  return standIns.ask(authenticator, scope) ?? authenticator
 }
-
-/** For the test kit: the keys of a service; undefined for a service that the app wrote itself. */
-export const keysIn: ReadKeys = (service, method) =>
-  readers.map((read) => read(service, method)).find((keys) => keys !== undefined)
-
-/** Called by each build of the core, when its part for issuers is loaded. */
-export function offerIssuers(replace: ReplaceKeys): void {
-  replacers.push(replace)
-}
-
-/** For the test kit: replaces the keys of an issuer, by its authenticator. */
-export const replaceKeys: ReplaceKeys = (authenticator, makeKeys) =>
-  replacers.map((replace) => replace(authenticator, makeKeys)).find((found) => found !== undefined)
-
-/** Called by each build of the core, when it is loaded. */
-export function offerKinds(tell: TellKinds): void {
-  tellers.push(tell)
-}
-
-/** The kinds of tokens that a service accepts; undefined for a service that the app wrote itself. */
-export const kindsOf: TellKinds = (service, method, rules) =>
-  tellers.map((tell) => tell(service, method, rules)).find((kinds) => kinds !== undefined)
-
-/** Called by each build of the test kit, when it is loaded. */
-export function offerStandIn(standIn: StandIn): void {
-  standIns.push(standIn)
-}
-
-/**
- * Returns the authenticator, or what the test kit puts in its place. Called when a plan is made, never while requests
- * are served.
- */
-export const judgeOf: StandIn = (authenticator, scope) =>
-  standIns.reduce((judge, standIn) => standIn(judge, scope), authenticator)
 
 /** For the test kit: the user that a request acts as, by an object that only the test holds. */
 export const actings = new WeakMap<object, object>()

@@ -10,89 +10,47 @@ export interface RefusalRow {
   readonly description: string
 }
 
+function row(
+  status: RefusalRow['status'],
+  key: RefusalRow['key'],
+  description: string,
+): RefusalRow {
+  return { status, key, description }
+}
+
+const busy = row(503, 'auth.overloaded', 'The server is busy')
+
 /** The response to each code. The table has no prototype: otherwise `constructor` would be found in it. */
 const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object.create(null), {
-  ERR_AUTH_NO_CREDENTIALS: {
-    status: 401,
-    key: 'auth.no-credentials-provided',
-    description: 'The token is missing',
-  },
-  ERR_AUTH_MALFORMED_CREDENTIALS: {
-    status: 401,
-    key: 'auth.no-credentials-provided',
-    description: 'The token is malformed',
-  },
-  ERR_AUTH_INVALID_CREDENTIALS: {
-    status: 401,
-    key: 'auth.invalid-credentials',
-    description: 'The token is not accepted',
-  },
-  ERR_AUTH_JWT_INVALID: {
-    status: 401,
-    key: 'auth.jwt-invalid',
-    description: 'The token is invalid',
-  },
-  ERR_AUTH_JWT_NOT_VALID_YET: {
-    status: 401,
-    key: 'auth.jwt-not-valid-yet',
-    description: 'The token is not valid yet',
-  },
-  ERR_AUTH_JWT_EXPIRED: {
-    status: 401,
-    key: 'auth.jwt-expired',
-    description: 'The token expired',
-  },
-  ERR_AUTH_REFUSED: { status: 401, key: null, description: 'The token is not accepted' },
-  ERR_AUTH_REFRESH_INVALID: {
-    status: 401,
-    key: 'auth.refresh-invalid',
-    description: 'The refresh token is invalid, or its session is over',
-  },
-  ERR_AUTH_REFRESH_REUSED: {
-    status: 401,
-    key: 'auth.refresh-reused',
-    description: 'The refresh token was used before',
-  },
-  ERR_AUTH_INSUFFICIENT_SCOPE: {
-    status: 403,
-    key: 'auth.insufficient-scope',
-    description: 'The token does not have the scope that is needed',
-  },
-  ERR_AUTH_FORBIDDEN: {
-    status: 403,
-    key: 'auth.forbidden',
-    description: 'The user may not do this',
-  },
-  ERR_AUTH_CROSS_SITE: {
-    status: 403,
-    key: 'auth.cross-site',
-    description: 'The request comes from another site',
-  },
-  ERR_AUTH_TOO_MANY_ATTEMPTS: {
-    status: 429,
-    key: 'auth.too-many-attempts',
-    description: 'Too many failed attempts',
-  },
-  ERR_AUTH_OVERLOADED: {
-    status: 503,
-    key: 'auth.overloaded',
-    description: 'The server is busy',
-  },
-  ERR_AUTH_USER_SERVICE_TIMEOUT: {
-    status: 503,
-    key: 'auth.overloaded',
-    description: 'The server is busy',
-  },
-  ERR_AUTH_ISSUER_UNAVAILABLE: {
-    status: 503,
-    key: 'auth.overloaded',
-    description: 'The server is busy',
-  },
-  ERR_AUTH_STORE_UNAVAILABLE: {
-    status: 503,
-    key: 'auth.overloaded',
-    description: 'The server is busy',
-  },
+  ERR_AUTH_NO_CREDENTIALS: row(401, 'auth.no-credentials-provided', 'The token is missing'),
+  ERR_AUTH_MALFORMED_CREDENTIALS: row(
+    401,
+    'auth.no-credentials-provided',
+    'The token is malformed',
+  ),
+  ERR_AUTH_INVALID_CREDENTIALS: row(401, 'auth.invalid-credentials', 'The token is not accepted'),
+  ERR_AUTH_JWT_INVALID: row(401, 'auth.jwt-invalid', 'The token is invalid'),
+  ERR_AUTH_JWT_NOT_VALID_YET: row(401, 'auth.jwt-not-valid-yet', 'The token is not valid yet'),
+  ERR_AUTH_JWT_EXPIRED: row(401, 'auth.jwt-expired', 'The token expired'),
+  ERR_AUTH_REFUSED: row(401, null, 'The token is not accepted'),
+  ERR_AUTH_REFRESH_INVALID: row(
+    401,
+    'auth.refresh-invalid',
+    'The refresh token is invalid, or its session is over',
+  ),
+  ERR_AUTH_REFRESH_REUSED: row(401, 'auth.refresh-reused', 'The refresh token was used before'),
+  ERR_AUTH_INSUFFICIENT_SCOPE: row(
+    403,
+    'auth.insufficient-scope',
+    'The token does not have the scope that is needed',
+  ),
+  ERR_AUTH_FORBIDDEN: row(403, 'auth.forbidden', 'The user may not do this'),
+  ERR_AUTH_CROSS_SITE: row(403, 'auth.cross-site', 'The request comes from another site'),
+  ERR_AUTH_TOO_MANY_ATTEMPTS: row(429, 'auth.too-many-attempts', 'Too many failed attempts'),
+  ERR_AUTH_OVERLOADED: busy,
+  ERR_AUTH_USER_SERVICE_TIMEOUT: busy,
+  ERR_AUTH_ISSUER_UNAVAILABLE: busy,
+  ERR_AUTH_STORE_UNAVAILABLE: busy,
 } satisfies Record<RefusalCode, RefusalRow>)
 
 /** @returns the row of a code; undefined for a value that is not the code of a refusal */

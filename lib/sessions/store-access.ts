@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { onceAMinute } from '../common/once-a-minute.js'
 import { within } from '../common/timeout.js'
 import { refusal, type AuthenticationError } from '../errors.js'
 import type { SessionStore } from '../../types/sessions.js'
@@ -7,15 +8,13 @@ import type { SessionStore } from '../../types/sessions.js'
 const patience = 5
 /** Seconds after which a client that was refused may try again. */
 const retryAfter = 2
-/** Milliseconds between two lines of the log. */
-const pause = 60_000
 
 /** A store as requests use it: what it does not answer in time is a refusal, and no request waits for ever. */
 export class StoreAccess {
   readonly #store: SessionStore
   readonly #log: FastifyBaseLogger
   #failures = 0
-  #loggedAt = Number.NEGATIVE_INFINITY
+  readonly #isNoteDue = onceAMinute()
 
   constructor(store: SessionStore, log: FastifyBaseLogger) {
     this.#store = store
@@ -50,9 +49,7 @@ export class StoreAccess {
 
   /** Logs that the store is away, at most once a minute. */
   note(error: unknown): void {
-    const now = performance.now()
-    if (now - this.#loggedAt < pause) return
-    this.#loggedAt = now
+    if (!this.#isNoteDue()) return
     // Not the error itself: drivers put values of the query into it.
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
     this.#log.error(

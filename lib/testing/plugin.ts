@@ -38,7 +38,7 @@ export function hasTestKit(scope: FastifyInstance): boolean {
 // Wraps an authenticator: requests of `actingAs` get their user, all others go to the authenticator itself. The
 // wrapper has the same members, and they are called with the authenticator as `this`.
 offerStandIn((authenticator, scope) => {
-  if (!hasTestKit(scope as FastifyInstance)) return authenticator
+  if (!hasTestKit(scope as FastifyInstance)) return undefined
   const authenticate = (request: FastifyRequest): unknown => {
     const acting = actingOf(request)
     return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)

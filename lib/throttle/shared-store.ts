@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { onceAMinute } from '../common/once-a-minute.js'
 import { within } from '../common/timeout.js'
 
 /** What is used of a client of ioredis. */
@@ -11,8 +12,6 @@ interface RedisClient {
 const patience = 500
 /** For so long a store that did not answer in time is not asked again, in milliseconds. */
 const pause = 5000
-/** Each kind of error is reported once in this time, in milliseconds. */
-const reportEvery = 60_000
 
 class NoAnswer extends Error {}
 
@@ -20,7 +19,7 @@ class NoAnswer extends Error {}
 export class SharedStore {
   readonly #redis: RedisClient
   readonly #log: FastifyBaseLogger
-  readonly #reported = new Map<string, number>()
+  readonly #isReportDue = onceAMinute()
   /** When it may be asked again; 0 while it answers. */
   #askAgainAt = 0
 
@@ -63,9 +62,7 @@ export class SharedStore {
 
   #report(error: unknown): void {
     const kind = kindOf(error)
-    const now = performance.now()
-    if (now - (this.#reported.get(kind) ?? -Infinity) < reportEvery) return
-    this.#reported.set(kind, now)
+    if (!this.#isReportDue(kind)) return
     this.#log.error(
       { err: withoutCommand(error) },
       `The shared store of failed attempts does not answer as it should (${kind}); this process counts alone until it does`,

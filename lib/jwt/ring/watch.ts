@@ -1,7 +1,5 @@
+import { onceAMinute } from '../../common/once-a-minute.js'
 import type { KeyLog } from '../../../types/keys.js'
-
-/** Failures that follow each other are reported once in this time, in milliseconds. */
-const quiet = 60_000
 
 /**
  * Reads a ring again from time to time. The timer does not keep the process alive.
@@ -15,7 +13,7 @@ export function reloadEvery(
   log: KeyLog,
 ): () => void {
   let isReading = false
-  let reported = -Infinity
+  const isReportDue = onceAMinute()
   const timer = setInterval(() => {
     if (isReading) {
       report(new Error('The last attempt to read them has not ended yet.'))
@@ -32,9 +30,7 @@ export function reloadEvery(
   return () => clearInterval(timer)
 
   function report(err: unknown): void {
-    const now = performance.now()
-    if (now - reported < quiet) return
-    reported = now
+    if (!isReportDue()) return
     log.error(
       { err },
       'fastify-authn: the keys could not be read again; the old ones stay in force',

@@ -1,3 +1,4 @@
+import { unverifiedPart } from '../jwt/unverified.js'
 import { quoted } from './text.js'
 
 type Part = Readonly<Record<string, unknown>>
@@ -26,9 +27,11 @@ export function decode(token: string): Decoded {
       parts.length === 5 ? ' Five are an encrypted token (JWE), which is not supported.' : ''
     return unreadable(`expected three parts with dots between them, found ${found}.${hint}`)
   }
-  const [header, claims] = parts.slice(0, 2).map(decodePart)
-  if (!header) return unreadable('its first part is no base64url of a JSON object.')
-  if (!claims) return unreadable('its second part is no base64url of a JSON object.', header)
+  const header = decodePart(token, 0)
+  const claims = decodePart(token, 1)
+  if (header === null) return unreadable('its first part is no base64url of a JSON object.')
+  if (claims === null)
+    return unreadable('its second part is no base64url of a JSON object.', header)
   return { header, claims, problem: null }
 }
 
@@ -36,14 +39,13 @@ function unreadable(problem: string, header: Part | null = null): Decoded {
   return { header, claims: null, problem }
 }
 
-function decodePart(part: string): Part | null {
-  if (!/^[\w-]+$/.test(part)) return null
+/** @returns null for what is no base64url, no JSON object, or nested too deeply to print */
+function decodePart(token: string, part: 0 | 1): Part | null {
+  if (!/^[\w-]+$/.test(token.split('.')[part] as string)) return null
   try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-    // Throws for JSON that is nested too deeply to print.
-    quoted(value)
-    return value as Part
+    const decoded = unverifiedPart(token, part)
+    quoted(decoded)
+    return decoded
   } catch {
     return null
   }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { AuthenticationFault, faultOf } from '../errors.js'
 import { isCookieValue, longestCookie, setCookie, type NewCookie } from '../http/cookie.js'
+import { unverifiedPart } from '../jwt/unverified.js'
 
 /**
  * Adds cookies to a reply, beside those that other plugins have set.
@@ -37,20 +38,10 @@ function lineOf(cookie: NewCookie): string {
  * @returns null for a token without an end, or that is no JWT
  */
 export function lifeOf(token: string): number | null {
-  const { exp, nbf } = claimsOf(token)
+  const { exp, nbf } = unverifiedPart(token, 1) ?? {}
   if (typeof exp !== 'number' || !Number.isFinite(exp)) return null
   const now = Date.now() / 1000
   // Our tokens begin at the last whole second: their life is what `jwt.expiry` says.
   const isNew = typeof nbf === 'number' && nbf <= now && nbf > now - 2
   return Math.max(0, Math.ceil(exp - (isNew ? nbf : now)))
-}
-
-function claimsOf(token: string): { readonly exp?: unknown; readonly nbf?: unknown } {
-  try {
-    const [, payload = ''] = token.split('.')
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    return typeof claims === 'object' && claims !== null ? claims : {}
-  } catch {
-    return {}
-  }
 }

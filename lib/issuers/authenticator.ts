@@ -5,7 +5,7 @@ import { ABANDONED, isGone } from '../http/disconnect.js'
 import { kBusy } from '../passwords/tools.js'
 import { proveClaims, setClaims } from '../request/extra.js'
 import { isUsableName } from '../users/find.js'
-import { invalid } from './token.js'
+import { invalidToken } from '../jwt/token-errors.js'
 import type { FindUser } from './user.js'
 import type { IssuerJudge } from './judge.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -20,7 +20,7 @@ export function issuerAuthenticator(
   function identify(request: FastifyRequest, claims: JwtClaims): object | Promise<object> {
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
-    if (!isUsableName(claims.sub)) throw invalid('claim sub')
+    if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
     return find(claims, request, (user) => {
       proveClaims(request)
       return user

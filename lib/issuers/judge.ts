@@ -4,7 +4,8 @@ import { isAuthenticationError } from '../errors.js'
 import { checkClaims } from '../jwt/claims.js'
 import { TokenMemory, type TokenMemoryOptions } from '../jwt/remembered.js'
 import { KeySource } from './key-source.js'
-import { invalid, readHeader, unknownKid } from './token.js'
+import { readHeader, unknownKid } from './token.js'
+import { invalidToken } from '../jwt/token-errors.js'
 import type { IssuerKeys } from './keys.js'
 import type { VerifiedToken, VerifySignature } from '../jwt/engine.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
@@ -75,9 +76,9 @@ function verifierOf(issuer: ResolvedIssuer, { keys }: IssuerKeys): VerifySignatu
   return (token) => {
     const { kid, alg } = readHeader(token, issuer)
     const key = keys.get(kid)
-    if (key === undefined) throw invalid(unknownKid)
+    if (key === undefined) throw invalidToken(unknownKid)
     const verifier = key.verifiers.get(alg as SigningMethod)
-    if (verifier === undefined) throw invalid('alg is not that of the key')
+    if (verifier === undefined) throw invalidToken('alg is not that of the key')
     const verified = verifier()(token)
     checkKind(verified.claims, issuer)
     return verified
@@ -86,10 +87,10 @@ function verifierOf(issuer: ResolvedIssuer, { keys }: IssuerKeys): VerifySignatu
 
 function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
   // A token that is bound to a key of its owner is no bearer token (RFC 8705 §3, RFC 9449 §6).
-  if (Object.hasOwn(claims, 'cnf')) throw invalid('claim cnf')
+  if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
   if (audienceClaim === 'aud') return
   if (!audience.includes(ownOf(claims, audienceClaim) as string))
-    throw invalid(`claim ${audienceClaim}`)
+    throw invalidToken(`claim ${audienceClaim}`)
   // ID tokens of Cognito name their client in `aud`, and refresh tokens are no JWS; yet only this says "access".
-  if (ownOf(claims, 'token_use') !== 'access') throw invalid('claim token_use')
+  if (ownOf(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
 }

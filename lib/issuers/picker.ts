@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { kMembers, kReadsCookie, readsCookie } from '../authenticators/members.js'
 import { credentialsOf } from '../http/authorization.js'
-import { invalid, unverifiedIssuer } from './token.js'
+import { invalidToken } from '../jwt/token-errors.js'
+import { unverifiedIssuer } from './token.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /** Makes one authenticator of several. */
@@ -86,7 +87,7 @@ function createPicker(
       if (authorization === undefined) return other?.authenticate(request) ?? null
       if (!credentialsOf(authorization, 'Bearer')) return null
       const picked = pick(request)
-      if (picked === undefined) throw invalid('claim iss')
+      if (picked === undefined) throw invalidToken('claim iss')
       return picked.authenticate(request)
     },
     ...(onUnauthorized && {

@@ -16,12 +16,6 @@ export function encode(value: unknown): string {
   return Buffer.from(bytes as string).toString('base64url')
 }
 
-/** The claims of a token. The signature is not verified. */
-export function claimsOf(token: string): Record<string, unknown> {
-  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
-  return JSON.parse(payload) as Record<string, unknown>
-}
-
 /** Seconds since 1970. */
 export const now = (): number => Math.floor(Date.now() / 1000)
 

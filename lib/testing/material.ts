@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { defined } from '../common/objects.js'
 import { keysIn } from '../common/kit.js'
-import { claimsOf, forge, headerLike, now } from './forge.js'
+import { unverifiedPart } from '../jwt/unverified.js'
+import { forge, headerLike, now } from './forge.js'
 import { misuse } from './error.js'
 import type { HeldKey } from '../jwt/key-holder.js'
 import type { JwtServiceLike, SigningMethod, TokenHeaderOptions } from '../../types/jwt.js'
@@ -67,7 +68,7 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
     }
   }
   const token = service.generateTokenWithClaims(wanted, method, ...headerOf(typ))
-  return { claims: claimsOf(token), method, claimName: 'sub', typ, token, ...keys }
+  return { claims: { ...unverifiedPart(token, 1) }, method, claimName: 'sub', typ, token, ...keys }
 }
 
 /** A service of the app may know of no third argument: it gets none where nothing is asked for. */

@@ -1,5 +1,6 @@
 import { signingMethods } from '../common/algorithms.js'
-import { claimsOf, now } from './forge.js'
+import { unverifiedPart } from '../jwt/unverified.js'
+import { now } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { keysOf, materialOf, type Material } from './material.js'
 import type { AttackedApp, AttackOptions } from './attack-options.js'
@@ -49,16 +50,11 @@ function materialOfToken(
   token: string,
   algorithm: SigningMethod | undefined,
 ): Omit<Material, 'claimName'> {
-  try {
-    const claims = claimsOf(token)
-    const [head = ''] = token.split('.')
-    const { alg, typ, kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<
-      'alg' | 'typ' | 'kid',
-      unknown
-    >
-    const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
-    return { claims, method, typ, token, ...(jwtService && keysOf(jwtService, method, kid)) }
-  } catch {
+  const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
+  if (header === null || claims === null) {
     return { claims: { exp: now() + 300 }, method: algorithm ?? 'HS256' }
   }
+  const { alg, typ, kid } = header
+  const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
+  return { claims, method, typ, token, ...(jwtService && keysOf(jwtService, method, kid)) }
 }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { authAttacks, mintToken } from '../../lib/testing/index.js'
-import { claimsOf } from '../../lib/testing/forge.js'
+import { claimsOf } from '../helpers/sessions.js'
 import { appWith, bearer, type TestApp } from '../helpers/app.js'
 import { startIssuer, type TestIssuer } from '../helpers/issuer.js'
 import { rejectionOf } from '../helpers/errors.js'

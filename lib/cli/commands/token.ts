@@ -12,6 +12,7 @@ import { openSigner } from '../ring/sign.js'
 import { parseSpan } from '../times.js'
 import { quoted } from '../text.js'
 import { defaults } from '../../options/resolve.js'
+import { unverifiedPart } from '../../jwt/unverified.js'
 import { isUsableName } from '../../users/find.js'
 import { userNameRule } from '../verdict.js'
 
@@ -57,10 +58,7 @@ export const token: Command = {
     const { service, method } =
       ring === undefined ? await openService(env, alg) : await openSigner(ring, env, alg)
     const value = service.generateTokenWithClaims(asked, method, { typ })
-    const claims: unknown = JSON.parse(
-      Buffer.from(`${value.split('.')[1]}`, 'base64url').toString(),
-    )
-    return { lines: [value], json: { token: value, alg: method, claims } }
+    return { lines: [value], json: { token: value, alg: method, claims: unverifiedPart(value, 1) } }
   },
 }
 

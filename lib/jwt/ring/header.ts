@@ -1,4 +1,5 @@
 import { invalidToken } from '../token-errors.js'
+import { unverifiedPart } from '../unverified.js'
 
 /** What the header of a token says of its key. Nothing else of a header is looked at to find a key. */
 export interface KeyName {
@@ -15,14 +16,9 @@ export interface KeyName {
  * @throws AuthenticationError for a header that is none, and for a `kid` that is no name (RFC 7515 §4.1.4)
  */
 export function keyNameOf(encoded: string): KeyName {
-  let header: unknown
-  try {
-    header = JSON.parse(Buffer.from(encoded, 'base64url').toString())
-  } catch {
-    throw invalidToken('header')
-  }
-  if (typeof header !== 'object' || header === null) throw invalidToken('header')
-  const { alg, kid } = header as { alg?: unknown; kid?: unknown }
+  const header = unverifiedPart(encoded, 0)
+  if (header === null) throw invalidToken('header')
+  const { alg, kid } = header
   if (!Object.hasOwn(header, 'kid')) return { alg, kid: undefined }
   if (typeof kid !== 'string' || kid === '') throw invalidToken('kid')
   return { alg, kid }

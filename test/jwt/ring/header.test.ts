@@ -1,3 +1,4 @@
+// Also holds lib/jwt/unverified.ts.
 import t from 'tap'
 import { keyNameOf } from '../../../lib/jwt/ring/header.js'
 import { thrownBy } from '../../helpers/errors.js'
@@ -18,7 +19,7 @@ t.test('the name of the key, and nothing else', async (t) => {
 })
 
 t.test('a header that is none, and a kid that is no name', async (t) => {
-  const headers = [null, 1, 'x', '"x"', '{', '', '\u0000']
+  const headers = [null, 1, 'x', '"x"', '{', '', '\u0000', []]
   for (const header of headers) {
     const { code, error } = thrownBy(() => keyNameOf(encode(header)))
     t.strictSame([code, error.cause], ['ERR_AUTH_JWT_INVALID', 'header'], JSON.stringify(header))

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
-import { passwordServicesOf } from './authenticators/members.js'
+import { passwordServicesOf } from './authenticators/facts.js'
 import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
 import { resolveSessions } from './options/resolve-sessions.js'

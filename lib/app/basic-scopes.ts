@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { membersOf } from '../authenticators/members.js'
+import { membersOf } from '../authenticators/facts.js'
 import { ownOf } from '../common/objects.js'
 import type { Decision } from '../registration.js'
 import type { AccessOptions } from '../../types/options.js'

@@ -2,20 +2,16 @@ import { propertyOf } from '../common/objects.js'
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, isAuthenticationError } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
-import { checkAuthenticator } from '../options/resolve-authenticators.js'
+import { check } from '../options/check.js'
+import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
-import { kMembers, readsCookie } from './members.js'
+import { kFacts, readsCookie, type KnownAuthenticator } from './facts.js'
 import { setClaims, takeClaims } from '../request/extra.js'
 import { holdFailures } from '../throttle/attempt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 type Outcome = object | null
-
-/** An authenticator made of several. */
-export interface CombinedAuthenticator<User extends object> extends Authenticator<User> {
-  readonly [kMembers]: readonly Authenticator[]
-}
 
 /**
  * One authenticator out of several: the scheme of the request's `Authorization` header picks those
@@ -31,11 +27,11 @@ export interface CombinedAuthenticator<User extends object> extends Authenticato
  */
 export function anyOf<Members extends readonly Authenticator[]>(
   ...members: Members
-): CombinedAuthenticator<Members[number] extends Authenticator<infer User> ? User : never> {
+): KnownAuthenticator<Members[number] extends Authenticator<infer User> ? User : never> {
   if (members.length === 0) {
     throw new AuthnUsageError('ERR_AUTH_OPTION', 'anyOf(): expected one authenticator or more.')
   }
-  members.forEach((member, index) => checkAuthenticator(member, `anyOf()[${index}]`))
+  members.forEach((member, index) => check(authenticatorSchema, member, `anyOf()[${index}]`))
   const judges = new WeakMap<FastifyRequest, Authenticator>()
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
 
@@ -80,7 +76,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
   }
 
   return {
-    [kMembers]: members,
+    [kFacts]: { members },
     optional: members.every((member) => propertyOf(member, 'optional') === true),
     async init(app) {
       for (const member of members) await registrationOf(app)?.initialize(member)

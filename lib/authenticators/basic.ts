@@ -1,8 +1,9 @@
 import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
-import { resolveBasicAuthenticatorOptions } from '../options/resolve-authenticators.js'
-import { busyStatuses, kBusy } from '../passwords/tools.js'
-import { kUsers } from './members.js'
+import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
+import { check } from '../options/check.js'
+import { defaults, filled } from '../options/resolve.js'
+import { busyWithPasswords, kFacts, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -16,7 +17,12 @@ import type { BasicAuthenticatorOptions } from '../../types/options.js'
 export function basicAuthenticator<Stored extends object>(
   options: BasicAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
-  const { userService, passwordField, optional } = resolveBasicAuthenticatorOptions(options)
+  const given = check<BasicAuthenticatorOptions>(
+    basicAuthenticatorSchema,
+    options,
+    'basicAuthenticator',
+  )
+  const { userService, passwordField, optional } = filled(defaults.basicAuthenticator, given)
 
   const state = perRegistration('basicAuthenticator', (registration) => {
     const { options: shared, hiddenFields } = registration
@@ -32,12 +38,8 @@ export function basicAuthenticator<Stored extends object>(
     return registration.credentialCheck(service, field, 'basic')
   })
 
-  const authenticator: Authenticator<Stored> & {
-    [kBusy]: typeof busyStatuses
-    [kUsers]: object | undefined
-  } = {
-    [kBusy]: busyStatuses,
-    [kUsers]: userService,
+  const authenticator: KnownAuthenticator<Stored> = {
+    [kFacts]: { busy: busyWithPasswords, passwordUsers: userService ?? null },
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,

@@ -1,11 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { AuthnUsageError, refusal } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
-import { checkBasicConfig } from '../options/resolve-authenticators.js'
+import { check } from '../options/check.js'
+import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
-import { kBusy, type busyStatuses } from '../passwords/tools.js'
 import type { MatchesBasic } from '../registration.js'
 import type { PasswordAttempt } from '../throttle/attempt.js'
+import { kFacts, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicConfig } from '../../types/options.js'
@@ -18,7 +19,7 @@ import type { BasicUser } from '../../types/user-service.js'
  * @throws ERR_AUTH_OPTION when a value is missing or could never be sent
  */
 export function configBasicAuthenticator(config?: BasicConfig): Authenticator<BasicUser> {
-  const own = config === undefined ? undefined : basicComparer(checkBasicConfig(config))
+  const own = config === undefined ? undefined : basicComparer(check(basicSchema, config, 'basic'))
 
   const state = perRegistration('configBasicAuthenticator', ({ matchesBasic, openAttempt }) => {
     const matches = own ?? matchesBasic
@@ -31,8 +32,8 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
     return { matches, openAttempt }
   })
 
-  const authenticator: Authenticator<BasicUser> & { [kBusy]: typeof busyStatuses } = {
-    [kBusy]: ({ throttle }) => (throttle === false ? [] : [429]),
+  const authenticator: KnownAuthenticator<BasicUser> = {
+    [kFacts]: { busy: ({ throttle }) => (throttle === false ? [] : [429]) },
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,

@@ -1,5 +1,6 @@
 import { AuthnUsageError } from '../errors.js'
-import { checkAuthenticator } from '../options/resolve-authenticators.js'
+import { check } from '../options/check.js'
+import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { createPlanner } from '../marks/plan.js'
 import { basicAuthenticator } from './basic.js'
 import { configBasicAuthenticator } from './config-basic.js'
@@ -49,8 +50,7 @@ export function standardAuthenticator(
     return createPlanner(named, undefined, combine)({ use: names }, 'option "authenticator"')
       .authenticator
   }
-  checkAuthenticator(authenticator, 'authenticator')
-  return authenticator as Authenticator
+  return check(authenticatorSchema, authenticator, 'authenticator')
 }
 
 /**

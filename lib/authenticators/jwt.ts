@@ -1,28 +1,18 @@
 import type { FastifyRequest } from 'fastify'
 import { AuthnUsageError, refusal } from '../errors.js'
 import { credentialsOf, isBearerToken, MALFORMED, parseBearer } from '../http/authorization.js'
-import { resolveJwtAuthenticatorOptions } from '../options/resolve-authenticators.js'
+import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
+import { check } from '../options/check.js'
+import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
 import { carriedBy } from '../request/carried.js'
 import { proveClaims, setClaims } from '../request/extra.js'
 import { findUser, isUsableName, known } from '../users/find.js'
 import { JwtService } from '../jwt/service.js'
-import { kReadsCookie } from './members.js'
+import { kFacts, type BusyStatus, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
 import { tokenKindsOf } from '../jwt/token-kind.js'
-import type { ResolvedOptions } from '../options/resolve.js'
-import { kBusy, type BusyStatus } from '../passwords/tools.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
-
-/**
- * Where the authenticator tells which tokens it accepts, for the documents: nothing that is secret. Global, since it
- * can come from the other build of the package than the plugin.
- */
-export const kAccepted: unique symbol = Symbol.for('fastify-authn.accepted-tokens')
-
-/** The method that verifies tokens, default that of the service, and the rules for their claims. */
-export type Accepted = readonly [SigningMethod | undefined, VerifyRules]
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
@@ -37,8 +27,11 @@ export type Accepted = readonly [SigningMethod | undefined, VerifyRules]
 export function jwtAuthenticator<Stored extends object>(
   options: JwtAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
-  const { userService, optional, claimName, signingMethod, ...rules } =
-    resolveJwtAuthenticatorOptions(options)
+  const given = check<JwtAuthenticatorOptions>(jwtAuthenticatorSchema, options, 'jwtAuthenticator')
+  const { userService, optional, claimName, signingMethod, ...rules } = filled(
+    defaults.jwtAuthenticator,
+    given,
+  )
 
   const state = perRegistration('jwtAuthenticator', (registration, { prefix }) => {
     const { jwtService, options: shared, tokenUses, cookies, sessions, validAfter } = registration
@@ -75,14 +68,8 @@ export function jwtAuthenticator<Stored extends object>(
     return { service, nameOf, timeout: shared.userServiceTimeout, validAfter }
   })
 
-  const authenticator: Authenticator<Stored> & {
-    [kBusy]: typeof busyStatuses
-    [kAccepted]: Accepted
-    [kReadsCookie]: true
-  } = {
-    [kBusy]: busyStatuses,
-    [kReadsCookie]: true,
-    [kAccepted]: [signingMethod, rules],
+  const authenticator: KnownAuthenticator<Stored> = {
+    [kFacts]: { readsCookie: true, accepted: [signingMethod, rules], busy: busyWithUsers },
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,
@@ -104,7 +91,7 @@ export function jwtAuthenticator<Stored extends object>(
 }
 
 /** The status that tells a client to wait: 503, when the user service is too slow. */
-function busyStatuses({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
+function busyWithUsers({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
   return userServiceTimeout === undefined ? [] : [503]
 }
 

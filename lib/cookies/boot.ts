@@ -1,4 +1,4 @@
-import { membersOf, readsCookie } from '../authenticators/members.js'
+import { membersOf, readsCookie } from '../authenticators/facts.js'
 import { AuthnUsageError } from '../errors.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'

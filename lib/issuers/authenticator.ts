@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import { kFacts, type KnownAuthenticator } from '../authenticators/facts.js'
 import { refusal } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
-import { kBusy } from '../passwords/tools.js'
 import { proveClaims, setClaims } from '../request/extra.js'
 import { isUsableName } from '../users/find.js'
 import { invalidToken } from '../jwt/token-errors.js'
@@ -27,8 +27,8 @@ export function issuerAuthenticator(
     })
   }
 
-  const authenticator: Authenticator & { [kBusy]: () => [503] } = {
-    [kBusy]: () => [503],
+  const authenticator: KnownAuthenticator = {
+    [kFacts]: { busy: () => [503] },
     scheme: 'Bearer',
     openapi: {
       type: 'http',

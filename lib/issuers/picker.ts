@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { kMembers, kReadsCookie, readsCookie } from '../authenticators/members.js'
+import { kFacts, readsCookie, type KnownAuthenticator } from '../authenticators/facts.js'
 import { credentialsOf } from '../http/authorization.js'
 import { invalidToken } from '../jwt/token-errors.js'
 import { unverifiedIssuer } from './token.js'
@@ -73,12 +73,8 @@ function createPicker(
   }
 
   const { onUnauthorized } = other ?? {}
-  const picker: Authenticator & {
-    [kMembers]: readonly Authenticator[]
-    [kReadsCookie]: boolean
-  } = {
-    [kMembers]: bearers,
-    [kReadsCookie]: others.some(readsCookie),
+  const picker: KnownAuthenticator = {
+    [kFacts]: { members: bearers, readsCookie: others.some(readsCookie) },
     scheme: 'Bearer',
     optional: bearers.every(({ optional }) => optional === true),
     authenticate(request) {

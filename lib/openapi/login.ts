@@ -1,4 +1,4 @@
-import { busyStatuses } from '../passwords/tools.js'
+import { busyWithPasswords } from '../authenticators/facts.js'
 import { busyReply, crossSite, otherSite, refusal, textOf, type Reply } from './replies.js'
 import type { EntryFacts, LoginFacts } from '../login/schema.js'
 import type { Registration } from '../registration.js'
@@ -155,6 +155,6 @@ function sessionRepliesOf(registration: Registration): Reply[] {
 function entryRepliesOf(registration: Registration): Reply[] {
   return [
     ...(registration.cookies === null ? [] : [crossSite(otherSite, registration)]),
-    ...busyStatuses(registration.options).map((status) => busyReply(status, registration)),
+    ...busyWithPasswords(registration.options).map((status) => busyReply(status, registration)),
   ]
 }

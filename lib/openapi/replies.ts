@@ -1,7 +1,6 @@
 import { schemesOf } from '../guard/response.js'
 import { needsInWords } from './access.js'
-import { membersOf, readsCookie } from '../authenticators/members.js'
-import { kBusy, type BusyStatus } from '../passwords/tools.js'
+import { factsOf, membersOf, readsCookie, type BusyStatus } from '../authenticators/facts.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { Needs, Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
@@ -119,11 +118,8 @@ export function crossSite(description: string, registration: Registration): Repl
   return { status: 403, description, headers: {}, text: textOf('auth.cross-site', registration) }
 }
 
-function busyOf(authenticator: Authenticator, options: ResolvedOptions): BusyStatus[] {
-  const { [kBusy]: statuses } = authenticator as {
-    [kBusy]?: (options: ResolvedOptions) => BusyStatus[]
-  }
-  return statuses?.(options) ?? []
+function busyOf(authenticator: Authenticator, options: ResolvedOptions): readonly BusyStatus[] {
+  return factsOf(authenticator).busy?.(options) ?? []
 }
 
 /** A function of `access` that takes longer than `userServiceTimeout` is a 503. */

@@ -1,5 +1,4 @@
-import { membersOf, readsCookie } from '../authenticators/members.js'
-import { kAccepted, type Accepted } from '../authenticators/jwt.js'
+import { factsOf, membersOf, readsCookie } from '../authenticators/facts.js'
 import { tokenKindsOf } from '../jwt/token-kind.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -59,7 +58,7 @@ function nameOf(member: Authenticator, { authenticators }: Judges): string | und
 
 /** What tells bearer tokens apart, and how a scheme for them is called where another one is `bearerAuth`. */
 function tokensOf(member: Authenticator, judges: Judges): { told: unknown[]; name: string } {
-  const { [kAccepted]: accepted } = member as { [kAccepted]?: Accepted }
+  const { accepted } = factsOf(member)
   const { jwtService } = judges
   const ownName = nameOf(member, judges)
   if (accepted === undefined || jwtService === null)

@@ -37,20 +37,6 @@ export interface PasswordTools {
   stats(): Omit<AuthnStats, 'tokens' | 'keys' | 'issuers' | 'sessions'>
 }
 
-/**
- * Where a built-in authenticator tells with which statuses it lets clients wait, for the documents. Global, since it
- * can come from the other build of the package than the plugin.
- */
-export const kBusy: unique symbol = Symbol.for('fastify-authn.busy')
-
-/** Statuses of those who have to wait. */
-export type BusyStatus = 429 | 503
-
-/** What those may be told whose passwords are checked: the throttle says 429, the gate 503. */
-export function busyStatuses({ throttle }: ResolvedOptions): BusyStatus[] {
-  return throttle === false ? [503] : [429, 503]
-}
-
 /** Makes the gate, the throttle and the memory of a registration. */
 export function createPasswordTools(
   options: ResolvedOptions,

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { markOf } from '../app/routes.js'
-import { membersOf, readsCookie } from '../authenticators/members.js'
+import { membersOf, readsCookie } from '../authenticators/facts.js'
 import { propertyOf } from '../common/objects.js'
 import { channels } from '../events.js'
 import { ownMark } from '../marks/inherit.js'

@@ -1,9 +1,9 @@
-// Also holds lib/authenticators/members.ts.
+// Also holds lib/authenticators/facts.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import t from 'tap'
 import { anyOf } from '../../lib/authenticators/any-of.js'
 import { AuthenticationError, AuthenticationFault } from '../../lib/errors.js'
-import { kMembers } from '../../lib/authenticators/members.js'
+import { membersOf } from '../../lib/authenticators/facts.js'
 import { rejectionOf, thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -248,7 +248,7 @@ t.test('init: of every member, in order, through the registration', async (t) =>
 t.test('the members are told to those that make the challenges', async (t) => {
   const members = [member(0, 'null', false, [], 'Basic'), member(1, 'null', false, [], 'Bearer')]
   const combined = anyOf(...members)
-  t.strictSame(combined[kMembers], members)
+  t.strictSame(membersOf(combined), members)
   t.equal(combined.scheme, undefined, 'no scheme of its own')
 })
 

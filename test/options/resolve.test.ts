@@ -1,13 +1,10 @@
-// Also holds lib/options/check.ts, lib/options/resolve-jwt.ts and lib/options/resolve-authenticators.ts.
+// Also holds lib/options/check.ts and lib/options/resolve-jwt.ts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { defaults, resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
-import {
-  resolveBasicAuthenticatorOptions,
-  resolveJwtAuthenticatorOptions,
-} from '../../lib/options/resolve-authenticators.js'
+import { basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
+import { defaults, filled, resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
 import { resolveJwtConfig, resolveRules } from '../../lib/options/resolve-jwt.js'
 import { thrownBy } from '../helpers/errors.js'
 import { root } from '../helpers/project.js'
@@ -65,8 +62,8 @@ t.test('what holds where nothing is said', async (t) => {
     reloadEvery: 0,
     publish: undefined,
   })
-  t.strictSame(plain(resolveJwtAuthenticatorOptions({})), { optional: false, claimName: 'sub' })
-  t.strictSame(plain(resolveBasicAuthenticatorOptions({})), { optional: false })
+  t.strictSame(defaults.jwtAuthenticator, { optional: false, claimName: 'sub' })
+  t.strictSame(defaults.basicAuthenticator, { optional: false })
 })
 
 t.test('undefined is as good as nothing, in every place', async (t) => {
@@ -89,11 +86,8 @@ t.test('undefined is as good as nothing, in every place', async (t) => {
     rememberTokens: unset(rememberTokens),
   }
   t.strictSame(plain(resolveJwtConfig(config)), plain(resolveJwtConfig({ secret })))
-  for (const [resolve, standard] of [
-    [resolveJwtAuthenticatorOptions, defaults.jwtAuthenticator],
-    [resolveBasicAuthenticatorOptions, defaults.basicAuthenticator],
-  ] as const) {
-    t.strictSame(plain(resolve(unset(standard))), standard)
+  for (const standard of [defaults.jwtAuthenticator, defaults.basicAuthenticator]) {
+    t.strictSame(plain(filled<object, object>(standard, unset(standard))), standard)
   }
 })
 
@@ -177,8 +171,8 @@ t.test('what somebody has put on Object.prototype is no option', async (t) => {
     delete polluted.keys
     delete polluted.publish
   })
-  t.equal(resolveJwtAuthenticatorOptions({}).optional, false)
-  t.equal(resolveBasicAuthenticatorOptions({}).optional, false)
+  t.equal(jwtAuthenticator({}).optional, false)
+  t.equal(basicAuthenticator({}).optional, false)
   const { login } = resolveOptions({})
   t.equal(login && login.tokenFunc, undefined)
   const { keys, publish, signingMethod } = resolveJwtConfig({ secret })

@@ -7,37 +7,57 @@ import { registrationOf, type Decision } from '../registration.js'
 import { isCorsPreflight } from './fastify.js'
 import { markOf, routeMark, tokenOf, type DeclaredRoute } from './routes.js'
 
-/** Decisions, by the token of a route and by every `config` object that Fastify has made for that route. */
-export type Decisions = WeakMap<object, Decision>
-
-const open: Decision = { plan: null }
+const open: Decision = Object.freeze({ plan: null })
 
 /**
- * Returns the decision for the route of a request. Later changes to the `config` of the route have no effect.
+ * Decisions, by the token of a route. One that is made stays: whatever finds this object by the symbol of the tree
+ * cannot change who may call a route.
+ */
+export class Decisions {
+  readonly #made = new WeakMap<object, Decision>()
+
+  constructor() {
+    Object.freeze(this)
+  }
+
+  get(token: object): Decision | undefined {
+    return this.#made.get(token)
+  }
+
+  add(token: object, decision: Decision): void {
+    if (!this.#made.has(token)) this.#made.set(token, Object.freeze(decision))
+  }
+}
+
+/**
+ * Finds the decision for the route of a request. Later changes to the `config` of the route have no effect.
  *
  * @param missedRoutes - whether routes were declared before we could listen: they are decided at their first request
- * @throws when the route is not known
+ * @returns a function that throws when the route is not known
  */
-export function decisionFor(
-  request: FastifyRequest,
+export function decisionFinder(
   decisions: Decisions,
   missedRoutes: boolean,
-): Decision {
-  // Each read of `routeOptions` makes a new object, but `config` is always the same object.
-  const { config, schema, method, url } = request.routeOptions
-  const known = decisions.get(config)
-  if (known !== undefined) return known
-  const token = tokenOf(config)
-  const decided = token && decisions.get(token)
-  const decision = decided ?? (request.is404 ? open : missed())
-  decisions.set(config, decision)
-  return decision
+): (request: FastifyRequest) => Decision {
+  /** By every `config` object that Fastify has made for a route. */
+  const known = new WeakMap<object, Decision>()
+  return (request) => {
+    // Each read of `routeOptions` makes a new object, but `config` is always the same object.
+    const { config, schema, method, url } = request.routeOptions
+    const found = known.get(config)
+    if (found !== undefined) return found
+    const token = tokenOf(config)
+    const decided = token && decisions.get(token)
+    const decision = decided ?? (request.is404 ? open : missed())
+    known.set(config, decision)
+    return decision
 
-  function missed(): Decision {
-    if (!missedRoutes) throw new Error('The route is not known.')
-    const options = { config, schema, method, url }
-    checkPlaces(options, request.server)
-    return resolve(ownMark(config), request.server, method, url)
+    function missed(): Decision {
+      if (!missedRoutes) throw new Error('The route is not known.')
+      const options = { config, schema, method, url }
+      checkPlaces(options, request.server)
+      return resolve(ownMark(config), request.server, method, url)
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { ownOf } from '../common/objects.js'
 import { createGuard } from '../guard/hook.js'
 import { requireDecisions } from './audit.js'
 import { warnBasicScopes } from './basic-scopes.js'
-import { decide, decisionFor } from './decide.js'
+import { decide, decisionFinder } from './decide.js'
 import { requireOurNames } from './decorations.js'
 import { lateError, missedError } from './late.js'
 import { requireMiddlewareDecision } from './middleware.js'
@@ -25,10 +25,7 @@ export function protectTree(tree: Tree): void {
   tree.isProtected = true
   tree.scopes.forEach(checkScope)
   const { root, decisions, missedRoutes } = tree
-  root.addHook(
-    'onRequest',
-    createGuard((request) => decisionFor(request, decisions, missedRoutes)),
-  )
+  root.addHook('onRequest', createGuard(decisionFinder(decisions, missedRoutes)))
   root.addHook('onReady', function audit(done) {
     try {
       settle(tree)
@@ -49,7 +46,7 @@ function settle(tree: Tree): void {
     requireMiddlewareDecision(tree.instances, scope, option)
   })
   warnBasicScopes(decided, tree.root.log)
-  decided.forEach(({ route, decision }) => tree.decisions.set(route.token, decision))
+  decided.forEach(({ route, decision }) => tree.decisions.add(route.token, decision))
   tree.kept = decided.flatMap(({ route, decision }) => keep(route, decision))
   tree.routes.length = 0
 }

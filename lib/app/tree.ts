@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { markScope } from '../marks/inherit.js'
 import { watchCors } from './cors.js'
-import { decide, type Decisions } from './decide.js'
+import { decide, Decisions } from './decide.js'
 import { watchDecorations, type Decorations } from './decorations.js'
 import { hasRoutes, hasScopes, onInstance, rootOf } from './fastify.js'
 import { watchRegister, type Registered } from './register.js'
@@ -71,7 +71,7 @@ function treeOf(root: Root, describe: Describe, isLate = false): Tree {
     routes: [],
     kept: null,
     scopes: [],
-    decisions: new WeakMap(),
+    decisions: new Decisions(),
     logins: new Set(),
     published: new Map(),
     registered: new Set(),

@@ -23,13 +23,15 @@ export function namedAuthenticators(
   jwtService: JwtServiceLike | null,
   issuers: Named = new Map(),
 ): Named {
-  const named = new Map<string, Authenticator>()
-  if (userService !== undefined && jwtService?.canVerify()) named.set('jwt', jwtAuthenticator())
-  if (userService !== undefined) named.set('basic', basicAuthenticator())
-  if (basic !== undefined) named.set('configBasic', configBasicAuthenticator())
-  for (const [name, authenticator] of Object.entries(authenticators)) named.set(name, authenticator)
-  for (const [name, authenticator] of issuers) named.set(name, authenticator)
-  return named
+  const builtIn = new Map<string, Authenticator>()
+  if (userService !== undefined && jwtService?.canVerify()) builtIn.set('jwt', jwtAuthenticator())
+  if (userService !== undefined) builtIn.set('basic', basicAuthenticator())
+  if (basic !== undefined) builtIn.set('configBasic', configBasicAuthenticator())
+  // Frozen, since the app can get at them by the symbol of its registration.
+  for (const authenticator of [...builtIn.values(), ...issuers.values()]) {
+    Object.freeze(authenticator)
+  }
+  return new Map([...builtIn, ...Object.entries(authenticators), ...issuers])
 }
 
 /**

@@ -38,33 +38,43 @@ export function createPlanner(
   scope: object = {},
 ): (mark: unknown, place: string) => Plan {
   const plans = new Map<unknown, Plan>()
+  // A copy, and plans that are frozen: anybody can get the registration by its symbol, and the map and the plans with it.
+  const known = new Map(authenticators)
 
   function resolve(mark: unknown, place: string): Plan {
     const { mode, use, ...needed } = parseMark(mark, place)
     const members = use?.map((name) => named(name, place)) ?? [standard ?? missing(place)]
     const [first = missing(place)] = members
-    const judge = members.length === 1 ? first : combine(...members)
+    const judge = members.length === 1 ? first : Object.freeze(combine(...members))
     const authenticator = judgeOf(judge, scope)
     const needs = needed.scope === null && needed.role === null ? null : needed
     // Nobody has scopes or roles, also where credentials are optional.
     const nobodyPasses =
       mode !== true || (needs === null && propertyOf(authenticator, 'optional') === true)
     const names = members.map(nameOf)
-    return { mode, authenticator, members, name: names.join('|'), names, nobodyPasses, needs }
+    return Object.freeze({
+      mode,
+      authenticator,
+      members,
+      name: names.join('|'),
+      names,
+      nobodyPasses,
+      needs,
+    })
   }
 
   function nameOf(authenticator: Authenticator): string {
-    const found = [...authenticators].find(([, known]) => known === authenticator)
+    const found = [...known].find(([, other]) => other === authenticator)
     return found?.[0] ?? 'custom'
   }
 
   function named(name: string, place: string): Authenticator {
-    const authenticator = authenticators.get(name)
+    const authenticator = known.get(name)
     if (authenticator !== undefined) return authenticator
-    const known = [...authenticators.keys()].join(', ') || 'none'
+    const others = [...known.keys()].join(', ') || 'none'
     throw new AuthnUsageError(
       'ERR_AUTH_MARK',
-      `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${known}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the options "authenticators" and "issuers".`,
+      `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${others}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the options "authenticators" and "issuers".`,
     )
   }
 

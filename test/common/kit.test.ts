@@ -3,6 +3,8 @@
 import t from 'tap'
 import { JwtService, type Authenticator } from '../../lib/index.js'
 import { judgeOf, keysIn } from '../../lib/common/kit.js'
+import type { Tree } from '../../lib/app/tree.js'
+import type { Registration } from '../../lib/registration.js'
 import { appWith, bearer, secret, standardOptions } from '../helpers/app.js'
 
 /** The symbols that anybody can have by their name, of an object and of what it inherits from. */
@@ -45,6 +47,34 @@ t.test('no symbol leads to the password of the configuration', async (t) => {
   for (const symbol of symbols) t.notOk(leads(Reflect.get(app, symbol), password), String(symbol))
   const authorization = `Basic ${btoa(`admin:${password}`)}`
   t.equal((await app.inject({ url: '/', headers: { authorization } })).body, 'in')
+})
+
+t.test('no symbol leads to the authenticators of an app that is ready', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/any', { config: { auth: { use: ['jwt', 'basic'] } } }, () => t.fail('it ran'))
+    app.get('/', { config: { auth: true } }, () => t.fail('it ran'))
+  })
+  await app.ready()
+  const { [Symbol.for('fastify-authn.registration')]: registration } = app as never as {
+    [symbol: symbol]: Registration
+  }
+  const { [Symbol.for('fastify-authn.tree')]: tree } = app as never as { [symbol: symbol]: Tree }
+  if (registration === undefined || tree === undefined) throw new Error('nothing to follow')
+  const plans = [true, { use: ['jwt', 'basic'] }].map((mark) => registration.plan(mark, ''))
+  const judges = [
+    ...plans.flatMap(({ authenticator, members }) => [authenticator, ...members]),
+    ...registration.authenticators.values(),
+  ]
+  const open = { authenticate: () => ({ name: 'nobody' }) }
+  const asOpen = { ...open, authenticator: open, standard: open, plan: () => null }
+  for (const object of [...plans, ...judges, registration, tree.decisions]) {
+    for (const [name, value] of Object.entries({ ...asOpen, get: () => ({ plan: null }) })) {
+      Reflect.set(object, name, value)
+    }
+  }
+  const { authenticators } = registration
+  for (const name of authenticators.keys()) (authenticators as Map<string, object>).set(name, open)
+  for (const url of ['/', '/any']) t.equal((await app.inject(url)).statusCode, 401, url)
 })
 
 t.test('what the test kit was known by does nothing in an app without it', async (t) => {

@@ -27,7 +27,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     return reply.code(error.statusCode ?? 500).send({ error: 'Something went wrong here.' })
   })
   try {
-    await seedUsers(database)
+    await seedUsers(database, settings.passwordCost)
     const userService = createUserService(database)
     const notes = createNotes(database)
 
@@ -39,6 +39,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       userService,
       jwt: await prepareKeys(settings),
       basic: settings.basic,
+      hashing: { cost: settings.passwordCost },
       login: { routeOptions: shownLogin },
       // Closed by default: a route that nobody has marked stops the boot. One of another plugin gets its
       // mark from a scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).

@@ -17,6 +17,8 @@ export interface Settings {
   readonly keysDir: string
   readonly jwt: JwtConfig
   readonly basic: BasicConfig
+  /** The bcrypt cost of new passwords. Tests take a lower one. */
+  readonly passwordCost: number
   /** What was not set and was made up for this run. */
   readonly madeUp: { readonly secret: boolean; readonly basic: boolean }
 }
@@ -43,6 +45,7 @@ export function readSettings(env: Environment = process.env): Settings {
     // HS256 wants 256 bits or more.
     jwt: { ...jwt, secret: jwt?.secret ?? randomText(32) },
     basic: basic ?? { username: 'admin', password: randomText(12) },
+    passwordCost: 10,
     madeUp: { secret: jwt?.secret === undefined, basic: basic === undefined },
   }
 }

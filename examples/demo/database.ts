@@ -38,7 +38,7 @@ const schema = [
  */
 export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Database> {
   const database =
-    databaseUrl === undefined ? await openEmbedded(dataDir) : await openServer(databaseUrl)
+    databaseUrl === undefined ? await openHere(dataDir) : await openServer(databaseUrl)
   try {
     for (const statement of [...schema, ...(await sessionTables())]) await database.query(statement)
     return database
@@ -58,10 +58,10 @@ async function sessionTables(): Promise<string[]> {
   return statements.filter((statement) => statement.trim() !== '')
 }
 
-async function openEmbedded(dataDir: string | undefined): Promise<Database> {
-  const { PGlite } = await import('@electric-sql/pglite')
+async function openHere(dataDir: string | undefined): Promise<Database> {
+  const { openEmbedded } = await import('./embedded.js')
   if (dataDir !== undefined) await mkdir(dataDir, { recursive: true })
-  const database = await PGlite.create(dataDir === undefined ? {} : { dataDir })
+  const database = await openEmbedded(dataDir)
   return {
     query: async <Row>(sql: string, values?: unknown[]) =>
       (await database.query<Row>(sql, values)).rows,

@@ -45,7 +45,7 @@ export function createUserService(database: Database): UserService {
 }
 
 /** Adds the demo users that are not there yet, each with two notes. */
-export async function seedUsers(database: Database): Promise<void> {
+export async function seedUsers(database: Database, cost: number): Promise<void> {
   for (const { name, email, role, password } of demoUsers) {
     const present = await database.query(
       'update demo_users set role = coalesce(role, $2) where name = $1 returning 1',
@@ -63,7 +63,7 @@ export async function seedUsers(database: Database): Promise<void> {
          ('Shopping', 'Tea, and no cake that says "eat me".', false),
          ('Hello', 'A note that everybody may read.', true)
        ) as note (title, text, published)`,
-      [name, email, role, await hashPassword(password)],
+      [name, email, role, await hashPassword(password, { cost })],
     )
   }
 }

@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { PGlite } from '@electric-sql/pglite'
+import { openEmbedded } from '../demo/embedded.js'
 
 const sslRequest = 80_877_103
 /** Types of messages after which a client waits for an answer: Query, Sync. */
@@ -17,7 +17,7 @@ export interface EmbeddedPostgres {
  * session, from Sync to Sync: transactions of several at once would mix.
  */
 export async function startPostgres(): Promise<EmbeddedPostgres> {
-  const database = await PGlite.create()
+  const database = await openEmbedded()
   const sockets = new Set<Socket>()
   let turn: Promise<unknown> = Promise.resolve()
   const server = createServer((socket) => {

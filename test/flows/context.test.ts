@@ -4,9 +4,10 @@ import { Agent } from 'node:http'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
+import { openEmbedded } from '../../examples/demo/embedded.js'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { runAs, userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
@@ -121,7 +122,7 @@ function assertAlways(t: Test, body: string, name: string): void {
 }
 
 t.test('the user is in the context wherever a handler goes', async (t) => {
-  const db = await PGlite.create()
+  const db = await openEmbedded()
   t.teardown(() => db.close())
   const app = await appWith(t, standardOptions(), (app) => {
     app.addHook('onSend', async (_, reply, payload) => {

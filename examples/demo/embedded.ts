@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+
+/** In the folder of PGlite, since another version of it may keep its databases in another way. */
+const emptyDatabase = join(
+  dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite')),
+  'empty-database.tar',
+)
+
+/**
+ * Opens PostgreSQL in this process, over a folder or in memory. It takes seconds to make a database, and a
+ * fraction of one to load its files: those of the first empty one are kept for all that come later.
+ */
+export async function openEmbedded(dataDir?: string): Promise<PGlite> {
+  const place = dataDir ?? 'memory://'
+  if (dataDir !== undefined && existsSync(join(dataDir, 'PG_VERSION'))) return PGlite.create(place)
+  const files = await readFile(emptyDatabase).catch(() => undefined)
+  if (files !== undefined) return PGlite.create(place, { loadDataDir: new Blob([files]) })
+  const database = await PGlite.create(place)
+  // Where it cannot be written, every database is made anew.
+  await keep(await database.dumpDataDir('none')).catch(() => undefined)
+  return database
+}
+
+/** Under another name first: nobody may read a file that is written only in part. */
+async function keep(files: Blob): Promise<void> {
+  const draft = `${emptyDatabase}.${process.pid}`
+  await writeFile(draft, Buffer.from(await files.arrayBuffer()))
+  await rename(draft, emptyDatabase)
+}

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
 import { isUsableName } from '../users/find.js'
-import { digestOf, parseRefreshToken } from './refresh-token.js'
-import { endSessions, invalidRefresh, type SessionTools } from './tools.js'
+import { digestOf } from './refresh-token.js'
+import { endSessions, invalidRefresh, requireRefreshToken, type SessionTools } from './tools.js'
 import type { Registration } from '../registration.js'
 
 /** Whose session is to be ended. */
@@ -59,9 +59,8 @@ function ofAccessToken(
 }
 
 async function ofRefreshToken({ access }: SessionTools, text: string): Promise<Leaving> {
-  const token = parseRefreshToken(text)
-  if (token === null) throw invalidRefresh('no refresh token')
-  const { session } = await access.ask((store) => store.find(digestOf(token.handle)))
+  const handle = digestOf(requireRefreshToken(text).handle)
+  const { session } = await access.ask((store) => store.find(handle))
   if (session === null) throw invalidRefresh('no such session')
   return session
 }

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors.js'
+import { channels } from '../events.js'
 import { ownClaims, type OwnClaims } from '../login/claims.js'
 import { findUser } from '../users/find.js'
 import { readData } from './data.js'
-import { digestOf, newRefreshToken, parseRefreshToken, seal, unseal } from './refresh-token.js'
+import { digestOf, newRefreshToken, seal, unseal, type RefreshToken } from './refresh-token.js'
 import { tokensOf } from './tokens.js'
-import { endSessions, invalidRefresh, type SessionTools } from './tools.js'
-import type { RefreshToken } from './refresh-token.js'
+import { endSessions, invalidRefresh, requireRefreshToken, type SessionTools } from './tools.js'
 import type { GivenTokens, Registration } from '../registration.js'
-import type { StoredSession, Swapped } from '../../types/sessions.js'
+import type { StoredSession } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** The longest time, in seconds, that a swap may take. */
@@ -21,20 +21,6 @@ export interface Refreshed {
   readonly user: object
 }
 
-/** A refresh on its way. */
-interface Turn {
-  readonly tools: SessionTools
-  readonly presented: RefreshToken
-  readonly next: RefreshToken
-  readonly user: object
-  readonly claims: OwnClaims
-  /** Seconds since 1970 by the clock of this process, before the swap. */
-  readonly now: number
-}
-
-/** Called when an old token was used, and the session has been ended. */
-export type WhenReused = (session: StoredSession) => void
-
 /**
  * Exchanges a refresh token for new tokens.
  *
@@ -45,39 +31,75 @@ export async function refreshSession(
   tools: SessionTools,
   registration: Registration,
   request: FastifyRequest,
-  presented: RefreshToken,
-  whenReused: WhenReused,
+  text: string,
 ): Promise<Refreshed> {
+  const presented = requireRefreshToken(text)
   const handle = digestOf(presented.handle)
-  const { session, now: storeNow } = await tools.access.ask((store) => store.find(handle))
+  const found = await tools.access.ask((store) => store.find(handle))
   const foundAt = performance.now()
-  if (session === null) throw invalidRefresh('no such session')
-  const { user, claims } = await ownerOf(tools, registration, request, session)
+  if (found.session === null) throw invalidRefresh('no such session')
+  const { user, claims } = await ownerOf(tools, registration, request, found.session)
+  const now = Date.now() / 1000
+  const storeNow = found.now + (performance.now() - foundAt) / 1000
+  const exchanged = await exchange(tools, request, presented, storeNow)
+  const { refreshToken } = exchanged
+  const { sid, endsAt, lastUsed } = exchanged.session
+  // It was ended while the store was asked.
+  if (tools.ends.has(sid)) throw invalidRefresh('session ended')
+  const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - exchanged.now
+  tools.counts.refreshed += 1
+  return { tokens: tokensOf(tools, { sid, claims, user, refreshToken, now, remaining }), user }
+}
+
+/** The token that a client gets in place of the one that it has presented. */
+interface Exchanged {
+  readonly refreshToken: RefreshToken
+  readonly session: StoredSession
+  /** When it was exchanged, by the clock of the store. */
+  readonly now: number
+}
+
+/** @param storeNow - the time by the clock of the store, in seconds since 1970 */
+async function exchange(
+  { access, ends, counts, settings: { grace, idle }, keepEnd }: SessionTools,
+  request: FastifyRequest,
+  presented: RefreshToken,
+  storeNow: number,
+): Promise<Exchanged> {
   const next = newRefreshToken(presented.handle)
-  const turn = { tools, presented, next, user, claims, now: Date.now() / 1000 }
-  const { settings, keepEnd } = tools
-  const patience = patienceOf(settings.grace)
+  // A client whose answer was lost comes again with the same token: there must be time left for that before it counts as
+  // stolen.
+  const patience = grace < 2 ? longestSwap : Math.min(longestSwap, grace / 2)
   const swap = {
-    handle,
+    handle: digestOf(presented.handle),
     presented: digestOf(presented.text),
     next: digestOf(next.text),
     sealed: seal(next, presented),
-    grace: settings.grace,
-    idle: settings.idle,
-    // Then this process has given up: what the store did later, nobody would ever hear of.
-    deadline: storeNow + (performance.now() - foundAt) / 1000 + patience,
+    grace,
+    idle,
+    // From then on this process has given up: nobody would ever hear of what the store did later.
+    deadline: storeNow + patience,
     keepEnd,
   }
-  const swapped = await tools.access.ask((store) => store.swap(swap), patience)
-  return { tokens: conclude(turn, swapped, whenReused), user }
-}
-
-/**
- * How long a swap may take. A client whose answer was lost comes again with the same token: there must be time left
- * for that before it counts as stolen.
- */
-function patienceOf(grace: number): number {
-  return grace < 2 ? longestSwap : Math.min(longestSwap, grace / 2)
+  const swapped = await access.ask((store) => store.swap(swap), patience)
+  if (swapped.outcome === 'swapped') return { ...swapped, refreshToken: next }
+  if (swapped.outcome === 'repeated') {
+    try {
+      return { ...swapped, refreshToken: unseal(swapped.sealed, presented) }
+    } catch (error) {
+      throw access.unavailable(error)
+    }
+  }
+  if (swapped.outcome === 'reused') {
+    const { sid, sub } = swapped.session
+    ends.add(sid, keepEnd)
+    counts.reused += 1
+    channels.reuse.publish({ request, authenticator: 'refresh', sid, sub })
+    throw refusal('auth.refresh-reused')
+  }
+  throw swapped.outcome === 'late'
+    ? access.unavailable(new Error('the store was asked too late'))
+    : invalidRefresh('no such session')
 }
 
 /** Asks the user service whether there still is a user. Whose user is gone has no session any more. */
@@ -103,65 +125,4 @@ async function ownerOf(
   const claims = await ownClaims(tools.claims, name, request, user)
   // The session could not be ended by the name that its tokens would have from now on.
   return String(claims.sub) === sub ? { user, claims } : over('the user has another "sub" now')
-}
-
-/** What a client gets for each outcome of a swap. */
-const answers: {
-  readonly [Outcome in Swapped['outcome']]: (
-    turn: Turn,
-    swapped: Swapped & { readonly outcome: Outcome },
-    whenReused: WhenReused,
-  ) => GivenTokens
-} = {
-  swapped: (turn, { session, now }) => tokensFor(turn, turn.next, session, now),
-  repeated(turn, { session, now, sealed }) {
-    let next: RefreshToken
-    try {
-      next = unseal(sealed, turn.presented)
-    } catch (error) {
-      throw turn.tools.access.unavailable(error)
-    }
-    return tokensFor(turn, next, session, now)
-  },
-  reused({ tools }, { session }, whenReused) {
-    tools.ends.add(session.sid, tools.keepEnd)
-    tools.counts.reused += 1
-    whenReused(session)
-    throw refusal('auth.refresh-reused')
-  },
-  unknown() {
-    throw invalidRefresh('no such session')
-  },
-  late({ tools }) {
-    throw tools.access.unavailable(new Error('the store was asked too late'))
-  },
-}
-
-function conclude(turn: Turn, swapped: Swapped, whenReused: WhenReused): GivenTokens {
-  const answer = answers[swapped.outcome] as (
-    turn: Turn,
-    swapped: Swapped,
-    whenReused: WhenReused,
-  ) => GivenTokens
-  return answer(turn, swapped, whenReused)
-}
-
-function tokensFor(
-  { tools, user, claims, now }: Turn,
-  refreshToken: RefreshToken,
-  { sid, endsAt, lastUsed }: StoredSession,
-  storeNow: number,
-): GivenTokens {
-  // It was ended while the store was asked.
-  if (tools.ends.has(sid)) throw invalidRefresh('session ended')
-  const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - storeNow
-  tools.counts.refreshed += 1
-  return tokensOf(tools, { sid, claims, user, refreshToken, now, remaining })
-}
-
-/** Reads a refresh token. @throws ERR_AUTH_REFRESH_INVALID */
-export function requireRefreshToken(text: string): RefreshToken {
-  const token = parseRefreshToken(text)
-  if (token === null) throw invalidRefresh('no refresh token')
-  return token
 }

@@ -6,7 +6,7 @@ import { sameSiteOnly } from '../login/route.js'
 import { kLogin, ValidationError, type SessionFacts } from '../login/schema.js'
 import { logoutBody, refreshBody, type BodyReader } from './bodies.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
-import { refreshSession, requireRefreshToken } from './refresh.js'
+import { refreshSession } from './refresh.js'
 import { throttled } from './throttled.js'
 import type { SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
@@ -101,9 +101,7 @@ function refreshHandler(
     const text = inCookie ?? refreshToken
     if (text === null) throw refusal('auth.no-credentials-provided')
     const { tokens, user } = await throttled(registration, request, text, () =>
-      refreshSession(tools, registration, request, requireRefreshToken(text), ({ sid, sub }) => {
-        channels.reuse.publish({ request, authenticator: 'refresh', sid, sub })
-      }),
+      refreshSession(tools, registration, request, text),
     )
     reportEntry(registration, request, user, 'refresh', started)
     return sendTokens(registration, request, reply, tokens, inCookie === null)

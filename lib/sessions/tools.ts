@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { refusal, type AuthenticationError } from '../errors.js'
+import { parseRefreshToken, type RefreshToken } from './refresh-token.js'
 import type { Ends } from './ends.js'
 import type { StoreAccess } from './store-access.js'
 import type { ValidAfter } from '../users/valid-after.js'
@@ -48,4 +49,11 @@ export async function endSessions(
 /** The refusal of a refresh token. @param reason - for the log */
 export function invalidRefresh(reason: string): AuthenticationError {
   return refusal('auth.refresh-invalid', { cause: reason })
+}
+
+/** Reads a refresh token. @throws ERR_AUTH_REFRESH_INVALID */
+export function requireRefreshToken(text: string): RefreshToken {
+  const token = parseRefreshToken(text)
+  if (token === null) throw invalidRefresh('no refresh token')
+  return token
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { faultOf, isAuthenticationError } from '../errors.js'
 import { reportRefusal, reportSuccess, startClock } from '../events.js'
 import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
@@ -15,12 +15,6 @@ export type Work = (
   reply: FastifyReply,
   started: number,
 ) => Promise<FastifyReply>
-
-/** Caches must not store a token (RFC 6749 section 5.1); error replies get the same header. */
-export const noStore: onRequestHookHandler = (_, reply, done) => {
-  void reply.header('cache-control', 'no-store')
-  done()
-}
 
 /**
  * A handler for one of the plugin's own routes, which answers refusals as the guard does.

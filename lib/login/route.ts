@@ -1,9 +1,8 @@
-import type { FastifyInstance, FastifySchema, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
-import { reportRefusal, startClock } from '../events.js'
-import { sendRefusal, wordsOf } from '../guard/response.js'
-import { answering, noStore, reportEntry, sendTokens, type Handler } from './answer.js'
-import { kLogin, loginBody, ValidationError, type LoginFacts } from './schema.js'
+import { answering, reportEntry, sendTokens, type Handler } from './answer.js'
+import { declareEntry } from './entry.js'
+import { loginBody, type LoginFacts } from './schema.js'
 import { issue, tokenMaker } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration, SessionKeeper } from '../registration.js'
@@ -29,8 +28,7 @@ export function wantedLogin({ options, jwtService, sessions }: Registration): Re
 }
 
 /**
- * Declares `POST /login`. The route is always open, also in a protected scope. It has a validator of its
- * own, so that a schema compiler of the app (Zod, say) does not have to understand our schema.
+ * Declares `POST /login`.
  *
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
@@ -39,7 +37,7 @@ export function declareLogin(
   registration: Registration,
   login: ResolvedLogin,
 ): void {
-  const { config, schema, onRequest, ...routeOptions } = login.routeOptions
+  const { config, schema } = login.routeOptions
   if (config !== undefined && 'auth' in config) {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',
@@ -55,28 +53,11 @@ export function declareLogin(
   }
   const body = loginBody(usernameField, passwordField)
   const handler = loginHandler(registration, body, beginning(registration, login))
-  const facts: { [kLogin]: LoginFacts } = {
-    [kLogin]: {
-      kind: 'login',
-      registration,
-      usernameField,
-      passwordField,
-      example: exampleOf(schema),
-    },
-  }
-  app.route({
-    ...routeOptions,
-    ...facts,
-    method: 'POST',
-    url: login.path,
-    config: { ...config, auth: false },
-    onRequest: [noStore, ...sameSiteOnly(registration, 'login'), ...[onRequest ?? []].flat()],
-    schema: { ...shown, ...schema, body: body.schema },
-    validatorCompiler: () => (value) => {
-      const problem = body.problem(value)
-      return problem === null ? { value } : { error: new ValidationError(problem) }
-    },
-    handler,
+  const example = exampleOf(schema)
+  const facts: LoginFacts = { kind: 'login', registration, usernameField, passwordField, example }
+  declareEntry(app, login.path, facts, body, handler, {
+    ...login.routeOptions,
+    schema: { ...shown, ...schema },
   })
 }
 
@@ -94,28 +75,6 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
   return typeof example === 'object' && example !== null ? example : undefined
 }
 
-/**
- * With cookies, a page of another site could log its visitor in as somebody else, who then reads what the visitor
- * writes. Such a request is refused before its body is read.
- *
- * @param route - for events and the log
- */
-export function sameSiteOnly(
-  registration: Registration,
-  route: 'login' | 'refresh' | 'logout',
-): onRequestHookHandler[] {
-  const { cookies } = registration
-  if (cookies === null) return []
-  return [
-    (request, reply, done) => {
-      const error = cookies.crossSite(request)
-      if (error === null) return done()
-      reportRefusal(request, error, route, startClock())
-      sendRefusal(error, wordsOf(error, request, registration), reply)
-    },
-  ]
-}
-
 function loginHandler(
   registration: Registration,
   body: ReturnType<typeof loginBody>,
@@ -124,10 +83,6 @@ function loginHandler(
   const { userService, passwordField } = registration.options
   const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
   return answering(registration, 'login', false, async (request, reply, started) => {
-    // Checked again after the validator: some content types have bypassed validation before
-    // (CVE-2026-25223 of Fastify), and a hook of the app can set attachValidation.
-    const problem = body.problem(request.body)
-    if (problem !== null) throw new ValidationError(problem)
     const { username, password } = body.read(request.body)
     const user = await check(username, password, request)
     const tokens = await begin(username, request, user)

@@ -1,14 +1,15 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
+import { defined } from '../common/objects.js'
 import { AuthnUsageError, isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { answering, noStore, reportEntry, sendTokens, type Handler } from '../login/answer.js'
-import { sameSiteOnly } from '../login/route.js'
-import { kLogin, ValidationError, type SessionFacts } from '../login/schema.js'
-import { logoutBody, refreshBody, type BodyReader } from './bodies.js'
+import { answering, reportEntry, sendTokens, type Handler } from '../login/answer.js'
+import { declareEntry } from '../login/entry.js'
+import { logoutBody, refreshBody, type SessionBody } from './bodies.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
 import { throttled } from './throttled.js'
 import type { SessionTools } from './tools.js'
+import type { EntryBody } from '../login/schema.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 
@@ -31,14 +32,31 @@ export function declareSessionRoutes(
 ): void {
   const paths = sessionPaths(login.path)
   const bodies = { refresh: refreshBody(registration.cookies === null), logout: logoutBody() }
-  for (const kind of kinds) {
+  for (const kind of ['refresh', 'logout'] as const) {
+    const url = `${app.prefix.replace(/\/$/, '')}${paths[kind]}`
+    if (app.hasRoute({ method: 'POST', url })) {
+      throw new AuthnUsageError(
+        'ERR_AUTH_OPTION',
+        `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
+      )
+    }
     const body = bodies[kind]
     const handler = handlers[kind](registration, tools, body)
-    declare(app, login, { kind, registration }, paths[kind], body, handler)
+    const options = optionsOf(login, kind)
+    declareEntry(app, paths[kind], { kind, registration }, body, handler, options)
   }
 }
 
-const kinds = ['refresh', 'logout'] as const
+/** Options of the login route that the others have too. Hooks of the app may look for a username: they stay with it. */
+function optionsOf(
+  { routeOptions }: ResolvedLogin,
+  kind: keyof typeof shown,
+): RouteShorthandOptions {
+  const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
+  const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
+  const own = { ...shown[kind], ...defined({ tags, hide }) }
+  return { ...defined({ config, constraints, bodyLimit, logLevel }), schema: own }
+}
 
 /** The part of the route schemas that only API documents read. */
 const shown = {
@@ -52,47 +70,10 @@ const shown = {
   },
 }
 
-function declare(
-  app: FastifyInstance,
-  { routeOptions }: ResolvedLogin,
-  facts: SessionFacts,
-  path: string,
-  body: BodyReader,
-  handler: Handler,
-): void {
-  const url = `${app.prefix.replace(/\/$/, '')}${path}`
-  if (app.hasRoute({ method: 'POST', url })) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
-      `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
-    )
-  }
-  // Hooks of the app may look for a username: they stay with the login route.
-  const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
-  const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
-  const entry: { [kLogin]: SessionFacts } = { [kLogin]: facts }
-  app.route({
-    ...(constraints !== undefined && { constraints }),
-    ...(bodyLimit !== undefined && { bodyLimit }),
-    ...(logLevel !== undefined && { logLevel }),
-    ...entry,
-    method: 'POST',
-    url: path,
-    config: { ...config, auth: false },
-    onRequest: [noStore, ...sameSiteOnly(facts.registration, facts.kind)],
-    schema: { ...shown[facts.kind], tags, ...(hide !== undefined && { hide }), body: body.schema },
-    validatorCompiler: () => (value) => {
-      const problem = body.problem(value)
-      return problem === null ? { value } : { error: new ValidationError(problem) }
-    },
-    handler,
-  })
-}
-
 function refreshHandler(
   registration: Registration,
   tools: SessionTools,
-  body: BodyReader,
+  body: EntryBody<SessionBody>,
 ): Handler {
   const { cookies } = registration
   return answering(registration, 'refresh', false, async (request, reply, started) => {
@@ -108,7 +89,11 @@ function refreshHandler(
   })
 }
 
-function logoutHandler(registration: Registration, tools: SessionTools, body: BodyReader): Handler {
+function logoutHandler(
+  registration: Registration,
+  tools: SessionTools,
+  body: EntryBody<SessionBody>,
+): Handler {
   const { cookies } = registration
   return answering(registration, 'logout', true, async (request, reply) => {
     const { refreshToken = null, everywhere = false } = body.read(request.body)

@@ -1,4 +1,4 @@
-// Also holds lib/login/route.ts, lib/login/schema.ts and lib/login/token.ts.
+// Also holds lib/login/route.ts, lib/login/entry.ts, lib/login/schema.ts and lib/login/token.ts.
 import formbody from '@fastify/formbody'
 import bcrypt from 'bcrypt'
 import type { FastifyInstance } from 'fastify'

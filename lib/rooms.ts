@@ -5,10 +5,9 @@ import { anyOf } from './authenticators/any-of.js'
 import { passwordServicesOf } from './authenticators/facts.js'
 import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
-import { resolveSessions } from './options/resolve-sessions.js'
+import { resolveSessions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
 import type { Tree } from './app/tree.js'
 import type { Issuers } from './issuers/index.js'
-import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
 import {
   registrationOf,
   type CookieMode,

@@ -1,13 +1,14 @@
 import * as Type from '@sinclair/typebox/type'
 import {
-  strict,
-  text,
   anyFunction,
   fieldName,
   flag,
-  optional,
   httpToken,
+  oneOf,
+  optional,
+  options,
   signingMethod,
+  text,
   userService,
   verifyRules,
 } from './parts.js'
@@ -20,7 +21,7 @@ const securityScheme = Type.Union(
     Type.Object({ type: Type.Literal('http'), scheme: filled }),
     Type.Object({
       type: Type.Literal('apiKey'),
-      in: Type.Union([Type.Literal('header'), Type.Literal('query'), Type.Literal('cookie')]),
+      in: oneOf(['header', 'query', 'cookie']),
       name: filled,
     }),
     Type.Object({ type: Type.Literal('oauth2'), flows: Type.Object({}) }),
@@ -37,9 +38,7 @@ const securityScheme = Type.Union(
 /** The members of an authenticator; others are allowed. */
 export const authenticatorSchema = Type.Object(
   {
-    scheme: optional(
-      text({ description: 'a token (RFC 9110 §5.6.2)', pattern: httpToken, shown: true }),
-    ),
+    scheme: optional(text('a token (RFC 9110 §5.6.2)', { pattern: httpToken, shown: true })),
     optional: optional(flag),
     openapi: optional(securityScheme),
     init: optional(anyFunction('a function (app)')),
@@ -49,22 +48,12 @@ export const authenticatorSchema = Type.Object(
   { description: 'an authenticator: an object with authenticate(request)' },
 )
 
-export const jwtAuthenticatorSchema = Type.Object(
-  {
-    userService: optional(userService),
-    optional: optional(flag),
-    claimName: optional(fieldName),
-    signingMethod: optional(signingMethod),
-    ...verifyRules,
-  },
-  { ...strict, description: 'an object of options' },
+export const jwtAuthenticatorSchema = options(
+  { userService, optional: flag, claimName: fieldName, signingMethod, ...verifyRules },
+  'an object of options',
 )
 
-export const basicAuthenticatorSchema = Type.Object(
-  {
-    userService: optional(userService),
-    passwordField: optional(fieldName),
-    optional: optional(flag),
-  },
-  { ...strict, description: 'an object of options' },
+export const basicAuthenticatorSchema = options(
+  { userService, passwordField: fieldName, optional: flag },
+  'an object of options',
 )

@@ -13,23 +13,67 @@ export interface Expectation {
   whole?: boolean
 }
 
-export const strict = { additionalProperties: false }
-export const text = (options: Expectation & { pattern?: string }) =>
-  Type.String({ minLength: 1, ...options })
+/** A non-empty text. */
+export const text = (
+  description: string,
+  options?: Omit<Expectation, 'description'> & { pattern?: string },
+) => Type.String({ minLength: 1, description, ...options })
+
 export const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
-export const flag = Type.Boolean({ description: 'true or false' })
+
+/** An object with these members, each of which may be left out, and no others. */
+export function options(
+  members: Type.TProperties,
+  description = `an object with ${Object.keys(members).join(', ')}`,
+): Type.TObject {
+  return strict(
+    Object.fromEntries(
+      Object.entries(members).map(([name, member]) => [name, Type.Optional(member)]),
+    ),
+    description,
+  )
+}
+
+/** An object with these members and no others. */
+export function strict(members: Type.TProperties, description: string): Type.TObject {
+  return Type.Object(members, { additionalProperties: false, description })
+}
+
+/** One of several values, of which the error names all. */
+export function oneOf(
+  values: readonly (string | boolean)[],
+  description = `one of ${values.join(', ')}`,
+): Type.TSchema {
+  return Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { description, shown: true },
+  )
+}
+
+/** A value such as `false`, or an object. */
+export function or(value: string | boolean, object: Type.TSchema): Type.TSchema {
+  const isText = typeof value === 'string'
+  const description = `${isText ? `'${value}'` : value}, or ${object.description}`
+  return Type.Union([Type.Literal(value), object], { description, shown: isText })
+}
+
 export const optional = Type.Optional
-export const fieldName = text({ description: 'a non-empty field name' })
+export const flag = Type.Boolean({ description: 'true or false' })
+export const fieldName = text('a non-empty field name')
 export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
 export const whole = (minimum: number, maximum: number) =>
-  optional(
-    Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` }),
-  )
-export const signingMethod = Type.Union(
-  signingMethods.map((method) => Type.Literal(method)),
-  { description: `one of ${signingMethods.join(', ')}`, shown: true },
-)
+  Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` })
+
+/** Seconds. The maximum also catches values that were meant as milliseconds. */
+export const seconds = (maximum: number) =>
+  Type.Number({
+    exclusiveMinimum: 0,
+    maximum,
+    description: `seconds, above 0, ${maximum} at most`,
+  })
+
+export const signingMethod = oneOf(signingMethods)
 
 export const userService = Type.Object(
   { findByUsername: anyFunction('a function (username, request)') },
@@ -43,17 +87,14 @@ export const audience = Type.Union(
 )
 
 export const tokenRules = {
-  clockTolerance: optional(
-    Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
-  ),
-  requireExp: optional(flag),
-  issuer: optional(text({ description: 'a non-empty string' })),
-  audience: optional(audience),
+  clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
+  requireExp: flag,
+  issuer: text('a non-empty string'),
+  audience,
 }
 
 /** A media type (RFC 7515 §4.1.9), also one with parameters. Nothing that looks like no text at all in a header. */
-export const typ = text({
-  description: "a media type, such as 'reset+jwt'",
+export const typ = text("a media type, such as 'reset+jwt'", {
   pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
   shown: true,
 })
@@ -61,20 +102,8 @@ export const typ = text({
 /** The rules of one verifier. */
 export const verifyRules = {
   ...tokenRules,
-  typ: optional(
-    Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
-      description: "a media type, such as 'reset+jwt', or an array of them",
-      shown: true,
-    }),
-  ),
+  typ: Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
+    description: "a media type, such as 'reset+jwt', or an array of them",
+    shown: true,
+  }),
 }
-
-/** Seconds. The maximum also catches values that were meant as milliseconds. */
-export const seconds = (maximum: number) =>
-  optional(
-    Type.Number({
-      exclusiveMinimum: 0,
-      maximum,
-      description: `seconds, above 0, ${maximum} at most`,
-    }),
-  )

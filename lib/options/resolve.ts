@@ -8,6 +8,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
 import type { AuditOptions, AuthnOptions } from '../../types/options.js'
 import type { HashingOptions, ThrottleOptions } from '../../types/passwords.js'
+import type { SessionsOptions } from '../../types/session-api.js'
 
 /** The defaults of all options. Times are in seconds. */
 export const defaults = {
@@ -61,6 +62,9 @@ export type ResolvedCookies = Resolved<CookieOptions, typeof defaults.cookies>
 export type ResolvedHashing = Readonly<
   Omit<typeof defaults.hashing, 'concurrency'> & { concurrency: number | undefined }
 >
+
+/** The option `sessions` with every default in place; `store` is undefined for the memory of the process. */
+export type ResolvedSessions = Resolved<SessionsOptions, typeof defaults.sessions>
 
 /** The options of the plugin with all defaults, as the rest of the code gets them. */
 export interface ResolvedOptions extends Omit<
@@ -136,6 +140,28 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
     )
   }
   return { ...others, cost, maxCost: highest }
+}
+
+/**
+ * Adds the defaults to the option `sessions`.
+ *
+ * @returns null where there are to be none
+ * @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime`
+ */
+export function resolveSessions(
+  given: SessionsOptions | boolean | undefined,
+): ResolvedSessions | null {
+  if (given === undefined || given === false) return null
+  const resolved = filled(defaults.sessions, given === true ? {} : given)
+  const { lifetime } = resolved
+  const asked = given === true ? undefined : given.idle
+  if (asked !== undefined && asked > lifetime) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_OPTION',
+      `option "sessions.idle": found ${asked} s, which is longer than "sessions.lifetime" (${lifetime} s) and has no effect. Lower "idle", or raise "lifetime".`,
+    )
+  }
+  return { ...resolved, idle: Math.min(resolved.idle, lifetime) }
 }
 
 /**

@@ -1,9 +1,8 @@
 import * as Type from '@sinclair/typebox/type'
-import { flag, optional, signingMethod, strict, text } from './parts.js'
+import { flag, oneOf, optional, signingMethod, strict, text } from './parts.js'
 
-const keyValue = text({ description: 'PEM text, or the path of a PEM file', secret: true })
-
-const time = text({ description: 'a time in ISO 8601 with a zone, such as 2027-01-01T00:10:00Z' })
+const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
+const time = text('a time in ISO 8601 with a zone, such as 2027-01-01T00:10:00Z')
 
 const common = {
   alg: signingMethod,
@@ -17,10 +16,7 @@ const common = {
       description: 'a text of 1 to 256 characters without control characters',
     }),
   ),
-  state: Type.Union([Type.Literal('next'), Type.Literal('sign'), Type.Literal('verify')], {
-    description: 'next, sign or verify',
-    shown: true,
-  }),
+  state: oneOf(['next', 'sign', 'verify'], 'next, sign or verify'),
   since: optional(time),
   until: optional(time),
   legacy: optional(flag),
@@ -29,7 +25,7 @@ const common = {
 const description = 'an object with alg, state, and one of private, public and secret'
 
 /** An entry of the option `jwt.keys`. */
-export const keyEntrySchema = Type.Object(
+export const keyEntrySchema = strict(
   {
     ...common,
     secret: optional(
@@ -38,22 +34,21 @@ export const keyEntrySchema = Type.Object(
         secret: true,
       }),
     ),
-    passphrase: optional(text({ description: 'a non-empty string', secret: true })),
+    passphrase: optional(text('a non-empty string', { secret: true })),
   },
-  { ...strict, description },
+  description,
 )
 
 /** An entry of a ring file. */
-export const keyFileEntrySchema = Type.Object(
+export const keyFileEntrySchema = strict(
   {
     ...common,
-    secret: optional(text({ description: 'a text', secret: true })),
+    secret: optional(text('a text', { secret: true })),
     passphraseEnv: optional(
-      text({
-        description: 'the name of an environment variable, such as RING_PASSPHRASE',
+      text('the name of an environment variable, such as RING_PASSPHRASE', {
         pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
       }),
     ),
   },
-  { ...strict, description },
+  description,
 )

@@ -4,7 +4,7 @@ import { parseRefreshToken, type RefreshToken } from './refresh-token.js'
 import type { Ends } from './ends.js'
 import type { StoreAccess } from './store-access.js'
 import type { ValidAfter } from '../users/valid-after.js'
-import type { ResolvedSessions } from '../options/resolve-sessions.js'
+import type { ResolvedSessions } from '../options/resolve.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
 

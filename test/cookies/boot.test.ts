@@ -1,4 +1,3 @@
-// Also holds lib/options/cookie-schemas.ts.
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import {

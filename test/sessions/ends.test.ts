@@ -1,5 +1,4 @@
-// Also holds lib/sessions/store-access.ts, lib/sessions/watch.ts, lib/sessions/open.ts,
-// lib/options/resolve-sessions.ts and lib/options/session-schemas.ts.
+// Also holds lib/sessions/store-access.ts, lib/sessions/watch.ts and lib/sessions/open.ts.
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'

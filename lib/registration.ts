@@ -134,7 +134,7 @@ export interface Registration extends Pick<
   plan(mark: unknown, place: string): Plan
 }
 
-/** Where a scope keeps it; from the registry, so that ESM and CommonJS copies find the same. */
+/** Where a scope keeps it; from the registry, so that all copies of the package find the same. */
 export const kRegistration: unique symbol = Symbol.for('fastify-authn.registration')
 
 /** The nearest registration of a scope, if any. */

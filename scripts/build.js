@@ -1,7 +1,7 @@
-// Builds the package twice, for `import` and for `require`, into dist/: few scripts, because loading many small files
-// is most of what a plugin adds to the boot of an app (see bundle.js), and declarations file by file. The command line
-// is built once.
-// What the two builds share they find by symbols of the global registry, and in the one module that is built once.
+// Builds the package into dist/: few scripts (see bundle.js), because loading many small files is most of what a plugin
+// adds to the boot of an app, and declarations file by file.
+// All scripts are CommonJS, but for the command line. For `import` there are modules that only export what they get
+// from there: so an app has one copy of everything, and does not pay for the loader of ESM, which takes twice as long.
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
@@ -25,61 +25,46 @@ const forApps = {
   'lib/sessions/index': 'lib/sessions/index.ts',
   'lib/testing/index': 'lib/testing/index.ts',
 }
-/** Built once for both formats, and reached from inside of the package only: see there. */
-const shared = { 'lib/common/kit': 'lib/common/kit.ts' }
 
 rmSync(new URL('dist/', root), { recursive: true, force: true })
-await build({
-  absWorkingDir: fileURLToPath(root),
-  entryPoints: shared,
-  outdir: 'dist/cjs',
-  format: 'cjs',
-  platform: 'node',
-  target: 'node20',
-})
-const modules = {
-  outdir: 'dist/esm',
+const options = {
   platform: 'node',
   target: 'node20',
   external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
-  plugins: [onlyOnce()],
   // The licences of what is built in stand in a file of their own.
   legalComments: 'none',
   logLevel: 'warning',
 }
-const { scripts, inputs } = await bundle(fileURLToPath(root), forApps, modules)
+const { exports, inputs } = await bundle(fileURLToPath(root), forApps, {
+  ...options,
+  outdir: 'dist/cjs',
+  // What is loaded on demand is loaded by `require` too.
+  supported: { 'dynamic-import': false },
+})
 // The command line is a program of its own, for which one format is enough.
 const program = await build({
-  ...modules,
+  ...options,
   absWorkingDir: fileURLToPath(root),
   entryPoints: { 'lib/cli/main': 'lib/cli/main.ts' },
+  outdir: 'dist/esm',
   format: 'esm',
   bundle: true,
   metafile: true,
 })
 checkInputs([...inputs, ...Object.keys(program.metafile.inputs)])
-// The same scripts for `require`: esbuild itself splits modules only.
-await build({
-  absWorkingDir: fileURLToPath(root),
-  entryPoints: scripts,
-  outdir: 'dist/cjs',
-  outbase: 'dist/esm',
-  format: 'cjs',
-  platform: 'node',
-  target: 'node20',
-  logLevel: 'warning',
-})
-writeFileSync(new URL('dist/THIRD-PARTY-LICENSES.txt', root), licenses())
-
-/** Modules of {@link shared} are not built in, but imported by their name in package.json. */
-function onlyOnce() {
-  return {
-    name: 'only-once',
-    setup({ onResolve }) {
-      onResolve({ filter: /\/common\/kit\.js$/ }, () => ({ path: '#kit', external: true }))
-    },
-  }
+for (const [script, file] of Object.entries(forApps)) {
+  const to = `dist/esm/${script}.js`
+  const names = exports[file].filter((name) => name !== 'default')
+  const lines = [
+    `import all from '${relative(to, `dist/cjs/${script}.js`)}'`,
+    '',
+    `export const { ${names.join(', ')} } = all`,
+    ...(exports[file].includes('default') ? ['export default all.default'] : []),
+  ]
+  mkdirSync(new URL('.', new URL(to, root)), { recursive: true })
+  writeFileSync(new URL(to, root), `${lines.join('\n')}\n`)
 }
+writeFileSync(new URL('dist/THIRD-PARTY-LICENSES.txt', root), licenses())
 
 /** A package is built in because somebody has decided so, not because it was forgotten in package.json. */
 function checkInputs(inputs) {
@@ -101,12 +86,6 @@ function licenses() {
 const cjs = new URL('dist/cjs/', root)
 mkdirSync(cjs, { recursive: true })
 writeFileSync(new URL('package.json', cjs), '{ "type": "commonjs" }\n')
-// The name holds for the root of the package only, and this folder is one of its own.
-for (const script of scripts.map((each) => each.replace('dist/esm/', 'dist/cjs/'))) {
-  const kit = relative(script, 'dist/cjs/lib/common/kit.js')
-  const text = readFileSync(new URL(script, root), 'utf8')
-  writeFileSync(new URL(script, root), text.replaceAll('require("#kit")', `require("${kit}")`))
-}
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
 writeFileSync(
   new URL('index.js', cjs),

@@ -1,6 +1,6 @@
-// The scripts of the package for `import`: chunks/core.js has everything that the main entry point needs whenever it is
-// loaded, since each further file would add to the boot of an app. The entry points, and the parts that an app loads
-// on demand, are scripts of their own, which import from it what they share with it.
+// The scripts of the package: chunks/core.js has everything that the main entry point needs whenever it is loaded, since
+// each further file would add to the boot of an app. The entry points, and the parts that an app loads on demand, are
+// scripts of their own, which take from the core what they share with it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
@@ -9,33 +9,46 @@ import { build } from 'esbuild'
  * @param root - path of the project
  * @param entries - paths of the entry points, by the names of their scripts; the first is the main one
  * @param shared - options of esbuild for all scripts
- * @returns paths of the scripts, and of the files that they were made of
+ * @returns for each entry point, the names that it exports; and the paths of the files that the scripts were made of
  */
 export async function bundle(root, entries, shared) {
   const options = { ...shared, absWorkingDir: root, format: 'esm', bundle: true, metafile: true }
-  const { inputs } = (await build({ ...options, entryPoints: entries, write: false })).metafile
+  const { inputs, outputs } = (await build({ ...options, entryPoints: entries, write: false }))
+    .metafile
   const exported = await exportsOf(reachedBy(Object.values(entries)[0], inputs), options)
-  const coreFile = path.posix.join(shared.outdir, 'chunks/core.js')
-  const core = await build({
-    ...options,
-    stdin: { contents: coreSource(exported), resolveDir: root },
-    outdir: undefined,
-    outfile: coreFile,
-    plugins: [...shared.plugins, onDemandApart(root)],
-  })
   const others = await build({
     ...options,
     entryPoints: { ...entries, ...Object.fromEntries(onDemand(inputs)) },
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
-    plugins: [...shared.plugins, fromCore(root, exported)],
+    plugins: [fromCore(root, exported)],
   })
   const scripts = Object.keys(others.metafile.outputs)
-  for (const script of scripts) importCore(path.join(root, script), relative(script, coreFile))
-  return {
-    scripts: [...Object.keys(core.metafile.outputs), ...scripts],
-    inputs: Object.keys(inputs),
-  }
+  const coreFile = path.posix.join(shared.outdir, 'chunks/core.js')
+  const used = new Map()
+  for (const script of scripts)
+    importCore(path.join(root, script), relative(script, coreFile), used)
+  await build({
+    ...options,
+    format: 'cjs',
+    stdin: { contents: coreSource(exported, used), resolveDir: root },
+    outdir: undefined,
+    outfile: coreFile,
+    plugins: [onDemandApart(root)],
+  })
+  // esbuild splits ESM only, so these are turned into CommonJS afterwards.
+  await build({
+    ...shared,
+    external: undefined,
+    absWorkingDir: root,
+    entryPoints: scripts,
+    outbase: shared.outdir,
+    allowOverwrite: true,
+    format: 'cjs',
+    legalComments: 'inline',
+  })
+  const exports = Object.values(outputs).map(({ entryPoint, exports }) => [entryPoint, exports])
+  return { exports: Object.fromEntries(exports), inputs: Object.keys(inputs) }
 }
 
 /** A path as one script writes it to import another. */
@@ -81,11 +94,12 @@ async function exportsOf(files, options) {
   )
 }
 
-/** Exports everything under names that no two modules share. */
-function coreSource(exported) {
+/** Exports what the other scripts use, under names that no two modules share. */
+function coreSource(exported, used) {
   return [...exported]
-    .map(([file, { id, names }]) => {
-      const list = names.map((name) => `${name} as ${id}_${name}`)
+    .filter(([, { id }]) => used.has(id))
+    .map(([file, { id }]) => {
+      const list = [...used.get(id)].map((name) => `${name} as ${id}_${name}`)
       return `export { ${list.join(', ')} } from ${JSON.stringify(`./${file}`)}\n`
     })
     .join('')
@@ -120,18 +134,23 @@ function fromCore(root, exported) {
   }
 }
 
-/** Replaces the imports of {@link fromCore} by such of the core. */
-function importCore(script, core) {
-  const text = readFileSync(script, 'utf8').replaceAll(
-    /\b(import|export) \{([^}]*)\} from "core:(m\d+)"/g,
-    (_, word, names, id) => {
-      const list = names.split(',').map((name) => {
+/**
+ * Replaces the imports of {@link fromCore} by one of the core, and notes their names by module.
+ * The comments that say what is built in are marked as such that esbuild keeps.
+ */
+function importCore(script, core, used) {
+  const list = []
+  const text = readFileSync(script, 'utf8')
+    .replaceAll(/\bimport \{([^}]*)\} from "core:(m\d+)";\n/g, (_, names, id) => {
+      for (const name of names.split(',')) {
         const [own, local = own] = name.trim().split(' as ')
-        return `${id}_${own} as ${local}`
-      })
-      return `${word} { ${list.join(', ')} } from "${core}"`
-    },
-  )
+        used.set(id, (used.get(id) ?? new Set()).add(own))
+        list.push(`${id}_${own} as ${local}`)
+      }
+      return ''
+    })
+    .replaceAll(/^\/\/ (?=(?:lib|locales|node_modules)\/)/gm, '//! ')
   if (text.includes('"core:')) throw new Error(`${script}: an import that is not understood`)
-  writeFileSync(script, text)
+  const head = list.length === 0 ? '' : `import { ${list.join(', ')} } from "${core}";\n`
+  writeFileSync(script, head + text)
 }

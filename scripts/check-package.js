@@ -245,7 +245,7 @@ async function contents({ files, folder }) {
     const kit = []
     for (const file of reached) {
       // What is built in stands under a comment with its path.
-      if (file.includes('/testing/') || /^\/\/ lib\/testing\//m.test(await read(file)))
+      if (file.includes('/testing/') || /^\/\/!? lib\/testing\//m.test(await read(file)))
         kit.push(file)
     }
     none(kit)
@@ -253,8 +253,7 @@ async function contents({ files, folder }) {
   await report('scripts load nothing but what package.json declares', async () => {
     const others = { ...manifest.dependencies, ...manifest.peerDependencies }
     // The program asks for its version by the name of the package.
-    const inside = Object.keys(manifest.imports)
-    const declared = new Set([...Object.keys(others), ...inside, manifest.name])
+    const declared = new Set([...Object.keys(others), manifest.name])
     const found = []
     for (const file of scripts) {
       for (const name of specifiersOf(await read(file))) {

@@ -4,7 +4,7 @@ import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
 
 /**
  * The key under which the authenticators of this package tell about themselves. A global symbol, since an authenticator
- * can come from the other build of the package than the plugin.
+ * can come from another copy of the package than the plugin.
  */
 export const kFacts: unique symbol = Symbol.for('fastify-authn.facts')
 

@@ -6,9 +6,7 @@ import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
  * replace authenticators. Nobody else may, so nothing here can be reached from outside of the package by a name or
  * a symbol.
  *
- * This module is built once and shared by the ESM and the CommonJS build (see scripts/build.js), because an app may
- * load one of them and its tests the other. Each build that is loaded offers functions here that know its own objects;
- * whoever asks gets the first answer that is not undefined.
+ * Those who know an answer offer a function here; whoever asks gets the first answer that is not undefined.
  */
 function meeting<Args extends unknown[], Answer>(): {
   readonly offer: (answer: (...args: Args) => Answer | undefined) => void

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
 /**
- * Where a scope keeps them. Global, since the build of the package that notes them need not be the one whose plugin is
+ * Where a scope keeps them. Global, since the copy of the package that notes them need not be the one whose plugin is
  * registered.
  */
 export const kLateCors: unique symbol = Symbol.for('fastify-authn.late-cors')

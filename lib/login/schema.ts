@@ -5,7 +5,7 @@ import type { Registration } from '../registration.js'
 
 /**
  * The key under which a login route keeps what API documents need. A global symbol, since an app can load
- * the ESM and the CommonJS build, and one may document the route that the other declared.
+ * two copies of the package, and one may document the route that the other declared.
  */
 export const kLogin: unique symbol = Symbol.for('fastify-authn.login')
 

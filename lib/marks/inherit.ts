@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { ownOf } from '../common/objects.js'
 
-/** The key of a scope's mark. A registered symbol, so that the ESM and the CommonJS copy use the same one. */
+/** The key of a scope's mark. A registered symbol, so that two copies of the package use the same one. */
 export const kScopeMark: unique symbol = Symbol.for('fastify-authn.scope-mark')
 
 /** Gives a scope its mark. */

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { AuthUser } from '../../types/user-service.js'
 
-/** A global symbol: `storedUser` may come from the ESM build, and the plugin from the CommonJS build. */
+/** A global symbol: `storedUser` may come from another copy of the package than the plugin. */
 export const kCarried: unique symbol = Symbol.for('fastify-authn.carried')
 
 /** What the plugin keeps on a request. */

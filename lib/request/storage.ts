@@ -13,7 +13,7 @@ const shared = globalThis as { [key]?: AsyncLocalStorage<Store> }
 /**
  * Makes the storage of the context, unless it is there already. Only the entry point `fastify-authn/context`
  * calls this: on Node 20 and 22 a storage that is in use slows down every request of the process. There
- * is one a process, so that the ESM and the CommonJS build of the package see the same user.
+ * is one a process, so that all copies of the package see the same user.
  */
 export function switchOn(create: () => AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
   return (shared[key] ??= create())

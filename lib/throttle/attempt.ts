@@ -10,7 +10,7 @@ export interface AttemptTools {
   readonly accepted: AcceptedPasswords | null
 }
 
-/** Where a request keeps failures that are held. Global, since `anyOf` and its members can come from two builds. */
+/** Where a request keeps failures that are held. Global, since `anyOf` and its members can come from two copies of the package. */
 const kHeld: unique symbol = Symbol.for('fastify-authn.held')
 
 interface Holder {

@@ -1,19 +1,40 @@
-// The ESM and the CommonJS build in one process and in one app: they must see the same things.
+// What `import` and `require` give is one and the same. Two copies of the package, such as two versions of it, in one
+// process and in one app: they must see the same things.
 import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import Fastify from 'fastify'
-import * as esmCore from 'fastify-authn'
+import * as imported from 'fastify-authn'
+import * as importedSessions from 'fastify-authn/sessions'
+import * as importedKit from 'fastify-authn/testing'
 
-const require = createRequire(import.meta.url)
-const cjsCore = require('fastify-authn')
+const here = createRequire(import.meta.url)
 const key = Symbol.for('fastify-authn.context')
-assert.ok(!(key in globalThis), 'neither build switches the AsyncLocalStorage on by itself')
-const esm = { ...esmCore, ...(await import('fastify-authn/context')) }
-const cjs = { ...cjsCore, ...require('fastify-authn/context') }
-assert.notEqual(esm.runAs, cjs.runAs)
-esm.runAs({ name: 'job' }, () => assert.deepEqual(cjs.userFromContext(), { name: 'job' }))
-cjs.runAs({ name: 'job' }, () => assert.deepEqual(esm.userFromContext(), { name: 'job' }))
-assert.notEqual(esm.default, cjsCore)
+assert.ok(!(key in globalThis), 'the main entry point does not switch the AsyncLocalStorage on')
+const importedContext = await import('fastify-authn/context')
+for (const [name, module] of Object.entries({
+  'fastify-authn': imported,
+  'fastify-authn/context': importedContext,
+  'fastify-authn/sessions': importedSessions,
+  'fastify-authn/testing': importedKit,
+})) {
+  const required = here(name)
+  // The second name is what fastify-plugin adds.
+  const names = Object.keys(required).filter((each) => !/^(?:__esModule|fastifyAuthn)$/.test(each))
+  assert.deepEqual(new Set(Object.keys(module)), new Set(names), name)
+  for (const each of names) assert.equal(module[each], required[each], `${name}: ${each}`)
+}
+
+cpSync('node_modules/fastify-authn', 'copy/node_modules/fastify-authn', { recursive: true })
+const there = createRequire(new URL('copy/index.js', import.meta.url))
+const [one, other] = [here, there].map((require) => ({
+  ...require('fastify-authn'),
+  ...require('fastify-authn/context'),
+}))
+assert.notEqual(one.runAs, other.runAs)
+one.runAs({ name: 'job' }, () => assert.deepEqual(other.userFromContext(), { name: 'job' }))
+other.runAs({ name: 'job' }, () => assert.deepEqual(one.userFromContext(), { name: 'job' }))
+assert.notEqual(one.default, other.default)
 
 const secret = 'secret-secret-secret-secret-secret'
 const userService = { findByUsername: (name) => ({ name, password: 'hash' }) }
@@ -24,8 +45,8 @@ const refusing = (AuthenticationError) => ({
 })
 
 for (const [outer, inner] of [
-  [esm, cjs],
-  [cjs, esm],
+  [one, other],
+  [other, one],
 ]) {
   const app = Fastify()
   await app.register(outer.default, {
@@ -86,7 +107,7 @@ for (const [outer, inner] of [
     assert.deepEqual(
       [refused.statusCode, refused.json()],
       [401, { error: 'Your authentication token is expired.' }],
-      'an error of the other build is a refusal',
+      'an error of the other copy is a refusal',
     )
     const [status, fault] = await get('/failing', outerToken)
     assert.deepEqual(

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
-import { StringDecoder } from 'node:string_decoder'
+import { createInterface } from 'node:readline'
+import { Writable, type Readable } from 'node:stream'
 import { CliError, exits, fail, type Input, type Io } from './command.js'
 import { quoted } from './text.js'
-import type { Readable } from 'node:stream'
 
 /** The longest text that a command reads, in bytes. */
 const longest = 1_048_576
@@ -71,35 +71,9 @@ export async function readSecret(io: Io, name: string): Promise<string> {
   return first as string
 }
 
-/** The characters typed so far. A list, so that backspace removes a whole character. */
-type Typed = string[]
-
-/** What control characters do while an answer is typed; all others are ignored. */
-const editingKeys: Readonly<Record<string, (typed: Typed) => 'enter' | 'cancel' | null>> =
-  Object.assign(Object.create(null), {
-    '\r': () => 'enter',
-    '\n': () => 'enter',
-    '\u0003': () => 'cancel',
-    // Ctrl-D is the end of the input: it cancels when nothing was typed.
-    '\u0004': (typed: Typed) => (typed.length === 0 ? 'cancel' : 'enter'),
-    '\b': (typed: Typed) => drop(typed, 1),
-    '\u007f': (typed: Typed) => drop(typed, 1),
-    '\u0015': (typed: Typed) => drop(typed, typed.length),
-  })
-
-function drop(typed: Typed, letters: number): null {
-  typed.splice(typed.length - letters, letters)
-  return null
-}
-
-/** The escape sequences that arrow and function keys send (ECMA-48 §5.4, and SS3). They are ignored. */
-// oxlint-disable-next-line no-control-regex -- the escape character is what it looks for
-const escapeSequence = /\u001b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[ -~])?/g
-
 /**
- * Asks at the terminal, and does not show what is typed. No package is used for this: the present versions of `read`
- * and `@inquirer/password` need Node.js 22.22, and this package supports 20. The questions go to standard error, so
- * that standard output can be redirected. The state of the terminal is always restored.
+ * Asks at the terminal, and shows nothing of what is typed. The questions go to standard error, so that standard output
+ * can be redirected. The terminal is as before in the end.
  *
  * @throws CliError (130) for Ctrl-C, for Ctrl-D on an empty line, and when the terminal goes away
  */
@@ -108,48 +82,29 @@ export function askHidden(
   questions: readonly [string, ...string[]],
 ): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const decoder = new StringDecoder('utf8')
+    // What is typed would be written there. The tabulator completes nothing.
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const completer = (line: string): [string[], string] => [[], line]
+    const terminal = createInterface({
+      input: stdin,
+      output,
+      terminal: true,
+      historySize: 0,
+      completer,
+    })
     const answers: string[] = []
-    let typed: Typed = []
-
-    function onData(chunk: Buffer): void {
-      const letters = decoder.write(chunk).replaceAll(escapeSequence, '')
-      for (const letter of letters) {
-        const key = editingKeys[letter]
-        const done = key === undefined ? type(letter) : key(typed)
-        if (done === 'cancel') return cancel()
-        if (done === 'enter' && answer()) return resolve(answers)
-      }
-    }
-    function type(letter: string): null {
-      if (letter >= ' ') typed.push(letter)
-      return null
-    }
-    /** Takes what was typed as the answer. @returns whether it was the last one */
-    function answer(): boolean {
-      answers.push(typed.join(''))
-      typed = []
-      stderr.write('\n')
-      const next = questions[answers.length]
-      if (next === undefined) leave()
-      else stderr.write(next)
-      return next === undefined
-    }
-    function cancel(): void {
-      leave()
-      stderr.write('\n')
-      reject(new CliError(exits.cancelled, 'cancelled.'))
-    }
-    function leave(): void {
-      stdin.off('data', onData).off('end', cancel).off('error', cancel)
-      stdin.setRawMode?.(false)
-      // Otherwise the process would keep waiting for input.
-      stdin.pause()
-    }
-
-    stdin.setRawMode?.(true)
-    stdin.on('data', onData).on('end', cancel).on('error', cancel)
-    stdin.resume()
     stderr.write(questions[0])
+    terminal.on('line', (line) => {
+      answers.push(line)
+      if (answers.length === questions.length) terminal.close()
+      else stderr.write(`\n${questions[answers.length]}`)
+    })
+    terminal.on('SIGINT', () => terminal.close())
+    terminal.on('error', () => terminal.close())
+    terminal.on('close', () => {
+      stderr.write('\n')
+      if (answers.length === questions.length) resolve(answers)
+      else reject(new CliError(exits.cancelled, 'cancelled.'))
+    })
   })
 }

@@ -156,6 +156,15 @@ t.test('every file has its place, and every place its files', async (t) => {
   }
 })
 
+t.test('CONTRIBUTING names them in this order', async (t) => {
+  const text = readFileSync(path.join(root, 'CONTRIBUTING.md'), 'utf8')
+  const table = text.slice(text.indexOf('## Where things are'), text.indexOf('## How to add'))
+  const named = [...table.matchAll(/^\| `((?:lib|locales)\/[\w./-]*)`/gm)].map(([, name]) => name)
+  const listed = order.filter((place) => !['lib/plugin.ts', 'lib/rooms.ts'].includes(place))
+  const doors = ['lib/index.ts', 'lib/errors.ts']
+  t.strictSame(named, [...doors, ...listed.filter((place) => !doors.includes(place))])
+})
+
 t.test('imports point down', async (t) => {
   t.strictSame(upward(graph), [])
 })

@@ -37,9 +37,12 @@ import { vi } from './vi.js'
 import { zh } from './zh.js'
 import { zhTw } from './zh-tw.js'
 
-// Without a prototype: `constructor` is no language. The aliases are other tags for the same text:
-// `no` (sent for Bokmål), `iw` and `in` (old codes of he and id), and the Traditional zh tags, which
-// lookup (RFC 4647) would else shorten to zh, Simplified. `nn` is another written language.
+/**
+ * The messages in all languages, by language tag (BCP 47). It has no prototype: otherwise `constructor` would be found
+ * in it. Some tags stand for the text of another one: `no` for Bokmål (`nb`), the old codes `iw` and `in` for `he` and
+ * `id`, and the tags of Traditional Chinese, which the look-up (RFC 4647 §3.4) would shorten to `zh`, which is
+ * Simplified. `nn` is a written language of its own, and is not there.
+ */
 export const locales: Readonly<Record<string, Catalogue>> = Object.assign(Object.create(null), {
   ar,
   bg,

@@ -5,8 +5,8 @@ import type { SecurityScheme } from './openapi.js'
 /**
  * Finds out who sends a request. Both the built-in authenticators and those of the app implement this interface.
  *
- * The methods are called without a `this` that could be relied on, so that an authenticator can be
- * wrapped by spreading it: `{ ...jwtAuthenticator(), authenticate(request) { … } }`.
+ * The built-in ones do not use `this`, so that an app can wrap one by spreading it:
+ * `{ ...jwtAuthenticator(), authenticate(request) { … } }`.
  *
  * @typeParam User - what {@link authenticate} returns
  */
@@ -34,8 +34,8 @@ export interface Authenticator<User extends object = object> {
   readonly openapi?: SecurityScheme
 
   /**
-   * Called once for every registration of the plugin that uses this authenticator, while the app
-   * boots. A throw or a rejection stops the boot.
+   * Prepares the authenticator while the app boots. Called once for every registration of the plugin that uses it.
+   * What it throws, or rejects with, stops the boot.
    *
    * @param app - the scope in which the plugin was registered; `app.jwtService` is ready
    */
@@ -53,13 +53,13 @@ export interface Authenticator<User extends object = object> {
   authenticate(request: FastifyRequest): User | null | Promise<User | null>
 
   /**
-   * Writes the refusal in place of the plugin. It must send before it returns, or return a promise; when
-   * it then has not sent, the plugin's own response goes out, so that no request hangs.
+   * Writes the refusal in place of the plugin. It must send before it returns, or return a promise. Where it has sent
+   * nothing by then, the plugin's own response goes out, so that no request hangs.
    *
    * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); replace or remove it as you like. An answer with
    * a status that is neither 401 nor that of the error goes without it, unless you set one yourself.
    *
-   * It is asked for all refusals, those of users who may not do what they ask for (403) included: answer with
+   * It is called for every refusal, also for the 403 of a user who may not do what the route asks for: answer with
    * `error.statusCode`.
    *
    * @param error - what was refused: its `code` is stable, its `message` is in the language of the request

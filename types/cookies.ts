@@ -1,14 +1,15 @@
 /** How tokens travel in cookies, for apps in browsers: the option `cookies`. */
 export interface CookieOptions {
   /**
-   * Stands before `token` and `refresh` in the names: `shop` gives `__Host-shop-token` and `__Host-shop-refresh`. Two
-   * registrations with cookies on one host need different ones. Letters, digits, `-`, `_` and `.`, 64 at most. Default:
-   * none.
+   * A part of the names of the cookies: `shop` makes `__Host-shop-token` and `__Host-shop-refresh`. Two registrations
+   * with cookies on one host need different names. At most 64 letters, digits, `-`, `_` and `.`. Default: none, which
+   * makes `__Host-token` and `__Host-refresh`.
    */
   readonly name?: string | undefined
   /**
-   * `SameSite` of the access token's cookie. `'lax'`: a link on another site opens a page with its user. `'strict'`: it
-   * does not. That of the refresh token is always `Strict`. Default `'lax'`.
+   * The attribute `SameSite` of the access token's cookie. With `'lax'`, who follows a link on another site is logged
+   * in on the page that opens; with `'strict'`, is not. The cookie of the refresh token is always `Strict`. Default
+   * `'lax'`.
    */
   readonly sameSite?: 'lax' | 'strict' | undefined
   /**

@@ -1,6 +1,6 @@
 import type { MessageKey } from './messages.js'
 
-/** Codes of refusals: what a client did wrong, or has to wait for. Stable; messages are not. */
+/** Codes of refusals: the client did something wrong, or has to wait. Codes are stable, messages are not. */
 export type RefusalCode =
   | 'ERR_AUTH_NO_CREDENTIALS'
   | 'ERR_AUTH_MALFORMED_CREDENTIALS'
@@ -44,11 +44,11 @@ export type MisuseCode =
   | 'ERR_AUTH_REPORT'
   | 'ERR_AUTH_TESTING'
 
-/** A refusal as the guard and `onUnauthorized` see it. Recognise it by `code`. */
+/** A refusal, as `onUnauthorized` gets it. Recognise it by its `code`. */
 export interface AuthenticationErrorLike extends Error {
   /** What was refused, and why. */
   readonly code: RefusalCode
-  /** HTTP status: 401; 403 for a user who may not, and for another site; 429 and 503 where the client has to wait. */
+  /** HTTP status: 401; 403 for a user who may not do this, or a request from another site; 429 and 503 where the client has to wait. */
   readonly statusCode: number
   /** The key of the message, or null when {@link Error.message} is the text to send. */
   readonly key: MessageKey | null

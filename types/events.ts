@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { RefusalCode } from './errors.js'
 import type { AuthUser } from './user-service.js'
 
-/** What all events tell. */
+/** What every event has that is about a request. */
 interface AuthnEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
@@ -39,7 +39,7 @@ export interface RefusalEvent extends AuthnEvent {
 export interface IssuerEvent {
   /** The name of the issuer in the option `issuers`. */
   readonly issuer: string
-  /** Whether there is a new set; when it `failed`, the one before goes on for up to an hour after its 10 minutes. */
+  /** `renewed`: there is a new set. `failed`: the old one stays in use, until it is 70 minutes old. */
   readonly outcome: 'renewed' | 'failed'
   /** How many keys verify tokens now. */
   readonly keys: number
@@ -94,12 +94,12 @@ export interface AuthnEvents {
  */
 export interface AuthnChannel<Event> extends Omit<Channel, 'subscribe' | 'unsubscribe'> {
   /**
-   * Calls a listener for each event from now on, while the request is being answered. What the listener
-   * throws is reported as an uncaught exception of the process; the request goes on.
+   * Adds a listener, which is called for each event from now on, before the request goes on. What it throws is an
+   * uncaught exception of the process; the request goes on all the same.
    */
   subscribe(listener: (event: Event, name: string | symbol) => void): void
   /**
-   * Calls a listener no more.
+   * Removes a listener.
    *
    * @returns whether it was subscribed
    */

@@ -1,6 +1,7 @@
 // The one function of @fastify/jwt that lib/jwt/engine.ts calls. tsconfig.json maps the package to this file, since
 // the package's own declarations would type `request.user` for every program that imports fastify-authn.
-/** What it decorates: of a Fastify instance, the part that it calls. */
+
+/** The methods of a Fastify instance that it calls. */
 interface Decorated {
   decorate(name: 'jwt', value: unknown): void
   decorateRequest(name: string, value: unknown): void

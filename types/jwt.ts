@@ -63,7 +63,7 @@ export interface JwtConfig extends TokenRules {
 
 /** What `app.jwtService` offers. */
 export interface JwtServiceLike {
-  /** The method of everything that names none itself; undefined for a ring of which no key signs. */
+  /** The signing method of all calls that name none; undefined for a ring in which no key signs. */
   readonly signingMethod: SigningMethod | undefined
 
   /** Life of the tokens that are issued, in seconds. Default 300. */

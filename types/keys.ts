@@ -86,7 +86,7 @@ export interface KeyFileEntry extends CommonKeyEntry {
   readonly passphraseEnv?: string | undefined
 }
 
-/** How many tokens are remembered: for each signing method in use, of a ring for all its keys together. */
+/** How many tokens are remembered, for each signing method in use; for a ring, over all its keys. */
 export interface RememberTokensOptions {
   /** Tokens; those not used for the longest time are dropped first. Default 10,000. */
   max?: number | undefined
@@ -109,11 +109,11 @@ export interface TokenStats {
   readonly misses: number
 }
 
-/** What a service has read of its keys. */
+/** How many keys a service has, and how often it has read them. */
 export interface KeyStats {
-  /** Keys that there are. */
+  /** How many keys there are. */
   readonly size: number
-  /** How often they were read again and taken, since the service was made. */
+  /** How often they were read again and came into force, since the service was made. */
   readonly reloads: number
   /** How often they were read again and were bad, so that the old ones stayed in force. */
   readonly failures: number
@@ -129,17 +129,17 @@ export interface JwtStats {
 
 /** Reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
 export interface KeyFileSystem {
-  /** Gives the text or the bytes of a file: by a callback, as `node:fs` does it, or by a promise. */
+  /** Reads a file, as text or as bytes, and tells it by a callback, as `node:fs` does, or by a promise. */
   // Overloads of node:fs differ too much for a narrower type.
   // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
   readFile: (...args: any[]) => any
 }
 
-/** Where a service without an app reports what happens to its keys while nobody waits: such as the log of an app. */
+/** Where a service reports bad keys while no call waits for them, such as the log of an app. */
 export interface KeyLog {
-  /** What is wrong, with an error that holds nothing secret. */
+  /** Reports a fault, with an error in which nothing is secret. */
   error: (details: { readonly err: unknown }, message: string) => unknown
-  /** What may be a mistake. */
+  /** Reports what may be a mistake. */
   warn: (message: string) => unknown
 }
 

@@ -31,11 +31,12 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   passwordField?: string | undefined
   /** Method that signs the tokens. Default: `jwt.signingMethod`. */
   signingMethod?: SigningMethod | undefined
-  /** Makes the token. Default: `sub` is the submitted username. */
+  /** Makes the token. Default: one whose `sub` is the submitted username. */
   tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
   /**
-   * Claims of the app for the tokens of a login; with `sessions`, asked again at every refresh. It may set `sub`, which
-   * is the submitted username otherwise; `sid`, `jti`, `iat`, `nbf` and `exp` are the plugin's own, and a fault.
+   * Returns claims of the app for the tokens of a login; with `sessions`, it is called again at every refresh. It may
+   * set `sub`, which otherwise is the submitted username. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is
+   * a fault (500).
    *
    * @param request - the request to the login or to the refresh route
    * @param user - the stored user, password hash included

@@ -25,11 +25,12 @@ export interface RequiredConfig {
 }
 
 /**
- * Marks the type of a `config` that a route really has: type arguments alone do not mark a route. The key is a text,
- * because a symbol would differ in the CommonJS copy of these types.
+ * The type of a `config` that was really given to a route. A `config` that is only a type argument does not have this
+ * property, so it cannot make `request.user` non-null. The name of the property is a string, because a symbol would
+ * differ in the CommonJS copy of these types.
  */
 export type MarkedConfig<Config> = Config & {
-  /** Never there. */
+  /** For the compiler only; no object has it. */
   readonly 'marked, says fastify-authn'?: never
 }
 

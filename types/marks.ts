@@ -21,8 +21,8 @@ export type AuthNames = string | readonly string[]
 export type AccessNames = readonly [string, ...string[]]
 
 /**
- * The scopes or roles that a mark asks for: exactly one; each of several; or at least one of several. A bare
- * array is none of these, since some would read it as "all of them" and some as "one of them".
+ * The scopes or roles that a mark asks for: one; each of several; or at least one of several. A bare array is not
+ * allowed, since some read it as "all of them" and others as "one of them".
  */
 export type AccessNeed =
   | string
@@ -50,25 +50,25 @@ export type NeededNames =
       readonly any: readonly string[]
     }
 
-/** Names that are easily mistaken for those of a mark: the boot refuses them, and so does the compiler. */
+/** Names that are easily written in place of `scope` and `role`. The compiler refuses them, and so does the boot. */
 export interface NoPlural {
-  /** It is `scope`. */
+  /** Not a member of a mark: write `scope`. */
   readonly scopes?: never
-  /** It is `role`. */
+  /** Not a member of a mark: write `role`. */
   readonly roles?: never
 }
 
-/** What a mark has that asks for no scope and no role. */
+/** The part of a mark that asks neither for a scope nor for a role. */
 interface NoAccess extends NoPlural {
-  /** Only beside the mode `true`. */
+  /** Allowed only with the mode `true`. */
   readonly scope?: never
-  /** Only beside the mode `true`. */
+  /** Allowed only with the mode `true`. */
   readonly role?: never
 }
 
 /** A mark that asks what the user may do. */
 export type AccessMark = {
-  /** There has to be a user. Nothing else may stand beside `scope` and `role`. */
+  /** There has to be a user: the only mode that `scope` and `role` can have. */
   readonly mode?: true
   /** The authenticators that are accepted here. Default: the one of the scope. */
   readonly use?: AuthNames
@@ -89,8 +89,8 @@ export type AccessMark = {
   )
 
 /**
- * The long form of a mark: a mode, names of authenticators, scopes, roles. One of them has to be there, also for
- * the compiler, to which any text would be such an object otherwise.
+ * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required. Where all
+ * were optional, the compiler would take any string for such an object.
  */
 export type AuthMarkObject =
   | AccessMark
@@ -118,7 +118,7 @@ export type RequiredMark =
       readonly use?: AuthNames
     })
   | (NoAccess & {
-      /** Left out: there has to be a user. */
+      /** Left out, which means `true`: there has to be a user. */
       readonly mode?: never
       /** The authenticators that are accepted here. */
       readonly use: AuthNames

@@ -36,7 +36,7 @@ export interface AuditOptions {
   middleware?: boolean | undefined
 }
 
-/** The default of `passwordField`, which fits where nobody has said what stored users have besides `AuthUser`. */
+/** The name `password`, which is allowed as long as the app has not declared the fields of its stored users. */
 type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password' : never
 
 /** Where the scopes and roles of a user come from, for marks that ask for them. */
@@ -46,7 +46,7 @@ export interface AccessOptions {
    * the claims of the token, `scope` or else `scp`.
    *
    * @param user - what `request.user` shows
-   * @returns an iterable of names, which is no text; null or undefined for none; or a promise of these
+   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of these
    */
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
@@ -54,7 +54,7 @@ export interface AccessOptions {
    * there. Default: `roles` of the user, an array of texts, or else `role`, a text.
    *
    * @param user - what `request.user` shows
-   * @returns an iterable of names, which is no text; null or undefined for none; or a promise of these
+   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of these
    */
   rolesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
 }
@@ -63,7 +63,7 @@ export interface AccessOptions {
 export type GrantedNames =
   NamesOfUser | null | undefined | PromiseLike<NamesOfUser | null | undefined>
 
-/** Any iterable of names but a text, whose names would be its letters. */
+/** An array or another iterable of names. Not a string, which is an iterable of its letters. */
 export type NamesOfUser = Iterable<string> & object
 
 /** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
@@ -110,7 +110,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    * Issuers whose tokens are accepted besides those of the app, by the name that `use` knows them by. Default: none.
    */
   issuers?: Readonly<Record<string, IssuerOptions>> | undefined
-  /** Credentials of the authenticator `configBasic`. */
+  /** The username and the password of the authenticator `configBasic`. */
   basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined

@@ -8,8 +8,8 @@ declare const build: unique symbol
 /**
  * The plugin: `await app.register(authn, { userService, jwt: { secret } })`.
  *
- * `register` infers the stored user from the user service, by the overload that `fastify.ts` adds to it.
- * Its own overloads take the last signature that stands here; they are tried when ours has refused.
+ * The overload of `register` that `types/fastify.ts` adds infers the stored user from the user service. When it does
+ * not fit, the compiler tries Fastify's own overloads, which look only at the last signature here.
  */
 export interface AuthnPlugin {
   <Stored extends StoredUser & object>(
@@ -18,18 +18,19 @@ export interface AuthnPlugin {
   ): Promise<void>
   (app: FastifyInstance, options: RefusedOptions): Promise<void>
   /**
-   * The default export that `fastify-plugin` adds. This property distinguishes the type from those of other plugins,
-   * and the ES module from CommonJS: a program that loads both has a user type for each.
+   * The default export that `fastify-plugin` adds. By this property the compiler tells the plugin from all others, and
+   * that of the ES module from that of CommonJS: a program that loads both has a user type for each.
    */
   readonly fastifyAuthn: AuthnPlugin & {
-    /** Not there at run time. */
+    /** For the compiler only; no object has it. */
     readonly [build]: true
   }
 }
 
 /**
- * Options that do not fit the users of their user service. What is wrong with them has to be wrong here
- * too, or Fastify's own overloads of `register` would take them; and it is what the compiler then reports.
+ * The options as the compiler sees them when they do not fit the users that `findByUsername` returns. Fastify's own
+ * overloads of `register` then check them against this type, which has to refuse them too; the compiler reports what
+ * is wrong by it.
  */
 export interface RefusedOptions extends Omit<
   AuthnOptions<StoredUser & object>,

@@ -1,5 +1,5 @@
-// The files of rate-limiter-flexible that lib/throttle/counters.ts imports, which the package describes only by its
-// main file. tsconfig.json maps both to this one.
+// The types of the two files of rate-limiter-flexible that lib/throttle/counters.ts imports. The package has types
+// for its main file only, so tsconfig.json maps both files to this one.
 import type { IRateLimiterOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 
 interface LimiterOptions extends IRateLimiterOptions {

@@ -4,19 +4,19 @@
 export interface StoredSession {
   /** Names the session: the claim `sid` of its tokens. */
   readonly sid: string
-  /** Whose session it is: the claim `sub` of its tokens, as a text. */
+  /** Whose session it is: the claim `sub` of its tokens, as a string. */
   readonly sub: string
   /** When the login was. */
   readonly created: number
   /** When its refresh token was last exchanged; the time of the login before that. */
   readonly lastUsed: number
-  /** When it ends however often it is used. */
+  /** When it ends at the latest, however often it is used. */
   readonly endsAt: number
   /** The address of the client that logged in. */
   readonly address: string
   /** The header `User-Agent` of the login, cut at 256 characters; empty where there was none. */
   readonly userAgent: string
-  /** A text of the plugin that the store gives back as it was, at most 1,024 characters. */
+  /** A string of the plugin, at most 1,024 characters, which the store returns unchanged. */
   readonly data: string
 }
 
@@ -42,33 +42,33 @@ export interface Swap {
   readonly next: string
   /** The token that is to follow, encrypted so that only the presented one opens it. */
   readonly sealed: string
-  /** Seconds after its first use in which the direct predecessor gets the same successor once more. */
+  /** For so many seconds after its first use, the last token before the current one gets the same successor again. */
   readonly grace: number
   /** Seconds after this use at which the session ends, unless it is used again. */
   readonly idle: number
-  /** By the clock of the store: from then on the swap must not be made any more. */
+  /** Seconds since 1970 by the clock of the store. At that time and later, the swap must not be made. */
   readonly deadline: number
   /** Seconds for which the end of the session is kept where this use ends it: see {@link SessionEnd}. */
   readonly keepEnd: number
 }
 
-/** What came of a use of a refresh token. */
+/** The result of a use of a refresh token. */
 export type Swapped = SwapDone | SwapRepeated | SwapWithout
 
 /** A use of a refresh token that has changed its session. */
 export interface SwapDone extends StoreTime {
   /**
-   * `swapped`: the token was the current one, and `next` is now. `reused`: it is neither that nor the direct predecessor
-   * within the grace, but another token of the session, which this call has ended.
+   * `swapped`: the token was the current one, and `next` is the current one now. `reused`: it was an older token of the
+   * session, and not the last one within the grace; this call has ended the session.
    */
   readonly outcome: 'swapped' | 'reused'
   /** As it is after the call. */
   readonly session: StoredSession
 }
 
-/** A use of the direct predecessor, within the grace. It has changed nothing. */
+/** A use of the last token before the current one, within the grace. It has changed nothing. */
 export interface SwapRepeated extends StoreTime {
-  /** The kind of answer. */
+  /** The token gets the same successor as at its first use. */
   readonly outcome: 'repeated'
   /** The session of the token. */
   readonly session: StoredSession
@@ -82,7 +82,7 @@ export interface SwapWithout {
   readonly outcome: 'unknown' | 'late'
 }
 
-/** A session that was ended before its time: its access tokens must not be accepted until then. */
+/** A session that was ended before its time, and until when its access tokens have to be refused. */
 export interface SessionEnd {
   /** The session. */
   readonly sid: string
@@ -143,9 +143,9 @@ export interface SessionStore {
 
 /** Where sessions are kept: the option `sessions.store`. */
 export interface SessionStoreFactory {
-  /** What all records and channels begin with. */
+  /** What the names of all records and channels in the store begin with. */
   readonly prefix: string
-  /** Of the memory of one process, which other processes do not share. */
+  /** Whether sessions are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean
   /**
    * The sessions of one registration. Called once for each while the app boots.

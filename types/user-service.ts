@@ -22,15 +22,15 @@ export interface StoredUser extends AuthUser {}
 
 declare const unstated: unique symbol
 
-/** The user of options from which none can be inferred: a {@link StoredUser} of which any field may be meant. */
+/** The stored user where the options tell nothing about it: a {@link StoredUser} with fields that nobody has declared. */
 export interface UnstatedUser extends StoredUser {
-  /** Never there. */
+  /** For the compiler only; no object has it. */
   readonly [unstated]?: never
 }
 
 /**
- * Names of the fields of a stored user that can hold a password hash: those of type `string`, which may
- * be null or missing. Any name where nobody has said what the users look like.
+ * Names of the fields of a stored user that can hold a password hash: those of type `string`, also where they may be
+ * null or missing. Any name as long as the app has not declared what its users look like.
  *
  * @typeParam Stored - the stored record
  */
@@ -75,13 +75,13 @@ export interface UserService<Stored extends object = StoredUser> {
   ): Stored | null | undefined | Promise<Stored | null | undefined>
 
   /**
-   * Stores a new hash of the same password, after a success with a hash of a lower cost than
-   * `hashing.cost`. Store it only where the previous hash still is (`WHERE … AND password_hash = previousHash`),
-   * or a password that is changed at the same moment is changed back. A failure is logged and does not fail
-   * the login.
+   * Stores a new hash of the same password. Called after a successful login or Basic request whose stored hash has a
+   * lower cost than `hashing.cost`. Store it only if the stored hash is still the previous one (`WHERE … AND
+   * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this
+   * throws, that is logged, and the user is logged in all the same.
    *
-   * @param user - as {@link findByUsername} returns it when the new hash is ready; when there is no such user any
-   * more, or the hash is another one, this is not called
+   * @param user - asked for again when the new hash is ready. Where there is no such user any more, or its hash is
+   * another one by then, this is not called
    * @param passwordHash - a bcrypt hash
    * @param previousHash - the hash that it replaces
    */

@@ -50,20 +50,19 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
 }
 
 /** Answers with the result of the comparison, unless too many attempts have failed before. */
-function judge(attempt: PasswordAttempt, matches: boolean): BasicUser | Promise<BasicUser> {
+async function judge(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
   const remembered = attempt.isRemembered
-  const conclude = (): BasicUser | Promise<BasicUser> => {
-    if (!matches) return refuse(attempt)
-    const user = { name: attempt.username }
-    return attempt.succeeded(remembered)?.then(() => user) ?? user
+  const waiting = attempt.begin(!remembered)
+  if (waiting !== undefined) {
+    await waiting
+    await attempt.claim()
   }
-  const allowed = attempt.begin(!remembered)
-  return allowed === undefined ? conclude() : allowed.then(() => attempt.claim()).then(conclude)
-}
-
-async function refuse(attempt: PasswordAttempt): Promise<never> {
-  await attempt.failed()
-  throw refusal('auth.invalid-credentials')
+  if (!matches) {
+    await attempt.failed()
+    throw refusal('auth.invalid-credentials')
+  }
+  await attempt.succeeded(remembered)
+  return { name: attempt.username }
 }
 
 /**

@@ -45,31 +45,26 @@ export class CredentialMemory {
 
   /** Whether a password is remembered to match what is stored for a username. */
   knows(username: string, password: string, stored: string): boolean {
-    const known = this.#isKnown(this.#keyOf(username, password, stored))
-    if (known) this.#hits += 1
-    return known
+    const until = this.#known.get(this.#keyOf(username, password, stored))
+    const isKnown = until !== undefined && performance.now() < until
+    if (isKnown) this.#hits += 1
+    return isKnown
   }
 
   /**
-   * Whether a password matches a hash. Simultaneous requests with the same credentials share one bcrypt run. Other
-   * spellings of the username do not share it: known users would then take less time than unknown ones, which
+   * Compares a password that is not remembered. Simultaneous requests with the same credentials share one bcrypt run.
+   * Other spellings of the username do not share it: known users would then take less time than unknown ones, which
    * would tell who exists.
    *
-   * @param compare - what to do when it is not remembered
+   * @param compare - runs bcrypt; a match is remembered
    */
-  matches(
+  share(
     { username, password, request }: Asked,
     hash: string,
     compare: () => Promise<boolean>,
-  ): true | Promise<boolean> {
-    const key = this.#keyOf(username, password, hash)
-    if (this.#isKnown(key)) {
-      this.#hits += 1
-      return true
-    }
-    this.#known.delete(key)
+  ): Promise<boolean> {
     this.#misses += 1
-    return this.#compare(key, request, compare)
+    return this.#compare(this.#keyOf(username, password, hash), request, compare)
   }
 
   /**
@@ -82,11 +77,6 @@ export class CredentialMemory {
     return createHash('sha256')
       .update(this.#secret + parts)
       .digest('base64')
-  }
-
-  #isKnown(key: string): boolean {
-    const until = this.#known.get(key)
-    return until !== undefined && performance.now() < until
   }
 
   async #compare(

@@ -108,18 +108,13 @@ export class PasswordAttempt {
    * Forgets the failures of its username; those of the address stay.
    *
    * @param remembered - whether the password was not compared again: nothing is asked of the shared store then
-   * @returns a promise only when there is something to forget
    */
-  succeeded(remembered = false): Promise<void> | undefined {
+  async succeeded(remembered = false): Promise<void> {
     const throttle = this.#throttle
-    if (throttle === null) return undefined
+    if (throttle === null) return
     const mayForget = throttle.hasFailed(this.request.ip)
     if (mayForget || !remembered) this.#accepted?.add(this.#who.username, this.password)
-    if (!mayForget && (remembered || !throttle.isShared)) return undefined
-    return this.#succeed(throttle, remembered)
-  }
-
-  async #succeed(throttle: Throttle, remembered: boolean): Promise<void> {
+    if (!mayForget && (remembered || !throttle.isShared)) return
     await this.#uncount(throttle)
     await throttle.forget(this.#who, remembered)
   }

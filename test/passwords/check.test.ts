@@ -1,10 +1,7 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { ABANDONED } from '../../lib/http/disconnect.js'
-import {
-  createCredentialCheck as createCheck,
-  type CredentialTools,
-} from '../../lib/passwords/check.js'
+import { createCredentialCheck, type CredentialTools } from '../../lib/passwords/check.js'
 import { costOf, isBcryptHash } from '../../lib/common/hash-format.js'
 import { Gate } from '../../lib/passwords/gate.js'
 import { CredentialMemory } from '../../lib/passwords/remembered.js'
@@ -21,12 +18,6 @@ import {
   watchBcrypt,
   type BcryptWatch,
 } from '../helpers/load.js'
-
-/** What it answers at once counts as a promise here. */
-function createCredentialCheck(tools: CredentialTools) {
-  const check = createCheck(tools)
-  return async (...args: Parameters<typeof check>) => check(...args)
-}
 
 const password = 'wonderland'
 const alice = { name: 'alice', password: bcrypt.hashSync(password, 4) }

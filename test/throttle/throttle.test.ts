@@ -42,9 +42,16 @@ class Attempts {
     await this.open(username, request).succeeded()
   }
 
-  /** Whether a success has something to look up. */
-  mayForget(request: FastifyRequest, remembered: boolean): boolean {
-    return this.open('nobody', request).succeeded(remembered) !== undefined
+  /** Whether a success has something to forget. */
+  async mayForget(request: FastifyRequest, remembered: boolean): Promise<boolean> {
+    let asked = false
+    const { forget } = Throttle.prototype
+    this.#throttle.forget = async (...args) => {
+      asked = true
+      await forget.apply(this.#throttle, args)
+    }
+    await this.open('nobody', request).succeeded(remembered)
+    return asked
   }
 }
 
@@ -112,13 +119,13 @@ t.test('addresses', async (t) => {
 t.test('without failures nothing is looked up', async (t) => {
   const throttle = throttleOf()
   t.equal(throttle.check('alice', here), undefined)
-  t.equal(throttle.mayForget(here, false), false)
+  t.equal(await throttle.mayForget(here, false), false)
   await fail(throttle, 1)
   t.equal(throttle.check('alice', there), undefined, 'at another address')
   t.ok(throttle.check('alice', here) instanceof Promise)
   for (const cheaply of [false, true]) {
-    t.equal(throttle.mayForget(here, cheaply), true)
-    t.equal(throttle.mayForget(there, cheaply), false)
+    t.equal(await throttle.mayForget(here, cheaply), true)
+    t.equal(await throttle.mayForget(there, cheaply), false)
   }
 })
 
@@ -443,8 +450,8 @@ t.test('shared: what another process counted is refused, too', async (t) => {
 t.test('shared: a success in one process resets the username in all', async (t) => {
   const redis = new FakeRedis()
   const [a, b] = [throttleOf({ redis, perAddress: 100 }), throttleOf({ redis, perAddress: 100 })]
-  t.equal(b.mayForget(here, false), true, 'what others have counted is not known here')
-  t.equal(b.mayForget(here, true), false, 'and may not be worth a question')
+  t.equal(await b.mayForget(here, false), true, 'what others have counted is not known here')
+  t.equal(await b.mayForget(here, true), false, 'and may not be worth a question')
   await fail(a, 2)
   await b.succeeded('alice', here)
   await fail(a, 1)
@@ -659,7 +666,7 @@ t.test('an address is forgotten after the window', async (t) => {
   t.equal(throttle.check('alice', request), undefined)
   await throttle.failed('alice', { ip: '192.0.2.3' } as never)
   t.equal(throttle.check('alice', { ip: '192.0.2.5' } as never), undefined, 'not kept')
-  t.equal(throttle.mayForget(request, true), false)
+  t.equal(await throttle.mayForget(request, true), false)
 })
 
 t.test('stores that cannot be connected, or hold what is no number', async (t) => {
@@ -686,6 +693,6 @@ t.test('stores that cannot be connected, or hold what is no number', async (t) =
     await throttle.open('nobody', request).succeeded(true)
     await throttle.failed('alice', request)
     await throttle.open('alice', request).succeeded(true)
-    t.equal(throttle.mayForget(request, true), true, 'the address stays')
+    t.equal(await throttle.mayForget(request, true), true, 'the address stays')
   }
 })

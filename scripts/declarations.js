@@ -1,7 +1,9 @@
 // The declarations of the package, beside the scripts that scripts/build.js has put into dist/. Those for
-// `import` and those for `require` are the same text, but for the entry.
+// `import` and those for `require` are the same text, but for the entry. Only what an entry point leads to is kept:
+// others may import packages that no app has.
 import { execFileSync } from 'node:child_process'
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
@@ -11,11 +13,16 @@ const [root, esm, cjs] = ['../', '../dist/esm/', '../dist/cjs/'].map(
 const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
 const project = fileURLToPath(new URL('tsconfig.declarations.json', root))
 execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
-for (const folder of ['lib', 'types', 'locales']) {
-  cpSync(new URL(folder, esm), new URL(folder, cjs), {
-    recursive: true,
-    filter: (file) => !file.endsWith('.js') && !/[\\/]lib[\\/]cli$/.test(file),
-  })
+const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
+const program = ts.createProgram(
+  entries.map((entry) => fileURLToPath(new URL(`${entry}.d.ts`, esm))),
+  { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, types: [] },
+)
+for (const name of readdirSync(esm, { recursive: true })) {
+  const file = fileURLToPath(new URL(name.replaceAll('\\', '/'), esm))
+  if (!name.endsWith('.d.ts')) continue
+  if (program.getSourceFile(file) === undefined) rmSync(file)
+  else cpSync(file, path.join(fileURLToPath(cjs), name))
 }
 writeFileSync(new URL('index.d.ts', cjs), declarations())
 
@@ -24,12 +31,7 @@ writeFileSync(new URL('index.d.ts', cjs), declarations())
  * function has the signatures of `AuthnPlugin`.
  */
 function declarations() {
-  const file = fileURLToPath(new URL('lib/index.d.ts', cjs))
-  const options = {
-    module: ts.ModuleKind.CommonJS,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-  }
-  const program = ts.createProgram([file], { ...options, types: [] })
+  const file = fileURLToPath(new URL('lib/index.d.ts', esm))
   const checker = program.getTypeChecker()
   const module = checker.getSymbolAtLocation(program.getSourceFile(file))
   const names = checker

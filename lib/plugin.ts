@@ -30,6 +30,7 @@ import {
   openIssuers,
   openJwtService,
   openSessions,
+  openSharedCounters,
   checkPasswords,
   registrationsIn,
   requireOwnUsers,
@@ -48,7 +49,7 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   if (Object.hasOwn(options, 'auth')) parseMark(options.auth, 'option "auth"')
   const tree = treeOf(app)
   protectTree(tree)
-  const tools = createPasswordTools(options, tree, app.log)
+  const tools = createPasswordTools(options, tree, await openSharedCounters(options, app.log))
   const registration = await build(app, tree, options, tools)
   attach(app, tree, registration, tools)
   await initialize(app, tree, registration)

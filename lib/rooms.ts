@@ -1,5 +1,5 @@
 // The parts of the package that only an option leads to. Each is loaded here, when that option is set.
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
 import { passwordServicesOf } from './authenticators/facts.js'
@@ -14,6 +14,7 @@ import {
   type Registration,
   type SessionKeeper,
 } from './registration.js'
+import type { SharedCounters } from './throttle/shared-counters.js'
 import type { ValidAfter } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { JwtServiceLike } from '../types/jwt.js'
@@ -60,6 +61,16 @@ export async function openSessions(
   if (settings === null) return null
   const room = await import('./sessions/open.js')
   return room.openSessions(settings, { app, root: rootOf(app), login, service, validAfter })
+}
+
+/** The option `throttle.redis`. */
+export async function openSharedCounters(
+  { throttle }: ResolvedOptions,
+  log: FastifyBaseLogger,
+): Promise<SharedCounters | null> {
+  if (throttle === false || throttle.redis === undefined) return null
+  const room = await import('./throttle/shared-counters.js')
+  return new room.SharedCounters(throttle, throttle.redis, log)
 }
 
 /** The option `cookies`. */

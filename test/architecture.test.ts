@@ -266,7 +266,10 @@ t.test('bcrypt, the JWT engine and the counters each have one place', async (t) 
   t.equal(packages.get('bcrypt')?.length, 1, String(packages.get('bcrypt')))
   t.strictSame(packages.get('@fastify/jwt'), ['lib/jwt/engine.ts'])
   t.notOk(packages.has('fast-jwt'), 'what is under @fastify/jwt is its own affair')
-  t.strictSame(packages.get('rate-limiter-flexible'), ['lib/throttle/counters.ts'])
+  t.strictSame(packages.get('rate-limiter-flexible'), [
+    'lib/throttle/counters.ts',
+    'lib/throttle/shared-counters.ts',
+  ])
 })
 
 t.test('packages: those of package.json, and all of them', async (t) => {

@@ -1,4 +1,4 @@
-// The types of the two files of rate-limiter-flexible that lib/throttle/counters.ts imports. The package has types
+// The types of the two files of rate-limiter-flexible that lib/throttle/counters.ts and lib/throttle/shared-counters.ts import. The package has types
 // for its main file only, so tsconfig.json maps both files to this one.
 import type { IRateLimiterOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 

@@ -39,6 +39,11 @@ export function strict(members: Type.TProperties, description: string): Type.TOb
   return Type.Object(members, { additionalProperties: false, description })
 }
 
+/** An object with members of any names. `Type.Record` would load TypeBox's template literals too. */
+export function byName(member: Type.TSchema, description?: string): Type.TObject {
+  return Type.Object({}, { additionalProperties: member, ...(description && { description }) })
+}
+
 /** One of several values, of which the error names all. */
 export function oneOf(
   values: readonly (string | boolean)[],

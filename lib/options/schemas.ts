@@ -3,6 +3,7 @@ import { authenticatorSchema } from './authenticator-schemas.js'
 import { jwtSchema } from './jwt-schemas.js'
 import {
   anyFunction,
+  byName,
   fieldName,
   flag,
   oneOf,
@@ -132,18 +133,15 @@ export const pluginSchema = options(
     authenticator: Type.Union([names, Type.Object({})], {
       description: 'an authenticator, the name of one, or an array of names',
     }),
-    authenticators: Type.Record(Type.String(), authenticatorSchema, {
-      description: 'an object of authenticators by name',
-    }),
+    authenticators: byName(authenticatorSchema, 'an object of authenticators by name'),
     // Checked by parseMark in lib/marks/parse.ts, whose errors name the place of the mark.
     auth: Type.Any(),
     audit: or('explicit', audit),
     jwt: jwtSchema,
     // Each is checked by lib/options/resolve-issuers.ts, which is loaded only where there are some.
-    issuers: Type.Record(
-      Type.String(),
+    issuers: byName(
       Type.Object({}, { description: 'an object with issuer, audience' }),
-      { description: 'an object of issuers by name' },
+      'an object of issuers by name',
     ),
     jwtService: Type.Object(
       { load: anyFunction('a function'), verifier: anyFunction('a function') },
@@ -156,13 +154,9 @@ export const pluginSchema = options(
       description: `true, or ${sessions.description}`,
     }),
     realm: text('a non-empty string of Latin-1 without control characters'),
-    languages: Type.Record(
-      Type.String(),
-      Type.Record(Type.String(), Type.String({ minLength: 1 })),
-      {
-        description:
-          'an object of catalogues by language tag, each an object of texts by message key',
-      },
+    languages: byName(
+      byName(Type.String({ minLength: 1 })),
+      'an object of catalogues by language tag, each an object of texts by message key',
     ),
     defaultLanguage: text('a language tag (BCP 47)', { shown: true }),
   },

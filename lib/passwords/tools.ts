@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { createCredentialCheck, type CheckCredentials } from './check.js'
 import { AuthnUsageError } from '../errors.js'
 import { Gate } from './gate.js'
@@ -8,6 +8,7 @@ import { AcceptedPasswords } from '../throttle/accepted.js'
 import { PasswordAttempt } from '../throttle/attempt.js'
 import { Throttle } from '../throttle/throttle.js'
 import { resolveHashing, type ResolvedHashing, type ResolvedOptions } from '../options/resolve.js'
+import type { SharedCounters } from '../throttle/shared-counters.js'
 import type { AuthnStats } from '../../types/authn.js'
 import type { HashingOptions } from '../../types/passwords.js'
 import type { UserService } from '../../types/user-service.js'
@@ -41,10 +42,10 @@ export interface PasswordTools {
 export function createPasswordTools(
   options: ResolvedOptions,
   tree: SharedTools,
-  log: FastifyBaseLogger,
+  shared: SharedCounters | null,
 ): PasswordTools {
   const { gate, settings } = hashingOf(tree, options.hashing)
-  const throttle = throttleOf(options, tree, log)
+  const throttle = throttleOf(options, tree, shared)
   const { memory, accepted } = createMemories(options)
   return {
     credentialCheck: (userService, passwordField, use) =>
@@ -108,14 +109,14 @@ function hashingOf(
 function throttleOf(
   { throttle, userService }: ResolvedOptions,
   tree: SharedTools,
-  log: FastifyBaseLogger,
+  shared: SharedCounters | null,
 ): Throttle | null {
   if (throttle === false) return null
   const { perUsername, perAddress, window, redis, keyPrefix } = throttle
   const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
   const present = tree.throttles.find((other) => key.every((part, at) => part === other.key[at]))
   if (present !== undefined) return present.throttle
-  const created = new Throttle(throttle, log)
+  const created = new Throttle(throttle, shared)
   tree.throttles.push({ throttle: created, key })
   return created
 }

@@ -1,6 +1,5 @@
 // Imported by file: the main file of the package loads the clients of a dozen databases.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
-import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
 import type { Suspect } from './client-key.js'
 
 /** What failures are counted for. */
@@ -45,19 +44,14 @@ export function localCounters(settings: ThrottleSettings): Counters {
   return counters(settings, (options) => new RateLimiterMemory(options))
 }
 
-/** Counters that processes share, through a client of ioredis. */
-export function sharedCounters(settings: ThrottleSettings, redis: object): Counters {
-  const store = { storeClient: redis, rejectIfRedisNotReady: true }
-  return counters(settings, (options) => new RateLimiterRedis({ ...options, ...store }))
-}
-
 interface CounterOptions {
   readonly points: number
   readonly duration: number
   readonly keyPrefix: string
 }
 
-function counters(
+/** @param create - makes one counter */
+export function counters(
   settings: ThrottleSettings,
   create: (options: CounterOptions) => Limiter,
 ): Counters {

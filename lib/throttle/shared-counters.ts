@@ -1,10 +1,11 @@
+import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Suspect } from './client-key.js'
 import {
   count,
+  counters,
   localCounters,
   read,
-  sharedCounters,
   take,
   waitsOf,
   type Counters,
@@ -12,6 +13,12 @@ import {
   type ThrottleSettings,
 } from './counters.js'
 import { SharedStore } from './shared-store.js'
+
+/** Counters in Redis. */
+export function sharedCounters(settings: ThrottleSettings, redis: object): Counters {
+  const store = { storeClient: redis, rejectIfRedisNotReady: true }
+  return counters(settings, (options) => new RateLimiterRedis({ ...options, ...store }))
+}
 
 /**
  * The counters that processes share. The insurance limiter of rate-limiter-flexible does not do for them:

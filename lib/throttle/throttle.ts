@@ -1,9 +1,8 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { refusal } from '../errors.js'
 import { clientKeys, type Suspect } from './client-key.js'
 import { count, limitsOf, localCounters, uncount, waitsOf } from './counters.js'
-import { SharedCounters } from './shared-counters.js'
 import type { Counters, Numbers, ThrottleSettings } from './counters.js'
+import type { SharedCounters } from './shared-counters.js'
 
 export type { ThrottleSettings } from './counters.js'
 
@@ -25,11 +24,11 @@ export class Throttle {
   readonly #failed = new Map<string, number>()
   #throttled = 0
 
-  constructor(settings: ThrottleSettings, log: FastifyBaseLogger) {
+  /** @param shared - of the same settings; null where this process counts alone */
+  constructor(settings: ThrottleSettings, shared: SharedCounters | null) {
     this.#settings = settings
     this.#local = localCounters(settings)
-    const { redis } = settings
-    this.#shared = redis === undefined ? null : new SharedCounters(settings, redis, log)
+    this.#shared = shared
   }
 
   /** Count of refusals, for `app.authn.stats()`. */

@@ -10,7 +10,6 @@ import type { UserService } from '../../lib/index.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { deferred, serviceOf } from '../helpers/flows.js'
 import {
-  fakeLog,
   fakeRequest,
   fateOf,
   settle,
@@ -25,8 +24,7 @@ const usersOf = (...users: { name: string }[]): UserService =>
   serviceOf((username) => users.find(({ name }) => name === username) ?? null)
 
 function throttle(perUsername = 3): Throttle {
-  const { log } = fakeLog()
-  return new Throttle({ perUsername, perAddress: 100, window: 900, keyPrefix: 'test' }, log)
+  return new Throttle({ perUsername, perAddress: 100, window: 900, keyPrefix: 'test' }, null)
 }
 
 const gateOf = (concurrency = 2): Gate => new Gate({ concurrency, maxQueue: 64, maxWait: 60 })

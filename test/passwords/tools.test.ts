@@ -9,17 +9,16 @@ import {
 import type { AuthnOptions, UserService } from '../../lib/index.js'
 import { serviceOf } from '../helpers/flows.js'
 import { thrownBy } from '../helpers/errors.js'
-import { fakeLog, fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
+import { fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
 
 const stored = { name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
 const service: UserService = serviceOf((name) => (name === 'alice' ? stored : null))
-const { log } = fakeLog()
 
 function toolsOf(
   options: AuthnOptions = {},
   tree: SharedTools = { hashing: null, throttles: [] },
 ): PasswordTools {
-  return createPasswordTools(resolveOptions(options), tree, log)
+  return createPasswordTools(resolveOptions(options), tree, null)
 }
 
 const idle = {

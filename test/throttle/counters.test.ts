@@ -1,4 +1,4 @@
-// Also holds what lib/throttle/counters.ts takes for granted of rate-limiter-flexible: the titles say what has
+// Also holds what lib/throttle/counters.ts and lib/throttle/shared-counters.ts take for granted of rate-limiter-flexible: the titles say what has
 // changed when one of these fails after an update of the package.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,11 +8,11 @@ import {
   limitsOf,
   localCounters,
   read,
-  sharedCounters,
   take,
   uncount,
   waitsOf,
 } from '../../lib/throttle/counters.js'
+import { sharedCounters } from '../../lib/throttle/shared-counters.js'
 import { rejectionOf } from '../helpers/errors.js'
 
 const require = createRequire(import.meta.url)

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { PasswordAttempt } from '../../lib/throttle/attempt.js'
 import { addressOf } from '../../lib/throttle/client-key.js'
+import { SharedCounters } from '../../lib/throttle/shared-counters.js'
 import { Throttle, type ThrottleSettings } from '../../lib/throttle/throttle.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import { fakeLog, fakeRequest, fateOf, movableClock, settle, until } from '../helpers/load.js'
@@ -15,7 +16,9 @@ class Attempts {
   readonly #throttle: Throttle
 
   constructor(settings: ThrottleSettings, logger: typeof log) {
-    this.#throttle = new Throttle(settings, logger)
+    const { redis } = settings
+    const shared = redis === undefined ? null : new SharedCounters(settings, redis, logger)
+    this.#throttle = new Throttle(settings, shared)
   }
 
   get throttled(): number {

@@ -1,0 +1,76 @@
+// What an app does not ask for is not loaded; what it asks for is loaded while it boots. No request loads anything.
+const assert = require('node:assert/strict')
+const path = require('node:path')
+const Fastify = require('fastify')
+
+const folder = path.join('node_modules', 'fastify-authn', 'dist', 'cjs') + path.sep
+const loaded = () => Object.keys(require.cache)
+/** Files of the package that were loaded, without chunks of them. */
+const parts = () =>
+  loaded()
+    .filter((file) => file.includes(folder) && !file.includes(`${path.sep}chunks${path.sep}`))
+    .map((file) => file.split(folder)[1].replaceAll('\\', '/'))
+
+async function main() {
+  // Loads what inject() needs.
+  await Fastify().inject('/')
+  const authn = require('fastify-authn')
+  const { memorySessions } = require('fastify-authn/sessions')
+  const secret = 'Zk3rT9wYb6Nq1xVf8LmC4sHd7JpGa2Eu'
+  const hash = await authn.hashPassword('wonderland', { cost: 4 })
+  const userService = {
+    findByUsername: (name) => (name === 'alice' ? { name, password: hash } : null),
+  }
+  const redis = { status: 'end', defineCommand() {}, multi() {} }
+  const issuer = { issuer: 'https://issuer.example', audience: 'api', user: () => null }
+
+  /** Boots an app and sends requests. @returns what the boot has loaded */
+  async function boot(options) {
+    const before = parts()
+    const app = Fastify()
+    await app.register(authn, { userService, jwt: { secret }, ...options })
+    app.get('/me', { config: { auth: true } }, (request) => request.user)
+    await app.ready()
+    const booted = loaded()
+    const payload = { username: 'alice', password: 'wonderland' }
+    const login = await app.inject({ method: 'POST', url: '/login', payload })
+    const { token = app.jwtService.generateToken('alice') } = login.json()
+    const headers = { 'accept-language': 'fr', origin: 'https://other.example' }
+    const requests = [
+      { authorization: `Bearer ${token}` },
+      { authorization: 'Bearer wrong' },
+      { authorization: `Basic ${btoa('alice:wonderland')}` },
+      {},
+    ]
+    for (const more of requests) {
+      await app.inject({ url: '/me', headers: { ...headers, ...more } })
+    }
+    await app.inject({ method: 'POST', url: '/login', payload: { username: 1 } })
+    await app.inject('/nowhere')
+    assert.deepEqual(
+      loaded().filter((file) => !booted.includes(file)),
+      [],
+      'requests load nothing',
+    )
+    await app.close()
+    return parts().filter((file) => !before.includes(file))
+  }
+
+  assert.deepEqual(parts(), ['index.js', 'lib/index.js', 'lib/sessions/index.js'])
+  const inRedis = () => loaded().some((file) => file.endsWith('RateLimiterRedis.js'))
+  assert.deepEqual(await boot({}), [])
+  assert.ok(!inRedis())
+  assert.deepEqual(await boot({ throttle: { redis } }), ['lib/throttle/shared-counters.js'])
+  assert.ok(inRedis())
+  assert.deepEqual(await boot({ cookies: true }), ['lib/cookies/mode.js', 'lib/cookies/boot.js'])
+  assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/index.js'])
+  const sessions = { store: memorySessions() }
+  assert.deepEqual(await boot({ sessions }), ['lib/sessions/open.js'])
+  const keys = [{ kid: 'a', alg: 'HS256', state: 'sign', secret }]
+  assert.ok((await boot({ jwt: { keys } })).includes('lib/jwt/ring/open.js'))
+}
+
+main().catch((error) => {
+  console.error(error)
+  process.exitCode = 1
+})

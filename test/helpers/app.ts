@@ -48,7 +48,8 @@ export function standardOptions(): AuthnOptions<TestUser> & { userService: TestU
 export type TestApp = FastifyInstance & { jwtService: JwtServiceLike }
 
 /**
- * An app with the plugin, closed when the test ends.
+ * An app with the plugin, closed when the test ends. Unknown users cost no more than known ones: without
+ * `hashing.cost`, 50 ms each.
  *
  * @param declare - declares routes, after the plugin
  */
@@ -60,7 +61,7 @@ export async function appWith(
 ): Promise<TestApp> {
   const app = Fastify(server)
   t.teardown(() => app.close())
-  await app.register(authn, options)
+  await app.register(authn, { ...options, hashing: { cost, ...options.hashing } })
   const withTokens = app as FastifyInstance as TestApp
   await declare(withTokens)
   await app.ready()

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import ts from 'typescript'
 import { commands as cliCommands } from '../../lib/cli/commands.js'
-import { nodeArguments, programOf, root } from './project.js'
+import { root } from './project.js'
 
 /** A fenced code block of a Markdown text. */
 export interface Block {
@@ -129,119 +128,76 @@ export function fileNameOf({ language, page, line, text }: Block): string {
   return `${name}-line-${line}.${commonJs ? 'cjs' : language}`
 }
 
-/**
- * Writes the snippets into a folder inside of the project, with a `fastify-authn` that is made of the
- * sources.
- */
-export function writeSnippets(folder: string, blocks: readonly Block[]): void {
-  for (const block of blocks) writeFileSync(path.join(folder, fileNameOf(block)), block.text)
-}
+/** Where the compiler is, and what it writes. */
+const compiler = path.join(root, 'node_modules/typescript7/bin/tsc')
+const outDir = 'out'
 
-/** The files of a `node_modules/fastify-authn` over the sources, for `import` and for `require`. */
-export function packageOverSources(): Record<string, string> {
-  const index = JSON.stringify(programOf('lib/index.ts'))
-  const context = JSON.stringify(programOf('lib/request/context.ts'))
-  const testing = JSON.stringify(programOf('lib/testing/index.ts'))
-  return {
-    'package.json': JSON.stringify({
-      name: 'fastify-authn',
-      exports: {
-        '.': { import: './index.mjs', require: './index.cjs' },
-        './context': { import: './context.mjs', require: './context.cjs' },
-        './testing': { import: './testing.mjs', require: './testing.cjs' },
-      },
-    }),
-    'context.mjs': `export * from ${context}\n`,
-    'context.cjs': `module.exports = require(${context})\n`,
-    'testing.mjs': `export * from ${testing}\n`,
-    'testing.cjs': `module.exports = require(${testing})\n`,
-    'index.mjs': `export * from ${index}\nexport { default } from ${index}\n`,
-    'index.cjs': `const authn = require(${index})\nmodule.exports = Object.assign(authn.default, authn)\n`,
-  }
-}
-
-const compilerOptions: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2024.d.ts'],
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  moduleDetection: ts.ModuleDetectionKind.Force,
-  allowJs: true,
-  checkJs: false,
-  strict: true,
-  skipLibCheck: true,
-  noEmit: true,
-  types: ['node'],
-  typeRoots: [path.join(root, 'node_modules/@types')],
-  paths: {
-    // As in tsconfig.json: the real declarations are no part of what is published.
-    '@fastify/jwt': [path.join(root, 'types/fastify-jwt.js')],
-    'fastify-authn': [path.join(root, 'lib/index.ts')],
-    'fastify-authn/context': [path.join(root, 'lib/request/context.ts')],
-    'fastify-authn/testing': [path.join(root, 'lib/testing/index.ts')],
+/** The settings of a newcomer, for snippets that lie in a folder of this package, whose name they import. */
+const settingsFor = (files: readonly string[]): object => ({
+  compilerOptions: {
+    target: 'es2022',
+    lib: ['es2024'],
+    module: 'nodenext',
+    moduleDetection: 'force',
+    allowJs: true,
+    strict: true,
+    skipLibCheck: true,
+    types: ['node'],
+    typeRoots: [path.join(root, 'node_modules/@types')],
+    rootDir: '.',
+    outDir,
   },
-}
+  files: [path.join(root, 'test/types/readme-prelude.d.ts'), ...files],
+})
 
-const host = ts.createCompilerHost(compilerOptions)
-const parse = host.getSourceFile
-/** All but the snippets are the same in every program. */
-const parsed = new Map<string, ts.SourceFile | undefined>()
-host.getSourceFile = (name, ...rest) => {
-  if (/-line-\d+\.\w+$/.test(name)) return parse(name, ...rest)
-  if (!parsed.has(name)) parsed.set(name, parse(name, ...rest))
-  return parsed.get(name)
-}
-
-/** What TypeScript says of snippets, all in one program, a list for each. */
-export function diagnose(folder: string, blocks: readonly Block[]): Map<Block, string[]> {
-  const files = blocks.map((block) => path.join(folder, fileNameOf(block)))
-  const prelude = path.join(root, 'test/types/readme-prelude.d.ts')
-  const program = ts.createProgram([prelude, ...files], compilerOptions, host)
-  // Not the diagnostics of the whole program: the snippets merge their user type into our sources too.
+/**
+ * Compiles snippets, all in one program, against what has been built.
+ *
+ * @param folder - inside of the project
+ * @returns what TypeScript says of each
+ */
+export async function compile(
+  folder: string,
+  blocks: readonly Block[],
+): Promise<Map<Block, string[]>> {
+  for (const block of blocks) writeFileSync(path.join(folder, fileNameOf(block)), block.text)
+  const settings = JSON.stringify(settingsFor(blocks.map(fileNameOf)))
+  writeFileSync(path.join(folder, 'tsconfig.json'), settings)
+  const { stdout } = await runNode([compiler, '--pretty', 'false', '-p', '.'], folder)
   return new Map(
-    blocks.map((block, index) => {
-      const file = program.getSourceFile(files[index] ?? '')
-      const found = [
-        ...program.getSyntacticDiagnostics(file),
-        ...program.getSemanticDiagnostics(file),
+    blocks.map((block) => {
+      const found = stdout.matchAll(/^(\S+)\((\d+),\d+\): (.*(?:\n +.*)*)/gm)
+      return [
+        block,
+        [...found]
+          .filter(([, file]) => file === fileNameOf(block))
+          .map(([, , line, text]) => `${block.page}:${block.line + Number(line)}: ${text}`),
       ]
-      return [block, found.map((diagnostic) => describe(diagnostic, block))]
     }),
   )
 }
 
-/** With the page and the line. */
-function describe({ file, start, messageText }: ts.Diagnostic, block: Block): string {
-  const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start ?? 0).line + 1
-  return `${block.page}:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
-}
-
-/** The file that Node.js runs: a snippet in TypeScript is compiled first. */
-function runnable(folder: string, block: Block): string {
+/** Runs a snippet that has been compiled. */
+export function runSnippet(folder: string, block: Block): Promise<Ran> {
   const file = fileNameOf(block)
-  if (block.language !== 'ts') return file
-  const { outputText } = ts.transpileModule(block.text, {
-    compilerOptions: { ...compilerOptions, module: ts.ModuleKind.ESNext },
-  })
-  const compiled = file.replace(/ts$/, 'mjs')
-  writeFileSync(path.join(folder, compiled), outputText)
-  return compiled
+  const made = path.join(outDir, file.replace(/ts$/, 'js'))
+  return runNode(['--no-warnings', block.language === 'ts' ? made : file], folder)
 }
 
-/** Runs a snippet as a program. */
-export function runSnippet(
-  folder: string,
-  block: Block,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
+interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program of Node.js. */
+function runNode(words: readonly string[], folder: string): Promise<Ran> {
   // Nothing of tap's: what is run here is judged by its output, not by what it covers.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|_?TAP)/.test(name)),
   )
   return new Promise((resolve, reject) => {
-    const file = runnable(folder, block)
-    // Not every Node.js can `require` the modules of lib by itself.
-    const words = file.endsWith('.cjs') ? ['--no-warnings', '--import', 'tsx'] : nodeArguments
-    const child = spawn(process.execPath, [...words, file], {
+    const child = spawn(process.execPath, words, {
       cwd: folder,
       // As `node --env-file` gives it to a newcomer who has made a secret.
       env: { ...env, AUTH_JWT_SECRET: randomBytes(64).toString('base64url') },

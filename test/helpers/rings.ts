@@ -10,7 +10,10 @@ export const ringSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
 export const entries = {
   a: { alg: 'ES256', private: privatePem(keys.p256.privateKey), kid: 'a', state: 'sign' },
   b: { alg: 'ES256', private: privatePem(moreKeys.otherP256.privateKey), kid: 'b', state: 'next' },
-  rsa: { alg: 'RS256', private: privatePem(keys.rsa.privateKey), kid: 'r', state: 'sign' },
+  get rsa() {
+    const pem = privatePem(keys.rsa.privateKey)
+    return { alg: 'RS256', private: pem, kid: 'r', state: 'sign' } as const
+  },
   edwards: {
     alg: 'EdDSA',
     private: privatePem(keys.ed25519.privateKey),

@@ -12,77 +12,8 @@ import {
 } from './bench.js'
 import { isOver } from './sessions.js'
 
-async function bySid(bench: StoreBench): Promise<void> {
-  const [store, other] = [await bench.open(), await bench.open()]
-  const sub = `user ${digest()}`
-  const [session, stays] = [newSession({ sub }), newSession({ sub })]
-  const { now } = await store.create(session)
-  await store.create(stays)
-  const [end, ...more] = await other.end({ sid: session.sid }, 60)
-  assert.equal(more.length, 0)
-  assert.equal(end?.sid, session.sid)
-  assert.ok(end.until >= now + 60 && end.until < now + 120, 'until: now and what was asked for')
-  assert.deepEqual(await store.end({ sid: session.sid }, 60), [], 'once')
-  assert.deepEqual(await store.end({ sid: digest() }, 60), [], 'no such session')
-  assert.equal((await store.find(session.handle)).session, null)
-  assert.equal((await store.swap(swapOf(session))).outcome, 'unknown')
-  assert.deepEqual(
-    (await store.list(sub)).map(({ sid }) => sid),
-    [stays.sid],
-    'the other one goes on',
-  )
-}
-
-async function bySub(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const sub = `user ${digest()}`
-  const sessions = Array.from({ length: 230 }, () => newSession({ sub }))
-  const other = newSession()
-  await Promise.all([...sessions, other].map((session) => store.create(session)))
-  await store.end({ sid: sessions[0]?.sid ?? '' }, 60)
-  const ended = await store.end({ sub }, 60)
-  assert.deepEqual(
-    new Set(ended.map(({ sid }) => sid)),
-    new Set(sessions.slice(1).map(({ sid }) => sid)),
-    'all that were not over, each once',
-  )
-  assert.equal(ended.length, 229)
-  assert.deepEqual(await store.list(sub), [])
-  assert.deepEqual(await store.end({ sub }, 60), [])
-  for (const session of sessions.slice(0, 3)) await isOver(bench, session)
-  assert.equal((await store.list(other.sub)).length, 1, 'nobody else')
-}
-
-async function over(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession({ idle: 0.05 })
-  await store.create(session)
-  await sleep(0.1)
-  assert.deepEqual(await store.end({ sub: session.sub }, 60), [])
-  await isOver(bench, session)
-}
-
 const knows = (told: Told, sid: string): Promise<void> =>
   until(() => told.ends.has(sid), 'the end is told')
-
-async function told(bench: StoreBench): Promise<void> {
-  const [store, other] = [await bench.open(), await bench.open()]
-  const [here, there] = [await bench.watch(store), await bench.watch(other)]
-  // More than once, because a machine may be slow for a moment.
-  const times: number[] = []
-  while (times.length < 3 && !times.some((time) => time < 1000)) {
-    times.push(await timeToTell(store, [here, there]))
-  }
-  assert.ok(Math.min(...times) < 1000, `within a second: ${times.join(', ')} ms`)
-  const sub = `user ${digest()}`
-  const sessions = [newSession({ sub }), newSession({ sub }), newSession()]
-  for (const session of sessions) await store.create(session)
-  await store.end({ sub }, 60)
-  await store.swap(swapOf(sessions[2] as NewSession, { presented: digest() }))
-  await Promise.all(sessions.map(({ sid }) => knows(there, sid)))
-  assert.deepEqual([here.lost, there.lost], [[], []], 'the store was there all the time')
-  assert.deepEqual([here.caughtUp, there.caughtUp], [1, 1])
-}
 
 /** Milliseconds until an end is told in both processes. */
 async function timeToTell(store: SessionStore, processes: readonly Told[]): Promise<number> {
@@ -99,36 +30,98 @@ async function timeToTell(store: SessionStore, processes: readonly Told[]): Prom
   return passed
 }
 
-async function caughtUp(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const [matters, old] = [newSession(), newSession()]
-  await Promise.all([store.create(matters), store.create(old)])
-  await store.end({ sid: old.sid }, 0.05)
-  await store.end({ sid: matters.sid }, 60)
-  await sleep(0.1)
-  const later = await bench.watch(await bench.open())
-  assert.ok(later.ends.has(matters.sid), 'it is told before `caughtUp` is called')
-  const until = later.ends.get(old.sid)?.until ?? 0
-  assert.ok(until < Date.now() / 1000 + 1, 'what no longer matters need not be told')
-}
-
-async function closed(bench: StoreBench): Promise<void> {
-  const [store, other] = [await bench.open(), await bench.open()]
-  const [here, there] = [await bench.watch(store), await bench.watch(other)]
-  await store.close()
-  await store.close()
-  const session = newSession()
-  await other.create(session)
-  await other.end({ sid: session.sid }, 60)
-  await knows(there, session.sid)
-  assert.equal(here.ends.has(session.sid), false, 'nobody listens any more')
-}
-
 export const endCases: Cases = {
-  'a session is ended by its sid': bySid,
-  'all sessions of a user are ended, and of nobody else': bySub,
-  'what is over is not ended once more': over,
-  'ends are told to every process within a second': told,
-  'what was ended before is told to who begins to watch': caughtUp,
-  'a store that was closed tells nothing': closed,
+  async 'a session is ended by its sid'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
+    const sub = `user ${digest()}`
+    const [session, stays] = [newSession({ sub }), newSession({ sub })]
+    const { now } = await store.create(session)
+    await store.create(stays)
+    const [end, ...more] = await other.end({ sid: session.sid }, 60)
+    assert.equal(more.length, 0)
+    assert.equal(end?.sid, session.sid)
+    assert.ok(end.until >= now + 60 && end.until < now + 120, 'until: now and what was asked for')
+    assert.deepEqual(await store.end({ sid: session.sid }, 60), [], 'once')
+    assert.deepEqual(await store.end({ sid: digest() }, 60), [], 'no such session')
+    assert.equal((await store.find(session.handle)).session, null)
+    assert.equal((await store.swap(swapOf(session))).outcome, 'unknown')
+    assert.deepEqual(
+      (await store.list(sub)).map(({ sid }) => sid),
+      [stays.sid],
+      'the other one goes on',
+    )
+  },
+
+  async 'all sessions of a user are ended, and of nobody else'(bench) {
+    const store = await bench.open()
+    const sub = `user ${digest()}`
+    const sessions = Array.from({ length: 230 }, () => newSession({ sub }))
+    const other = newSession()
+    await Promise.all([...sessions, other].map((session) => store.create(session)))
+    await store.end({ sid: sessions[0]?.sid ?? '' }, 60)
+    const ended = await store.end({ sub }, 60)
+    assert.deepEqual(
+      new Set(ended.map(({ sid }) => sid)),
+      new Set(sessions.slice(1).map(({ sid }) => sid)),
+      'all that were not over, each once',
+    )
+    assert.equal(ended.length, 229)
+    assert.deepEqual(await store.list(sub), [])
+    assert.deepEqual(await store.end({ sub }, 60), [])
+    for (const session of sessions.slice(0, 3)) await isOver(bench, session)
+    assert.equal((await store.list(other.sub)).length, 1, 'nobody else')
+  },
+
+  async 'what is over is not ended once more'(bench) {
+    const store = await bench.open()
+    const session = newSession({ idle: 0.05 })
+    await store.create(session)
+    await sleep(0.1)
+    assert.deepEqual(await store.end({ sub: session.sub }, 60), [])
+    await isOver(bench, session)
+  },
+
+  async 'ends are told to every process within a second'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
+    const [here, there] = [await bench.watch(store), await bench.watch(other)]
+    // More than once, because a machine may be slow for a moment.
+    const times: number[] = []
+    while (times.length < 3 && !times.some((time) => time < 1000)) {
+      times.push(await timeToTell(store, [here, there]))
+    }
+    assert.ok(Math.min(...times) < 1000, `within a second: ${times.join(', ')} ms`)
+    const sub = `user ${digest()}`
+    const sessions = [newSession({ sub }), newSession({ sub }), newSession()]
+    for (const session of sessions) await store.create(session)
+    await store.end({ sub }, 60)
+    await store.swap(swapOf(sessions[2] as NewSession, { presented: digest() }))
+    await Promise.all(sessions.map(({ sid }) => knows(there, sid)))
+    assert.deepEqual([here.lost, there.lost], [[], []], 'the store was there all the time')
+    assert.deepEqual([here.caughtUp, there.caughtUp], [1, 1])
+  },
+
+  async 'what was ended before is told to who begins to watch'(bench) {
+    const store = await bench.open()
+    const [matters, old] = [newSession(), newSession()]
+    await Promise.all([store.create(matters), store.create(old)])
+    await store.end({ sid: old.sid }, 0.05)
+    await store.end({ sid: matters.sid }, 60)
+    await sleep(0.1)
+    const later = await bench.watch(await bench.open())
+    assert.ok(later.ends.has(matters.sid), 'it is told before `caughtUp` is called')
+    const until = later.ends.get(old.sid)?.until ?? 0
+    assert.ok(until < Date.now() / 1000 + 1, 'what no longer matters need not be told')
+  },
+
+  async 'a store that was closed tells nothing'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
+    const [here, there] = [await bench.watch(store), await bench.watch(other)]
+    await store.close()
+    await store.close()
+    const session = newSession()
+    await other.create(session)
+    await other.end({ sid: session.sid }, 60)
+    await knows(there, session.sid)
+    assert.equal(here.ends.has(session.sid), false, 'nobody listens any more')
+  },
 }

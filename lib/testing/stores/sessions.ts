@@ -5,58 +5,6 @@ import { digest, newSession, sleep, swapOf, type Cases, type StoreBench } from '
 const close = (one: number, other: number, what: string): void =>
   assert.ok(Math.abs(one - other) < 0.001, `${what}: ${one} is not ${other}`)
 
-async function found(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession()
-  const { now: created } = await store.create(session)
-  const { session: stored, now } = await (await bench.open()).find(session.handle)
-  assert.ok(stored !== null, 'it is found, by another process too')
-  const { sid, sub, address, userAgent, data } = session
-  assert.deepEqual(
-    { ...stored, created: 0, lastUsed: 0, endsAt: 0 },
-    { sid, sub, address, userAgent, data, created: 0, lastUsed: 0, endsAt: 0 },
-    'the record is what was given, and nothing of digests',
-  )
-  close(stored.created, created, 'created')
-  close(stored.lastUsed, created, 'lastUsed')
-  close(stored.endsAt, created + session.lifetime, 'endsAt')
-  assert.ok(now >= created, 'the clock goes forward')
-  assert.ok(Math.abs(now - Date.now() / 1000) < 3600, 'times are seconds since 1970')
-}
-
-async function nothing(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const { session, now } = await store.find(digest())
-  assert.equal(session, null)
-  assert.ok(now > 1e9, 'the time is told nevertheless')
-  assert.deepEqual(await store.list('nobody'), [])
-}
-
-async function idle(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const [left, longer, shorter] = [0.6, 0.6, 50].map((seconds) =>
-    newSession({ idle: seconds }),
-  ) as [NewSession, NewSession, NewSession]
-  for (const session of [left, longer, shorter]) await store.create(session)
-  assert.equal((await store.swap(swapOf(longer, { idle: 50 }))).outcome, 'swapped')
-  assert.equal((await store.swap(swapOf(shorter, { idle: 0.6 }))).outcome, 'swapped')
-  await sleep(0.7)
-  await isOver(bench, left)
-  await isOver(bench, shorter)
-  assert.notEqual((await store.find(longer.handle)).session, null, 'a use gives the time anew')
-}
-
-async function lifetime(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession({ lifetime: 0.6 })
-  const { now } = await store.create(session)
-  const swapped = await store.swap(swapOf(session, { idle: 50 }))
-  assert.ok(swapped.outcome === 'swapped', 'it is in time')
-  close(swapped.session.endsAt, now + 0.6, 'endsAt after a use')
-  await sleep(0.7)
-  await isOver(bench, session)
-}
-
 /** Nothing of a session is left to be used. */
 export async function isOver(bench: StoreBench, session: NewSession): Promise<void> {
   const store = await bench.open()
@@ -66,34 +14,80 @@ export async function isOver(bench: StoreBench, session: NewSession): Promise<vo
   assert.deepEqual(await store.end({ sid: session.sid }, 60), [], 'it cannot be ended once more')
 }
 
-async function list(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const sub = `user ${digest()}`
-  const sessions = [newSession({ sub }), newSession({ sub }), newSession({ sub })]
-  for (const session of [...sessions, newSession()]) {
-    await store.create(session)
-    // One clock tells milliseconds apart, and another one less.
-    await sleep(0.005)
-  }
-  await store.create(newSession({ sub, lifetime: 0.001 }))
-  await sleep(0.02)
-  const sids = sessions.map(({ sid }) => sid)
-  assert.deepEqual(
-    (await store.list(sub)).map(({ sid }) => sid),
-    sids.toReversed(),
-    'those of the user that are not over, the newest first',
-  )
-  const [first] = sessions as [NewSession]
-  const swapped = await store.swap(swapOf(first))
-  assert.ok(swapped.outcome === 'swapped')
-  const listed = (await store.list(sub)).find(({ sid }) => sid === first.sid)
-  close(listed?.lastUsed ?? 0, swapped.now, 'lastUsed')
-}
-
 export const sessionCases: Cases = {
-  'a session that was begun is found, as it was given': found,
-  'what was never begun is not found': nothing,
-  'a session is over when it was not used for its idle time': idle,
-  'a session is over at the end of its lifetime, however often it is used': lifetime,
-  'the sessions of a user are listed, the newest first': list,
+  async 'a session that was begun is found, as it was given'(bench) {
+    const store = await bench.open()
+    const session = newSession()
+    const { now: created } = await store.create(session)
+    const { session: stored, now } = await (await bench.open()).find(session.handle)
+    assert.ok(stored !== null, 'it is found, by another process too')
+    const { sid, sub, address, userAgent, data } = session
+    assert.deepEqual(
+      { ...stored, created: 0, lastUsed: 0, endsAt: 0 },
+      { sid, sub, address, userAgent, data, created: 0, lastUsed: 0, endsAt: 0 },
+      'the record is what was given, and nothing of digests',
+    )
+    close(stored.created, created, 'created')
+    close(stored.lastUsed, created, 'lastUsed')
+    close(stored.endsAt, created + session.lifetime, 'endsAt')
+    assert.ok(now >= created, 'the clock goes forward')
+    assert.ok(Math.abs(now - Date.now() / 1000) < 3600, 'times are seconds since 1970')
+  },
+
+  async 'what was never begun is not found'(bench) {
+    const store = await bench.open()
+    const { session, now } = await store.find(digest())
+    assert.equal(session, null)
+    assert.ok(now > 1e9, 'the time is told nevertheless')
+    assert.deepEqual(await store.list('nobody'), [])
+  },
+
+  async 'a session is over when it was not used for its idle time'(bench) {
+    const store = await bench.open()
+    const [left, longer, shorter] = [0.6, 0.6, 50].map((seconds) =>
+      newSession({ idle: seconds }),
+    ) as [NewSession, NewSession, NewSession]
+    for (const session of [left, longer, shorter]) await store.create(session)
+    assert.equal((await store.swap(swapOf(longer, { idle: 50 }))).outcome, 'swapped')
+    assert.equal((await store.swap(swapOf(shorter, { idle: 0.6 }))).outcome, 'swapped')
+    await sleep(0.7)
+    await isOver(bench, left)
+    await isOver(bench, shorter)
+    assert.notEqual((await store.find(longer.handle)).session, null, 'a use gives the time anew')
+  },
+
+  async 'a session is over at the end of its lifetime, however often it is used'(bench) {
+    const store = await bench.open()
+    const session = newSession({ lifetime: 0.6 })
+    const { now } = await store.create(session)
+    const swapped = await store.swap(swapOf(session, { idle: 50 }))
+    assert.ok(swapped.outcome === 'swapped', 'it is in time')
+    close(swapped.session.endsAt, now + 0.6, 'endsAt after a use')
+    await sleep(0.7)
+    await isOver(bench, session)
+  },
+
+  async 'the sessions of a user are listed, the newest first'(bench) {
+    const store = await bench.open()
+    const sub = `user ${digest()}`
+    const sessions = [newSession({ sub }), newSession({ sub }), newSession({ sub })]
+    for (const session of [...sessions, newSession()]) {
+      await store.create(session)
+      // One clock tells milliseconds apart, and another one less.
+      await sleep(0.005)
+    }
+    await store.create(newSession({ sub, lifetime: 0.001 }))
+    await sleep(0.02)
+    const sids = sessions.map(({ sid }) => sid)
+    assert.deepEqual(
+      (await store.list(sub)).map(({ sid }) => sid),
+      sids.toReversed(),
+      'those of the user that are not over, the newest first',
+    )
+    const [first] = sessions as [NewSession]
+    const swapped = await store.swap(swapOf(first))
+    assert.ok(swapped.outcome === 'swapped')
+    const listed = (await store.list(sub)).find(({ sid }) => sid === first.sid)
+    close(listed?.lastUsed ?? 0, swapped.now, 'lastUsed')
+  },
 }

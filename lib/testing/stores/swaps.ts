@@ -3,145 +3,148 @@ import type { Swap, Swapped } from '../../../types/sessions.js'
 import { digest, newSession, sleep, swapOf, type Cases, type StoreBench } from './bench.js'
 import { isOver } from './sessions.js'
 
-async function swapped(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession()
-  const { now: created } = await store.create(session)
-  let presented = session.current
-  for (let count = 0; count < 3; count++) {
-    const next = digest()
-    const result = await store.swap(swapOf(session, { presented, next }))
-    assert.ok(result.outcome === 'swapped', `the current token is taken: ${result.outcome}`)
-    assert.equal(result.session.sid, session.sid)
-    assert.ok(Math.abs(result.session.lastUsed - result.now) < 0.001, 'lastUsed is now')
-    assert.ok(Math.abs(result.session.created - created) < 0.001, 'created stays')
-    assert.equal('sealed' in result, false, 'nothing sealed is given to who does not need it')
-    presented = next
-  }
-  assert.equal((await store.find(session.handle)).session?.sid, session.sid, 'the handle stays')
-}
+export const swapCases: Cases = {
+  async 'the current token is replaced'(bench) {
+    const store = await bench.open()
+    const session = newSession()
+    const { now: created } = await store.create(session)
+    let presented = session.current
+    for (let count = 0; count < 3; count++) {
+      const next = digest()
+      const result = await store.swap(swapOf(session, { presented, next }))
+      assert.ok(result.outcome === 'swapped', `the current token is taken: ${result.outcome}`)
+      assert.equal(result.session.sid, session.sid)
+      assert.ok(Math.abs(result.session.lastUsed - result.now) < 0.001, 'lastUsed is now')
+      assert.ok(Math.abs(result.session.created - created) < 0.001, 'created stays')
+      assert.equal('sealed' in result, false, 'nothing sealed is given to who does not need it')
+      presented = next
+    }
+    assert.equal((await store.find(session.handle)).session?.sid, session.sid, 'the handle stays')
+  },
 
-async function repeated(bench: StoreBench): Promise<void> {
-  const [store, other] = [await bench.open(), await bench.open()]
-  const session = newSession()
-  await store.create(session)
-  const first = swapOf(session)
-  const result = await store.swap(first)
-  assert.ok(result.outcome === 'swapped')
-  for (const each of [other, store, other]) {
-    const again = await each.swap(swapOf(session))
-    assert.ok(again.outcome === 'repeated', `within the grace: ${again.outcome}`)
-    assert.equal(again.sealed, first.sealed, 'the same successor')
-    assert.ok(Math.abs(again.session.lastUsed - result.now) < 0.001, 'nothing has changed')
-  }
-  const third = swapOf(session, { presented: first.next })
-  assert.equal((await store.swap(third)).outcome, 'swapped', 'the successor is the current one')
-  const last = await other.swap(swapOf(session, { presented: first.next }))
-  assert.ok(last.outcome === 'repeated')
-  assert.equal(last.sealed, third.sealed, 'the direct predecessor is another one now')
-  assert.equal((await store.swap(swapOf(session))).outcome, 'reused', 'an older one is theft')
-  await isOver(bench, session)
-}
-
-async function afterGrace(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const [session, patient] = [newSession(), newSession()]
-  await Promise.all([store.create(session), store.create(patient)])
-  const [first, long] = [swapOf(session, { grace: 0.6 }), swapOf(patient, { grace: 0.6 })]
-  await Promise.all([store.swap(first), store.swap(long)])
-  assert.equal((await store.swap(swapOf(session, { grace: 20 }))).outcome, 'repeated')
-  await sleep(0.7)
-  const current = await store.swap(swapOf(patient, { presented: long.next }))
-  assert.equal(current.outcome, 'swapped', 'the current token knows no grace')
-  const late = await store.swap(swapOf(session, { grace: 20 }))
-  assert.ok(late.outcome === 'reused', 'from the first use on, not from the last: theft')
-  assert.equal(late.session.sid, session.sid, 'whose it was is told')
-  await isOver(bench, session)
-  const next = swapOf(session, { presented: first.next })
-  assert.equal((await store.swap(next)).outcome, 'unknown', 'what was got within the grace is over')
-}
-
-async function noGrace(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession()
-  await store.create(session)
-  assert.equal((await store.swap(swapOf(session, { grace: 0 }))).outcome, 'swapped')
-  assert.equal((await store.swap(swapOf(session, { grace: 0 }))).outcome, 'reused')
-  await isOver(bench, session)
-}
-
-async function forged(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession()
-  await store.create(session)
-  assert.equal((await store.swap(swapOf(newSession()))).outcome, 'unknown', 'no such session')
-  assert.equal((await store.swap(swapOf(session, { presented: '' }))).outcome, 'reused')
-  await isOver(bench, session)
-}
-
-async function late(bench: StoreBench): Promise<void> {
-  const store = await bench.open()
-  const session = newSession()
-  const { now } = await store.create(session)
-  const result = await store.swap(swapOf(session, { deadline: now - 0.001 }))
-  assert.equal(result.outcome, 'late')
-  const forgery = swapOf(session, { presented: digest(), deadline: now - 0.001 })
-  assert.equal((await store.swap(forgery)).outcome, 'late', 'it ends nothing either')
-  const stored = await store.find(session.handle)
-  assert.ok(Math.abs((stored.session?.lastUsed ?? 0) - now) < 0.001, 'nothing has changed')
-  const inTime = swapOf(session, { deadline: stored.now + 30 })
-  assert.equal((await store.swap(inTime)).outcome, 'swapped', 'the token is still the current one')
-}
-
-async function atOnce(bench: StoreBench): Promise<void> {
-  const stores = [await bench.open(), await bench.open()] as const
-  const session = newSession()
-  await stores[0].create(session)
-  let presented = session.current
-  // Once more with the successor: by then all connections are there, and none is waited for.
-  for (let round = 0; round < 3; round++) {
-    const swaps = Array.from({ length: 200 }, () => swapOf(session, { presented }))
-    const results = await Promise.all(
-      swaps.map((swap, index) => stores[index % 2 ? 1 : 0].swap(swap)),
-    )
-    const winners = swaps.filter((_, index) => results[index]?.outcome === 'swapped')
-    assert.equal(winners.length, 1, 'one of them swaps')
-    const [winner] = winners as [Swap]
-    const sealed = results.filter((result) => result.outcome === 'repeated')
-    assert.equal(sealed.length, 199, 'the others repeat')
-    assert.deepEqual(new Set(sealed.map((result) => result.sealed)), new Set([winner.sealed]))
-    presented = winner.next
-  }
-  const last = swapOf(session, { presented })
-  assert.equal((await stores[1].swap(last)).outcome, 'swapped', 'what they got is the current one')
-}
-
-async function whileEnding(bench: StoreBench): Promise<void> {
-  const [store, other] = [await bench.open(), await bench.open()]
-  const rounds = Array.from({ length: 40 }, async (_, round) => {
+  async 'the direct predecessor gets the same successor within the grace'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
     const session = newSession()
     await store.create(session)
-    const which = round % 2 ? { sid: session.sid } : { sub: session.sub }
-    const swap = (): Promise<Swapped> => store.swap(swapOf(session))
-    const end = (): Promise<readonly unknown[]> => other.end(which, 60)
-    const [result, ended] =
-      round % 4 < 2
-        ? await Promise.all([swap(), end()])
-        : ((await Promise.all([end(), swap()])).toReversed() as [Swapped, unknown[]])
-    assert.match(result.outcome, /^(?:swapped|unknown)$/)
-    assert.equal(ended.length, 1, 'the end counts, whichever was first')
+    const first = swapOf(session)
+    const result = await store.swap(first)
+    assert.ok(result.outcome === 'swapped')
+    for (const each of [other, store, other]) {
+      const again = await each.swap(swapOf(session))
+      assert.ok(again.outcome === 'repeated', `within the grace: ${again.outcome}`)
+      assert.equal(again.sealed, first.sealed, 'the same successor')
+      assert.ok(Math.abs(again.session.lastUsed - result.now) < 0.001, 'nothing has changed')
+    }
+    const third = swapOf(session, { presented: first.next })
+    assert.equal((await store.swap(third)).outcome, 'swapped', 'the successor is the current one')
+    const last = await other.swap(swapOf(session, { presented: first.next }))
+    assert.ok(last.outcome === 'repeated')
+    assert.equal(last.sealed, third.sealed, 'the direct predecessor is another one now')
+    assert.equal((await store.swap(swapOf(session))).outcome, 'reused', 'an older one is theft')
     await isOver(bench, session)
-  })
-  await Promise.all(rounds)
-}
+  },
 
-export const swapCases: Cases = {
-  'the current token is replaced': swapped,
-  'the direct predecessor gets the same successor within the grace': repeated,
-  'the predecessor after the grace ends the session': afterGrace,
-  'without a grace a predecessor ends the session': noGrace,
-  'any other token of a session ends it, and a token of none does nothing': forged,
-  'a swap after its deadline changes nothing': late,
-  'of 200 uses of one token at once, one swaps and the others repeat': atOnce,
-  'a session that is ended while it is refreshed is ended': whileEnding,
+  async 'the predecessor after the grace ends the session'(bench) {
+    const store = await bench.open()
+    const [session, patient] = [newSession(), newSession()]
+    await Promise.all([store.create(session), store.create(patient)])
+    const [first, long] = [swapOf(session, { grace: 0.6 }), swapOf(patient, { grace: 0.6 })]
+    await Promise.all([store.swap(first), store.swap(long)])
+    assert.equal((await store.swap(swapOf(session, { grace: 20 }))).outcome, 'repeated')
+    await sleep(0.7)
+    const current = await store.swap(swapOf(patient, { presented: long.next }))
+    assert.equal(current.outcome, 'swapped', 'the current token knows no grace')
+    const late = await store.swap(swapOf(session, { grace: 20 }))
+    assert.ok(late.outcome === 'reused', 'from the first use on, not from the last: theft')
+    assert.equal(late.session.sid, session.sid, 'whose it was is told')
+    await isOver(bench, session)
+    const next = swapOf(session, { presented: first.next })
+    assert.equal(
+      (await store.swap(next)).outcome,
+      'unknown',
+      'what was got within the grace is over',
+    )
+  },
+
+  async 'without a grace a predecessor ends the session'(bench) {
+    const store = await bench.open()
+    const session = newSession()
+    await store.create(session)
+    assert.equal((await store.swap(swapOf(session, { grace: 0 }))).outcome, 'swapped')
+    assert.equal((await store.swap(swapOf(session, { grace: 0 }))).outcome, 'reused')
+    await isOver(bench, session)
+  },
+
+  async 'any other token of a session ends it, and a token of none does nothing'(bench) {
+    const store = await bench.open()
+    const session = newSession()
+    await store.create(session)
+    assert.equal((await store.swap(swapOf(newSession()))).outcome, 'unknown', 'no such session')
+    assert.equal((await store.swap(swapOf(session, { presented: '' }))).outcome, 'reused')
+    await isOver(bench, session)
+  },
+
+  async 'a swap after its deadline changes nothing'(bench) {
+    const store = await bench.open()
+    const session = newSession()
+    const { now } = await store.create(session)
+    const result = await store.swap(swapOf(session, { deadline: now - 0.001 }))
+    assert.equal(result.outcome, 'late')
+    const forgery = swapOf(session, { presented: digest(), deadline: now - 0.001 })
+    assert.equal((await store.swap(forgery)).outcome, 'late', 'it ends nothing either')
+    const stored = await store.find(session.handle)
+    assert.ok(Math.abs((stored.session?.lastUsed ?? 0) - now) < 0.001, 'nothing has changed')
+    const inTime = swapOf(session, { deadline: stored.now + 30 })
+    assert.equal(
+      (await store.swap(inTime)).outcome,
+      'swapped',
+      'the token is still the current one',
+    )
+  },
+
+  async 'of 200 uses of one token at once, one swaps and the others repeat'(bench) {
+    const stores = [await bench.open(), await bench.open()] as const
+    const session = newSession()
+    await stores[0].create(session)
+    let presented = session.current
+    // Once more with the successor: by then all connections are there, and none is waited for.
+    for (let round = 0; round < 3; round++) {
+      const swaps = Array.from({ length: 200 }, () => swapOf(session, { presented }))
+      const results = await Promise.all(
+        swaps.map((swap, index) => stores[index % 2 ? 1 : 0].swap(swap)),
+      )
+      const winners = swaps.filter((_, index) => results[index]?.outcome === 'swapped')
+      assert.equal(winners.length, 1, 'one of them swaps')
+      const [winner] = winners as [Swap]
+      const sealed = results.filter((result) => result.outcome === 'repeated')
+      assert.equal(sealed.length, 199, 'the others repeat')
+      assert.deepEqual(new Set(sealed.map((result) => result.sealed)), new Set([winner.sealed]))
+      presented = winner.next
+    }
+    const last = swapOf(session, { presented })
+    assert.equal(
+      (await stores[1].swap(last)).outcome,
+      'swapped',
+      'what they got is the current one',
+    )
+  },
+
+  async 'a session that is ended while it is refreshed is ended'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
+    const rounds = Array.from({ length: 40 }, async (_, round) => {
+      const session = newSession()
+      await store.create(session)
+      const which = round % 2 ? { sid: session.sid } : { sub: session.sub }
+      const swap = (): Promise<Swapped> => store.swap(swapOf(session))
+      const end = (): Promise<readonly unknown[]> => other.end(which, 60)
+      const [result, ended] =
+        round % 4 < 2
+          ? await Promise.all([swap(), end()])
+          : ((await Promise.all([end(), swap()])).toReversed() as [Swapped, unknown[]])
+      assert.match(result.outcome, /^(?:swapped|unknown)$/)
+      assert.equal(ended.length, 1, 'the end counts, whichever was first')
+      await isOver(bench, session)
+    })
+    await Promise.all(rounds)
+  },
 }

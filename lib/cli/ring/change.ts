@@ -4,27 +4,26 @@ import { CliError, fail } from '../command.js'
 import { reasonOf } from '../input.js'
 import { quoted } from '../text.js'
 import { NoPlainFile, readPlainFile, type Content, type Machine } from './files.js'
+import { keysOf, ringText, type RingText } from './keys-of.js'
 import { withLock, type Lock } from './lock.js'
+import { makeLike } from './new-key.js'
 import { removeLeftovers, syncFolder, writeTemporary, type Owner } from './write.js'
+import type { Changed, MakeNext, RingKey } from './rotation.js'
+import type { Environment } from '../../options/environment.js'
 
-/** A ring file as it was read. */
-export interface RingText {
-  /** The path that was given, to which the paths in the ring are relative. */
-  readonly given: string
+/** A ring file as it was read, and what is known of the file. */
+interface RingOnDisk extends RingText {
   /** The file itself, where its path was that of a symbolic link. */
   readonly file: string
-  readonly text: string
   readonly content: Content
 }
 
-/**
- * @throws CliError when there is no such file, when it is no regular one, and when it cannot be read
- */
+/** @throws CliError when there is no such file, when it is no regular one, and when it cannot be read */
 export async function readRing(machine: Machine, given: string): Promise<RingText> {
   return readFile(machine, given, await realFile(machine, given))
 }
 
-async function readFile(machine: Machine, given: string, file: string): Promise<RingText> {
+async function readFile(machine: Machine, given: string, file: string): Promise<RingOnDisk> {
   try {
     const content = await readPlainFile(machine, file)
     if (!isUtf8(content.bytes)) throw new NoPlainFile('is no UTF-8')
@@ -50,36 +49,35 @@ async function realFile({ files }: Machine, given: string): Promise<string> {
   }
 }
 
-/** The new text of a ring, and what the caller gets. */
-export interface Change<T> {
-  readonly text: string
-  readonly result: T
-}
-
 /**
  * Replaces a ring file while no other process changes it. Whoever reads it finds all of the old ring or all of the new
  * one, also after a crash at any moment.
  *
+ * @param change - makes the new ring of the keys of the old one
  * @throws CliError; nothing was changed then
  */
-export async function changeRing<T>(
+export async function changeRing(
   machine: Machine,
   given: string,
-  change: (ring: RingText) => Promise<Change<T>>,
-): Promise<T> {
+  env: Environment,
+  change: (keys: readonly RingKey[], make: MakeNext) => Promise<Changed>,
+): Promise<Changed> {
   const file = await realFile(machine, given)
   return withLock(machine, file, async (lock) => {
     await removeLeftovers(machine, file)
     const before = await readFile(machine, given, file)
-    const { text, result } = await change(before)
+    const changed = await change(await keysOf(before, env), (alg, like) => makeLike(alg, like, env))
+    const text = ringText(changed.keys)
+    // What would stop the boot is never written.
+    await keysOf({ given, text }, env)
     await replace(machine, before, text, lock)
-    return result
+    return changed
   })
 }
 
 async function replace(
   machine: Machine,
-  { given, file, content }: RingText,
+  { given, file, content }: RingOnDisk,
   text: string,
   lock: Lock,
 ): Promise<void> {

@@ -3,8 +3,14 @@ import { AuthnUsageError } from '../../errors.js'
 import { parseRingFile } from '../../jwt/ring/entries.js'
 import { loadRing } from '../../jwt/ring/load.js'
 import type { Environment } from '../../options/environment.js'
-import type { RingText } from './change.js'
 import type { RingKey } from './rotation.js'
+
+/** A ring file as it was read. */
+export interface RingText {
+  /** The path that was given, to which the paths in the ring are relative. */
+  readonly given: string
+  readonly text: string
+}
 
 /**
  * The keys of a ring file, all of them read and checked as the boot does it.

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { algorithmOf } from '../../common/algorithms.js'
 import { thumbprintOf } from '../../jwt/ring/thumbprint.js'
 import { fail } from '../command.js'
-import { timeText } from './times.js'
+import { timeText } from '../times.js'
 import { checkPassphrase, defaultBits, makePair, privatePem } from '../key-pairs.js'
 import type { Environment } from '../../options/environment.js'
 import type { RingKey } from './rotation.js'
@@ -57,6 +57,17 @@ export async function makeKey(
     private: privatePem(privateKey, passphrase),
   }
   return { entry, kid, ...(family === 'rsa' && { bits }) }
+}
+
+/** Makes a `next` key with the passphrase of another one, and with its size where both are of RSA. */
+export function makeLike(
+  alg: SigningMethod,
+  { entry, bits }: RingKey,
+  env: Environment,
+): Promise<RingKey> {
+  const isLike = algorithmOf(alg).family === algorithmOf(entry.alg).family
+  const { passphraseEnv } = entry
+  return makeKey({ alg, state: 'next', passphraseEnv, bits: isLike ? bits : undefined }, env)
 }
 
 function passphraseOf(name: string, env: Environment): string {

@@ -1,3 +1,4 @@
+import { ringOf } from '../environment.js'
 import { misuse, type Given, type Option } from '../command.js'
 import { parseSpan } from '../times.js'
 import type { Environment } from '../../options/environment.js'
@@ -10,10 +11,10 @@ export const ringOption: Option = { value: 'file', text: 'the ring file; default
  * @throws CliError when neither the option nor the variable names one
  */
 export function ringFile(given: Given, env: Environment): string {
-  const { AUTH_JWT_KEYS: standard = '' } = env
-  const file = given.text('ring') ?? standard
-  if (file !== '') return file
-  return misuse('--ring is missing, and AUTH_JWT_KEYS is not set: which file holds the keys?')
+  return (
+    ringOf(given, env) ??
+    misuse('--ring is missing, and AUTH_JWT_KEYS is not set: which file holds the keys?')
+  )
 }
 
 /**

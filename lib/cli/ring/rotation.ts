@@ -1,6 +1,6 @@
 import { fail, misuse } from '../command.js'
 import { count, didYouMean } from '../text.js'
-import { timeText } from './times.js'
+import { timeText } from '../times.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
@@ -28,6 +28,8 @@ export interface Changed {
   /** Whether the key that signs was made just now, so that no process and no consumer knows it. */
   readonly isUnknown?: boolean
 }
+
+const nothing = { signs: null, verifies: null, made: null }
 
 /** The largest clock tolerance that an app can have, in seconds. */
 const largestTolerance = 300
@@ -62,7 +64,7 @@ export async function rotate(
     const made = await make(alg ?? sign.entry.alg, sign)
     // It is younger than the `sign` key, and has to be known for a while before it signs.
     const dated = withEntry(made, { since })
-    return { keys: [...left, dated], signs: null, verifies: null, made: dated, gone }
+    return { ...nothing, keys: [...left, dated], made: dated, gone }
   }
   checkAge(sign, now, settle)
   checkAge(next, now, settle)
@@ -112,14 +114,14 @@ export async function revoke(
         'Make another ring with keys init, and stop the app until it has that one.',
       )
     }
-    return { keys: left, signs: null, verifies: null, made: null, gone: [revoked] }
-  }
-  if (state === 'next' && left.some(({ entry }) => entry.state === 'next')) {
-    return { keys: left, signs: null, verifies: null, made: null, gone: [revoked] }
+    return { ...nothing, keys: left, gone: [revoked] }
   }
   if (state === 'next') {
+    if (left.some(({ entry }) => entry.state === 'next')) {
+      return { ...nothing, keys: left, gone: [revoked] }
+    }
     const made = withEntry(await make(alg, revoked), { since })
-    return { keys: [...left, made], signs: null, verifies: null, made, gone: [revoked] }
+    return { ...nothing, keys: [...left, made], made, gone: [revoked] }
   }
   const next = nextKey(left, revoked, undefined)
   const heir = next ?? (await make(alg, revoked))
@@ -127,7 +129,7 @@ export async function revoke(
   const made = await make(signs.entry.alg, heir)
   const others = left.filter((key) => key !== next)
   const isUnknown = next === null
-  return { keys: [...others, signs, made], signs, verifies: null, made, gone: [revoked], isUnknown }
+  return { ...nothing, keys: [...others, signs, made], signs, made, gone: [revoked], isUnknown }
 }
 
 /** The key that is to be replaced. */

@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewSession, SessionStore } from '../../../types/sessions.js'
-import {
-  digest,
-  newSession,
-  sleep,
-  swapOf,
-  until,
-  type Cases,
-  type StoreBench,
-  type Told,
-} from './bench.js'
+import { digest, newSession, sleep, swapOf, until, type Cases, type Told } from './bench.js'
 import { isOver } from './sessions.js'
 
 const knows = (told: Told, sid: string): Promise<void> =>

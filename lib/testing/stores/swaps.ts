@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Swap, Swapped } from '../../../types/sessions.js'
-import { digest, newSession, sleep, swapOf, type Cases, type StoreBench } from './bench.js'
+import { digest, newSession, sleep, swapOf, type Cases } from './bench.js'
 import { isOver } from './sessions.js'
 
 export const swapCases: Cases = {

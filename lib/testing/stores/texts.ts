@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewSession } from '../../../types/sessions.js'
-import { digest, newSession, swapOf, type Cases, type StoreBench } from './bench.js'
+import { digest, newSession, swapOf, type Cases } from './bench.js'
 
 /** Texts that are allowed, and that databases and protocols have a meaning of their own for. */
 const odd = [

@@ -91,24 +91,6 @@ t.test('to RSA from a secret: the size of the one says nothing of the other', as
   )
 })
 
-t.test('the ring is rotated while a rotation is prepared', async (t) => {
-  const { file } = await newRing(t, { alg: 'HS256' })
-  let reads = 0
-  const late = machineWith({
-    async realpath(given: string) {
-      reads += 1
-      // Between the rehearsal and the lock, another process moves on to another algorithm.
-      if (reads === 2) await rotateRing(thisMachine, file, { ...rotation, alg: 'ES256' }, {})
-      return thisMachine.files.realpath(given)
-    },
-  })
-  await turn(file, late)
-  t.strictSame(
-    entriesOf(file).map(({ alg, state }) => `${alg} ${state}`),
-    ['HS256 verify', 'HS256 verify', 'ES256 sign', 'ES256 next'],
-  )
-})
-
 t.test('the target of a symbolic link is replaced, and the link stays', async (t) => {
   const { file, folder } = await newRing(t)
   const link = path.join(folder, 'link.json')

@@ -1,4 +1,3 @@
-// Also holds lib/cli/ring/times.ts.
 import t from 'tap'
 import { revoke, rotate, type Changed, type RingKey } from '../../../lib/cli/ring/rotation.js'
 import { rejectionOf } from '../../helpers/errors.js'

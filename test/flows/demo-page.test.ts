@@ -2,17 +2,13 @@
 // that of the docs is docs/images/demo-page.png.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { FastifyInstance } from 'fastify'
-import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { buildApp } from '../../examples/demo/app.js'
-import { readSettings } from '../../examples/demo/config.js'
-import { openDatabase } from '../../examples/demo/database.js'
+import type { Page, Response } from 'playwright-core'
+import t from 'tap'
 import { demoUsers } from '../../examples/demo/users.js'
 import { findChromium, openPage } from '../helpers/browser.js'
 import { environment } from '../helpers/demo.js'
+import { startDemo } from '../helpers/demo-app.js'
 import { root } from '../helpers/project.js'
 
 t.setTimeout(300_000)
@@ -20,14 +16,6 @@ t.setTimeout(300_000)
 const chromium = findChromium()
 const skip = chromium === null && 'there is no Chromium on PATH, and CHROMIUM is not set'
 const [alice] = demoUsers
-
-async function startDemo(t: Test, env: Record<string, string>, port = 0): Promise<FastifyInstance> {
-  const settings = readSettings(env)
-  const app = await buildApp(settings, await openDatabase(settings))
-  t.teardown(() => app.close())
-  await app.listen({ host: '127.0.0.1', port })
-  return app
-}
 
 t.test('the tables of the sessions are those that the command line prints', async (t) => {
   const args = ['dist/bin/fastify-authn.js', 'sessions', 'schema', '--prefix', 'demo']
@@ -39,6 +27,12 @@ async function logIn(page: Page, { name, password }: { name: string; password: s
   await page.locator('[name=username]').fill(name)
   await page.locator('[name=password]').fill(password)
   await page.locator('#login button').click()
+}
+
+async function renewals(page: Page, count: number): Promise<void> {
+  const isRenewal = (response: Response) =>
+    response.url().endsWith('/login/refresh') && response.ok()
+  for (let left = count; left > 0; left -= 1) await page.waitForResponse(isRenewal)
 }
 
 async function write(page: Page, title: string): Promise<void> {
@@ -53,8 +47,7 @@ t.test('somebody uses the page', { skip }, async (t) => {
   // Tokens that live for two seconds, so that the page is open for longer than that soon.
   const env = environment(folder, { DEMO_DATA_DIR: join(folder, 'data'), AUTH_JWT_EXPIRY: '2' })
   const app = await startDemo(t, env)
-  const { port } = app.server.address() as AddressInfo
-  const origin = `http://127.0.0.1:${port}`
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const { page, requests, complaints } = await openPage(t, chromium ?? '', 'en')
 
   await page.goto(origin)
@@ -67,24 +60,22 @@ t.test('somebody uses the page', { skip }, async (t) => {
   t.equal(await page.locator('#name').innerText(), 'alice')
   t.equal(await page.locator('#sessions tr').count(), 1)
   t.equal(await page.evaluate('document.cookie'), '')
+  const renewed = renewals(page, 3)
   await write(page, 'Tea')
 
-  // Beyond the life of the token: nobody is asked for a password. Each renewal comes when two thirds are over.
-  for (let count = 0; count < 3; count += 1) {
-    await page.waitForResponse(
-      (response) => response.url().endsWith('/login/refresh') && response.ok(),
-    )
-  }
-  await write(page, '<b>Milk</b>')
-  t.equal(await page.locator('#login').isVisible(), false)
-
-  // Another browser, which is then logged out from here.
+  // Another browser, which is logged out from here later.
   const other = await page.context().browser()?.newContext()
   const second = await other?.newPage()
   if (second === undefined) throw new Error('no second browser')
   await second.goto(`${origin}/app/`)
   await logIn(second, alice)
   await second.locator('#sessions tr').nth(1).waitFor()
+
+  // Beyond the life of the token: nobody is asked for a password. Each renewal comes when two thirds are over.
+  await renewed
+  await write(page, '<b>Milk</b>')
+  t.equal(await page.locator('#login').isVisible(), false)
+
   await page.reload()
   await page.locator('#sessions tr').nth(1).waitFor()
   const picture = process.env.PAGE_SCREENSHOT
@@ -96,11 +87,9 @@ t.test('somebody uses the page', { skip }, async (t) => {
 
   // The server is started again, with another secret: the page goes on with the session in the database.
   await app.close()
-  const again = await startDemo(
-    t,
-    { ...env, AUTH_JWT_SECRET: 'a'.repeat(8) + env.DEMO_KEYS_DIR },
-    port,
-  )
+  const secret = { AUTH_JWT_SECRET: 'a'.repeat(8) + env.DEMO_KEYS_DIR }
+  const again = await startDemo(t, { ...env, ...secret })
+  await again.listen({ host: '127.0.0.1', port: Number(new URL(origin).port) })
   await write(page, 'Still here')
   t.equal(await page.locator('#login').isVisible(), false)
 

@@ -1,30 +1,26 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import t, { type Test } from 'tap'
+import type { FastifyRequest } from 'fastify'
+import t from 'tap'
 import { hashPassword, JwtService } from 'fastify-authn'
 import { actingAs, authAttacks, authnTesting } from 'fastify-authn/testing'
 import { buildApp } from '../../examples/demo/app.js'
 import { banner } from '../../examples/demo/banner.js'
-import { readSettings, type Settings } from '../../examples/demo/config.js'
+import { readSettings } from '../../examples/demo/config.js'
 import { explain, StartError } from '../../examples/demo/errors.js'
 import { prepareKeys } from '../../examples/demo/keys.js'
 import { openDatabase } from '../../examples/demo/database.js'
 import { createUserService, demoUsers, seedUsers } from '../../examples/demo/users.js'
 import { admin, basic, bearer, environment, secret } from '../helpers/demo.js'
 import { expectAnswer, headerOf, login } from '../helpers/demo.js'
+import { settingsFor, startDemo } from '../helpers/demo-app.js'
 import { keys, privatePem } from '../helpers/tokens.js'
 
 t.setTimeout(300_000)
 
 /** For all tests that are not about keys: making a key of RSA takes long. */
 const keysDir = t.testdir()
-/** Settings with cheap passwords. */
-const settingsFor = (env: Record<string, string>): Settings => ({
-  ...readSettings(env),
-  passwordCost: 5,
-})
 
 const [alice, bob] = demoUsers
 const profiles = {
@@ -53,13 +49,6 @@ const refusal = (challenge: string | string[] = bearerChallenge) => ({
   'content-language': 'en',
   vary: 'Accept-Language',
 })
-
-async function start(t: Test, env: Record<string, string>): Promise<FastifyInstance> {
-  const settings = settingsFor(env)
-  const app = await buildApp(settings, await openDatabase(settings))
-  t.teardown(() => app.close())
-  return app
-}
 
 t.test('every route of the demo', async (t) => {
   const settings = settingsFor(environment(keysDir))
@@ -400,7 +389,7 @@ t.test('keys and database stay from one start to the next', async (t) => {
   const files = ['rsa.pem', 'ecdsa.pem'].map((name) => join(keysDir, name))
   const read = (): string[] => files.map((file) => readFileSync(file, 'utf8'))
 
-  const first = await start(t, env)
+  const first = await startDemo(t, env)
   const pem = read()
   t.match(pem, [/^-----BEGIN PRIVATE KEY-----/, /^-----BEGIN PRIVATE KEY-----/])
   if (process.platform !== 'win32') {
@@ -414,7 +403,7 @@ t.test('keys and database stay from one start to the next', async (t) => {
   t.equal(created.statusCode, 201)
   await first.close()
 
-  const second = await start(t, env)
+  const second = await startDemo(t, env)
   const answer = expectAnswer(t, second)
   t.strictSame(read(), pem, 'the keys are not replaced')
   await answer({ url: '/rs256/me', headers: token }, 200, profiles.alice)
@@ -522,7 +511,7 @@ t.test('settings', async (t) => {
 })
 
 t.test('as its own authors would test it', async (t) => {
-  const app = await start(t, environment(keysDir))
+  const app = await startDemo(t, environment(keysDir))
   await app.register(authnTesting)
   const asBob = actingAs(profiles.bob)
   for (const url of ['/me', '/account', '/rs256/me']) {

@@ -1,14 +1,11 @@
 // The page /docs of the demo, in a real browser, as a person uses it. With DOCS_SCREENSHOT=file it leaves
 // a picture there: that of the README is docs/images/swagger-ui.png.
-import type { AddressInfo } from 'node:net'
 import type { Locator, Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { buildApp } from '../../examples/demo/app.js'
-import { readSettings } from '../../examples/demo/config.js'
-import { openDatabase } from '../../examples/demo/database.js'
+import t from 'tap'
 import { demoUsers } from '../../examples/demo/users.js'
 import { cancelPrompts, findChromium, openPage } from '../helpers/browser.js'
 import { environment } from '../helpers/demo.js'
+import { startDemo } from '../helpers/demo-app.js'
 
 t.setTimeout(300_000)
 
@@ -16,15 +13,6 @@ const chromium = findChromium()
 const skip = chromium === null && 'there is no Chromium on PATH, and CHROMIUM is not set'
 const [alice, bob] = demoUsers
 const refused = { error: 'L’en-tête d’authentification est absent ou non valide.' }
-
-/** Starts the demo; gives its origin. */
-async function startDemo(t: Test): Promise<string> {
-  const settings = readSettings(environment(t.testdir()))
-  const app = await buildApp(settings, await openDatabase(settings))
-  t.teardown(() => app.close())
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-}
 
 /** The block of an operation. */
 function operation(page: Page, method: string, path: string): Locator {
@@ -68,7 +56,8 @@ async function clearAnswer(block: Locator): Promise<void> {
 }
 
 t.test('the page of the demo, in a browser', { skip }, async (t) => {
-  const origin = await startDemo(t)
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const { page, requests, complaints } = await openPage(t, String(chromium), 'fr-FR')
   const policies: (string | undefined)[] = []
   page.on('response', (response) => policies.push(response.headers()['content-security-policy']))

@@ -8,6 +8,7 @@ export {
   AuthnUsageError,
   faultOf,
   isAuthenticationFault,
+  isUsageError,
 } from './common/faults.js'
 
 /**

@@ -282,6 +282,21 @@ t.test('packages: those of package.json, and all of them', async (t) => {
   t.strictSame([...packages.keys()].toSorted(), declared.toSorted())
 })
 
+t.test('errors of the package are told by their codes', async (t) => {
+  const pattern = /instanceof (?:Authn|Authentication)\w+/
+  t.match('error instanceof AuthnUsageError', pattern)
+  for (const file of libFiles) t.notMatch(codeOf(sources.get(file) ?? ''), pattern, file)
+})
+
+t.test('defaults of options stand in lib/options', async (t) => {
+  const pattern =
+    /const \{[^}]*\w = (?:['\d[{]|true\b|false\b)[^}]*\} = (?:\w*[oO]ptions|settings|config|given)\b/
+  t.match(`const { prefix = 'mine', other } = options`, pattern)
+  for (const file of libFiles.filter((file) => !/^lib\/(?:cli|testing|options)\//.test(file))) {
+    t.notMatch(codeOf(sources.get(file) ?? ''), pattern, file)
+  }
+})
+
 t.test('variants are rows of a table: no switch', async (t) => {
   const withSwitch = [...sources].filter(([, source]) => /\bswitch\s*\(/.test(codeOf(source)))
   t.strictSame(Object.keys(Object.fromEntries(withSwitch)), [])

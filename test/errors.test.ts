@@ -8,6 +8,7 @@ import {
   AuthnUsageError,
   isAuthenticationError,
   isAuthenticationFault,
+  isUsageError,
 } from '../lib/errors.js'
 import { refusalOf } from '../lib/common/refusals.js'
 import { en } from '../locales/en.js'
@@ -162,6 +163,14 @@ t.test('a fault of another copy of the package is one, what looks like it is not
   const { code, name, message } = fault
   for (const value of [loud, new Error(message), { code, name, message }, null, undefined, 'fault'])
     t.notOk(isAuthenticationFault(value))
+})
+
+t.test('a misuse is known by its code, whichever copy of the package it comes from', async (t) => {
+  t.ok(isUsageError(new AuthnUsageError('ERR_AUTH_KEY', 'x')))
+  t.ok(isUsageError(Object.assign(new Error('other'), { code: 'ERR_AUTH_MARK' })))
+  const others = [new AuthenticationFault('ERR_AUTH_HASHING', null), new Error('x')]
+  for (const value of [...others, { code: 'ERR_AUTH_KEY' }, null, undefined, 'ERR_AUTH_KEY'])
+    t.notOk(isUsageError(value))
 })
 
 t.test('a misuse: says who speaks', async (t) => {

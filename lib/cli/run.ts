@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { AuthnUsageError } from '../errors.js'
+import { isUsageError } from '../errors.js'
 import { asksForHelp, parseArguments } from './arguments.js'
 import { CliError, exits, misuse, type Command, type Exit, type Io } from './command.js'
 import { commands } from './commands.js'
@@ -117,7 +117,7 @@ function unknownCommand(name: string): never {
 
 function explain(error: unknown): { exit: Exit; message: string; remedy?: string | undefined } {
   if (error instanceof CliError) return error
-  if (error instanceof AuthnUsageError) {
+  if (isUsageError(error)) {
     return { exit: exits.no, message: inVariables(error.message) }
   }
   // The message is not shown, because it may contain a secret.

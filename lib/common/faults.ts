@@ -67,3 +67,22 @@ export class AuthnUsageError extends Error {
     return 'AuthnUsageError'
   }
 }
+
+const misuseCodes: ReadonlySet<unknown> = new Set(
+  Object.keys({
+    ERR_AUTH_OPTION: true,
+    ERR_AUTH_MARK: true,
+    ERR_AUTH_KEY: true,
+    ERR_AUTH_DECORATOR: true,
+    ERR_AUTH_CLAIMS: true,
+    ERR_AUTH_CONTEXT: true,
+    ERR_AUTH_AUDIT: true,
+    ERR_AUTH_REPORT: true,
+    ERR_AUTH_TESTING: true,
+  } satisfies Record<MisuseCode, true>),
+)
+
+/** Whether an error is a misuse, by its code. */
+export function isUsageError(error: unknown): error is AuthnUsageError {
+  return isError(error) && misuseCodes.has((error as { code?: unknown }).code)
+}

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { isError, isThenable } from '../common/objects.js'
-import { inTime, TimeoutRefusal } from './timeout.js'
+import { inTime } from './timeout.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** The longest username that the user service is asked for, in characters. */
@@ -43,14 +43,13 @@ export function findUser<Result = Found>(
   timeout?: number,
   use: (user: Found) => Result | Promise<Result> = (user) => user as Result,
 ): Result | Promise<Result> {
-  const answer = ask(service, username, request, timeout)
+  const answer = ask(service, username, request)
   if (!(answer instanceof Promise)) return use(checkUser(answer))
-  return answer.then(
-    (user: unknown) => use(checkUser(user)),
-    (error: unknown) => {
-      throw error instanceof TimeoutRefusal ? error : faultOf('ERR_AUTH_USER_SERVICE', error)
-    },
-  )
+  const accept = (user: unknown): Result | Promise<Result> => use(checkUser(user))
+  // Before the timeout, so that a refusal of the service is a fault, and the one of the timeout is none.
+  return timeout === undefined
+    ? answer.then(accept, fault)
+    : inTime(answer.catch(fault), timeout).then(accept)
 }
 
 /** @throws AuthenticationError when a valid token names a user who does not exist */
@@ -59,22 +58,18 @@ export function known(user: Found): object {
   return user
 }
 
-/** @returns the answer, not yet checked, or a real promise of it */
-function ask(
-  service: UserService,
-  username: string | number,
-  request: FastifyRequest,
-  timeout: number | undefined,
-): unknown {
+/** @returns the answer, not yet checked, or a real promise of it: a thenable, such as a query builder, may settle twice */
+function ask(service: UserService, username: string | number, request: FastifyRequest): unknown {
   try {
     const answer: unknown = service.findByUsername(username, request)
-    if (!isThenable(answer)) return answer
-    const settled = inTime(answer, timeout)
-    // A thenable of the app (a query builder, say) may settle twice; a promise does not.
-    return settled instanceof Promise ? settled : Promise.resolve(settled)
+    return isThenable(answer) ? Promise.resolve(answer) : answer
   } catch (error) {
-    throw faultOf('ERR_AUTH_USER_SERVICE', error)
+    return fault(error)
   }
+}
+
+function fault(error: unknown): never {
+  throw faultOf('ERR_AUTH_USER_SERVICE', error)
 }
 
 /**

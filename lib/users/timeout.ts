@@ -1,14 +1,11 @@
-import { AuthenticationError } from '../errors.js'
+import { refusal } from '../errors.js'
 import { within } from '../common/timeout.js'
-
-/** A class of its own, to tell our timeout from an error of the service with the same code, which is a fault. */
-export class TimeoutRefusal extends AuthenticationError {}
 
 /**
  * An answer of the app, if it comes in time.
  *
  * @param timeout - seconds; undefined: however long it takes
- * @returns a promise that may also be rejected with a {@link TimeoutRefusal}
+ * @returns a promise that may also be rejected with ERR_AUTH_USER_SERVICE_TIMEOUT
  */
 export function inTime<T>(answer: Promise<T>, timeout: number | undefined): Promise<T>
 export function inTime<T>(answer: PromiseLike<T>, timeout: number | undefined): PromiseLike<T>
@@ -17,7 +14,7 @@ export function inTime<T>(answer: PromiseLike<T>, timeout: number | undefined): 
 }
 
 function tooLate(seconds: number): Error {
-  return new TimeoutRefusal('auth.overloaded', {
+  return refusal('auth.overloaded', {
     code: 'ERR_AUTH_USER_SERVICE_TIMEOUT',
     retryAfter: Math.ceil(seconds),
   })

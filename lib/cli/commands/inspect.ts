@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { isUsageError } from '../../errors.js'
 import { CliError, exits, misuse, type Command, type Given, type Io } from '../command.js'
 import { cleaned, decode, type Decoded } from '../decode.js'
 import {
@@ -140,7 +140,7 @@ async function verdictOf(
 
 /** Why the signature could not be checked. Without a usable key, the token is shown all the same. */
 function whyNotChecked(error: unknown): string {
-  if (error instanceof AuthnUsageError) return inVariables(error.message)
+  if (isUsageError(error)) return inVariables(error.message)
   if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()
   throw error
 }

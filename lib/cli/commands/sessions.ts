@@ -1,3 +1,4 @@
+import { defaults } from '../../options/resolve.js'
 import { checkSqlPrefix, sqlSchema } from '../../sessions/stores/sql-schema.js'
 import { misuse, exits, type Command, type Given, type Io, type Outcome } from '../command.js'
 import { envFileOption, environmentOf } from '../environment.js'
@@ -47,7 +48,8 @@ export const sessions: Command = {
 
 function schema(given: Given): Outcome {
   if (given.second !== undefined) misuse('found a user, expected none after schema.')
-  const sql = sqlSchema(checkSqlPrefix(given.text('prefix') ?? 'fastify_authn', 'option --prefix'))
+  const prefix = given.text('prefix') ?? defaults.sqlSessions.prefix
+  const sql = sqlSchema(checkSqlPrefix(prefix, 'option --prefix'))
   return { lines: [sql], json: { sql } }
 }
 
@@ -94,7 +96,7 @@ async function store<Result>(
   io: Io,
   work: (store: SessionStore) => Promise<Result>,
 ): Promise<Result> {
-  const where = { prefix: given.text('prefix'), name: given.text('name') ?? 'default' }
+  const where = { prefix: given.text('prefix'), name: given.text('name') ?? defaults.sessions.name }
   return withStore(await environmentOf(given, io), where, work)
 }
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { configFromEnv, type Environment } from '../../options/environment.js'
-import { AuthnUsageError } from '../../errors.js'
+import { isUsageError } from '../../errors.js'
 import { keyFor, remedyOf, type FamilyKeys } from '../../jwt/keys/ring.js'
 import { readKeyFiles } from '../../jwt/keys/files.js'
 import { parseKeys } from '../../jwt/keys/parse.js'
@@ -116,7 +116,7 @@ function toFinding(fault: unknown): Finding {
       'Say which method the app has, to have it checked: --alg RS256',
     )
   }
-  if (!(fault instanceof AuthnUsageError)) throw fault
+  if (!isUsageError(fault)) throw fault
   const remedy = remedyOf(fault)
   const message = inVariables(
     fault.message.slice(0, fault.message.length - remedy.length).trimEnd(),

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { AuthnUsageError } from '../../errors.js'
+import { isUsageError } from '../../errors.js'
 import { pemMarker } from '../../jwt/keys/detect.js'
 import { CliError } from '../command.js'
 import { folderOpenToAll } from '../new-files.js'
@@ -29,7 +29,7 @@ export async function ringFindings({ env, ring }: Setting): Promise<Finding[]> {
     ]
   } catch (fault) {
     if (fault instanceof CliError) return [error(null, fault.message, fault.remedy ?? mend)]
-    if (!(fault instanceof AuthnUsageError)) throw fault
+    if (!isUsageError(fault)) throw fault
     return [unbootable(fault.message)]
   }
 }

@@ -1,5 +1,5 @@
 import fs from 'node:fs/promises'
-import { AuthnUsageError } from '../../errors.js'
+import { isUsageError } from '../../errors.js'
 import { parseRingFile } from '../../jwt/ring/entries.js'
 import { loadRing } from '../../jwt/ring/load.js'
 import type { Environment } from '../../options/environment.js'
@@ -44,7 +44,7 @@ export async function keysAsFar(
   try {
     return { keys: await keysOf(ring, env), problem: null }
   } catch (error) {
-    if (!(error instanceof AuthnUsageError)) throw error
+    if (!isUsageError(error)) throw error
     const keys = entries.map((entry) => ({ entry, kid: entry.kid ?? null }))
     return { keys, problem: error.message.replace(/^fastify-authn: /, '') }
   }

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { AuthnUsageError, isUsageError } from '../../errors.js'
 import type { MisuseCode } from '../../../types/errors.js'
 
 /** Where a ring stands: the path of a ring file, or null for the list in the options. */
@@ -20,7 +20,7 @@ export function inFile(file: RingFile): string {
  * @throws the error, always
  */
 export function rethrowIn(file: RingFile, error: unknown): never {
-  if (file === null || !(error instanceof AuthnUsageError)) throw error
+  if (file === null || !isUsageError(error)) throw error
   const message = error.message
     .replace(/^fastify-authn: (option "[^"]*")/, `$1${inFile(file)}`)
     // In a file stands the name of a variable in its place.

@@ -1,3 +1,4 @@
+import { defaults } from '../../options/resolve.js'
 import { MemorySpace } from './memory-space.js'
 import type { SessionStore, SessionStoreFactory, SessionWatcher } from '../../../types/sessions.js'
 
@@ -17,7 +18,7 @@ export interface MemorySessionsOptions {
  * await app.register(authn, { userService, jwt, sessions: { store: memorySessions() } })
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
-  const { prefix = 'fastify-authn', now = () => Date.now() / 1000 } = options
+  const { prefix = defaults.memorySessions.prefix, now = secondsNow } = options
   const spaces = new Map<string, MemorySpace>()
   return {
     prefix,
@@ -28,6 +29,10 @@ export function memorySessions(options: MemorySessionsOptions = {}): SessionStor
       return storeOver(space)
     },
   }
+}
+
+function secondsNow(): number {
+  return Date.now() / 1000
 }
 
 /** The store of one registration. The methods run to their end at once, so that nothing can come between. */

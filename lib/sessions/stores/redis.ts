@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AuthnUsageError } from '../../errors.js'
+import { defaults } from '../../options/resolve.js'
 import type {
   NewSession,
   SessionEnd,
@@ -34,7 +35,7 @@ export function redisSessions(
   client: object,
   options: { readonly prefix?: string | undefined } = {},
 ): SessionStoreFactory {
-  const { prefix = 'fastify-authn' } = options
+  const { prefix = defaults.redisSessions.prefix } = options
   if (!isClient(client)) {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',

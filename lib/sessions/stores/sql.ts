@@ -1,4 +1,5 @@
 import { AuthnUsageError } from '../../errors.js'
+import { defaults } from '../../options/resolve.js'
 import type {
   NewSession,
   SessionEnd,
@@ -32,7 +33,7 @@ export function sqlSessions(options: {
   readonly query: SqlQuery
   readonly prefix?: string | undefined
 }): SessionStoreFactory {
-  const { query, prefix = 'fastify_authn' } = options
+  const { query, prefix = defaults.sqlSessions.prefix } = options
   if (typeof query !== 'function') {
     throw new AuthnUsageError(
       'ERR_AUTH_OPTION',

@@ -56,8 +56,8 @@ function isOpenTo(one: TokenUse, other: TokenUse): boolean {
 
 function acceptsSame(one: TokenUse, other: TokenUse): boolean {
   return (
-    one.key === other.key &&
     one.method === other.method &&
+    one.key() === other.key() &&
     !areDistinct(one.audience, other.audience) &&
     [...one.typ].some((typ) => other.typ.has(typ)) &&
     !areDistinct(one.issuer && [one.issuer], other.issuer && [other.issuer])

@@ -8,8 +8,8 @@ import type { JwtServiceLike, SigningMethod, VerifyRules } from '../../types/jwt
 
 /** Describes which tokens a verifier accepts, to compare it with other verifiers. */
 export interface TokenKind {
-  /** Equal for equal keys. A digest, so that it does not contain the key. */
-  readonly key: unknown
+  /** Equal for equal keys. */
+  readonly key: () => unknown
   readonly method: SigningMethod | undefined
   readonly audience: readonly string[] | undefined
   readonly issuer: string | undefined
@@ -20,13 +20,15 @@ export interface TokenKind {
 /** The kinds of tokens that are accepted with keys and these rules: one for each key, or one for none. */
 export function kindsOfKeys(keys: readonly HeldKey[], rules: ResolvedRules): TokenKind[] {
   const { audience, issuer, typ } = rules
-  if (keys.length === 0) return [{ key: undefined, method: undefined, audience, issuer, typ }]
+  if (keys.length === 0) return [{ key: () => undefined, method: undefined, audience, issuer, typ }]
   return keys.map((held) => kindOfKey(held, rules))
 }
 
 function kindOfKey({ key, method }: HeldKey, { audience, issuer, typ }: ResolvedRules): TokenKind {
   // HMAC and not a plain hash: HMAC pads its keys with zeros, so keys that make the same signatures are equal here too.
-  const digest = createHmac('sha256', key.verify).update('fastify-authn').digest('hex')
+  // Most apps have one registration, with nothing to compare.
+  const digest = (): string =>
+    createHmac('sha256', key.verify).update('fastify-authn').digest('hex')
   return { key: digest, method, audience, issuer, typ }
 }
 
@@ -46,7 +48,7 @@ export function tokenKindsOf(
   const { audience, issuer, typ } = rules
   return [
     {
-      key: service,
+      key: () => service,
       method: method ?? service.signingMethod,
       audience: audience === undefined ? undefined : [audience].flat(),
       issuer,

@@ -21,10 +21,11 @@ const enough = 20
  */
 export function isInWords(text: string): boolean {
   // Accents are removed: é becomes e.
-  const plain = text.normalize('NFD').replace(/\p{M}/gu, '')
+  const isAscii = !/[^\0-\x7f]/.test(text)
+  const plain = isAscii ? text : text.normalize('NFD').replace(/\p{M}/gu, '')
   let evidence = 10 * (unmasked(plain).match(telltale)?.length ?? 0)
   for (let at = 1; at < plain.length; at++) evidence += evidenceOf(plain.slice(at - 1, at + 1))
-  return evidence >= enough || isForeign(plain)
+  return evidence >= enough || (!isAscii && isForeign(plain))
 }
 
 function evidenceOf(pair: string): number {

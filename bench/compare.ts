@@ -33,7 +33,7 @@ const flags = numberFlags(
   args.filter((arg) => arg !== '--quick'),
 )
 const pace = { ...flags, warmUp: isQuick ? 0.3 : 1 }
-/** For what only has to show a tendency. */
+/** Fewer repeats, for tables that only show a tendency. */
 const fewer = { ...pace, rounds: Math.ceil(flags.rounds / 3) }
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
@@ -63,7 +63,7 @@ const routeBoots = await runRouteBoots(isQuick ? [10, 1000] : [10, 1000, 10_000]
 
 const kib = (bytes: number): string => (bytes / 1024).toFixed(0)
 const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
-// What was measured in so short a time is held against nobody.
+// A quick run is too short to judge targets by.
 const targets = isQuick ? [] : targetsOf(results, { bootRatio: boot.ratio, growth })
 const sections = [
   { title: 'What was measured', text: method(pace, fewer) },

@@ -14,7 +14,7 @@ import type { SessionStore } from '../types/sessions.js'
 const flags = numberFlags({ sessions: 1_000_000, seconds: 2, rounds: 7, once: 32 })
 const few = 1000
 
-/** A store with so many sessions in it. */
+/** A store, with a given number of sessions in it. */
 interface Filled {
   readonly store: SessionStore
   /** What a session takes, in bytes. */
@@ -120,8 +120,8 @@ async function measure(kind: string, open: (count: number) => Promise<Filled>): 
     bound: 1.5,
     kind: 'most',
   } as const
-  // In memory it is some millionths of a second of those hundreds that a refresh takes: what misses the caches of the
-  // processor shows in their quotient, and nowhere else.
+  // In memory a step takes a few microseconds of the hundreds that a whole refresh takes. That more sessions miss the
+  // caches of the processor shows in this quotient only.
   const time = {
     name: `${kind}: ms of a refresh at ${flags.sessions} sessions`,
     found: median(stores.at(-1)?.times ?? []),

@@ -13,7 +13,7 @@ import { trafficOf } from './support/traffic.js'
 const { minutes, connections } = numberFlags({ minutes: 10, connections: 64 })
 
 const password = 'correct horse battery staple'
-/** The least that bcrypt takes: with more, nearly all of the time would go to it. */
+/** The lowest cost of bcrypt: with a higher one, nearly all of the time would go to it. */
 const cost = 4
 const users = 200
 const settings: SoakSettings = {
@@ -21,7 +21,7 @@ const settings: SoakSettings = {
   hashes: Array.from({ length: users }, () => bcrypt.hashSync(password, cost)),
   secret: 'bench-secret-bench-secret-bench-',
   authn: {
-    // Small enough that some are refused, forgotten soon enough that it comes and goes.
+    // Low limits, so that some are refused, and a short window, so that this comes and goes.
     hashing: { cost, maxQueue: 24 },
     throttle: { perUsername: 5, perAddress: 10, window: 5 },
     rememberCredentials: { max: 150, ttl: 5 },

@@ -11,7 +11,7 @@ import { judge, median, printTable, quantile } from './support/report.js'
 const { samples } = numberFlags({ samples: 150 })
 
 const username = 'user0'
-/** As long as bcrypt reads: a longer one with this beginning matches its hash, and is refused all the same. */
+/** 72 bytes, all that bcrypt reads: a longer password that begins like this matches the hash, and has to be refused. */
 const longest = 'x'.repeat(72)
 const credentials = {
   'unknown user': { username: 'nobody', password: 'a wrong password' },

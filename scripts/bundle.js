@@ -136,7 +136,7 @@ function fromCore(root, exported) {
 
 /**
  * Replaces the imports of {@link fromCore} by one of the core, and notes their names by module.
- * The comments that say what is built in are marked as such that esbuild keeps.
+ * The comments that name the files that are built in are turned into a kind that esbuild keeps.
  */
 function importCore(script, core, used) {
   const list = []

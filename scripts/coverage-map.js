@@ -1,5 +1,5 @@
-// tap asks of each test which files it covers. All of lib: whole-request tests reach what no test of one
-// file does; and nothing else: not dist/, which the demo runs on.
+// Tells tap which files each test covers: all of lib/, because tests of whole requests reach lines that no test of one
+// file does. Not dist/, on which the demo runs.
 import { readdirSync } from 'node:fs'
 
 const files = readdirSync(new URL('../lib/', import.meta.url), { recursive: true })

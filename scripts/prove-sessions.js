@@ -14,7 +14,7 @@ import { hasRedisServer, redisServer } from '../test/helpers/redis-server.ts'
 
 const program = fileURLToPath(new URL('prove-sessions/app.js', import.meta.url))
 const commandLine = fileURLToPath(new URL('../dist/bin/fastify-authn.js', import.meta.url))
-/** Seconds: short, so that what comes after it need not be waited for. */
+/** In seconds, and short, so that the proof need not wait long for their end. */
 const grace = 3
 const secret = randomBytes(64).toString('base64url')
 
@@ -159,7 +159,7 @@ async function within(seconds, what, condition) {
   }
 }
 
-/** No app takes an access token, and no refresh token is exchanged. */
+/** Checks that no app accepts an access token any more, and that no refresh token is exchanged. */
 async function isOver(apps, pairs) {
   for (const pair of pairs) {
     for (const app of apps) {

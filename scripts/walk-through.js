@@ -211,7 +211,7 @@ async function request(url, status, { token, body } = {}) {
   return text
 }
 
-/** Without what is of this machine, or of this run. */
+/** A text without what differs from one machine, or from one run, to the next. */
 function tidy(text) {
   return text
     .replaceAll(temporary, '…')

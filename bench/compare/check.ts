@@ -3,7 +3,7 @@ import { badTokens, tokensOf } from './tokens.js'
 import { startServer, type Server } from './server.js'
 import { headersOf, type Variant } from './variants.js'
 
-/** As many at once as still start quickly on few cores. */
+/** How many servers are started at once: more of them would start slowly on few cores. */
 const atOnce = 4
 
 /**
@@ -26,7 +26,7 @@ async function checkOne(variant: Variant): Promise<void> {
   await server.end()
 }
 
-/** The same for one that runs. */
+/** Checks a server that runs already. */
 export async function check(variant: Variant, { port }: Server): Promise<void> {
   const ask = (path: string, header: string | null): Promise<Reply> =>
     replyOf(`http://127.0.0.1:${port}${path}`, header)

@@ -6,7 +6,7 @@ import { check } from './check.js'
 import { startServer, type Server } from './server.js'
 import { requestsOf, type Variant } from './variants.js'
 
-/** How long everything takes. */
+/** How often, and for how long, is measured. */
 export interface Pace {
   /** How often each variant has its turn, with processes of its own each time. */
   readonly rounds: number
@@ -89,7 +89,7 @@ export async function alternate(
   return { ...rates, ratios }
 }
 
-/** By then all that is on the way of a request is compiled. */
+/** After so many requests, V8 has compiled all code on the way of a request. */
 const warmRequests = 4000
 
 /** Sends requests until everything is compiled, within bounds. */

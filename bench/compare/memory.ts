@@ -50,6 +50,6 @@ async function send(load: Child, order: LoadOrder): Promise<void> {
   await load.ask('start', order)
   while ((await load.ask<LoadCount>('count')).right < order.texts.length) await sleep(20)
   await load.ask('stop')
-  // The clients have hung up; what belonged to them goes with the next turns.
+  // The clients have hung up. What the server kept for them is freed in the next turns of its event loop.
   await sleep(200)
 }

@@ -96,7 +96,7 @@ function ofBare(
   return { name: `${name}, Node ${node}`, group, node, algorithm, ...side, baseline: bare(side) }
 }
 
-/** Two of which both are protected, or both are ours. */
+/** Pairs of which both are protected routes, or both are of this package. */
 function against(
   name: string,
   side: Side,
@@ -203,7 +203,7 @@ const ofBareVariants: readonly Variant[] = [
   ofBare('fastify-authn, unmarked route', unmarked, { node: 20 }),
 ]
 
-/** What the issue tracker calls a target: each pair in turn, which is more exact than to compare two shares. */
+/** The pairs that targets are about. The two of a pair are measured in turn, which is more exact than to compare shares. */
 const againstVariants: readonly Variant[] = [
   ...(['HS256', 'RS256', 'ES256'] as const).flatMap((algorithm) => [
     against(`${algorithm}: by hand with a map`, ours(algorithm), byHand(algorithm), { algorithm }),
@@ -300,7 +300,7 @@ function manyAuthenticators(count: number): OursMore {
   return { settings: { authenticators: count - 1, mark: { use: ['jwt', ...others] } } }
 }
 
-/** Those that are judged, or are the subject of the page; measured more often than the rest. */
+/** The variants that targets are about, and those of the main table: they are measured more often than the rest. */
 export const mainVariants: readonly Variant[] = [...ofBareVariants, ...againstVariants]
 export const otherVariants: readonly Variant[] = [...peerVariants, ...scalingVariants]
 

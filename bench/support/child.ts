@@ -67,7 +67,7 @@ export class Child {
     })
   }
 
-  /** At once: what it still hashes is of no interest. */
+  /** Ends the process at once, without waiting for hashing that is under way. */
   async end(): Promise<void> {
     this.#process.kill('SIGKILL')
     await this.#exit
@@ -79,7 +79,7 @@ export function settingsOf<T>(): T {
   return JSON.parse(process.argv[2] ?? '{}') as T
 }
 
-/** What a child does about a question; some come with an argument. */
+/** The answers of a child, by the name of the question. Some questions have an argument. */
 export type Answers = Readonly<Record<string, (argument: never) => unknown>>
 
 /** Answers the questions of the parent, from now on. */

@@ -41,7 +41,7 @@ export interface Sample {
   readonly rss: number
 }
 
-/** In the first second everything is compiled; in the second the queue has come to its length. */
+/** Milliseconds before measuring: in the first second V8 compiles the code, in the next one the queue fills. */
 const warmUp = 2000
 
 /** The statuses of right and wrong passwords. */

@@ -16,7 +16,7 @@ export interface Summary {
   /** Of the probes of all rounds, in milliseconds. */
   readonly p50: Readonly<Record<Kind, number>>
   readonly p99: Readonly<Record<Kind, number>>
-  /** The most that others used in a round, in cores. */
+  /** How many cores other programs used, in the worst round. */
   readonly foreign: number
   readonly rss: number
   readonly refused: number

@@ -110,7 +110,7 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
   ]
 }
 
-/** As one word of a POSIX shell. */
+/** Quotes a text, so that a POSIX shell takes it for one word. */
 function quote(text: string): string {
   return /^[\w:/.@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

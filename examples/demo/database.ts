@@ -18,7 +18,7 @@ const schema = [
      role text,
      password text not null
    )`,
-  // For a table of a demo that knew no roles.
+  // For a table that an older demo has made, without roles.
   'alter table demo_users add column if not exists role text',
   `create table if not exists demo_notes (
      id integer generated always as identity primary key,
@@ -51,7 +51,7 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
   }
 }
 
-/** Those of the file that `npx fastify-authn sessions schema --prefix demo` has printed. */
+/** The tables of sessions, from the file that `npx fastify-authn sessions schema --prefix demo` has printed. */
 async function sessionTables(): Promise<string[]> {
   const sql = await readFile(new URL('sessions.sql', import.meta.url), 'utf8')
   const statements = sql.replaceAll(/--.*$/gm, '').split(';')

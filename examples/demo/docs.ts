@@ -16,7 +16,7 @@ const contentSecurityPolicy = {
 
 const [{ name, password }] = demoUsers
 
-/** Has the page show logins with a name and a password that work. */
+/** Lets the page show a name and a password that work at the login routes. */
 export const shownLogin = {
   schema: { body: { examples: [{ username: name, password }] } },
 }

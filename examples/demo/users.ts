@@ -7,7 +7,7 @@ declare module 'fastify-authn' {
     id: number
     name: string
     email: string
-    /** What marks with `role` go by, without another word: see the option `access`. */
+    /** The field that marks with `role` look at by default: see the option `access`. */
     role: string | null
   }
   /** What is in the database, and never in `request.user`: the bcrypt hash. */

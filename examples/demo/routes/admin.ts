@@ -4,7 +4,7 @@ import type { Database } from '../database.js'
 /** For the one name and password of the configuration (see app.ts), which is no user of the database. */
 export function adminRoutes(database: Database) {
   return async (app: FastifyInstance) => {
-    // A load balancer has no password.
+    // Open, for load balancers, which have no password.
     app.get('/health', { config: { auth: false } }, async () => {
       await database.query('select 1')
       return { status: 'ok' }

@@ -63,7 +63,7 @@ export function noteRoutes(notes: Notes) {
 
 const noSuchNote = { error: 'There is no such note.' }
 
-/** The same for a note of somebody else: that it is there is nobody's business. */
+/** The same answer for a note of somebody else: it must not tell that there is such a note. */
 function notFound(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ error: 'You have no such note.' })
 }

@@ -18,7 +18,7 @@ export function pageRoutes(
 ) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
-    // The document of the API shows the routes for programs.
+    // Left out of the API document, which shows the routes for programs.
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
@@ -58,7 +58,7 @@ export function pageRoutes(
     app.delete('/sessions/:sid', { config, schema: { params } }, async (request, reply) => {
       const { sid } = request.params
       const own = (await app.authn.sessions?.list(request.user.name)) ?? []
-      // Those of others are not there.
+      // A session of another user counts as unknown.
       if (!own.some((session) => session.sid === sid)) return reply.code(404).send()
       await app.authn.sessions?.end({ sid })
       return reply.code(204).send()

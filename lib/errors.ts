@@ -9,6 +9,8 @@ export {
   faultOf,
   isAuthenticationFault,
   isUsageError,
+  wrongMark,
+  wrongOption,
 } from './common/faults.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError, wrongOption } from '../errors.js'
 import { declareLogin } from '../login/route.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import { registrationOf, type Registration } from '../registration.js'
@@ -22,8 +22,7 @@ export function addLogin(
   } else if (!login.isExplicit && registration.sessions === null && logins.has(url)) {
     app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)
   } else {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "login.path": POST ${url} is already declared. Choose another path, or set login: false.`,
     )
   }

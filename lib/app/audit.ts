@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError, wrongOption } from '../errors.js'
 import { isThenable } from '../common/objects.js'
 import { isAutomaticHead, isWithin, urlsOf } from './fastify.js'
 import { markOf, methodsOf, routeMark, type DeclaredRoute } from './routes.js'
@@ -8,14 +8,17 @@ import type { AuditOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 
 /**
- * Stops the boot when a scope has routes without a mark, neither of their own nor of a scope around them.
+ * Stops the boot when an audited scope has routes without a mark, neither of their own nor of a scope around them, or
+ * middleware that the app has not decided about.
  *
- * @throws ERR_AUTH_AUDIT that lists the routes; ERR_AUTH_OPTION when `except` fails
+ * @param instances - every scope of the app
+ * @throws ERR_AUTH_AUDIT that lists the routes, or names the middleware; ERR_AUTH_OPTION when `except` fails
  */
 export function requireDecisions(
   routes: readonly DeclaredRoute[],
+  instances: readonly FastifyInstance[],
   scope: FastifyInstance,
-  { except }: AuditOptions,
+  { except, middleware }: AuditOptions,
 ): void {
   const open = routes.filter(
     (route) =>
@@ -27,7 +30,8 @@ export function requireDecisions(
   const offending = open
     .flatMap(describe)
     .filter((route) => except === undefined || !isExcepted(route, except))
-  if (offending.length > 0) throw undecided(offending.map(nameOf).toSorted())
+  if (offending.length > 0) undecided(offending.map(nameOf).toSorted())
+  if (!middleware) refuseMiddleware(instances, scope)
 }
 
 function describe(route: DeclaredRoute): UndecidedRoute[] {
@@ -50,8 +54,7 @@ function isExcepted(route: UndecidedRoute, except: NonNullable<AuditOptions['exc
   try {
     answer = except(route)
   } catch (error) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "audit.except": it threw for ${nameOf(route)}, expected true or false (see the cause).`,
       error,
     )
@@ -60,8 +63,7 @@ function isExcepted(route: UndecidedRoute, except: NonNullable<AuditOptions['exc
   // `except` must not return a promise. Its rejection is caught here, as it would end the process.
   if (isThenable(answer)) Promise.resolve(answer).catch(() => undefined)
   const found = isThenable(answer) ? 'a promise' : answer === null ? 'null' : typeof answer
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  return wrongOption(
     `option "audit.except": found ${found} for ${nameOf(route)}, expected true or false.`,
   )
 }
@@ -70,10 +72,35 @@ function nameOf({ methods, url }: UndecidedRoute): string {
   return visible(`${methods.join(',')} ${url}`)
 }
 
-function undecided(names: readonly string[]): AuthnUsageError {
+function undecided(names: readonly string[]): never {
   const count = names.length === 1 ? 'a route' : `${names.length} routes`
-  return new AuthnUsageError(
+  throw new AuthnUsageError(
     'ERR_AUTH_AUDIT',
     `option "audit": found ${count} without a mark, expected a decision for each. Give each config: { auth: true }, or { auth: false } if everybody may call it; mark a scope around it; or except routes of other plugins with audit: { mode: 'explicit', except: (route) => … }.${listOf(names)}`,
   )
+}
+
+const engines = ['@fastify/express', '@fastify/middie']
+
+/**
+ * Middleware answers by the text of the URL, outside of all routes, so marks do not protect what it serves. The option
+ * `audit.middleware: true` says that this is intended.
+ */
+function refuseMiddleware(scopes: readonly FastifyInstance[], audited: FastifyInstance): void {
+  // Middleware of a scope around the audited one runs in the audited one too.
+  const found = scopes
+    .filter((scope) => isWithin(scope, audited) || isWithin(audited, scope))
+    .map(engineOf)
+    .find((engine) => engine !== undefined)
+  if (found === undefined) return
+  throw new AuthnUsageError(
+    'ERR_AUTH_AUDIT',
+    `option "audit": found ${found}, whose app.use(…) answers requests before any mark is looked at. Make sure that no middleware answers what only users may see, and then say so with audit: { mode: 'explicit', middleware: true }.`,
+  )
+}
+
+/** The name of the plugin that adds middleware to a scope. An unknown plugin is recognised by what it decorates. */
+function engineOf(scope: FastifyInstance): string | undefined {
+  const known = engines.find((name) => scope.hasPlugin(name))
+  return known ?? (scope.hasDecorator('use') ? 'the decorator "use" of another plugin' : undefined)
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError, wrongMark } from '../errors.js'
 import { ownMark, routeName, unguarded } from '../marks/inherit.js'
 import { parseMark } from '../marks/parse.js'
 import { besideMark, misplacedInRoute } from '../marks/spelling.js'
@@ -97,15 +97,13 @@ function checkPlaces(
   const beside = besideMark(config, markOf(undefined, server))
   if (beside !== undefined) {
     const where = ownMark(config as object) === undefined ? 'without' : 'beside'
-    throw new AuthnUsageError(
-      'ERR_AUTH_MARK',
+    wrongMark(
       `${routeName(method, url)}: found config.${beside} ${where} config.auth, where nobody asks for it; expected it in the mark of the route: config: { auth: { ${beside}: '…' } }. If config.${beside} means something else, rename it.`,
     )
   }
   const found = misplacedInRoute(options)
   if (found === undefined) return
-  throw new AuthnUsageError(
-    'ERR_AUTH_MARK',
+  wrongMark(
     `${routeName(method, url)}: found ${found}, which has no effect, so the route would be open; expected the mark in config: app.get('/path', { config: { auth: true } }, handler). If ${found} means something else, add config: { auth: true }, or { auth: false } if everybody may call the route.`,
   )
 }

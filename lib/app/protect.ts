@@ -1,14 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { ownOf } from '../common/objects.js'
+import { wrongMark } from '../errors.js'
 import { createGuard } from '../guard/hook.js'
 import { requireDecisions } from './audit.js'
-import { warnBasicScopes } from './basic-scopes.js'
 import { decide, decisionFinder } from './decide.js'
 import { requireOurNames } from './decorations.js'
-import { lateError, missedError } from './late.js'
-import { requireMiddlewareDecision } from './middleware.js'
-import { keep } from './routes.js'
+import { keep, missedError } from './routes.js'
 import { checkScope } from './scopes.js'
+import { warnBasicScopes } from './warnings.js'
 import type { Tree } from './tree.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 
@@ -21,7 +20,11 @@ import type { ResolvedOptions } from '../options/resolve.js'
  */
 export function protectTree(tree: Tree): void {
   if (tree.isProtected) return
-  if (!tree.isComplete) throw lateError()
+  if (!tree.isComplete) {
+    wrongMark(
+      'the package was loaded after the app was made, and scopes were made in between: their marks would have no effect. Load fastify-authn before you call Fastify(), or register it before everything else.',
+    )
+  }
   tree.isProtected = true
   tree.scopes.forEach(checkScope)
   const { root, decisions, missedRoutes } = tree
@@ -42,8 +45,7 @@ function settle(tree: Tree): void {
   const decided = tree.routes.map((route) => ({ route, decision: decide(route) }))
   requireOurNames(tree.decorations, decided)
   tree.audits.forEach((option, scope) => {
-    requireDecisions(tree.routes, scope, option)
-    requireMiddlewareDecision(tree.instances, scope, option)
+    requireDecisions(tree.routes, tree.instances, scope, option)
   })
   warnBasicScopes(decided, tree.root.log)
   decided.forEach(({ route, decision }) => tree.decisions.add(route.token, decision))

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import type { JwkSet, JwtServiceLike } from '../../types/jwt.js'
 
 /** A path at which keys are published. */
@@ -51,8 +51,7 @@ function nameOf({ prefix }: FastifyInstance): string {
 }
 
 function taken(url: string, by: string): never {
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  wrongOption(
     `option "jwt.publish": GET ${url} is taken by ${by}. Choose another path: jwt: { publish: '/keys.json' }`,
   )
 }

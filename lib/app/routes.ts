@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { ownOf, propertyOf } from '../common/objects.js'
+import { AuthnUsageError } from '../errors.js'
 import { ownMark, scopeMarkOf } from '../marks/inherit.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
 import type { Plan } from '../marks/plan.js'
 import type { Decision } from '../registration.js'
+import type { MisuseCode } from '../../types/errors.js'
 
 /** The key of a route's token in its `config`. Fastify copies the `config`, and the token with it. */
 const kRoute: unique symbol = Symbol.for('fastify-authn.route')
@@ -143,4 +145,12 @@ export function keep(route: DeclaredRoute, { plan }: Decision): KeptRoute[] {
 /** Methods as a sorted list. */
 export function methodsOf(method: string | readonly string[]): string[] {
   return [method].flat().toSorted()
+}
+
+/** @returns the error of a feature that needs all routes, when some were declared before the package was loaded */
+export function missedError(code: MisuseCode, place: string): AuthnUsageError {
+  return new AuthnUsageError(
+    code,
+    `${place}: the package was loaded after routes had been declared, so it does not know them all. Load fastify-authn before you call Fastify().`,
+  )
 }

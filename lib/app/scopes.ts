@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongMark } from '../errors.js'
 import { ownOf } from '../common/objects.js'
 import { isMark, parseMark } from '../marks/parse.js'
 import { configOfScope, misplacedInScope } from '../marks/spelling.js'
@@ -19,15 +19,13 @@ export interface MarkedScope {
 export function checkScope({ mark, prefix, isVoid, misplaced }: MarkedScope): void {
   const place = `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`
   if (misplaced !== undefined) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_MARK',
+    wrongMark(
       `${place}: found ${misplaced}, which has no effect, so the routes inside would be open; expected the mark as the option auth of a plain plugin: app.register(routes, { prefix: '/admin', auth: true }). If the option means something else, add auth: true or auth: false beside it.`,
     )
   }
   parseMark(mark, place)
   if (!isVoid) return
-  throw new AuthnUsageError(
-    'ERR_AUTH_MARK',
+  wrongMark(
     `${place}: the mark has no effect, since the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside of a plain plugin that is marked, or with @fastify/autoload write { dir, options: { auth } }.`,
   )
 }

@@ -1,6 +1,6 @@
 import { propertyOf } from '../common/objects.js'
 import type { FastifyRequest } from 'fastify'
-import { AuthnUsageError, isAuthenticationError } from '../errors.js'
+import { isAuthenticationError, wrongOption } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
@@ -29,7 +29,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
   ...members: Members
 ): KnownAuthenticator<Members[number] extends Authenticator<infer User> ? User : never> {
   if (members.length === 0) {
-    throw new AuthnUsageError('ERR_AUTH_OPTION', 'anyOf(): expected one authenticator or more.')
+    wrongOption('anyOf(): expected one authenticator or more.')
   }
   members.forEach((member, index) => check(authenticatorSchema, member, `anyOf()[${index}]`))
   const judges = new WeakMap<FastifyRequest, Authenticator>()

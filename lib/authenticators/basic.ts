@@ -1,4 +1,4 @@
-import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
+import { AuthenticationError, refusal, wrongOption } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
@@ -28,10 +28,7 @@ export function basicAuthenticator<Stored extends object>(
     const { options: shared, hiddenFields } = registration
     const service = userService ?? shared.userService
     if (service === undefined) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
-        'option "userService" is missing: basicAuthenticator needs one that finds users.',
-      )
+      wrongOption('option "userService" is missing: basicAuthenticator needs one that finds users.')
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { AuthnUsageError, refusal } from '../errors.js'
+import { refusal, wrongOption } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
@@ -24,8 +24,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
   const state = perRegistration('configBasicAuthenticator', ({ matchesBasic, openAttempt }) => {
     const matches = own ?? matchesBasic
     if (matches === undefined) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      wrongOption(
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }

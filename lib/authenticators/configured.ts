@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { createPlanner } from '../marks/plan.js'
@@ -88,8 +88,7 @@ export function requireStandard({ options, standard }: Registration): void {
   const ownWay =
     Object.keys({ ...authenticators, ...issuers }).length > 0 || (login && login.tokenFunc)
   if (standard !== undefined || userService === undefined || ownWay) return
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  wrongOption(
     'option "userService" is set, but there are no keys for tokens, and no "authenticator" is named. Set "jwt" (is AUTH_JWT_SECRET set? node --env-file=.env loads a file of variables); or, for HTTP Basic on all marked routes, say authenticator: \'basic\'.',
   )
 }

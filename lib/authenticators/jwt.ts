@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { AuthnUsageError, refusal } from '../errors.js'
+import { refusal, wrongOption } from '../errors.js'
 import { credentialsOf, isBearerToken, MALFORMED, parseBearer } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
@@ -101,8 +101,5 @@ function bearerCredentials(header: string | undefined): string | typeof MALFORME
 }
 
 function missing(option: string, what: string): never {
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
-    `option "${option}" is missing: jwtAuthenticator needs one ${what}.`,
-  )
+  wrongOption(`option "${option}" is missing: jwtAuthenticator needs one ${what}.`)
 }

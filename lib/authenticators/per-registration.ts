@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { registrationOf, type Registration } from '../registration.js'
 
 /**
@@ -23,8 +23,7 @@ export function perRegistration<State>(
       const registration = registrationOf(request.server)
       const state = registration && states.get(registration)
       if (state !== undefined) return state
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      return wrongOption(
         `${name} is used before its init(). An authenticator that wraps it has to call init(app) of what it wraps, or to spread it.`,
       )
     },

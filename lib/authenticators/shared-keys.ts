@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registration, TokenUse } from '../registration.js'
 
@@ -20,8 +20,7 @@ export function checkSharedKeys(registrations: readonly (readonly TokenUse[])[])
 
 function refuse({ method, prefix }: TokenUse, other: TokenUse): never {
   const [place, otherPlace] = [prefix, other.prefix].map((each) => JSON.stringify(each || '/'))
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  wrongOption(
     `option "jwt": the registrations in the scopes ${place} and ${otherPlace} verify ${method} with one key, but have different user services, so that each takes the tokens of the other. Give each an "audience" of its own, as in jwt: { ...configFromEnv().jwt, audience: 'admin' }, or both one and the same "userService".`,
   )
 }

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The option of `jwt` that holds the key of an algorithm. */
@@ -44,8 +44,7 @@ export function algorithmOf(method: SigningMethod): AlgorithmRow {
   const row: AlgorithmRow | undefined = algorithms[method]
   if (row !== undefined) return row
   const found = typeof method === 'string' ? JSON.stringify(method) : typeof method
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  return wrongOption(
     `signing method: found ${found}, expected one of ${signingMethods.join(', ')}.`,
   )
 }

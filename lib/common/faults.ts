@@ -86,3 +86,13 @@ const misuseCodes: ReadonlySet<unknown> = new Set(
 export function isUsageError(error: unknown): error is AuthnUsageError {
   return isError(error) && misuseCodes.has((error as { code?: unknown }).code)
 }
+
+/** Stops the boot because of an option. @throws ERR_AUTH_OPTION */
+export function wrongOption(message: string, cause?: unknown): never {
+  throw new AuthnUsageError('ERR_AUTH_OPTION', message, cause)
+}
+
+/** Stops the boot because of a mark. @throws ERR_AUTH_MARK */
+export function wrongMark(message: string): never {
+  throw new AuthnUsageError('ERR_AUTH_MARK', message)
+}

@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator'
 import { locales } from '../../locales/index.js'
 import { en } from '../../locales/en.js'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import type { Catalogue, MessageKey } from '../../types/messages.js'
 
 /** A text and the language that it is in. */
@@ -53,8 +53,7 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
   const english = (languages.get('en') as Language).catalogue as Catalogue
   const fallback = lookup(languages, defaultLanguage)
   if (fallback === undefined) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "defaultLanguage": found ${JSON.stringify(defaultLanguage)}, for which there is no catalogue. Add one to "languages", or choose one of ${[...languages.values()].map(({ tag }) => tag).join(', ')}.`,
     )
   }
@@ -96,15 +95,13 @@ function languageRanges(header: string | undefined): string[] {
 
 function checkCatalogue(tag: string, messages: Partial<Catalogue>): void {
   if (!/^[a-z]{2,8}(?:-[a-z0-9]{1,8})*$/i.test(tag)) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "languages": found the key ${JSON.stringify(tag)}, expected a language tag (BCP 47) such as "de" or "pt-BR".`,
     )
   }
   for (const key of Object.keys(messages)) {
     if (!Object.hasOwn(en, key)) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      wrongOption(
         `option "languages.${tag}": found the message key ${JSON.stringify(key)}, expected one of ${Object.keys(en).join(', ')}.`,
       )
     }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { answering, reportEntry, sendTokens, type Handler } from './answer.js'
 import { declareEntry } from './entry.js'
 import { loginBody, type LoginFacts } from './schema.js'
@@ -21,8 +21,7 @@ export function wantedLogin({ options, jwtService, sessions }: Registration): Re
   if (userService !== undefined && canIssue) return login
   if (!login.isExplicit && sessions === null) return null
   const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  return wrongOption(
     `option "${login.isExplicit ? 'login' : 'sessions'}" is set, but the option ${needed} is missing. Set it, or login: false.`,
   )
 }
@@ -39,15 +38,13 @@ export function declareLogin(
 ): void {
   const { config, schema } = login.routeOptions
   if (config !== undefined && 'auth' in config) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       'option "login.routeOptions.config.auth": the login route is always open. Leave it out.',
     )
   }
   const { usernameField, passwordField } = login
   if (usernameField === passwordField) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
     )
   }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { AuthnUsageError, faultOf } from '../errors.js'
+import { faultOf, wrongOption } from '../errors.js'
 import { ownClaims, type OwnClaims } from './claims.js'
 import type { Registration } from '../registration.js'
 import type { ValidAfter } from '../users/valid-after.js'
@@ -26,8 +26,7 @@ export function tokenMaker(
   const service = (jwtService ?? undefined) as JwtServiceLike
   if (tokenFunc !== undefined) {
     if (jwtService === null && tokenFunc.length > 2) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      wrongOption(
         'option "login.tokenFunc": it takes a third argument, jwtService, and there is none. Set "jwt" or "jwtService", or sign without it.',
       )
     }

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongMark } from '../errors.js'
 import { ownOf, propertyOf } from '../common/objects.js'
 import type { NeededNames } from '../../types/marks.js'
 
@@ -64,8 +64,7 @@ function checkName(name: unknown, key: 'scope' | 'role', fail: (found: string) =
 }
 
 function refuse(place: string, key: 'scope' | 'role', found: string): never {
-  throw new AuthnUsageError(
-    'ERR_AUTH_MARK',
+  wrongMark(
     `${place}: found ${found} for ${key}, expected one name, { all: ['…'] } or { any: ['…'] }, each name ${kinds[key].what}.`,
   )
 }

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongMark } from '../errors.js'
 import { ownOf } from '../common/objects.js'
 import { parseNeed } from './access.js'
 import type { AuthMode, NeededNames } from '../../types/marks.js'
@@ -64,7 +64,7 @@ function describe(value: unknown): string {
 }
 
 function markError(place: string, found: string, expected: string): never {
-  throw new AuthnUsageError('ERR_AUTH_MARK', `${place}: found ${found}, expected ${expected}.`)
+  wrongMark(`${place}: found ${found}, expected ${expected}.`)
 }
 
 /** Whether a value is a mark. */

@@ -1,5 +1,5 @@
 import { judgeOf } from '../common/kit.js'
-import { AuthnUsageError } from '../errors.js'
+import { wrongMark } from '../errors.js'
 import { propertyOf } from '../common/objects.js'
 import { parseMark } from './parse.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -72,8 +72,7 @@ export function createPlanner(
     const authenticator = known.get(name)
     if (authenticator !== undefined) return authenticator
     const others = [...known.keys()].join(', ') || 'none'
-    throw new AuthnUsageError(
-      'ERR_AUTH_MARK',
+    return wrongMark(
       `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${others}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the options "authenticators" and "issuers".`,
     )
   }
@@ -86,8 +85,7 @@ export function createPlanner(
 }
 
 function missing(place: string): never {
-  throw new AuthnUsageError(
-    'ERR_AUTH_MARK',
+  wrongMark(
     `${place} is marked, but there is no authenticator that could judge its requests. Give the plugin a "userService" with "jwt" (is its secret set?), or "basic", or an "authenticator"; HTTP Basic against the userService is authenticator: 'basic'. Of several "issuers", name those that are meant in "use" or "authenticator".`,
   )
 }

@@ -1,7 +1,7 @@
 import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import type { TObject, TSchema } from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import type { Expectation } from './parts.js'
 
 /**
@@ -13,7 +13,7 @@ import type { Expectation } from './parts.js'
 export function check<T>(schema: TSchema, value: unknown, where = ''): T {
   const problem = problemOf(schema, value, where)
   if (problem === null) return value as T
-  throw new AuthnUsageError('ERR_AUTH_OPTION', problem)
+  return wrongOption(problem)
 }
 
 /** What is wrong with options: which one, what was found, and what was expected; null where nothing is. */

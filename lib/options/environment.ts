@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { defined } from '../common/objects.js'
 import type { JwtConfig, KeyPairConfig } from '../../types/jwt.js'
 import type { BasicConfig } from '../../types/options.js'
@@ -47,8 +47,7 @@ function readSeconds(env: Environment, name: string): number | undefined {
   const value = read(env, name)
   if (value === undefined) return undefined
   if (/^[1-9]\d{0,9}$/.test(value)) return Number(value)
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  return wrongOption(
     `environment variable ${name}: found ${shown(value)}, expected whole seconds, 1 or more.`,
   )
 }

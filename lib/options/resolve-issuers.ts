@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { keyAddress } from '../http/key-address.js'
 import { check } from './check.js'
 import { issuerSchema } from './issuer-schemas.js'
@@ -108,5 +108,5 @@ function shown(text: string): string {
 }
 
 function wrong(option: string, problem: string): never {
-  throw new AuthnUsageError('ERR_AUTH_OPTION', `option "${option}": ${problem}`)
+  wrongOption(`option "${option}": ${problem}`)
 }

@@ -1,5 +1,5 @@
 import { comparable } from '../common/typ.js'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { check } from './check.js'
 import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.js'
 import { defaults, filled } from './resolve.js'
@@ -55,23 +55,19 @@ const ofRing = ['reloadEvery', 'publish'] as const
 function requireKeys(config: JwtConfig): void {
   const given = families.filter((name) => config[name] !== undefined)
   if (config.keys !== undefined && given.length > 0) {
-    fault(
+    wrongOption(
       `option "jwt.keys": found beside jwt.${given[0]}, expected one or the other. Make that key an entry of the ring: { alg, ${given[0] === 'secret' ? 'secret, kid' : 'private'}, state: 'sign', legacy: true } goes on with the tokens that it has signed.`,
     )
   }
   if (config.keys !== undefined) return
   const alone = ofRing.find((name) => config[name] !== undefined && config[name] !== false)
   if (alone !== undefined) {
-    fault(`option "jwt.${alone}": it is for a ring of keys. Set jwt.keys, or leave it out.`)
+    wrongOption(`option "jwt.${alone}": it is for a ring of keys. Set jwt.keys, or leave it out.`)
   }
   if (given.length > 0) return
-  fault(
+  wrongOption(
     'option "jwt": no key is set. Set jwt.secret (is the environment variable that it comes from set?), jwt.rsa, jwt.ecdsa, jwt.eddsa or jwt.keys, or leave "jwt" out.',
   )
-}
-
-function fault(message: string): never {
-  throw new AuthnUsageError('ERR_AUTH_OPTION', message)
 }
 
 /**

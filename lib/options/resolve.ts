@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { defined } from '../common/objects.js'
 import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
@@ -96,15 +96,13 @@ export interface ResolvedOptions extends Omit<
 export function resolveOptions(options: unknown): ResolvedOptions {
   const checked = check<AuthnOptions>(pluginSchema, options)
   if (checked.jwt !== undefined && checked.jwtService !== undefined) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',
     )
   }
   const { realm = defaults.realm, audit, login, cookies, rememberCredentials, throttle } = checked
   if (!isQuotable(realm)) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       'option "realm": found characters that cannot stand in a header, expected Latin-1 without control characters.',
     )
   }
@@ -137,8 +135,7 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
   const { cost, maxCost, ...others } = filled(defaults.hashing, given)
   const highest = given.maxCost ?? Math.max(cost, maxCost)
   if (highest < cost) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "hashing.maxCost": found ${highest}, but new hashes have the cost ${cost} and would not be accepted. Raise "hashing.maxCost", or lower "hashing.cost".`,
     )
   }
@@ -159,8 +156,7 @@ export function resolveSessions(
   const { lifetime } = resolved
   const asked = given === true ? undefined : given.idle
   if (asked !== undefined && asked > lifetime) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "sessions.idle": found ${asked} s, which is longer than "sessions.lifetime" (${lifetime} s) and has no effect. Lower "idle", or raise "lifetime".`,
     )
   }

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { hash, longestPassword } from './bcrypt.js'
 import { costOf, isBcryptHash } from '../common/hash-format.js'
 import { Gate } from './gate.js'
@@ -43,16 +43,12 @@ function checkPassword(password: unknown): void {
   const bytes = typeof password === 'string' ? Buffer.byteLength(password) : null
   if (bytes !== null && bytes >= 1 && bytes <= longestPassword) return
   const found = bytes === null ? typeof password : `${bytes} bytes`
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  wrongOption(
     `hashPassword: found ${found}, expected a password of 1 to ${longestPassword} bytes (bcrypt ignores what comes after).`,
   )
 }
 
 function checkCost(cost: unknown): void {
   if (Number.isInteger(cost) && (cost as number) >= 4 && (cost as number) <= 31) return
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
-    `option "cost": found ${String(cost)}, expected a whole number from 4 to 31.`,
-  )
+  wrongOption(`option "cost": found ${String(cost)}, expected a whole number from 4 to 31.`)
 }

@@ -26,16 +26,14 @@ export interface Asked {
  */
 export class CredentialMemory {
   readonly #secret = randomBytes(32).toString('base64')
-  /** Until when, on the clock of `performance`: the cache's own expiry starts timers. */
-  readonly #known: LRUCache<string, number>
-  readonly #ttl: number
+  readonly #known: LRUCache<string, true>
   readonly #flights = new Map<string, Promise<boolean>>()
   #hits = 0
   #misses = 0
 
   constructor({ max, ttl }: MemoryOptions) {
-    this.#known = new LRUCache({ max })
-    this.#ttl = ttl * 1000
+    // With a resolution of 0 it starts no timers.
+    this.#known = new LRUCache({ max, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 })
   }
 
   /** Counts, for `app.authn.stats()`. */
@@ -45,8 +43,7 @@ export class CredentialMemory {
 
   /** Whether a password is remembered to match what is stored for a username. */
   knows(username: string, password: string, stored: string): boolean {
-    const until = this.#known.get(this.#keyOf(username, password, stored))
-    const isKnown = until !== undefined && performance.now() < until
+    const isKnown = this.#known.get(this.#keyOf(username, password, stored)) === true
     if (isKnown) this.#hits += 1
     return isKnown
   }
@@ -101,7 +98,7 @@ export class CredentialMemory {
     this.#flights.set(key, flight)
     try {
       const matches = await flight
-      if (matches) this.#known.set(key, performance.now() + this.#ttl)
+      if (matches) this.#known.set(key, true)
       return matches
     } finally {
       this.#flights.delete(key)

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { createCredentialCheck, type CheckCredentials } from './check.js'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { Gate } from './gate.js'
 import { CredentialMemory } from './remembered.js'
 import { defined } from '../common/objects.js'
@@ -93,8 +93,7 @@ function hashingOf(
   for (const [name, value] of Object.entries(given)) {
     const present = settings[name as keyof ResolvedHashing]
     if (value !== present) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      wrongOption(
         `option "hashing.${name}": found ${value}, but an earlier registration in this app has ${present ?? 'the default'}. All registrations of an app share one gate: set "hashing" in the first one.`,
       )
     }

@@ -1,4 +1,3 @@
-// Also holds lib/app/late.ts.
 // All apps here are made before the package is loaded, as in CommonJS, where many apps load it in the
 // line `app.register(require('fastify-authn'))`. So no helper that imports the package may be used.
 import swagger from '@fastify/swagger'

@@ -1,4 +1,4 @@
-// Also holds lib/app/basic-scopes.ts and lib/users/timeout.ts.
+// Also holds lib/users/timeout.ts, and what lib/app/warnings.ts says of Basic and scopes.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'

@@ -10,31 +10,52 @@ const encoded = (bytes: string | Buffer): string => Buffer.from(bytes as string)
 const bytes = (...parts: (string | number[])[]): string =>
   encoded(Buffer.concat(parts.map((part) => Buffer.from(part as string))))
 const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).concat('\u007f')
+const separators = Array.from('\t,:=;"/\u00a0\u2003\u0000\n\u000b')
+
+/** Texts that programs take for nothing, for a value of their own, for a path or for a query. */
+export const oddTexts: readonly string[] = [
+  ...['null', 'undefined', 'true', '0', '-1', 'NaN', '{}', '[object Object]'],
+  ...['__proto__', 'constructor', 'toString', '*', '%', '%00', '../../etc/passwd'],
+  ...['{"$ne":1}', "' OR '1'='1", '${jndi:ldap://x}'],
+]
+
+/** Credentials with something before or after them that no grammar allows. */
+function framed(text: string, scheme: string): string[] {
+  return [
+    `${text} `,
+    `${text}\t`,
+    `\t${text}`,
+    ` \t${text}`,
+    `${text},`,
+    `,${text}`,
+    `${text};`,
+    `${text}, ${scheme} ${text}`,
+    `${text} ${text}`,
+    `${scheme} ${text}`,
+    `${scheme.toLowerCase()},${text}`,
+    `"${text}"`,
+    `<${text}>`,
+    `${text}\u0000`,
+    `\u0000${text}`,
+    `${text}\u00e9`,
+    `\ufeff${text}`,
+    `${text}\u00a0`,
+    `${text}=`,
+    `${text}==`,
+  ]
+}
 
 /** Basic headers that RFC 7617 does not allow. */
 export function malformedBasic({ username, password }: BasicPair): string[] {
   const pair = encoded(`${username}:${password}`)
   const unpadded = pair.replace(/=+$/, '')
   const credentials = [
-    // Separators and neighbours.
-    `${pair} `,
+    ...framed(pair, 'Basic'),
     `${pair}  `,
-    `${pair}\t`,
-    `\t${pair}`,
-    ` \t${pair}`,
-    `${pair},`,
-    `,${pair}`,
-    `${pair};`,
-    `${pair}, Basic ${pair}`,
     `${pair},Basic ${pair}`,
-    `${pair} ${pair}`,
     `${pair}, ${pair}`,
-    `Basic ${pair}`,
-    `basic,${pair}`,
     `${pair}, Bearer x.y.z`,
-    `"${pair}"`,
     `'${pair}'`,
-    `<${pair}>`,
     `realm="x", ${pair}`,
     `credentials=${pair}`,
     `${pair}, charset="UTF-8"`,
@@ -45,8 +66,6 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
     // Base64.
     ...(unpadded === pair ? [] : [unpadded]),
     ...(pair.endsWith('==') ? [`${unpadded}=`] : []),
-    `${pair}=`,
-    `${pair}==`,
     `${pair}===`,
     `=${pair}`,
     `==${pair}`,
@@ -63,12 +82,8 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
     `${pair.slice(0, 8)}_${pair.slice(9)}`,
     `${pair.slice(0, 8)}!${pair.slice(8)}`,
     `${pair.slice(0, 8)}~~~~${pair.slice(8)}`,
-    `${pair}\u0000`,
-    `\u0000${pair}`,
-    `${pair}\u00e9`,
     `\uff21${pair.slice(1)}`,
     `${pair}\ufeff`,
-    `\ufeff${pair}`,
     ...(unpadded === pair ? [] : [pair.replace('=', '%3D')]),
     `%20${pair}`,
     '=',
@@ -79,17 +94,7 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
     'AAA',
     'A===',
     '!',
-    '*',
-    'null',
-    'undefined',
-    '[object Object]',
-    '{}',
-    '0',
-    '-1',
-    'NaN',
-    '../../etc/passwd',
-    '${jndi:ldap://x}',
-    '%00',
+    ...oddTexts,
     '\u00ff\u00fe',
     '\u{1f511}',
     Buffer.from('alice:\u00ff\u00fe?>~').toString('base64url'),
@@ -129,20 +134,6 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
     'a:'.repeat(7_500),
     encoded('a'.repeat(12_000)),
     'A'.repeat(1_000_001),
-  ]
-  const separators = [
-    '\t',
-    ',',
-    ':',
-    '=',
-    ';',
-    '"',
-    '/',
-    '\u00a0',
-    '\u2003',
-    '\u0000',
-    '\n',
-    '\u000b',
   ]
   return [
     'Basic',
@@ -188,13 +179,9 @@ export function wrongPairs({ username, password }: BasicPair): [string, string][
     [username, `\ufeff${password}`],
     [username, `${password}\u0080`],
     [username, '$2b$04$'],
-    [username, '*'],
-    [username, '%'],
-    [username, 'null'],
-    [username, 'undefined'],
-    [username, 'true'],
-    [username, '{"$ne":1}'],
-    [username, "' OR '1'='1"],
+    ...oddTexts.map((text): [string, string] => [username, text]),
+    // RFC 7617 §2: a name holds no colon.
+    ...oddTexts.filter((text) => !text.includes(':')).map((text): [string, string] => [text, 'x']),
     [username, 'p'.repeat(72)],
     [username, 'p'.repeat(73)],
     [username, password.padEnd(73, 'x')],
@@ -204,12 +191,6 @@ export function wrongPairs({ username, password }: BasicPair): [string, string][
     [username, '\u{1f511}'.repeat(2_000)],
     [`${username}'--`, 'x'],
     [`${username}" OR ""="`, 'x'],
-    ['*', 'x'],
-    ['%', 'x'],
-    ['__proto__', 'x'],
-    ['constructor', 'x'],
-    ['toString', 'x'],
-    ['{$gt}', 'x'],
     [`../${username}`, 'x'],
     ['\u00e4\u00f6\u00fc', 'x'],
     ['\u{1f600}', 'x'],
@@ -230,49 +211,25 @@ export function wrongBasic(pair: BasicPair): string[] {
 export function badBearer({ pair: { username, password }, token }: Good): string[] {
   const pair = encoded(`${username}:${password}`)
   const credentials = [
+    ...framed(token, 'Bearer'),
     'x',
     'x.y',
     'x.y.z',
     '.',
     '..',
-    'null',
-    'undefined',
-    'true',
-    '0',
-    '[object Object]',
-    '{}',
     '=',
     '==',
     'a=b',
     '=a',
+    ...oddTexts,
     pair,
-    `Bearer ${token}`,
-    `bearer,${token}`,
-    `${token} `,
-    `${token}\t`,
-    `\t${token}`,
-    ` \t${token}`,
-    `${token},`,
-    `,${token}`,
-    `${token};`,
-    `${token}, Bearer ${token}`,
     `${token},${token}`,
-    `${token} ${token}`,
     `${token}, Basic ${pair}`,
-    `"${token}"`,
-    `<${token}>`,
     `token=${token}`,
     `token="${token}"`,
     `access_token=${token}`,
-    `${token}\u0000`,
-    `\u0000${token}`,
     `${token}\n`,
     `${token}\r\nX: y`,
-    `${token}\u00e9`,
-    `\ufeff${token}`,
-    `${token}\u00a0`,
-    `${token}=`,
-    `${token}==`,
     `${token}.`,
     `.${token}`,
     `${token}~`,
@@ -293,7 +250,6 @@ export function badBearer({ pair: { username, password }, token }: Good): string
     ...controls.map((control) => `${token}${control}x`),
   ]
   const wrong = credentials.filter((text) => text !== token)
-  const separators = ['\t', ',', ':', '=', ';', '"', '/', '\u00a0', '\u2003', '\u0000', '\n']
   return [
     ...wrong.map((text) => `Bearer ${text}`),
     ...wrong.slice(0, 40).map((text) => `bEARER   ${text}`),

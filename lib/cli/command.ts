@@ -39,7 +39,7 @@ export interface Argument {
   readonly name: string
   readonly text: string
   readonly required: boolean
-  /** What it looks like where it may begin with "-", as one key identifier in 64 does. */
+  /** The form of an argument that may begin with "-", as one thumbprint in 64 does. */
   readonly dashed?: RegExp
 }
 
@@ -69,7 +69,7 @@ export interface Command {
   readonly summary: string
   readonly details?: readonly string[]
   readonly argument?: Argument
-  /** The one after it, which is always optional. */
+  /** A second argument, which is always optional. */
   readonly second?: Argument
   readonly options: Readonly<Record<string, Option>>
   readonly examples: readonly string[]

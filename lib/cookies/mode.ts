@@ -13,7 +13,7 @@ import type { CookieMode } from '../registration.js'
 /** The hosts of a machine that develops an app: browsers take `Secure` cookies only from some of them without TLS. */
 const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
 
-/** What cookies a request has and gets. */
+/** The two cookies, as one request has and gets them. */
 interface Jar {
   readonly access: Pick<NewCookie, 'name' | 'isSecure' | 'sameSite'>
   readonly refresh: Pick<NewCookie, 'name' | 'isSecure' | 'sameSite'>

@@ -15,7 +15,7 @@ export class FetchError extends Error {
 
 /**
  * Gets a JSON document. It uses `node:http` and not `fetch()`, which would follow redirects unless told otherwise, and
- * would decompress a body of a few bytes into gigabytes: here neither is there.
+ * would decompress a body of a few bytes into gigabytes. `node:http` does neither.
  *
  * @param signal - ends it, also while the body arrives
  * @throws FetchError

@@ -71,7 +71,7 @@ function isUnknownKid(error: unknown): boolean {
   return isAuthenticationError(error) && error.cause === unknownKid
 }
 
-/** Verifies signatures by the keys of one set. What is the same for a token at all times is checked here, once. */
+/** Verifies signatures by the keys of one set. What does not depend on the time is checked here, and remembered. */
 function verifierOf(issuer: ResolvedIssuer, { keys }: IssuerKeys): VerifySignature {
   return (token) => {
     const { kid, alg } = readHeader(token, issuer)

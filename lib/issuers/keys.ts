@@ -37,7 +37,7 @@ const elliptic = (standard: SigningMethod): KeyKind => ({
 })
 const edwards: KeyKind = { members: ['x'], methods: ['EdDSA'], standard: 'EdDSA' }
 
-/** Every supported kind, by `kty` and `crv`. There is no `oct`: a secret that is published is none. */
+/** Every supported kind, by `kty` and `crv`. There is no `oct`: whoever reads a secret here could sign with it. */
 const kinds: ReadonlyMap<string, KeyKind> = new Map([
   [
     'RSA',
@@ -83,7 +83,7 @@ export function readKeySet(
   return { keys, leftOut: list.length - keys.size, compromised }
 }
 
-/** Before all else, so that it does not matter which of two keys with one `kid` would be left out. */
+/** Counted before any key is left out for another reason. */
 function countKids(list: readonly unknown[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const jwk of list) {
@@ -146,7 +146,7 @@ function methodsOf(
     : methods.filter((method) => algorithms.includes(method))
 }
 
-/** Only with the members of its kind: others, such as certificates, are nothing that we read. */
+/** Imports a key by the members of its kind alone: others, such as certificates, are not read. */
 function importKey(jwk: object, { members }: KeyKind): KeyObject | null {
   // Without a prototype: nothing that somebody has put on `Object.prototype` is a member.
   const key = Object.create(null) as Record<string, unknown>

@@ -28,7 +28,7 @@ export async function beginSession(
   const now = Date.now() / 1000
   const { validAfter } = tools
   const remaining = Math.min(lifetime, idle)
-  // Before the session is stored: what cannot be signed leaves none behind.
+  // Signed before the session is stored, so that claims that cannot be signed leave no session behind.
   const tokens = tokensOf(tools, { sid, claims, user, refreshToken, now, remaining })
   const session = {
     sid,
@@ -37,7 +37,7 @@ export async function beginSession(
     current: digestOf(refreshToken.text),
     lifetime,
     idle,
-    // Behind a proxy, what the proxy says, and whoever it believes.
+    // Behind a proxy it is that of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, longestAddress),
     userAgent: shortened(request.headers['user-agent'], longestAgent),
     data: writeData({ begun: Math.max(now, validAfter?.of(user) ?? 0), sub: claims.sub }),
@@ -47,7 +47,7 @@ export async function beginSession(
   return tokens
 }
 
-/** Databases refuse control characters and halves of surrogate pairs, which a cut can leave. */
+/** Cuts a text, and drops what databases refuse: control characters, and half of a surrogate pair at the cut. */
 function shortened(text: string | undefined, most: number): string {
   return (text ?? '')
     .replace(/\p{Cc}/gu, '')

@@ -16,7 +16,7 @@ export function refreshBody(isNeeded: boolean): EntryBody<SessionBody> {
   return sessionBody(schema, !isNeeded)
 }
 
-/** What logs out can come with an access token and no body at all. */
+/** A logout needs no body: its access token says which session ends. */
 export function logoutBody(): EntryBody<SessionBody> {
   const schema = Type.Object({
     refreshToken: Type.Optional(text),

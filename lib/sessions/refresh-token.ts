@@ -8,12 +8,12 @@ import {
 } from 'node:crypto'
 
 /**
- * A refresh token: base64url of 16 bytes that all tokens of a session share, 32 bytes of its own, and 8 bytes by
- * which a text that is none is found without asking the store.
+ * A refresh token: base64url of 16 bytes that all tokens of a session share, 32 bytes of its own, and 8 bytes of a
+ * checksum, by which any other text is refused without asking the store.
  */
 export interface RefreshToken {
   readonly text: string
-  /** What all tokens of the session share. As secret as the token: who knows it can end the session. */
+  /** What all tokens of the session share. It is as secret as the token: whoever knows it can end the session. */
   readonly handle: Buffer
 }
 
@@ -40,12 +40,12 @@ function checkOf(start: Buffer): Buffer {
 /**
  * Reads a refresh token.
  *
- * @returns null for a text that is none: neither its length nor its letters nor its last 8 bytes may be others
+ * @returns null for a text that has another length, other letters, or another checksum
  */
 export function parseRefreshToken(text: string): RefreshToken | null {
   if (!pattern.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
-  // Letters after the last byte that mean nothing: several texts would be one token.
+  // Bits after the last byte mean nothing: with other ones there, several texts would be one token.
   if (bytes.toString('base64url') !== text) return null
   const start = bytes.subarray(0, handleLength + secretLength)
   if (!timingSafeEqual(bytes.subarray(start.length), checkOf(start))) return null

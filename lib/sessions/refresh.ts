@@ -102,7 +102,7 @@ async function exchange(
     : invalidRefresh('no such session')
 }
 
-/** Asks the user service whether there still is a user. Whose user is gone has no session any more. */
+/** Finds the user of a session. The session is ended where there is none any more, or where it must not go on. */
 async function ownerOf(
   tools: SessionTools,
   { options }: Registration,
@@ -114,7 +114,7 @@ async function ownerOf(
     await endSessions(tools, { sid })
     throw invalidRefresh(reason)
   }
-  // A store that has lost its newest writes may not know it.
+  // The store may have lost its newest writes, and with them the end of the session.
   if (tools.ends.has(sid)) return over('session ended')
   const { sub: name, begun } = readData(data, sub)
   const { userService, userServiceTimeout } = options
@@ -123,6 +123,6 @@ async function ownerOf(
   const { validAfter } = tools
   if (validAfter !== null && begun < validAfter.of(user)) return over('logged out since')
   const claims = await ownClaims(tools.claims, name, request, user)
-  // The session could not be ended by the name that its tokens would have from now on.
+  // With another `sub` in its tokens than in the store, `end({ sub })` would not find the session.
   return String(claims.sub) === sub ? { user, claims } : over('the user has another "sub" now')
 }

@@ -4,7 +4,7 @@ import { digestOf, parseRefreshToken } from './refresh-token.js'
 import type { Registration } from '../registration.js'
 import type { RefusalCode } from '../../types/errors.js'
 
-/** Refusals that count: not those of clients that have come too late, or with nothing. */
+/** Refusals that count as failed attempts: not those of an expired access token, and of a request without a token. */
 const counted: ReadonlySet<RefusalCode> = new Set([
   'ERR_AUTH_REFRESH_INVALID',
   'ERR_AUTH_REFRESH_REUSED',
@@ -12,7 +12,7 @@ const counted: ReadonlySet<RefusalCode> = new Set([
 ])
 
 /**
- * Judges a token as a login judges a password: those whose tokens were refused too often have to wait.
+ * Throttles the use of tokens as logins are throttled: a client whose tokens were refused too often has to wait.
  *
  * @param text - the refresh token; null where there is none
  * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS, and what `work` throws
@@ -35,7 +35,7 @@ export async function throttled<T>(
   }
 }
 
-/** What failures count for beside the address: a session, or one token of no session. */
+/** What failures are counted by, beside the address: the session of a refresh token, or else the token as sent. */
 function nameOf({ headers }: FastifyRequest, text: string | null): string {
   const token = text === null ? null : parseRefreshToken(text)
   return digestOf(token?.handle ?? text ?? headers.authorization ?? headers.cookie ?? '')

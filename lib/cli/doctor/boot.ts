@@ -84,7 +84,7 @@ async function keysOf(jwt: JwtConfig): Promise<FamilyKeys> {
  */
 async function bootAsGuessed(env: Environment): Promise<void> {
   const { jwt } = configFromEnv(env)
-  // Of a ring, the keys say it: see ring.ts.
+  // The keys of a ring name their algorithms.
   if (jwt === undefined || jwt.keys !== undefined) return
   const ring = await keysOf(jwt)
   const method = standardMethod(jwt, (each) => keyFor(ring, each, 'verify', 'doctor'))

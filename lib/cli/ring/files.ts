@@ -13,7 +13,7 @@ export type Files = Pick<
 export interface Machine {
   readonly files: Files
   readonly pid: number
-  /** Tells this process from others that had its number: in containers, one that was killed often had the same. */
+  /** Tells this process from earlier ones with the same number, which is often the case in containers. */
   readonly mark: string
   readonly host: string
   /** The user that this process acts as; none on Windows. */

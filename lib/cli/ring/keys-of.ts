@@ -28,8 +28,8 @@ export async function keysOf({ given, text }: RingText, env: Environment): Promi
 }
 
 /**
- * The keys of a ring file, also where some cannot be opened: then there is a problem, and a key without a `kid` in the
- * file has none.
+ * The keys of a ring file. Where some cannot be opened, `problem` says why, and the `kid` of a key that is not named in
+ * the file is null.
  *
  * @throws ERR_AUTH_OPTION for a file that is no ring
  */
@@ -50,7 +50,7 @@ export async function keysAsFar(
   }
 }
 
-/** The files of the machine, but for the ring, which is that text: it need not be written yet. */
+/** Reads files from the disk, but for the ring, whose text is given: it need not be written yet. */
 export function filesWith(ring: string, text: string) {
   return { readFile: (file: string) => (file === ring ? text : fs.readFile(file)) }
 }

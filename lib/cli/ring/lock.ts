@@ -7,7 +7,7 @@ import { writeNew } from './write.js'
 
 /** A lock that this process holds. */
 export interface Lock {
-  /** Whether it is held still: one that was held for too long is broken by others. */
+  /** Whether this process still holds it: others break a lock that was held for too long. */
   isOurs(): Promise<boolean>
 }
 
@@ -51,7 +51,7 @@ async function acquire(machine: Machine, name: string): Promise<string> {
     const holder = await holderOf(machine, name)
     if (holder !== null && isStale(machine, holder)) await breakLock(machine, name, holder.text)
     else if (performance.now() >= end) fail(...waitedInVain(machine, name, holder))
-    // By chance, so that those that wait do not all come back at the same moment.
+    // A random time, so that those that wait do not all come back at the same moment.
     else await sleep(10 + Math.random() * 40)
   }
 }

@@ -40,7 +40,7 @@ export async function makeKey(
         'Make a ring of its own for it, with keys init.',
       )
     }
-    // A name by chance, since none may be made of the secret, and one without "-" at its beginning.
+    // A random name, since none may be made of the secret. Hexadecimal, so that it does not begin with "-".
     const kid = randomBytes(16).toString('hex')
     const secret = randomBytes(minimumBits / 8).toString('base64url')
     return { entry: { alg, kid, state, ...dated, secret }, kid }

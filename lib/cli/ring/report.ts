@@ -48,7 +48,7 @@ export function moment(time: string): string {
   return `${time}, ${relative(Date.parse(time) / 1000, Date.now() / 1000)}`
 }
 
-/** Files of keys that are in the ring no more: they are not removed, since something else may use them. */
+/** Names the files of keys that have left the ring. They are not removed, since something else may use them. */
 function unusedFiles(gone: readonly RingKey[]): string[] {
   const files = gone.flatMap(({ entry }) => [entry.private, entry.public]).filter(isPath)
   if (files.length === 0) return []

@@ -12,7 +12,7 @@ export interface RingKey {
   readonly bits?: number | undefined
 }
 
-/** Makes a `next` key. What is like another key has its passphrase and its size. */
+/** Makes a `next` key, with the passphrase of another key, and with its size where both are of RSA. */
 export type MakeNext = (alg: SigningMethod, like: RingKey) => Promise<RingKey>
 
 /** What became of a ring. */
@@ -163,7 +163,7 @@ function nextKey(
 function checkAge({ entry }: RingKey, now: number, settle: number): void {
   const age = entry.since === undefined ? settle : (now - Date.parse(entry.since)) / 1000
   const left = Math.ceil(settle - age)
-  // With 0 also where the clock of another machine is ahead.
+  // With a `settle` of 0 it passes also where the clock of another machine is ahead.
   if (settle === 0 || left <= 0) return
   fail(
     `too early: the ${entry.state} key is ${count(Math.max(0, Math.floor(age)), 'second')} old, expected ${settle} (--settle). ${count(left, 'second')} ${left === 1 ? 'is' : 'are'} left. Nothing was changed.`,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 const digests = ['md5', 'sha1', 'sha256', 'sha384', 'sha512']
 
-/** Fewer characters in common than this may be by chance. */
+/** With fewer characters in common, name and secret may be alike by chance. */
 const least = 8
 
 /**
@@ -26,7 +26,7 @@ function areNested(one: string, other: string): boolean {
   return one.includes(other) || other.includes(one)
 }
 
-/** Without what differs between the spellings of base64 and of hexadecimal. */
+/** A text without the differences between base64 and base64url, and between hexadecimal in large and small letters. */
 function plain(text: string): string {
   return text.replace(/[-+_/=:]/g, '').toLowerCase()
 }

@@ -6,7 +6,7 @@ import { entryName, inFile, ringError, type RingFile } from './place.js'
 import { timeOf } from './times.js'
 import type { KeyEntry, KeyFileEntry } from '../../../types/keys.js'
 
-/** More keys than anybody rotates through: a list that grows is a mistake of who writes it. */
+/** The most keys of a ring. A longer one has grown by mistake. */
 const most = 100
 
 /**

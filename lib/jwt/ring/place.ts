@@ -23,7 +23,7 @@ export function rethrowIn(file: RingFile, error: unknown): never {
   if (file === null || !isUsageError(error)) throw error
   const message = error.message
     .replace(/^fastify-authn: (option "[^"]*")/, `$1${inFile(file)}`)
-    // In a file stands the name of a variable in its place.
+    // A ring file names a variable in place of the passphrase.
     .replaceAll(/(jwt\.keys\[\d+\]\.passphrase)\b/g, '$1Env')
   throw new AuthnUsageError(error.code, message, error.cause)
 }

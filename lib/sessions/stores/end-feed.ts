@@ -12,7 +12,7 @@ export interface EndPage {
 
 /** Milliseconds between two questions: with the time of an answer, less than the second in which ends must be known. */
 const pause = 500
-/** What a hint waits for, in milliseconds, so that many hints at once become one question. */
+/** Milliseconds from a hint to the question, so that many hints at once become one question. */
 const gathering = 50
 
 /**
@@ -29,7 +29,7 @@ export class EndFeed {
   #timer: NodeJS.Timeout | undefined
   #isAsking = false
   #hinted = false
-  /** Whether there is a question that was given up, and may still be answered. */
+  /** Whether the store has not answered the last question yet, also where nobody waits for that any more. */
   #isUnanswered = false
 
   /**

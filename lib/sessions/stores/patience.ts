@@ -37,8 +37,8 @@ export class StoreClock {
   }
 
   /**
-   * How long a swap is waited for, in milliseconds: to its deadline. Who gives up before says that the store is away
-   * while the token may still be exchanged, and is used again too late.
+   * How long a swap is waited for, in milliseconds: to its deadline. A client that was told earlier that the store is
+   * away would come back with a token that was exchanged meanwhile, and maybe after the grace.
    */
   patienceUntil(deadline: number): number {
     if (this.#lead === null) return patience

@@ -26,7 +26,7 @@ const digests = Object.fromEntries(
   ]),
 ) as Readonly<Record<ScriptName, string>>
 
-/** Before these have passed, a client has never had a connection, and may be about to get its first. */
+/** The states of a client before its first connection. */
 const beginnings = new Set(['wait', 'connecting', 'connect'])
 
 /** The keys of one registration in Redis. */

@@ -63,7 +63,7 @@ local function finish(session, keepEnd)
   return member
 end
 
--- Where the record and what leads to it must be kept for longer.
+-- Keeps a record, and what leads to it, until the session is over.
 local function keep(handle, sid, owner, over)
   redis.call('PEXPIREAT', root .. ':session:' .. handle, milliseconds(over))
   redis.call('PEXPIREAT', root .. ':about:' .. handle, milliseconds(over))

@@ -68,7 +68,7 @@ function keyPart(name: string): string {
   return name.replaceAll(/[^\w.-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)};`)
 }
 
-/** Of a user, whose name may be long and of any characters. */
+/** The part of a key that names a user: a digest, since names may be long and have any characters. */
 function ownerOf(sub: string): string {
   return createHash('sha256').update(JSON.stringify(sub)).digest('base64url')
 }

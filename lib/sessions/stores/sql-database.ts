@@ -38,7 +38,7 @@ export class SqlDatabase {
     return inTime('PostgreSQL', () => this.patiently(text, params), milliseconds)
   }
 
-  /** However long it takes: for who must not ask again before. */
+  /** Waits for the answer without a limit, for callers that must not ask again before. */
   async patiently(text: string, params: SqlParams): Promise<readonly Row[]> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -50,7 +50,7 @@ export class SqlDatabase {
     }
   }
 
-  /** Of a statement that always returns one. */
+  /** The row of a statement that always returns one. */
   async row(text: string, params: SqlParams): Promise<Row> {
     const [row] = await this.rows(text, params)
     if (row === undefined) throw new Error('PostgreSQL: a statement has returned no row')

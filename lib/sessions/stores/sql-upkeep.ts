@@ -1,9 +1,9 @@
 import type { SqlDatabase } from './sql-database.js'
 import type { SqlStatements } from './sql-statements.js'
 
-/** Rows in one statement: little enough for its locks to be short. */
+/** The most rows that one statement deletes: few, so that it holds their locks for a short time. */
 const batch = 500
-/** Milliseconds between two rounds, of a process that has swapped nothing lately. */
+/** Milliseconds between two searches for sessions and ends that are over. */
 const pause = 30_000
 
 /** Deletes what is over from the tables: small batches, at most one of a kind for each call. */

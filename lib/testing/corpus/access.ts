@@ -10,7 +10,7 @@ export type Claims = Readonly<Record<string, unknown>>
 export const enoughOf = (need: NeededNames): readonly string[] =>
   'all' in need ? need.all : need.any.slice(0, 1)
 
-/** Of its own: with the comparison of the guard, a fault in that would hide here what it lets through there. */
+/** Compares the names itself: with the guard's own function, a fault in that one would hide what it lets through. */
 function isEnough(need: NeededNames, names: readonly string[]): boolean {
   return 'all' in need
     ? need.all.every((name) => names.includes(name))

@@ -12,12 +12,19 @@ const bytes = (...parts: (string | number[])[]): string =>
 const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).concat('\u007f')
 const separators = Array.from('\t,:=;"/\u00a0\u2003\u0000\n\u000b')
 
-/** Texts that programs take for nothing, for a value of their own, for a path or for a query. */
-export const oddTexts: readonly string[] = [
-  ...['null', 'undefined', 'true', '0', '-1', 'NaN', '{}', '[object Object]'],
-  ...['__proto__', 'constructor', 'toString', '*', '%', '%00', '../../etc/passwd'],
-  ...['{"$ne":1}', "' OR '1'='1", '${jndi:ldap://x}'],
+const words = [
+  'null',
+  'undefined',
+  'true',
+  '__proto__',
+  'constructor',
+  'toString',
+  '[object Object]',
 ]
+const signs = ['0', '-1', 'NaN', '{}', '*', '%', '%00', '../../etc/passwd']
+const queries = ['{"$ne":1}', "' OR '1'='1", '${jndi:ldap://x}']
+/** Texts that programs take for nothing, for a value of their own, for a path or for a query. */
+export const oddTexts: readonly string[] = [...words, ...signs, ...queries]
 
 /** Credentials with something before or after them that no grammar allows. */
 function framed(text: string, scheme: string): string[] {

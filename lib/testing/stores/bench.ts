@@ -17,7 +17,7 @@ export type MakeStore = (
   prefix: 'suite_one' | 'suite_two',
 ) => SessionStoreFactory | Promise<SessionStoreFactory>
 
-/** What a digest of a token looks like. */
+/** A random text in the form of a digest. */
 export const digest = (): string => randomBytes(32).toString('base64url')
 
 export const sleep = (seconds: number): Promise<void> =>
@@ -39,7 +39,7 @@ export class StoreFactories {
     this.#make = make
   }
 
-  /** @param process - 0 or 1; what is in memory has one process only */
+  /** @param process - 0 or 1; a store in memory has one process only */
   async of(prefix: Parameters<MakeStore>[0], process: number): Promise<SessionStoreFactory> {
     const first = await this.#once(prefix, 0)
     return first.isLocal || process === 0 ? first : this.#once(prefix, process)
@@ -63,7 +63,7 @@ export class StoreBench {
     this.#factories = factories
   }
 
-  /** The sessions of this case, by turns as one and as another process has them. */
+  /** Opens the sessions of this case, by turns as two processes would. */
   async open(): Promise<SessionStore> {
     return this.openAs(this.#name, 'suite_one', this.#opened.length % 2)
   }
@@ -95,7 +95,7 @@ export class StoreBench {
   }
 }
 
-/** Waits until something holds. The limit is for a slow machine; what has to be fast is measured by its case. */
+/** Waits until a condition holds. The limit is for slow machines: a case that needs speed measures it itself. */
 export async function until(condition: () => boolean, what: string, seconds = 5): Promise<void> {
   const end = performance.now() + seconds * 1000
   while (!condition()) {

@@ -5,6 +5,7 @@
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
+//   node scripts/build.js --check       and type-checks what is published, under TypeScript 6
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'

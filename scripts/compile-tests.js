@@ -1,7 +1,7 @@
-// Compiles lib/, the tests and what they import, once, into .tests/, which `tap` and .ci/run run: a tree
-// of the same paths, with .js in place of .ts, with source maps by which coverage counts lines of lib/*.ts.
-// What `tap` runs is .tests/run/: a program for each folder of tests that are small and take nothing of each
-// other, and one for each other test, because every program of its own takes tap 0.7 s of CPU.
+// Compiles lib/, the tests and what they import, once, into .tests/, a tree of the same paths, with .js in place of .ts,
+// with source maps by which coverage counts lines of lib/*.ts. What scripts/run-tests.js runs is .tests/run/: a program
+// for each folder of tests that are small and take nothing of each other, and one for each other test, because every
+// program of its own costs half a second of CPU.
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'

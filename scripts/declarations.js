@@ -1,41 +1,63 @@
 // The declarations of the package, beside the scripts that scripts/build.js has put into dist/. Those for
 // `import` and those for `require` are the same text, but for the entry. Only what an entry point leads to is kept:
-// others may import packages that no app has.
-import { execFileSync } from 'node:child_process'
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+// others may import packages that no app has. With --check, TypeScript 6 also says what is wrong with the types of
+// what is published.
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
-const [root, esm, cjs] = ['../', '../dist/esm/', '../dist/cjs/'].map(
-  (folder) => new URL(folder, import.meta.url),
+const [root, esm, cjs] = ['../', '../dist/esm/', '../dist/cjs/'].map((folder) =>
+  fileURLToPath(new URL(folder, import.meta.url)),
 )
-const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
-const project = fileURLToPath(new URL('tsconfig.declarations.json', root))
-execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
-const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
-const program = ts.createProgram(
-  entries.map((entry) => fileURLToPath(new URL(`${entry}.d.ts`, esm))),
-  { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, types: [] },
-)
-for (const name of readdirSync(esm, { recursive: true })) {
-  const file = fileURLToPath(new URL(name.replaceAll('\\', '/'), esm))
-  if (!name.endsWith('.d.ts')) continue
-  if (program.getSourceFile(file) === undefined) rmSync(file)
-  else cpSync(file, path.join(fileURLToPath(cjs), name))
+const { config } = ts.readConfigFile(`${root}tsconfig.declarations.json`, ts.sys.readFile)
+const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+const noCheck = !process.argv.includes('--check')
+const program = ts.createProgram(fileNames, { ...options, noCheck })
+const problems = noCheck ? [] : ts.getPreEmitDiagnostics(program)
+if (problems.length > 0) {
+  console.log(ts.formatDiagnosticsWithColorAndContext(problems, ts.createCompilerHost(options)))
+  process.exit(1)
 }
-writeFileSync(new URL('index.d.ts', cjs), declarations())
+program.emit()
+
+const published = new Set()
+for (const entry of [
+  'lib/index',
+  'lib/request/context',
+  'lib/sessions/index',
+  'lib/testing/index',
+]) {
+  publish(path.join(esm, `${entry}.d.ts`))
+}
+for (const name of readdirSync(esm, { recursive: true })) {
+  const file = path.join(esm, name)
+  if (!name.endsWith('.d.ts')) continue
+  if (published.has(file)) cpSync(file, path.join(cjs, name))
+  else rmSync(file)
+}
+writeFileSync(path.join(cjs, 'index.d.ts'), declarations())
+
+/** Notes a file of declarations, and those of ours that it imports. */
+function publish(file) {
+  if (published.has(file)) return
+  published.add(file)
+  for (const { fileName } of ts.preProcessFile(readFileSync(file, 'utf8')).importedFiles) {
+    if (fileName.startsWith('.')) {
+      publish(path.join(path.dirname(file), fileName.replace(/\.js$/, '.d.ts')))
+    }
+  }
+}
 
 /**
  * The types of what `require` gives: a function with everything else in its namespace, which apps can augment. The
  * function has the signatures of `AuthnPlugin`.
  */
 function declarations() {
-  const file = fileURLToPath(new URL('lib/index.d.ts', esm))
   const checker = program.getTypeChecker()
-  const module = checker.getSymbolAtLocation(program.getSourceFile(file))
+  const entry = program.getSourceFile(path.join(root, 'lib/index.ts'))
   const names = checker
-    .getExportsOfModule(module)
+    .getExportsOfModule(checker.getSymbolAtLocation(entry))
     .map(({ name }) => name)
     .filter((name) => name !== 'authn' && name !== 'default')
     .sort()

@@ -54,7 +54,8 @@ function optionsOf(
 ): RouteShorthandOptions {
   const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
-  const own = { ...shown[kind], ...defined({ tags, hide }) }
+  // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
+  const own: object = { ...shown[kind], ...defined({ tags, hide }) }
   return { ...defined({ config, constraints, bodyLimit, logLevel }), schema: own }
 }
 

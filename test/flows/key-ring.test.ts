@@ -80,7 +80,7 @@ t.test('from HS256 to ES256, with tokens of both alive', async (t) => {
 t.test('the timer reads the file again, reports a bad one, and ends with the app', async (t) => {
   const { file, write } = await ringFile(t, [a])
   const log = logLines()
-  const app = await appWith(t, options({ keys: file, reloadEvery: 0.02 }), declare, {
+  const app = await appWith(t, options({ keys: file, reloadEvery: 0.1 }), declare, {
     logger: { stream: log.stream },
   })
   await until(() => app.authn.stats().keys.reloads > 1, 'it was read again')

@@ -227,7 +227,7 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
     (typeof sessions)[0],
   ]
   await store.swap(swapOf(one))
-  await store.swap(swapOf(two, { grace: 0.05 }))
+  await store.swap(swapOf(two, { grace: 0.4 }))
   await store.end({ sid: three.sid }, 70)
   const keys = (await client.keys('*')).toSorted()
   const kinds = keys.map((key) => key.replace(/^\{fastify-authn:shop\}:(\w+).*/, '$1'))

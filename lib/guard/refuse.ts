@@ -8,14 +8,7 @@ import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js
 import type { Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
 import type { AuthUser } from '../../types/user-service.js'
-import {
-  schemesOf,
-  sendRefusal,
-  setChallenges,
-  setScopeChallenge,
-  wordsOf,
-  type Words,
-} from './response.js'
+import { schemesOf, sendRefusal, setChallenges, wordsOf, type Words } from './response.js'
 
 /** A request that can be refused. */
 export interface Refusable {
@@ -42,8 +35,7 @@ export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void
     const reason = hasNone ? wrongScheme(request.headers.authorization, schemes) : null
     reportRefusal(request, error, plan.name, started, reason, user)
     const words = wordsOf(error, request, registration)
-    setChallenges(error, request, reply, registration, schemes)
-    setScopeChallenge(error, request, reply, registration, schemes, plan.needs?.scope ?? null)
+    setChallenges(error, request, reply, registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, words, reply)
     else ask(attempt, error, words)
   } catch (fault) {

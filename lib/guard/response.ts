@@ -30,9 +30,11 @@ export function wordsOf(
 }
 
 /**
- * Sets one challenge for each scheme, where the status is 401.
+ * Sets the header `WWW-Authenticate`: where the status is 401, a challenge for each scheme; for a token that lacks a
+ * scope, one for Bearer alone, since no other credentials would help (RFC 6750 §3.1).
  *
  * @param schemes - those of the authenticators that would have been accepted
+ * @param scope - what the route asks for, if it does
  * @param judgedHeader - whether the error is about the `Authorization` header
  */
 export function setChallenges(
@@ -41,37 +43,26 @@ export function setChallenges(
   reply: FastifyReply,
   { options: { realm } }: Registration,
   schemes: readonly string[],
+  scope: NeededNames | null = null,
   judgedHeader = true,
 ): void {
-  if (rowOf(error).status !== 401 || schemes.length === 0) return
-  const challenges = schemes.map((scheme) =>
-    challenge(scheme, realm, judgedHeader ? bearerProblem(scheme, error, request) : undefined),
+  const { status, description } = rowOf(error)
+  const lacksScope = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE'
+  const hasToken = judgedHeader && Boolean(credentialsOf(request.headers.authorization, 'Bearer'))
+  if (status !== 401 && !(lacksScope && hasToken)) return
+  // An error code only where the request carried a token (RFC 6750 §3.1).
+  const problem: BearerProblem = {
+    error: lacksScope ? 'insufficient_scope' : 'invalid_token',
+    description,
+    ...(lacksScope && scope !== null && { scope: scopeAttribute(scope) }),
+  }
+  const isBearer = sameAs('Bearer')
+  const challenges = (lacksScope ? schemes.filter(isBearer) : schemes).map((scheme) =>
+    challenge(scheme, realm, hasToken && isBearer(scheme) ? problem : undefined),
   )
+  if (challenges.length === 0) return
   // One line a challenge: browsers do not split a line that holds several.
   void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)
-}
-
-/**
- * Sets the challenge of a user whose token lacks a scope (RFC 6750 §3.1). With no other credentials would asking
- * for more scopes help.
- *
- * @param scope - what the route asks for, if it does
- */
-export function setScopeChallenge(
-  error: AuthenticationErrorLike,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { options: { realm } }: Registration,
-  schemes: readonly string[],
-  scope: NeededNames | null,
-): void {
-  const bearer = schemes.find(sameAs('Bearer'))
-  const isAsked = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE' && bearer !== undefined
-  if (!isAsked || !credentialsOf(request.headers.authorization, 'Bearer')) return
-  const { description } = rowOf(error)
-  const needed = scope === null ? {} : { scope: scopeAttribute(scope) }
-  const problem = { error: 'insufficient_scope', description, ...needed } as const
-  void reply.header('www-authenticate', challenge(bearer, realm, problem))
 }
 
 /** Of several scopes that are each enough, the first one: clients ask for all that they read here. */
@@ -110,17 +101,6 @@ function sameAs(scheme: string): (other: string) => boolean {
 /** The error is always a refusal here, and every refusal has a row. */
 function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
   return refusalOf(code) as RefusalRow
-}
-
-/** RFC 6750 §3.1: an error code only when the request carried a token. */
-function bearerProblem(
-  scheme: string,
-  error: AuthenticationErrorLike,
-  request: FastifyRequest,
-): BearerProblem | undefined {
-  const isBearer = scheme.toLowerCase() === 'bearer'
-  if (!isBearer || !credentialsOf(request.headers.authorization, 'Bearer')) return undefined
-  return { error: 'invalid_token', description: rowOf(error).description }
 }
 
 /** Adds a name to the header `Vary`, and keeps those that CORS or compression have put there. */

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { offerIssuers } from '../common/kit.js'
+import { kit } from '../common/kit.js'
 import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
 import { issuerAuthenticator } from './authenticator.js'
@@ -12,11 +12,11 @@ import type { IssuerStats } from '../../types/issuers.js'
 /** What the test kit may know of an issuer, by its authenticator. */
 const forTests = new WeakMap<object, Pick<IssuerJudge, 'issuer' | 'source'>>()
 
-offerIssuers((authenticator, makeKeys) => {
+kit.replaceKeys = (authenticator, makeKeys) => {
   const judge = forTests.get(authenticator)
   judge?.source.replace(makeKeys(judge.issuer))
   return judge?.issuer
-})
+}
 
 /** The issuers of one registration. */
 export interface Issuers {

@@ -1,6 +1,6 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
-import { offerKeys, offerKinds } from '../common/kit.js'
+import { kit } from '../common/kit.js'
 import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
 import { checkClaims, checkTyp, issued } from './claims.js'
 import { copyOf, openKeys, processLog } from './open-keys.js'
@@ -155,15 +155,14 @@ export class JwtService implements JwtServiceLike {
 
   static {
     // For the test kit, which needs the key to make tokens that a service would not sign.
-    offerKeys((service, method) =>
-      #holder in service ? service.#holder.current.keysOf(method) : undefined,
-    )
+    kit.keysOf = (service, method) =>
+      #holder in service ? service.#holder.current.keysOf(method) : undefined
     // For the plugin, which finds registrations of an app that accept each other's tokens.
-    offerKinds((service, method, rules) => {
+    kit.kindsOf = (service, method, rules) => {
       if (!(#holder in service)) return undefined
       const resolved = resolveRules(rules, service.#config)
       return kindsOfKeys(service.#holder.current.keysOf(method), resolved)
-    })
+    }
   }
 
   #judge(token: string, method: SigningMethod | undefined, rules: ResolvedRules): JwtClaims {

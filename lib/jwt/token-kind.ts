@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { kindsOf } from '../common/kit.js'
+import { kit } from '../common/kit.js'
 import { comparable } from '../common/typ.js'
 import { defaults } from '../options/resolve.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
@@ -42,7 +42,7 @@ export function tokenKindsOf(
   method: SigningMethod | undefined,
   rules: VerifyRules = {},
 ): TokenKind[] {
-  const known = kindsOf(service, method, rules)
+  const known = kit.kindsOf?.(service, method, rules)
   if (known !== undefined) return known as TokenKind[]
   // The keys of a service that the app wrote itself are unknown, so the service itself stands for its key.
   const { audience, issuer, typ } = rules

@@ -1,8 +1,25 @@
-import type { FastifyInstance, onRequestHookHandler, RouteShorthandOptions } from 'fastify'
-import { reportRefusal, startClock } from '../events.js'
-import { sendRefusal, wordsOf } from '../guard/response.js'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteShorthandOptions,
+} from 'fastify'
+import { faultOf, isAuthenticationError } from '../errors.js'
+import { reportRefusal, reportSuccess, startClock } from '../events.js'
+import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
+import { ABANDONED } from '../http/disconnect.js'
+import { viewOf } from '../users/view.js'
 import { kLogin, ValidationError, type EntryBody, type EntryFacts } from './schema.js'
-import type { Handler } from './answer.js'
+import type { GivenTokens, Registration } from '../registration.js'
+
+/** What one of the plugin's own routes does with a request, whose body is checked and read. Refusals are thrown. */
+export type Work<Content> = (
+  content: Content,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  started: number,
+) => Promise<FastifyReply>
 
 /**
  * Declares one of the plugin's own routes. It is always open, also in a protected scope. It has a validator of its own, so
@@ -10,12 +27,12 @@ import type { Handler } from './answer.js'
  *
  * @param options - more options of the route
  */
-export function declareEntry(
+export function declareEntry<Content>(
   app: FastifyInstance,
   url: string,
   facts: EntryFacts,
-  body: EntryBody<unknown>,
-  handler: Handler,
+  body: EntryBody<Content>,
+  work: Work<Content>,
   { config, schema, onRequest, ...options }: RouteShorthandOptions,
 ): void {
   const known: { [kLogin]: EntryFacts } = { [kLogin]: facts }
@@ -31,7 +48,7 @@ export function declareEntry(
       const problem = body.problem(value)
       return problem === null ? { value } : { error: new ValidationError(problem) }
     },
-    handler,
+    handler: handlerOf(facts, body, work),
   })
 }
 
@@ -56,4 +73,69 @@ function sameSiteOnly({ registration, kind }: EntryFacts): onRequestHookHandler[
       sendRefusal(error, wordsOf(error, request, registration), reply)
     },
   ]
+}
+
+/** Answers refusals as the guard does. */
+function handlerOf<Content>(
+  { registration, kind }: EntryFacts,
+  body: EntryBody<Content>,
+  work: Work<Content>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  // Only a logout looks at the header `Authorization`.
+  const judgesHeader = kind === 'logout'
+  return async (request, reply) => {
+    const started = startClock()
+    try {
+      return await work(body.read(request.body), request, reply, started)
+    } catch (error) {
+      if (error === ABANDONED) return reply.hijack()
+      if (!isAuthenticationError(error)) throw error
+      reportRefusal(request, error, kind, started)
+      setChallenges(error, request, reply, registration, ['Bearer'], null, judgesHeader)
+      sendRefusal(error, wordsOf(error, request, registration), reply)
+      return reply
+    }
+  }
+}
+
+/**
+ * Sends tokens: as cookies where the app asks for that, otherwise in the body.
+ *
+ * @param inBody - whether this client keeps its tokens itself, also where others get cookies
+ */
+export function sendTokens(
+  { cookies }: Registration,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tokens: GivenTokens,
+  inBody = cookies === null,
+): FastifyReply {
+  const body = inBody ? bodyOf(tokens) : cookies?.give(request, reply, tokens)
+  // Sent as text: a response schema or serializer of the app must neither drop nor refuse it.
+  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+function bodyOf({ token, refreshToken, expiresIn }: GivenTokens): object {
+  return refreshToken === undefined ? { token } : { token, refreshToken, expiresIn }
+}
+
+/**
+ * Reports who got tokens.
+ *
+ * @throws AuthenticationFault when a getter of the user throws
+ */
+export function reportEntry(
+  { hiddenFields }: Registration,
+  request: FastifyRequest,
+  user: object,
+  name: 'login' | 'refresh',
+  started: number,
+): void {
+  let shown: object
+  try {
+    shown = viewOf(user, hiddenFields)
+  } catch (error) {
+    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
+  }
+  reportSuccess(request, shown, name, started)
 }

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
-import { answering, reportEntry, sendTokens, type Handler } from './answer.js'
-import { declareEntry } from './entry.js'
-import { loginBody, type LoginFacts } from './schema.js'
+import { declareEntry, reportEntry, sendTokens, type Work } from './entry.js'
+import { loginBody, type Credentials, type LoginFacts } from './schema.js'
 import { issue, tokenMaker } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration, SessionKeeper } from '../registration.js'
@@ -49,10 +48,10 @@ export function declareLogin(
     )
   }
   const body = loginBody(usernameField, passwordField)
-  const handler = loginHandler(registration, body, beginning(registration, login))
+  const work = logIn(registration, beginning(registration, login))
   const example = exampleOf(schema)
   const facts: LoginFacts = { kind: 'login', registration, usernameField, passwordField, example }
-  declareEntry(app, login.path, facts, body, handler, {
+  declareEntry(app, login.path, facts, body, work, {
     ...login.routeOptions,
     schema: { ...shown, ...schema },
   })
@@ -72,20 +71,15 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
   return typeof example === 'object' && example !== null ? example : undefined
 }
 
-function loginHandler(
-  registration: Registration,
-  body: ReturnType<typeof loginBody>,
-  begin: SessionKeeper['begin'],
-): Handler {
+function logIn(registration: Registration, begin: SessionKeeper['begin']): Work<Credentials> {
   const { userService, passwordField } = registration.options
   const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
-  return answering(registration, 'login', false, async (request, reply, started) => {
-    const { username, password } = body.read(request.body)
+  return async ({ username, password }, request, reply, started) => {
     const user = await check(username, password, request)
     const tokens = await begin(username, request, user)
     reportEntry(registration, request, user, 'login', started)
     return sendTokens(registration, request, reply, tokens)
-  })
+  }
 }
 
 /** What makes the tokens of a login: a session, or else a token alone. */

@@ -1,4 +1,4 @@
-import { judgeOf } from '../common/kit.js'
+import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
 import { propertyOf } from '../common/objects.js'
 import { parseMark } from './parse.js'
@@ -46,7 +46,7 @@ export function createPlanner(
     const members = use?.map((name) => named(name, place)) ?? [standard ?? missing(place)]
     const [first = missing(place)] = members
     const judge = members.length === 1 ? first : Object.freeze(combine(...members))
-    const authenticator = judgeOf(judge, scope)
+    const authenticator = kit.standIn?.(judge, scope) ?? judge
     const needs = needed.scope === null && needed.role === null ? null : needed
     // Nobody has scopes or roles, also where credentials are optional.
     const nobodyPasses =

@@ -70,7 +70,7 @@ function tokensOf(member: Authenticator, judges: Judges): { told: unknown[]; nam
       ? `${String(kinds[0]?.method).toLowerCase()}Auth`
       : ownName
   const told = kinds.flatMap(({ key, method, audience, issuer, typ }) => [
-    key,
+    key(),
     method,
     audience?.join('\n'),
     issuer,

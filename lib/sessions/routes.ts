@@ -2,14 +2,12 @@ import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import { defined } from '../common/objects.js'
 import { AuthnUsageError, isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { answering, reportEntry, sendTokens, type Handler } from '../login/answer.js'
-import { declareEntry } from '../login/entry.js'
+import { declareEntry, reportEntry, sendTokens, type Work } from '../login/entry.js'
 import { logoutBody, refreshBody, type SessionBody } from './bodies.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
 import { throttled } from './throttled.js'
 import type { SessionTools } from './tools.js'
-import type { EntryBody } from '../login/schema.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 
@@ -40,10 +38,9 @@ export function declareSessionRoutes(
         `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
       )
     }
-    const body = bodies[kind]
-    const handler = handlers[kind](registration, tools, body)
-    const options = optionsOf(login, kind)
-    declareEntry(app, paths[kind], { kind, registration }, body, handler, options)
+    const work = works[kind](registration, tools)
+    const facts = { kind, registration }
+    declareEntry(app, paths[kind], facts, bodies[kind], work, optionsOf(login, kind))
   }
 }
 
@@ -71,14 +68,9 @@ const shown = {
   },
 }
 
-function refreshHandler(
-  registration: Registration,
-  tools: SessionTools,
-  body: EntryBody<SessionBody>,
-): Handler {
+function refresh(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { cookies } = registration
-  return answering(registration, 'refresh', false, async (request, reply, started) => {
-    const { refreshToken = null } = body.read(request.body)
+  return async ({ refreshToken = null }, request, reply, started) => {
     const inCookie = cookies?.refreshToken(request) ?? null
     const text = inCookie ?? refreshToken
     if (text === null) throw refusal('auth.no-credentials-provided')
@@ -87,17 +79,12 @@ function refreshHandler(
     )
     reportEntry(registration, request, user, 'refresh', started)
     return sendTokens(registration, request, reply, tokens, inCookie === null)
-  })
+  }
 }
 
-function logoutHandler(
-  registration: Registration,
-  tools: SessionTools,
-  body: EntryBody<SessionBody>,
-): Handler {
+function logOut(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { cookies } = registration
-  return answering(registration, 'logout', true, async (request, reply) => {
-    const { refreshToken = null, everywhere = false } = body.read(request.body)
+  return async ({ refreshToken = null, everywhere = false }, request, reply) => {
     const text = cookies?.refreshToken(request) ?? refreshToken
     let leaving: Leaving
     try {
@@ -114,7 +101,7 @@ function logoutHandler(
     channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, ended })
     cookies?.clear(request, reply)
     return reply.code(204).send()
-  })
+  }
 }
 
-const handlers = { refresh: refreshHandler, logout: logoutHandler }
+const works = { refresh, logout: logOut }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
-import { replaceKeys, type IssuerFacts } from '../common/kit.js'
+import { kit, type IssuerFacts } from '../common/kit.js'
 import { defined } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
@@ -37,7 +37,7 @@ export function issuerMaterial(
   let method: SigningMethod = content.algorithm ?? 'RS256'
   const issuer =
     authenticator &&
-    replaceKeys(authenticator, ({ algorithms }) => {
+    kit.replaceKeys?.(authenticator, ({ algorithms }) => {
       method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
       return { keys: [jwkOf(method, caller)] }
     })

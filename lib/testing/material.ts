@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { defined } from '../common/objects.js'
-import { keysIn } from '../common/kit.js'
+import { kit } from '../common/kit.js'
 import { unverifiedPart } from '../jwt/unverified.js'
 import { forge, headerLike, now } from './forge.js'
 import { misuse } from './error.js'
@@ -87,7 +87,7 @@ export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceL
 
 /** The keys of a service for a method. Those of a service that the app wrote itself are unknown. */
 function heldBy(service: JwtServiceLike, method?: SigningMethod): readonly HeldKey[] {
-  return (keysIn(service, method) ?? []) as readonly HeldKey[]
+  return (kit.keysOf?.(service, method) ?? []) as readonly HeldKey[]
 }
 
 /** The method of a service; of a ring without a key that signs, that of any of its keys. */

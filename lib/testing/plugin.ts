@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { EXTRA_JWT_CLAIMS } from '../request/extra.js'
 import { rootOf } from '../app/fastify.js'
 import { isProduction } from '../common/production.js'
-import { offerStandIn, testGrants } from '../common/kit.js'
+import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
 import { misuse } from './error.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -37,8 +37,8 @@ export function hasTestKit(scope: FastifyInstance): boolean {
 
 // Wraps an authenticator: requests of `actingAs` get their user, all others go to the authenticator itself. The
 // wrapper has the same members, and they are called with the authenticator as `this`.
-offerStandIn((authenticator, scope) => {
-  if (!hasTestKit(scope as FastifyInstance)) return undefined
+kit.standIn = (authenticator, scope) => {
+  if (!hasTestKit(scope as FastifyInstance)) return authenticator
   const authenticate = (request: FastifyRequest): unknown => {
     const acting = actingOf(request)
     return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)
@@ -55,7 +55,7 @@ offerStandIn((authenticator, scope) => {
       return own && { ...own, configurable: true }
     },
   })
-})
+}
 
 function enter(
   request: FastifyRequest,

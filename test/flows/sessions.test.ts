@@ -1,6 +1,6 @@
 // Also holds lib/sessions/begin.ts, lib/sessions/refresh.ts, lib/sessions/logout.ts, lib/sessions/routes.ts,
 // lib/sessions/tokens.ts, lib/sessions/tools.ts, lib/sessions/api.ts, lib/sessions/bodies.ts, lib/sessions/data.ts,
-// lib/sessions/throttled.ts, lib/sessions/index.ts, lib/login/answer.ts, lib/login/claims.ts and lib/rooms.ts.
+// lib/sessions/throttled.ts, lib/sessions/index.ts, lib/login/claims.ts and lib/rooms.ts.
 import {
   anything,
   array,

@@ -1,26 +1,16 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { methodsOf } from '../app/routes.js'
 import { kLogin, type EntryFacts } from '../login/schema.js'
 import { ownMark, scopeMarkOf } from '../marks/inherit.js'
-import { registrationOf, type Decision, type Registration } from '../registration.js'
+import { registrationOf, type Registration } from '../registration.js'
 import { needsInWords } from './access.js'
 import { marker, type DocumentWriter, type Facts, type Requirement } from './document.js'
+import { kFacts, type Route } from './facts.js'
 import { describeEntry } from './login.js'
 import { repliesOf } from './replies.js'
 import { schemesOf } from './schemes.js'
 import type { Node } from './dialects.js'
 import type { Plan } from '../marks/plan.js'
-
-/** The key under which a route's options keep where the route was declared. */
-export const kFacts = Symbol('fastify-authn.route-facts')
-
-/** The options of a route, with what we know of it. */
-export type Route = RouteOptions & { [kFacts]?: RouteFacts; [kLogin]?: EntryFacts }
-
-interface RouteFacts {
-  readonly server: FastifyInstance
-  readonly decisionOf: (config: object | undefined) => Decision | undefined
-}
 
 const form = 'application/x-www-form-urlencoded'
 

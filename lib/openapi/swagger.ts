@@ -1,20 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { nameOfPlugin } from '../app/fastify.js'
 import { registrationOf, type Decision } from '../registration.js'
-import { DocumentWriter } from './document.js'
-import { aboutOf, describe, kFacts, type Route } from './route.js'
-import type { Node } from './dialects.js'
-
-/** The argument of a `transform` of @fastify/swagger. The document is in one of two properties. */
-interface TransformInput {
-  readonly schema?: Node
-  readonly url: string
-  readonly route: Route
-  readonly openapiObject?: Node
-  readonly swaggerObject?: Node
-}
-type Transform = (input: TransformInput) => { schema?: Node; url?: string }
-type TransformObject = (input: Pick<TransformInput, 'openapiObject' | 'swaggerObject'>) => unknown
+import { kFacts, type Route, type Transform, type TransformObject } from './facts.js'
 
 /** The options of @fastify/swagger that are used here. */
 interface SwaggerOptions {
@@ -24,9 +11,16 @@ interface SwaggerOptions {
 }
 
 const swagger = '@fastify/swagger'
-const writers = new WeakMap<object, DocumentWriter>()
 /** The transforms that we have made, so that none is wrapped twice. */
 const ours = new WeakSet<object>()
+
+/** What writes documents. It is loaded when a transform is made, and there before the app is ready. */
+let room: typeof import('./transform.js')
+let loading: Promise<void> | undefined
+
+async function load(): Promise<void> {
+  room = await import('./transform.js')
+}
 
 /**
  * Makes every @fastify/swagger in a tree of Fastify instances document who may call the routes. It wraps the options
@@ -48,7 +42,7 @@ export function describeRoutes(
     wrapOwnTransform(options)
     routes.push(options)
   })
-  root.addHook('onReady', (done) => {
+  root.addHook('onReady', async () => {
     const isProtected = routes.some(({ [kFacts]: facts }) => facts && registrationOf(facts.server))
     // Once more, because hooks of the app may have set a `swaggerTransform` since.
     routes.splice(0).forEach(wrapOwnTransform)
@@ -57,7 +51,7 @@ export function describeRoutes(
         `${swagger} was registered before fastify-authn was loaded, so its document does not tell who may call the routes. Import fastify-authn before you call Fastify().`,
       )
     }
-    done()
+    await loading
   })
   return ({ plugin, options }) => {
     if (nameOfPlugin(plugin) !== swagger) return options
@@ -87,37 +81,18 @@ function wrapOwnTransform(options: Route): void {
 
 /** Makes a `transform` that runs the app's own one, and adds to its result what is known of the route. */
 function describing(own: Transform | null): Transform {
-  if (own !== null && ours.has(own)) return own
-  const transform: Transform = (input) => {
-    const { route, schema } = input
-    const about = aboutOf(route)
-    if (about === null) return own?.(input) ?? {}
-    // The body of the login route is not passed to the app's transform, which may expect another schema library.
-    const { body: _, ...rest } = schema ?? {}
-    const given = about.login === undefined ? schema : rest
-    const result = own?.({ ...input, schema: given as Node }) ?? {}
-    return { ...result, schema: describe(result.schema ?? given ?? {}, about, writerOf(input)) }
-  }
-  ours.add(transform)
-  return transform
+  return made(own, () => (input) => room.transform(own, input))
 }
 
 function finishing(own: TransformObject | null): TransformObject {
-  if (own !== null && ours.has(own)) return own
-  const transformObject: TransformObject = (input) => {
-    writerOf(input).finish()
-    return own === null ? (input.openapiObject ?? input.swaggerObject) : own(input)
-  }
-  ours.add(transformObject)
-  return transformObject
+  return made(own, () => (input) => room.transformObject(own, input))
 }
 
-function writerOf({
-  openapiObject,
-  swaggerObject,
-}: Parameters<TransformObject>[0]): DocumentWriter {
-  const document = (openapiObject ?? swaggerObject) as Node
-  const writer = writers.get(document) ?? new DocumentWriter(document)
-  writers.set(document, writer)
-  return writer
+/** The app's own one, where it is one of ours already. */
+function made<T extends object>(own: T | null, make: () => T): T {
+  if (own !== null && ours.has(own)) return own
+  loading ??= load()
+  const transform = make()
+  ours.add(transform)
+  return transform
 }

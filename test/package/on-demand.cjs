@@ -25,9 +25,10 @@ async function main() {
   const issuer = { issuer: 'https://issuer.example', audience: 'api', user: () => null }
 
   /** Boots an app and sends requests. @returns what the boot has loaded */
-  async function boot(options) {
-    const before = parts()
+  async function boot(options, before = () => {}) {
+    const earlier = parts()
     const app = Fastify()
+    before(app)
     await app.register(authn, { userService, jwt: { secret }, ...options })
     app.get('/me', { config: { auth: true } }, (request) => request.user)
     await app.ready()
@@ -53,7 +54,7 @@ async function main() {
       'requests load nothing',
     )
     await app.close()
-    return parts().filter((file) => !before.includes(file))
+    return parts().filter((file) => !earlier.includes(file))
   }
 
   assert.deepEqual(parts(), ['index.js', 'lib/index.js', 'lib/sessions/index.js'])
@@ -66,6 +67,8 @@ async function main() {
   assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/index.js'])
   const sessions = { store: memorySessions() }
   assert.deepEqual(await boot({ sessions }), ['lib/sessions/open.js'])
+  const swagger = (app) => app.register(require('@fastify/swagger'))
+  assert.deepEqual(await boot({}, swagger), ['lib/openapi/transform.js'])
   const keys = [{ kid: 'a', alg: 'HS256', state: 'sign', secret }]
   assert.ok((await boot({ jwt: { keys } })).includes('lib/jwt/ring/open.js'))
 }

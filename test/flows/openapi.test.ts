@@ -1,4 +1,4 @@
-// Also holds lib/openapi/dialects.ts, lib/openapi/document.ts, lib/openapi/login.ts,
+// Also holds lib/openapi/dialects.ts, lib/openapi/document.ts, lib/openapi/facts.ts, lib/openapi/login.ts,
 // lib/openapi/replies.ts, lib/openapi/swagger.ts, lib/openapi/route.ts and lib/openapi/transform.ts.
 import type { KeyPairKeyObjectResult } from 'node:crypto'
 import cors from '@fastify/cors'

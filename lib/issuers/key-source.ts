@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { refusal } from '../errors.js'
 import { channels } from '../events.js'
 import { Attempts, never } from './attempts.js'
 import { fetchKeySet } from './discovery.js'
@@ -6,7 +7,6 @@ import { reasonOf } from './fetch.js'
 import { readKeySet, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import { stopwatch } from './stopwatch.js'
-import { unavailable } from './unavailable.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { IssuerStats } from '../../types/issuers.js'
 
@@ -29,8 +29,6 @@ export class KeySource<KeySet> {
   #waiting = 0
   #abort: AbortController | null = null
   #isOpen = true
-  /** A set of the test kit, in the place of those of the issuer. */
-  #replacement: KeySet | null = null
 
   constructor(issuer: ResolvedIssuer, make: (keys: IssuerKeys) => KeySet, log: FastifyBaseLogger) {
     this.#issuer = issuer
@@ -40,7 +38,6 @@ export class KeySource<KeySet> {
 
   /** The set, where it may be used; null where there is none, or it is too old. Renews it in the background. */
   usable(): KeySet | null {
-    if (this.#replacement !== null) return this.#replacement
     const age = this.#age()
     if (age >= limits.fresh + limits.stale) this.#set = null
     else if (age >= limits.fresh) void this.#begin()
@@ -81,8 +78,10 @@ export class KeySource<KeySet> {
    * @throws FetchError
    */
   replace(document: unknown): void {
-    this.#replacement = this.#make(readKeySet(document, this.#issuer.algorithms))
     this.stop()
+    const keys = readKeySet(document, this.#issuer.algorithms)
+    this.#set = { keys, made: this.#make(keys) }
+    this.#age = () => 0
   }
 
   /** Ends what is under way; nothing is fetched any more. */
@@ -128,11 +127,10 @@ export class KeySource<KeySet> {
     this.#abort = abort
     // The connection keeps the process going, so that the timer need not.
     const timer = setTimeout(() => abort.abort(), limits.fetchTime).unref()
-    const { name, algorithms } = this.#issuer
+    const { name: issuer, algorithms } = this.#issuer
     let reason: string | null = null
     try {
-      const keys = readKeySet(await fetchKeySet(this.#issuer, abort.signal), algorithms)
-      this.#accept(keys)
+      this.#accept(readKeySet(await fetchKeySet(this.#issuer, abort.signal), algorithms))
     } catch (error) {
       reason = abort.signal.aborted ? 'it took too long' : reasonOf(error)
       this.#fail(reason)
@@ -140,7 +138,7 @@ export class KeySource<KeySet> {
       clearTimeout(timer)
     }
     channels.issuer.publish({
-      issuer: name,
+      issuer,
       outcome: reason === null ? 'renewed' : 'failed',
       keys: this.stats().keys,
       leftOut: reason === null ? (this.#set?.keys.leftOut ?? 0) : 0,
@@ -150,12 +148,11 @@ export class KeySource<KeySet> {
   }
 
   #accept(keys: IssuerKeys): void {
+    if (!this.#isOpen) return
     const { name: issuer } = this.#issuer
     if (keys.compromised > 0) {
-      this.#log.warn(
-        { issuer, keys: keys.compromised },
-        'An issuer publishes private keys; these are not used',
-      )
+      const about = { issuer, keys: keys.compromised }
+      this.#log.warn(about, 'An issuer publishes private keys; these are not used')
     }
     if (this.#attempts.isFailing) this.#log.info({ issuer }, 'An issuer gives its keys again')
     this.#set = { keys, made: this.#make(keys) }
@@ -165,15 +162,19 @@ export class KeySource<KeySet> {
 
   #fail(reason: string): void {
     this.#attempts.fail()
+    if (!this.#isOpen) return
     const { keys, age } = this.stats()
-    const { name: issuer } = this.#issuer
-    if (this.#isOpen) {
-      this.#log.warn({ issuer, reason, keys, age }, 'The keys of an issuer could not be fetched')
-    }
+    const about = { issuer: this.#issuer.name, reason, keys, age }
+    this.#log.warn(about, 'The keys of an issuer could not be fetched')
   }
 
   #throwUnavailable(): never {
     const { pause, sinceBegun } = this.#attempts
-    throw unavailable(this.#running === null ? pause : limits.fetchTime - sinceBegun())
+    const left = this.#running === null ? pause : limits.fetchTime - sinceBegun()
+    throw refusal('auth.overloaded', {
+      code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
+      retryAfter: Math.max(1, Math.ceil(left / 1000)),
+      cause: 'no usable key set',
+    })
   }
 }

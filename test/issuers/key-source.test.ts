@@ -1,4 +1,4 @@
-// Also holds lib/issuers/attempts.ts, lib/issuers/stopwatch.ts and lib/issuers/unavailable.ts.
+// Also holds lib/issuers/attempts.ts and lib/issuers/stopwatch.ts.
 import type { ServerResponse } from 'node:http'
 import { setTimeout as later } from 'node:timers/promises'
 import t, { type Test } from 'tap'

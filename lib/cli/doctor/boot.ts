@@ -51,10 +51,10 @@ export async function bootFindings(
     const taken = variables.map((name) => [name, env[name]] as const)
     await attempt(bootWith({ ...filling, ...Object.fromEntries(taken) }))
   }
-  const complete = faults.length === 0
-  await attempt(bootWith(env, { method: complete ? alg : undefined }))
-  if (complete && faults.length === 0 && alg === undefined) await attempt(bootAsGuessed(env))
-  return distinct(faults.map(toFinding))
+  // A method is checked only against keys that are right.
+  await attempt(bootWith(env, faults.length === 0 ? alg : undefined))
+  if (faults.length > 0) return distinct(faults.map(toFinding))
+  return alg === undefined ? methodNotes(env) : []
 }
 
 /** Whether a variable is set; an empty one is not, as in `configFromEnv()`. */
@@ -63,10 +63,7 @@ export function isSet(env: Environment, name: string): boolean {
 }
 
 /** Runs the checks that the plugin makes at boot, as far as they depend on the environment. */
-export async function bootWith(
-  env: Environment,
-  { method }: { method?: SigningMethod | undefined } = {},
-): Promise<void> {
+export async function bootWith(env: Environment, method?: SigningMethod): Promise<void> {
   const { jwt } = resolveOptions(configFromEnv(env))
   const ring = jwt && (await keysOf(jwt))
   if (ring && jwt.keys === undefined && method !== undefined)
@@ -82,40 +79,26 @@ async function keysOf(jwt: JwtConfig): Promise<FamilyKeys> {
  * The signing method is set in the app's code, which is not read here. When the keys fit only a method that is not
  * the default, the finding says which one the code has to set.
  */
-async function bootAsGuessed(env: Environment): Promise<void> {
+async function methodNotes(env: Environment): Promise<Finding[]> {
   const { jwt } = configFromEnv(env)
   // The keys of a ring name their algorithms.
-  if (jwt === undefined || jwt.keys !== undefined) return
-  const ring = await keysOf(jwt)
-  const method = standardMethod(jwt, (each) => keyFor(ring, each, 'verify', 'doctor'))
-  if (method !== defaults.jwt.signingMethod) throw new GuessedMethod(method)
-}
-
-/** Thrown to end the checks with a note and not with an error. */
-class GuessedMethod extends Error {
-  readonly method: SigningMethod
-
-  constructor(method: SigningMethod) {
-    super(method)
-    this.method = method
+  if (jwt === undefined || jwt.keys !== undefined) return []
+  const keys = await keysOf(jwt)
+  try {
+    const method = standardMethod(jwt, (each) => keyFor(keys, each, 'verify', 'doctor'))
+    if (method === defaults.jwt.signingMethod) return []
+    const problem =
+      'AUTH_JWT_SECRET is not set, but an app without jwt.signingMethod uses HS256, which needs it.'
+    const remedy = `Set the method in the app: jwt: { ...configFromEnv().jwt, signingMethod: '${method}' }`
+    return [note(null, problem, remedy)]
+  } catch (fault) {
+    if (!(fault instanceof CliError)) throw fault
+    const remedy = 'Say which method the app has, to have it checked: --alg RS256'
+    return [note(null, fault.message, remedy)]
   }
 }
 
 function toFinding(fault: unknown): Finding {
-  if (fault instanceof GuessedMethod) {
-    return note(
-      null,
-      'AUTH_JWT_SECRET is not set, but an app without jwt.signingMethod uses HS256, which needs it.',
-      `Set the method in the app: jwt: { ...configFromEnv().jwt, signingMethod: '${fault.method}' }`,
-    )
-  }
-  if (fault instanceof CliError) {
-    return note(
-      null,
-      fault.message,
-      'Say which method the app has, to have it checked: --alg RS256',
-    )
-  }
   if (!isUsageError(fault)) throw fault
   const remedy = remedyOf(fault)
   const message = inVariables(

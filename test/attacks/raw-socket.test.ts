@@ -9,14 +9,15 @@ import {
   appWith,
   basic,
   bearer,
-  logLines,
+  rawLines,
   passwords,
   secret,
   standardOptions,
   userService,
   users,
 } from '../helpers/app.js'
-import { bounded, isQuiet, type CredulousService } from '../helpers/attacks.js'
+import { isQuiet, type CredulousService } from '../helpers/attacks.js'
+import { bounded } from '../helpers/cases.js'
 import { listen, nameOf, texts } from '../helpers/flows.js'
 import { exchange, rawRequest, vanish, type Answer } from '../helpers/raw-socket.js'
 
@@ -24,7 +25,7 @@ interface Subject {
   readonly app: FastifyInstance
   readonly port: number
   readonly service: CredulousService
-  readonly lines: Record<string, unknown>[]
+  readonly lines: string[]
   /** Who the handlers ran for since the last call: path and name. */
   take(): string[]
   /** A line with the Authorization of somebody. */
@@ -36,7 +37,7 @@ const pairOf = (name: keyof typeof passwords): string => basic(name, passwords[n
 const wrongPair = basic('alice', 'wrong').authorization
 
 async function subjectOf(t: Test, hold?: UserService['findByUsername']): Promise<Subject> {
-  const { lines, stream } = logLines()
+  const { lines, stream } = rawLines()
   const service = userService()
   const find = service.findByUsername
   // Before a user is found, a test may have something happen.
@@ -415,7 +416,7 @@ t.test('generated: any order of requests, cut into packets anywhere', async (t) 
         )
       },
     ),
-    bounded(60),
+    bounded(30),
   )
   subject.take()
   await isAlive(t, subject)
@@ -573,7 +574,7 @@ t.test('generated: any bytes around the header', async (t) => {
         deepStrictEqual(take(), [])
       },
     ),
-    bounded(250),
+    bounded(120),
   )
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 400 }), async (bytes) => {
@@ -585,7 +586,7 @@ t.test('generated: any bytes around the header', async (t) => {
       )
       deepStrictEqual(take(), [])
     }),
-    bounded(100),
+    bounded(60),
   )
   deepStrictEqual(
     service.asked.filter((asked) => asked !== 'alice'),

@@ -137,13 +137,16 @@ t.test('an authenticator with a method of its own takes that one only', async (t
   t.strictSame([await statusOf(app, es, '/es'), await statusOf(app, rs, '/es')], [200, 401])
 })
 
+/** What is no token does not depend on the keys. */
+const except = [/^(?:Authorization|socket): /]
+
 t.test('attacks: the corpus, over keys of each kind that signs', async (t) => {
   for (const signer of [a, { ...old, state: 'sign', legacy: false } as const, rsa]) {
     const others = [b, { ...edwards, state: 'next' } as const]
     const app = await appWith(t, options({ keys: [signer, ...others] }), declare)
-    const report = await authAttacks(app, { url: '/me', sub: 'alice' })
+    const report = await authAttacks(app, { url: '/me', sub: 'alice', except })
     t.strictSame(report.problems, [], String(report))
-    t.ok(report.cases > 900, `${report.cases} cases`)
+    t.ok(report.cases > 300, `${report.cases} cases`)
   }
 })
 
@@ -151,7 +154,7 @@ t.test('attacks: with a good token of another app, whose key the ring knows', as
   const issuer = await appWith(t, options({ keys: [a] }))
   const app = await appWith(t, options({ keys: [publicHalf(rsa), publicHalf(a), b] }), declare)
   const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
-  const report = await authAttacks(app, { url: '/me', good })
+  const report = await authAttacks(app, { url: '/me', good, except })
   t.strictSame(report.problems, [], String(report))
   t.ok(report.leftOut.includes('names of other keys (the key that signs is not known)'))
   t.notOk(report.leftOut.some((each) => each.startsWith('key confusion')))

@@ -109,8 +109,8 @@ t.test('wrong credentials are refused', async (t) => {
     'name in other case': { username: 'ALICE', password: passwords.alice },
     'name of a property': { username: '__proto__', password: passwords.alice },
   }
+  const app = await appWith(t, { ...standardOptions(), throttle: false })
   for (const [name, body] of Object.entries(wrong)) {
-    const app = await appWith(t, standardOptions())
     isRefusal(t, await post(app, body), refusal, name)
   }
 })
@@ -425,23 +425,24 @@ t.test('a tokenFunc that gives no token is a fault, and nothing leaks', async (t
     ['a buffer', async () => Buffer.from('secret detail'), /tokenFunc returned object/],
     ['true', () => true, /tokenFunc returned boolean/],
   ]
-  for (const [name, tokenFunc, logged] of results) {
-    await t.test(name, async (t) => {
-      const { lines, stream } = logLines()
-      const app = await appWith(
-        t,
-        { ...standardOptions(), login: { tokenFunc: tokenFunc as () => string } },
-        undefined,
-        { logger: { level: 'info', stream } },
-      )
-      const response = await post(app, alice)
-      isFault(t, response, 'ERR_AUTH_TOKEN_FUNC')
-      t.notMatch(response.body, 'secret detail')
-      const errors = lines.filter(({ level }) => level === 50)
-      t.equal(errors.length, 1)
-      t.match(JSON.stringify(errors[0]), logged)
-      t.notMatch(JSON.stringify(lines), passwords.alice)
-    })
+  const { lines, stream } = logLines()
+  let tokenFunc: () => unknown = () => null
+  const app = await appWith(
+    t,
+    { ...standardOptions(), login: { tokenFunc: () => tokenFunc() as string } },
+    undefined,
+    { logger: { level: 'info', stream } },
+  )
+  for (const [name, given, logged] of results) {
+    tokenFunc = given
+    lines.length = 0
+    const response = await post(app, alice)
+    isFault(t, response, 'ERR_AUTH_TOKEN_FUNC', name)
+    t.notMatch(response.body, 'secret detail', name)
+    const errors = lines.filter(({ level }) => level === 50)
+    t.equal(errors.length, 1, name)
+    t.match(JSON.stringify(errors[0]), logged, name)
+    t.notMatch(JSON.stringify(lines), passwords.alice, name)
   }
 })
 
@@ -568,42 +569,41 @@ t.test('a user service that fails is a fault, and the next login works', async (
     ['returns true', async () => true],
     ['returns a function', () => () => users[0]],
   ]
-  for (const [name, answer] of answers) {
-    await t.test(name, async (t) => {
-      let fails = true
-      const { lines, stream } = logLines()
-      const app = await appWith(
-        t,
-        { userService: serviceOf(() => (fails ? answer() : { ...users[0] })), jwt: { secret } },
-        undefined,
-        { logger: { level: 'info', stream } },
-      )
-      const response = await post(app, alice)
-      isFault(t, response)
-      t.notMatch(response.body, 'secret detail')
-      t.equal(lines.filter(({ level }) => level === 50).length, 1)
-      fails = false
-      tokenOf(t, await post(app, alice))
-    })
+  let answer: (() => unknown) | null = null
+  const { lines, stream } = logLines()
+  const app = await appWith(
+    t,
+    { userService: serviceOf(() => answer?.() ?? { ...users[0] }), jwt: { secret } },
+    undefined,
+    { logger: { level: 'info', stream } },
+  )
+  for (const [name, given] of answers) {
+    answer = given
+    lines.length = 0
+    const response = await post(app, alice)
+    isFault(t, response, undefined, name)
+    t.notMatch(response.body, 'secret detail', name)
+    t.equal(lines.filter(({ level }) => level === 50).length, 1, name)
+    answer = null
+    tokenOf(t, await post(app, alice))
   }
 })
 
 t.test('stored hashes', async (t) => {
   const hash = bcrypt.hashSync(passwords.alice, cost)
-  const app = async (
-    user: object,
-    more: AuthnOptions = {},
-  ): Promise<{ app: FastifyInstance; lines: Record<string, unknown>[] }> => {
+  const appOf = async (user: () => object, more: AuthnOptions = {}) => {
     const { lines, stream } = logLines()
-    const options = { userService: serviceOf(() => user), jwt: { secret }, ...more }
+    const options = { userService: serviceOf(user), jwt: { secret }, throttle: false, ...more }
     const server = { logger: { level: 'info', stream } }
-    return { app: await appWith(t, options, undefined, server), lines }
+    return { app: await appWith(t, options as AuthnOptions, undefined, server), lines }
   }
+  let password: unknown
+  const { app, lines } = await appOf(() => ({ password }))
   for (const prefix of ['$2a$', '$2b$', '$2y$']) {
-    const works = await app({ password: hash.replace('$2b$', prefix) })
-    tokenOf(t, await post(works.app, alice))
+    password = hash.replace('$2b$', prefix)
+    tokenOf(t, await post(app, alice))
   }
-  for (const password of [
+  for (password of [
     '',
     null,
     undefined,
@@ -614,22 +614,21 @@ t.test('stored hashes', async (t) => {
     'x'.repeat(60),
     {},
   ]) {
-    const { app: refuses, lines } = await app({ password })
-    isRefusal(t, await post(refuses, alice), refusal, `stored: ${JSON.stringify(password)}`)
+    lines.length = 0
+    isRefusal(t, await post(app, alice), refusal, `stored: ${JSON.stringify(password)}`)
     const warnings = lines.filter(({ level }) => level === 40)
     t.equal(warnings.length, 1, 'one warning')
     t.match(warnings, [{ msg: /no bcrypt hash/ }])
     t.notMatch(JSON.stringify(lines), passwords.alice)
   }
-  const { app: faulty, lines } = await app(
-    { name: 'alice', hash },
-    { passwordField: 'passwordHash' },
-  )
-  const response = await post(faulty, alice)
+  const user = { name: 'alice', hash }
+  const faulty = await appOf(() => user, { passwordField: 'passwordHash' })
+  const response = await post(faulty.app, alice)
   isFault(t, response, 'ERR_AUTH_PASSWORD_FIELD')
   t.notMatch(response.body, 'passwordHash')
-  t.match(JSON.stringify(lines.filter(({ level }) => level === 50)), /no field .{2,4}passwordHash/)
-  const renamed = await app({ name: 'alice', hash }, { passwordField: 'hash' })
+  const errors = faulty.lines.filter(({ level }) => level === 50)
+  t.match(JSON.stringify(errors), /no field .{2,4}passwordHash/)
+  const renamed = await appOf(() => user, { passwordField: 'hash' })
   tokenOf(t, await post(renamed.app, alice))
 })
 

@@ -143,32 +143,36 @@ async function assertHidden(
   t: Test,
   app: FastifyInstance,
   headers: Record<string, string>,
+  prefix = '',
+  name = '',
 ): Promise<void> {
   for (const url of urls) {
-    const response = await app.inject({ url, headers })
-    t.equal(response.statusCode, 200, url)
-    t.notMatch(response.body, /password|\$2[aby]\$/, url)
-    if (!/spread|assigned|entries/.test(url)) t.match(response.body, 'alice', `${url} has the rest`)
+    const title = `${name} ${prefix}${url}`
+    const response = await app.inject({ url: prefix + url, headers })
+    t.equal(response.statusCode, 200, title)
+    t.notMatch(response.body, /password|\$2[aby]\$/, title)
+    if (!/spread|assigned|entries/.test(url)) t.match(response.body, 'alice', `${title}: the rest`)
   }
 }
 
-for (const [name, record] of Object.entries(records)) {
-  t.test(`jwt, basic and a custom authenticator: ${name}`, async (t) => {
-    const custom: Authenticator = { authenticate: () => record() }
-    for (const use of ['jwt', 'basic', 'custom']) {
-      const app = await appWith(
-        t,
-        { userService: serviceOf(record), jwt: { secret }, authenticators: { custom } },
-        (app) => declareLeaks(app, use),
-      )
-      const headers = {
-        jwt: bearer(app.jwtService.generateToken('alice')),
-        basic: basic('alice', passwords.alice),
+t.test('jwt, basic and a custom authenticator, for records of every kind', async (t) => {
+  const recordOf = (name: unknown): object => records[String(name)]?.() ?? {}
+  const custom: Authenticator = { authenticate: ({ headers }) => recordOf(headers['x-record']) }
+  const app = await appWith(
+    t,
+    { userService: serviceOf(recordOf), jwt: { secret }, authenticators: { custom } },
+    async (app) => {
+      for (const use of ['jwt', 'basic', 'custom']) {
+        await app.register(async (app) => declareLeaks(app, use), { prefix: `/${use}` })
       }
-      await assertHidden(t, app, use === 'basic' ? headers.basic : headers.jwt)
-    }
-  })
-}
+    },
+  )
+  for (const name of Object.keys(records)) {
+    await assertHidden(t, app, bearer(app.jwtService.generateToken(name)), '/jwt', name)
+    await assertHidden(t, app, basic(name, passwords.alice), '/basic', name)
+    await assertHidden(t, app, { 'x-record': name }, '/custom', name)
+  }
+})
 
 t.test('a record whose JSON alone has the field', async (t) => {
   const app = await appWith(

@@ -84,6 +84,12 @@ export function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` }
 }
 
+/** Collects the lines that an app logs, as they are written. */
+export function rawLines(): { lines: string[]; stream: { write(line: string): void } } {
+  const lines: string[] = []
+  return { lines, stream: { write: (line) => void lines.push(line) } }
+}
+
 /** Collects the lines that an app logs. */
 export function logLines(): {
   lines: Record<string, unknown>[]

@@ -1,15 +1,10 @@
 import { deepStrictEqual } from 'node:assert'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import type { AuthnOptions, UserService } from '../../lib/index.js'
-import { appWith, logLines, type TestUser } from './app.js'
+import { appWith, rawLines, type TestUser } from './app.js'
 import { probe, texts, type AnyResponse } from './flows.js'
-
-/** For fast-check: so many runs, but never for longer than this. A failure reports its seed and path. */
-export const bounded = (numRuns: number): { numRuns: number; interruptAfterTimeLimit: number } => ({
-  numRuns,
-  interruptAfterTimeLimit: 20_000,
-})
 
 /** A user service for which every name is somebody, unless `known` says otherwise: whoever gets to ask it is in. */
 export interface CredulousService extends UserService<TestUser> {
@@ -46,13 +41,15 @@ export function unusable(asked: readonly unknown[]): unknown[] {
   )
 }
 
-export const marks = ['required', 'optional', 'try'] as const
+const marks = ['required', 'optional', 'try'] as const
 
 /** An app with three routes for each authenticator, `/<use>/<mark>`, and all that it lets out. */
 export interface Target {
   readonly app: FastifyInstance
   readonly service: CredulousService
-  readonly lines: Record<string, unknown>[]
+  readonly lines: string[]
+  /** How many headers have been sent to a use. */
+  readonly turns: Map<string, number>
   /** Runs of the handlers since the last call. */
   take(): number
 }
@@ -63,7 +60,7 @@ export async function target(
   options: AuthnOptions,
   uses: Readonly<Record<string, string | readonly string[]>>,
 ): Promise<Target> {
-  const { lines, stream } = logLines()
+  const { lines, stream } = rawLines()
   const { handler, take } = probe()
   const app = await appWith(
     t,
@@ -77,7 +74,7 @@ export async function target(
     },
     { logger: { level: 'debug', stream } },
   )
-  return { app, service, lines, take }
+  return { app, service, lines, take, turns: new Map() }
 }
 
 /** What a header is taken for: no credentials at all, or wrong ones; and how it is refused. */
@@ -127,28 +124,33 @@ function refusal({ error, challenge }: Expected): object {
 }
 
 /**
- * A header that must not get in: refused in full form where a user is required, and where one is optional
- * unless it counts as no credentials; nobody at `try`. The handler runs exactly where it says so.
+ * A header that must not get in: refused in full form where a user is required; where one is optional, too, unless it
+ * counts as no credentials; nobody at `try`, where it takes turns with the next header at `optional`. The handler runs
+ * exactly where it says so. Only what differs is an assertion: one takes 0.1 ms, and there are thousands of headers.
  */
 export async function isRepelled(
   t: Test,
-  { app, take }: Target,
+  { app, take, turns }: Target,
   use: string,
   authorization: string,
   expected: Expected,
   message: string,
 ): Promise<void> {
+  const turn = (turns.get(use) ?? 0) + 1
+  turns.set(use, turn)
+  const refused = refusal(expected)
+  const wanted = {
+    required: refused,
+    ...(turn % 2 === 0
+      ? { try: nobody }
+      : { optional: expected.kind === 'none' ? nobody : refused }),
+  }
   const found: Record<string, object> = {}
-  for (const mark of marks) {
+  for (const mark of Object.keys(wanted)) {
     const response = await app.inject({ url: `/${use}/${mark}`, headers: { authorization } })
     found[mark] = seen(response, take())
   }
-  const refused = refusal(expected)
-  t.strictSame(
-    found,
-    { required: refused, optional: expected.kind === 'none' ? nobody : refused, try: nobody },
-    `${use}: ${message}`,
-  )
+  if (!isDeepStrictEqual(found, wanted)) t.strictSame(found, wanted, `${use}: ${message}`)
 }
 
 const refusals: readonly string[] = Object.values(texts)
@@ -181,14 +183,14 @@ export function isQuiet(
   { lines, service }: Pick<Target, 'lines' | 'service'>,
   secrets: readonly string[],
 ): void {
-  const log = lines.map((line) => JSON.stringify(line)).join('\n')
+  const log = lines.join('')
   t.same(
     secrets.filter((secret) => log.includes(secret)),
     [],
     'nothing secret is in the log',
   )
   t.same(
-    lines.filter(({ level }) => Number(level) >= 50),
+    lines.filter((line) => /^\{"level":[56]0/.test(line)),
     [],
     'nothing failed',
   )

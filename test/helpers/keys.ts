@@ -1,12 +1,12 @@
 import { generateKeyPairSync, type KeyObject, type KeyPairKeyObjectResult } from 'node:crypto'
-import { keys, pairs } from './tokens.js'
+import { keys, pairs, rsaPair } from './tokens.js'
 import type { JwtConfig, SigningMethod } from '../../types/jwt.js'
 
 /** Key pairs that only tests of keys need. */
 export const moreKeys = pairs({
-  otherRsa: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  otherRsa: () => rsaPair('other-rsa'),
   rsa1024: () => generateKeyPairSync('rsa', { modulusLength: 1024 }),
-  rsaPss: () => generateKeyPairSync('rsa-pss', { modulusLength: 2048 }),
+  rsaPss: () => rsaPair('rsa-pss', 'rsa-pss'),
   otherP256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   secp256k1: () => generateKeyPairSync('ec', { namedCurve: 'secp256k1' }),
   ed448: () => generateKeyPairSync('ed448'),

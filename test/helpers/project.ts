@@ -1,9 +1,10 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const tree = fileURLToPath(new URL('../../', import.meta.url))
-/** Whether this is the copy that scripts/compile-tests.js has made, and no TypeScript has to be loaded. */
-const isCompiled = path.basename(tree) === '.tests'
+/** The folder of lib/ and test/ that runs. */
+export const tree = fileURLToPath(new URL('../../', import.meta.url))
+/** Whether it is the copy that scripts/compile-tests.js has made, and no TypeScript has to be loaded. */
+export const isCompiled = path.basename(tree) === '.tests'
 
 /** The folder of package.json. */
 export const root = isCompiled ? path.join(tree, '../') : tree

@@ -1,9 +1,33 @@
-import { generateKeyPairSync, type KeyObject, type KeyPairKeyObjectResult } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  type KeyPairKeyObjectResult,
+} from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { now } from '../../lib/testing/forge.js'
+import { isCompiled, tree } from './project.js'
 
 export { encode, hmacToken, now, signedToken } from '../../lib/testing/forge.js'
 
-/** Pairs that are made when they are first read: one of RSA takes 0.2 s of CPU. */
+/** A pair of RSA takes 0.2 s of CPU: the compiled tests of a run share those that the first of them has made. */
+export function rsaPair(name: string, type: 'rsa' | 'rsa-pss' = 'rsa'): KeyPairKeyObjectResult {
+  const file = path.join(tree, `${name}.pem`)
+  if (isCompiled && existsSync(file)) {
+    const privateKey = createPrivateKey(readFileSync(file))
+    return { privateKey, publicKey: createPublicKey(privateKey) }
+  }
+  const pair = generateKeyPairSync(type as 'rsa', { modulusLength: 2048 })
+  if (isCompiled) {
+    writeFileSync(`${file}.${process.pid}`, privatePem(pair.privateKey))
+    renameSync(`${file}.${process.pid}`, file)
+  }
+  return pair
+}
+
+/** Pairs that are made when they are first read. */
 export function pairs<Name extends string>(
   makers: Readonly<Record<Name, () => KeyPairKeyObjectResult>>,
 ): Readonly<Record<Name, KeyPairKeyObjectResult>> {
@@ -21,7 +45,7 @@ export function pairs<Name extends string>(
 
 /** Key pairs made for the tests; none is in the repository. */
 export const keys = pairs({
-  rsa: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  rsa: () => rsaPair('rsa'),
   p256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   p384: () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
   p521: () => generateKeyPairSync('ec', { namedCurve: 'P-521' }),

@@ -2,7 +2,6 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
-import { standardOptions } from '../helpers/app.js'
 import { bootError } from '../helpers/flows.js'
 
 const ok = (): string => 'ok'
@@ -11,6 +10,9 @@ const routes = async (app: FastifyInstance): Promise<void> => void app.get('/in'
 /** The same without a scope of its own. */
 const shared = fp(async (app: FastifyInstance) => routes(app))
 
+const jwt = { authenticate: () => null }
+const options = { authenticator: 'jwt', authenticators: { jwt } }
+
 type Declare = (app: FastifyInstance) => unknown
 
 /** The error that stops the boot of an app, if any; the plugin comes first or last. */
@@ -18,14 +20,14 @@ async function errorOf(
   t: Test,
   declare: Declare,
   isFirst = true,
-  options: FastifyServerOptions = {},
+  server: FastifyServerOptions = {},
 ): ReturnType<typeof bootError> {
-  const app = Fastify(options)
+  const app = Fastify(server)
   t.teardown(() => app.close())
   return await bootError(async () => {
-    if (isFirst) await app.register(authn, standardOptions())
+    if (isFirst) await app.register(authn, options)
     await declare(app)
-    if (!isFirst) await app.register(authn, standardOptions())
+    if (!isFirst) await app.register(authn, options)
     await app.ready()
   })
 }
@@ -196,7 +198,7 @@ t.test('the option auth of the plugin that was never set', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const error = await bootError(() =>
-    app.register(authn, { ...standardOptions(), auth: undefined as never }),
+    app.register(authn, { ...options, auth: undefined as never }),
   )
   t.match(error, {
     code: 'ERR_AUTH_MARK',

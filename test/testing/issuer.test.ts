@@ -22,20 +22,24 @@ async function setting(
   return { app, issuer }
 }
 
+/** For a route whose other headers have been played already. */
+const tokensOnly = { sockets: false, except: [/^(?!token: )/] }
+
 t.test('all attacks on a route of an issuer, without the issuer', async (t) => {
   const rows: [string, Partial<IssuerOptions>, least: number][] = [
     ['an RSA key', {}, 900],
-    ['ES256 and RFC 9068', { algorithms: ['ES256'], profile: 'rfc9068' }, 800],
-    ['Cognito', { audienceClaim: 'client_id', algorithms: ['EdDSA'] }, 500],
+    ['ES256 and RFC 9068', { algorithms: ['ES256'], profile: 'rfc9068' }, 400],
+    ['Cognito', { audienceClaim: 'client_id', algorithms: ['EdDSA'] }, 200],
   ]
   for (const [what, more, least] of rows) {
     const { app, issuer } = await setting(t, more)
     await issuer.kill()
-    const sockets = what === 'an RSA key'
-    const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'alice', sockets })
+    const some = what === 'an RSA key' ? {} : tokensOnly
+    const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'alice', ...some })
     t.strictSame(report.problems, [], what)
     t.ok(report.cases >= least, `${what}: ${report.cases} cases`)
-    t.equal(report.leftOut.length, sockets ? 0 : 1, what)
+    const leftOut = report.leftOut.filter((each) => !each.endsWith('(excepted)'))
+    t.equal(leftOut.length, some === tokensOnly ? 1 : 0, what)
   }
 })
 
@@ -47,6 +51,7 @@ t.test('attacks on a route with a scope', async (t) => {
     issuer: 'corp',
     claims,
     sockets: false,
+    except: [/^Authorization: /],
     algorithm: 'ES256',
   })
   t.strictSame(report.problems, [])
@@ -54,7 +59,7 @@ t.test('attacks on a route with a scope', async (t) => {
 
 t.test('a route that lets other tokens in is found', async (t) => {
   const { app } = await setting(t, { requireExp: false, user: () => ({ name: 'anybody' }) })
-  const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'a', sockets: false })
+  const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'a', ...tokensOnly })
   t.ok(report.problems.some((each) => each.case === 'token: withoutExp' && each.status === 200))
 })
 

@@ -197,9 +197,7 @@ t.test('groups and plugins that may have these options', async (t) => {
 t.test('the option auth of the plugin that was never set', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  const error = await bootError(() =>
-    app.register(authn, { ...options, auth: undefined as never }),
-  )
+  const error = await bootError(() => app.register(authn, { ...options, auth: undefined as never }))
   t.match(error, {
     code: 'ERR_AUTH_MARK',
     message: /option "auth": found undefined, expected true/,

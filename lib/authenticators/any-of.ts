@@ -14,14 +14,12 @@ import type { JwtClaims } from '../../types/request-extra.js'
 type Outcome = object | null
 
 /**
- * One authenticator out of several: the scheme of the request's `Authorization` header picks those
- * that are asked; where none of that scheme is there, those without a scheme are asked, and, with the option `cookies`
- * and without that header, `jwtAuthenticator` too. They are
- * asked in order: the first user counts; when nobody is found, the first refusal; when nothing was
- * refused either, there were no credentials. A fault ends it at once. A failure counts for the throttle only
- * when none of them accepts.
+ * One authenticator out of several. Those are asked whose scheme the request's `Authorization` header names; where
+ * there are none, those without a scheme, and, with the option `cookies` and without that header, `jwtAuthenticator`.
  *
- * It is optional only when all of its members are.
+ * They are asked in order. The first user counts; where nobody is found, the first refusal; where nothing was refused
+ * either, there were no credentials. A fault ends it at once. A failure counts for the throttle only when none of them
+ * accepts. It is optional only when all of its members are.
  *
  * @throws ERR_AUTH_OPTION when there is none, or one is no authenticator
  */

@@ -14,7 +14,7 @@ type Named = ReadonlyMap<string, Authenticator>
 
 /**
  * The built-in authenticators for which the options suffice, and those of the app. Of two with one name,
- * the app's counts. The names of issuers are their own.
+ * the app's counts. No issuer has a name that is taken.
  *
  * @param issuers - the authenticators of the option `issuers`
  */

@@ -4,7 +4,7 @@ import type { Registration, TokenUse } from '../registration.js'
 
 /**
  * Two registrations with one key accept the tokens of each other: where their users differ, alice of the one
- * would be alice of the other. Within one registration, an authenticator with users of its own is meant so.
+ * would be alice of the other. Within one registration, an authenticator with users of its own is intended.
  *
  * @throws ERR_AUTH_OPTION
  */

@@ -18,7 +18,7 @@ export interface LoginFacts {
   readonly registration: Registration
   readonly usernameField: string
   readonly passwordField: string
-  /** Of the app's own, for the documents. */
+  /** The example of a body that the app gives in its schema. */
   readonly example: object | undefined
 }
 

@@ -2,7 +2,7 @@ import { wrongMark } from '../errors.js'
 import { ownOf, propertyOf } from '../common/objects.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/** A character that may stand in a name; `what` says which, for the error. */
+/** What a name may look like; `what` says it in errors. */
 interface Kind {
   readonly isName: (text: string) => boolean
   readonly what: string
@@ -32,7 +32,7 @@ const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
 export function parseNeed(mark: object, key: 'scope' | 'role', place: string): NeededNames | null {
   const fail = (found: string): never => refuse(place, key, found)
   if (!Object.hasOwn(mark, key)) {
-    // Of a class, for instance: not to see it would let more people in than its author meant.
+    // A mark can inherit it, from a class for instance. To overlook it would let more people in than its author meant.
     return propertyOf(mark, key) === undefined ? null : fail('one that is inherited')
   }
   const need = ownOf(mark, key)

@@ -98,7 +98,7 @@ export const tokenRules = {
   audience,
 }
 
-/** A media type (RFC 7515 §4.1.9), also one with parameters. Nothing that looks like no text at all in a header. */
+/** A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space. */
 export const typ = text("a media type, such as 'reset+jwt'", {
   pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
   shown: true,

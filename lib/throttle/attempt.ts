@@ -73,8 +73,8 @@ export class PasswordAttempt {
   }
 
   /**
-   * Counts it before it is judged: of attempts that are judged at the same time, no more than the limit get
-   * an answer. For those that have no place at the gate.
+   * Counts it before it is judged: of attempts that are judged at the same time, no more than the limit get an answer.
+   * Attempts that wait at the gate do not need it, since each is counted before the next one starts.
    */
   async claim(): Promise<void> {
     const throttle = this.#throttle

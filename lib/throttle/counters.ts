@@ -121,10 +121,10 @@ async function each(
   { username, address, network }: Suspect,
   work: (kind: Kind, key: string) => Promise<number>,
 ): Promise<Numbers> {
-  const [ofUsername, ofAddress, ofNetwork] = await Promise.all([
+  const [byUsername, byAddress, byNetwork] = await Promise.all([
     work('username', username),
     work('address', address),
     network === null ? 0 : work('network', network),
   ])
-  return { username: ofUsername, address: ofAddress, network: ofNetwork }
+  return { username: byUsername, address: byAddress, network: byNetwork }
 }

@@ -20,7 +20,7 @@ import { markScope } from './marks/inherit.js'
 import { parseMark } from './marks/parse.js'
 import { describeRoutes } from './openapi/swagger.js'
 import { resolveOptions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
-import { createPasswordTools, type PasswordTools } from './passwords/tools.js'
+import { createPasswordTools } from './passwords/tools.js'
 import { createPlanner } from './marks/plan.js'
 import { kRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
@@ -49,9 +49,8 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   if (Object.hasOwn(options, 'auth')) parseMark(options.auth, 'option "auth"')
   const tree = treeOf(app)
   protectTree(tree)
-  const tools = createPasswordTools(options, tree, await openSharedCounters(options, app.log))
-  const registration = await build(app, tree, options, tools)
-  attach(app, tree, registration, tools)
+  const registration = await build(app, tree, options)
+  attach(app, tree, registration)
   await initialize(app, tree, registration)
 }
 
@@ -60,8 +59,8 @@ async function build(
   app: FastifyInstance,
   tree: Tree,
   options: ResolvedOptions,
-  { credentialCheck, openAttempt, openTokenAttempt }: PasswordTools,
 ): Promise<Registration> {
+  const passwords = createPasswordTools(options, tree, await openSharedCounters(options, app.log))
   const jwtService = await openJwtService(app, options)
   const issuers = await openIssuers(options, jwtService, app)
   const combine = issuers === null ? anyOf : issuers.combine
@@ -74,6 +73,7 @@ async function build(
   return {
     options: kept,
     matchesBasic: basic && basicComparer(basic),
+    passwords,
     jwtService,
     cookies: await openCookies(options),
     issuers,
@@ -83,9 +83,6 @@ async function build(
     hiddenFields: new Set([options.passwordField]),
     authenticators,
     standard,
-    credentialCheck,
-    openAttempt,
-    openTokenAttempt,
     tokenUses: [],
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
@@ -104,13 +101,8 @@ const noTokens: TokenStats = { size: 0, bytes: 0, hits: 0, misses: 0 }
 const noKeys: KeyStats = { size: 0, reloads: 0, failures: 0 }
 
 /** Puts a registration on its scope: from here on, the guard and the authenticators find it. */
-function attach(
-  app: FastifyInstance,
-  tree: Tree,
-  registration: Registration,
-  passwords: PasswordTools,
-): void {
-  const { options, authenticators, issuers, jwtService, sessions } = registration
+function attach(app: FastifyInstance, tree: Tree, registration: Registration): void {
+  const { options, authenticators, issuers, jwtService, passwords, sessions } = registration
   if (Object.hasOwn(app, kRegistration)) {
     app.log.warn('fastify-authn is registered twice in one scope; the last one counts')
     undecorate(app)

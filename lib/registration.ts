@@ -98,14 +98,12 @@ export interface SessionKeeper {
 }
 
 /** One registration of the plugin: what the guard, the authenticators and the login route share. */
-export interface Registration extends Pick<
-  PasswordTools,
-  'credentialCheck' | 'openAttempt' | 'openTokenAttempt'
-> {
+export interface Registration {
   /** Without keys and passwords, since anybody can get a registration by its symbol. */
   readonly options: Omit<ResolvedOptions, 'jwt' | 'basic' | 'sessions'>
   /** Compares with the credentials of the option `basic`; undefined where that is not set. */
   readonly matchesBasic: MatchesBasic | undefined
+  readonly passwords: PasswordTools
   readonly jwtService: JwtServiceLike | null
   /** Null where tokens travel in the header `Authorization` only. */
   readonly cookies: CookieMode | null

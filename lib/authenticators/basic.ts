@@ -32,7 +32,7 @@ export function basicAuthenticator<Stored extends object>(
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)
-    return registration.credentialCheck(service, field, 'basic')
+    return registration.passwords.credentialCheck(service, field, 'basic')
   })
 
   const authenticator: KnownAuthenticator<Stored> = {

@@ -21,14 +21,14 @@ import type { BasicUser } from '../../types/user-service.js'
 export function configBasicAuthenticator(config?: BasicConfig): Authenticator<BasicUser> {
   const own = config === undefined ? undefined : basicComparer(check(basicSchema, config, 'basic'))
 
-  const state = perRegistration('configBasicAuthenticator', ({ matchesBasic, openAttempt }) => {
+  const state = perRegistration('configBasicAuthenticator', ({ matchesBasic, passwords }) => {
     const matches = own ?? matchesBasic
     if (matches === undefined) {
       wrongOption(
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }
-    return { matches, openAttempt }
+    return { matches, passwords }
   })
 
   const authenticator: KnownAuthenticator<BasicUser> = {
@@ -37,12 +37,12 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
     authenticate(request) {
-      const { matches, openAttempt } = state.of(request)
+      const { matches, passwords } = state.of(request)
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
       const { username, password } = pair
-      return judge(openAttempt(username, password, request), matches(username, password))
+      return judge(passwords.openAttempt(username, password, request), matches(username, password))
     },
   }
   return authenticator

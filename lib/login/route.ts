@@ -73,7 +73,11 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
 
 function logIn(registration: Registration, begin: SessionKeeper['begin']): Work<Credentials> {
   const { userService, passwordField } = registration.options
-  const check = registration.credentialCheck(userService as UserService, passwordField, 'login')
+  const check = registration.passwords.credentialCheck(
+    userService as UserService,
+    passwordField,
+    'login',
+  )
   return async ({ username, password }, request, reply, started) => {
     const user = await check(username, password, request)
     const tokens = await begin(username, request, user)

@@ -27,14 +27,14 @@ export interface PasswordTools {
     passwordField: string,
     use: 'basic' | 'login',
   ): CheckCredentials
-  /** An attempt with a password that is compared without the user service. */
-  openAttempt(username: string, password: string, request: FastifyRequest): PasswordAttempt
   /**
-   * An attempt with a token that is looked up. Failures count for the address, and for what the tokens share.
+   * An attempt that is judged elsewhere: with a password, or with a token that is looked up. Failures count for the
+   * address, and for the name.
    *
-   * @param name - the same for tokens that are guessed for the same thing
+   * @param name - the username; for tokens, what those have in common that are guessed for the same thing
+   * @param password - null for a token
    */
-  openTokenAttempt(name: string, request: FastifyRequest): PasswordAttempt
+  openAttempt(name: string, password: string | null, request: FastifyRequest): PasswordAttempt
   stats(): Omit<AuthnStats, 'tokens' | 'keys' | 'issuers' | 'sessions'>
 }
 
@@ -46,7 +46,9 @@ export function createPasswordTools(
 ): PasswordTools {
   const { gate, settings } = hashingOf(tree, options.hashing)
   const throttle = throttleOf(options, tree, shared)
-  const { memory, accepted } = createMemories(options)
+  const { rememberCredentials: remember } = options
+  const memory = remember === false ? null : new CredentialMemory(remember)
+  const accepted = remember === false ? null : new AcceptedPasswords(remember)
   return {
     credentialCheck: (userService, passwordField, use) =>
       createCredentialCheck({
@@ -61,10 +63,10 @@ export function createPasswordTools(
         memory: use === 'basic' ? memory : null,
         accepted: use === 'basic' ? accepted : null,
       }),
-    openAttempt: (username, password, request) =>
-      new PasswordAttempt({ throttle, accepted }, username, password, request),
-    openTokenAttempt: (name, request) =>
-      new PasswordAttempt({ throttle, accepted: null }, name, '', request),
+    openAttempt: (name, password, request) => {
+      const attemptTools = { throttle, accepted: password === null ? null : accepted }
+      return new PasswordAttempt(attemptTools, name, password ?? '', request)
+    },
     stats: () => ({
       hashing: gate.stats,
       remembered: memory?.stats ?? { hits: 0, misses: 0, size: 0 },
@@ -118,15 +120,4 @@ function throttleOf(
   const created = new Throttle(throttle, shared)
   tree.throttles.push({ throttle: created, key })
   return created
-}
-
-function createMemories({ rememberCredentials }: ResolvedOptions): {
-  readonly memory: CredentialMemory | null
-  readonly accepted: AcceptedPasswords | null
-} {
-  if (rememberCredentials === false) return { memory: null, accepted: null }
-  return {
-    memory: new CredentialMemory(rememberCredentials),
-    accepted: new AcceptedPasswords(rememberCredentials),
-  }
 }

@@ -23,7 +23,7 @@ export async function throttled<T>(
   text: string | null,
   work: () => Promise<T>,
 ): Promise<T> {
-  const attempt = registration.openTokenAttempt(nameOf(request, text), request)
+  const attempt = registration.passwords.openAttempt(nameOf(request, text), null, request)
   await attempt.begin(true)
   try {
     const result = await work()

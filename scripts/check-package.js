@@ -38,12 +38,14 @@ const esm = { type: 'module', module: 'nodenext', verbatimModuleSyntax: true }
 const cjs = { type: 'commonjs', module: 'commonjs' }
 const app = ['exactly.ts', 'app', 'typebox']
 const programs = {
-  'ESM, NodeNext, all declarations': {
+  'ESM with CommonJS in it, NodeNext, all declarations': {
     ...esm,
     skipLibCheck: false,
     exactOptionalPropertyTypes: true,
+    // CommonJS modules declare their exports there.
+    verbatimModuleSyntax: false,
     // Not typebox, whose own declarations take longer than everything else.
-    files: ['exactly.ts', 'app'],
+    files: ['exactly.ts', 'app', 'commonjs'],
   },
   'ESM, bundler': { ...esm, module: 'esnext', moduleResolution: 'bundler', files: app },
   'CommonJS, NodeNext': { ...cjs, module: 'nodenext', files: [...app, 'commonjs'] },
@@ -155,14 +157,7 @@ async function contents({ files, folder }) {
     none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
   })
   await report('everything is packed', async () => {
-    const declared = [
-      'lib/index',
-      'lib/request/context',
-      'lib/sessions/index',
-      'lib/testing/index',
-      'types/index',
-      'types/fastify',
-    ]
+    const declared = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
     const expected = [
       'README.md',
       'CHANGELOG.md',

@@ -1,7 +1,7 @@
-// The declarations of the package, beside the scripts that scripts/build.js has put into dist/. Those for
-// `import` and those for `require` are the same text, but for the entry. Only what an entry point leads to is kept:
-// others may import packages that no app has. With --check, TypeScript 6 also says what is wrong with the types of
-// what is published.
+// The declarations of the package, beside the scripts that scripts/build.js has put into dist/. Like the scripts, those
+// for `import` only export those for `require`, so that a program of both has one type of users. Only what an entry point
+// leads to is kept: others may import packages that no app has. With --check, TypeScript 6 also says what is wrong with
+// the types of what is published.
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,19 +22,19 @@ if (problems.length > 0) {
 program.emit()
 
 const published = new Set()
-for (const entry of [
-  'lib/index',
-  'lib/request/context',
-  'lib/sessions/index',
-  'lib/testing/index',
-]) {
-  publish(path.join(esm, `${entry}.d.ts`))
-}
+const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
+for (const entry of entries) publish(path.join(esm, `${entry}.d.ts`))
 for (const name of readdirSync(esm, { recursive: true })) {
   const file = path.join(esm, name)
   if (!name.endsWith('.d.ts')) continue
   if (published.has(file)) cpSync(file, path.join(cjs, name))
-  else rmSync(file)
+  rmSync(file)
+}
+for (const entry of entries) {
+  const target = path.posix.relative(path.posix.dirname(`esm/${entry}`), `cjs/${entry}.js`)
+  const standard = `import { authn } from '${target}'\n\nexport default authn\n`
+  const named = `export * from '${target}'\n`
+  writeFileSync(path.join(esm, `${entry}.d.ts`), entry === 'lib/index' ? standard + named : named)
 }
 writeFileSync(path.join(cjs, 'index.d.ts'), declarations())
 

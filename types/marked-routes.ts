@@ -27,7 +27,7 @@ export interface RequiredConfig {
 /**
  * The type of a `config` that was really given to a route. A `config` that is only a type argument does not have this
  * property, so it cannot make `request.user` non-null. The name of the property is a string, because a symbol would
- * differ in the CommonJS copy of these types.
+ * differ in another copy of the package.
  */
 export type MarkedConfig<Config> = Config & {
   /** For the compiler only; no object has it. */

@@ -3,8 +3,6 @@ import type { LoginOptions, TokenFunc } from './login.js'
 import type { AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
 
-declare const build: unique symbol
-
 /**
  * The plugin: `await app.register(authn, { userService, jwt: { secret } })`.
  *
@@ -18,13 +16,9 @@ export interface AuthnPlugin {
   ): Promise<void>
   (app: FastifyInstance, options: RefusedOptions): Promise<void>
   /**
-   * The default export that `fastify-plugin` adds. By this property the compiler tells the plugin from all others, and
-   * that of the ES module from that of CommonJS: a program that loads both has a user type for each.
+   * The default export that `fastify-plugin` adds. By this property the compiler tells the plugin from all others.
    */
-  readonly fastifyAuthn: AuthnPlugin & {
-    /** For the compiler only; no object has it. */
-    readonly [build]: true
-  }
+  readonly fastifyAuthn: AuthnPlugin
 }
 
 /**

@@ -15,14 +15,14 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   })
 }
 
-/** Runs `node ...args` in the root of the project. @returns its exit code, and the seconds that it took, as text */
+/** Runs `node ...args` in the root of the project. @returns its exit code or signal, and its seconds as text */
 export async function runNode(args, options) {
   const start = performance.now()
   const child = spawn(process.execPath, args, { cwd: root, ...options })
   running.add(child)
-  const [code] = await once(child, 'exit')
+  const [code, signal] = await once(child, 'exit')
   running.delete(child)
-  return { code, seconds: ((performance.now() - start) / 1000).toFixed(1) }
+  return { code: code ?? signal, seconds: ((performance.now() - start) / 1000).toFixed(1) }
 }
 
 /** Does `work` for each of `names`, in their order, for so many of them at a time. */

@@ -91,7 +91,7 @@ async function run(program) {
   const { pass, fail } = totals(text, code)
   right += pass
   wrong += fail
-  console.log(`${fail === 0 ? 'ok' : 'FAILED'}: ${name} (${seconds} s)`)
+  console.log(`${fail === 0 ? 'ok' : `FAILED with ${code}`}: ${name} (${seconds} s)`)
   for (const line of text.match(/^.*# SKIP.*$/gm) ?? []) console.log(`skipped: ${line.trim()}`)
   if (fail > 0) console.log(failures(text))
 }

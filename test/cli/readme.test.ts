@@ -42,8 +42,6 @@ t.test('its lines work', { skip: process.platform === 'win32' && 'needs sh' }, a
     PATH: `${folder}:${process.env.PATH}`,
     BIN: `${folder}/bin.mjs`,
     NODE_ENV: 'production',
-    // What it covers is not counted: the commands have tests of their own.
-    _TAPJS_PROCESSINFO_COVERAGE_: '0',
   }
   const output: Record<string, string> = {}
   for (const line of lines) {

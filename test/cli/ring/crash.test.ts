@@ -27,8 +27,6 @@ async function rotateInChild(
   killedAt = 0,
 ): Promise<{ steps: string[]; end: string | number | null }> {
   const child = spawn(process.execPath, ['--no-warnings', program, file, String(killedAt)], {
-    // What it covers is not counted: a process that is killed cannot tell.
-    env: { ...process.env, _TAPJS_PROCESSINFO_COVERAGE_: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 60_000,
   })

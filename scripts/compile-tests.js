@@ -1,7 +1,7 @@
 // Compiles lib/, the tests and what they import, once, into .tests/, a tree of the same paths, with .js in place of .ts,
-// with source maps by which coverage counts lines of lib/*.ts. What scripts/run-tests.js runs is .tests/run/: a program
-// for each folder of tests that are small and take nothing of each other, and one for each other test, because every
-// program of its own costs half a second of CPU.
+// with source maps by which coverage counts lines of lib/*.ts. What scripts/run-tests.js runs is .tests/run/: few
+// programs of many tests that take nothing of each other, and one for each other test, because every program of its own
+// costs half a second of CPU.
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,9 +19,11 @@ const files = folders
       .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name))),
   )
   .filter((file) => !leftOut.test(file.replaceAll('\\', '/')))
+/** Small tests, which all share one program. */
+const small =
+  /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|request|throttle|users)\/.*)\.test\.ts$/
 /** Folders whose tests share a program. */
-const together =
-  /^test\/(?:app|authenticators|cli|common|cookies|examples|flows|guard|http|issuers|jwt|marks|openapi|options|passwords|request|sessions|testing|throttle|users)\//
+const folder = /^test\/(cli|flows|issuers|jwt|sessions|testing)\//
 /** But for those that take long, or change what the others need: the clock, the context of all requests, … */
 const alone =
   /^test\/(?:app\/fastify|cli\/(?:main|readme|ring\/crash)|examples\/postgres|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|jwt\/keys\/made-up|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
@@ -49,21 +51,18 @@ for (const file of files.filter((file) => !file.endsWith('.ts'))) {
 const programs = new Map()
 for (const file of files.map((file) => file.replaceAll('\\', '/'))) {
   if (!file.endsWith('.test.ts')) continue
-  const name = together.test(file) && !alone.test(file) ? file.split('/')[1] : file
+  const name = programOf(file)
   programs.set(name, [...(programs.get(name) ?? []), file])
 }
 mkdirSync(path.join(out, 'run'))
 for (const [name, tests] of programs) {
   const imports = tests.map((test) => `import '../${test.replace(/ts$/, 'js')}'\n`)
-  writeFileSync(
-    path.join(
-      out,
-      'run',
-      `${name
-        .replace(/^test\//, '')
-        .replaceAll('/', '-')
-        .replace(/\.test\.ts$/, '')}.js`,
-    ),
-    imports.join(''),
-  )
+  writeFileSync(path.join(out, 'run', `${name}.js`), imports.join(''))
+}
+
+function programOf(file) {
+  const ofItsOwn = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
+  if (alone.test(file)) return ofItsOwn
+  if (small.test(file)) return 'small'
+  return folder.exec(file)?.[1] ?? ofItsOwn
 }

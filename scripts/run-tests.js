@@ -18,16 +18,18 @@ import { root, runNode, severalAtATime } from './processes.js'
 const first = [
   'flows-demo',
   'flows',
-  'flows-docs-page',
+  'small',
   'readme',
+  'flows-docs-page',
   'flows-demo-page',
   'sessions-stores-sql',
-  'cli',
   'testing-attacks',
-  'sessions-stores-faults',
-  'attacks-tokens',
-  'sessions',
   'testing',
+  'cli',
+  'attacks-tokens',
+  'sessions-stores-faults',
+  'sessions',
+  'attacks-authorization-header',
 ]
 
 const { values, positionals } = parseArgs({

@@ -106,6 +106,9 @@ export interface StoreTime {
   readonly now: number
 }
 
+/** Which sessions are meant: one, or all of a user. */
+export type SessionChoice = { readonly sid: string } | { readonly sub: string }
+
 /** What a store knows of a refresh token. */
 export interface FoundSession extends StoreTime {
   /** Null where there is none, or it is over. */
@@ -129,10 +132,7 @@ export interface SessionStore {
    * @param keepEnd - seconds for which the ends are kept and told
    * @returns the sessions that were ended by this call
    */
-  end(
-    which: { readonly sid: string } | { readonly sub: string },
-    keepEnd: number,
-  ): Promise<readonly SessionEnd[]>
+  end(which: SessionChoice, keepEnd: number): Promise<readonly SessionEnd[]>
   /** The sessions of a user that are not over, the newest first. */
   list(sub: string): Promise<readonly StoredSession[]>
   /** Tells what is ended, in this process and in others, within a second. Resolves at once; `caughtUp` follows. */

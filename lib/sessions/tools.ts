@@ -7,6 +7,7 @@ import type { ValidAfter } from '../users/valid-after.js'
 import type { ResolvedSessions } from '../options/resolve.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
+import type { SessionChoice } from '../../types/sessions.js'
 
 /** What the sessions of a registration are made, refreshed and ended with. */
 export interface SessionTools {
@@ -37,7 +38,7 @@ export function randomName(): string {
  */
 export async function endSessions(
   { access, ends, keepEnd }: Pick<SessionTools, 'access' | 'ends' | 'keepEnd'>,
-  which: { readonly sid: string } | { readonly sub: string },
+  which: SessionChoice,
 ): Promise<number> {
   const ended = await access.ask((store) => store.end(which, keepEnd))
   // Also where the store knew no such session: it may have lost it.

@@ -1,5 +1,6 @@
 import type {
   NewSession,
+  SessionChoice,
   SessionEnd,
   SessionStore,
   SessionWatcher,
@@ -79,7 +80,7 @@ export class MemorySpace {
     return { outcome: 'reused', session, now }
   }
 
-  end(which: { readonly sid: string } | { readonly sub: string }, keepEnd: number): SessionEnd[] {
+  end(which: SessionChoice, keepEnd: number): SessionEnd[] {
     const now = this.#now()
     const found = 'sid' in which ? this.#bySid.get(which.sid) : this.#bySub.get(which.sub)
     const entries = found instanceof Set ? [...found] : [found ?? []].flat()

@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto'
 import { AuthnUsageError } from '../../errors.js'
 import { defaults } from '../../options/resolve.js'
 import type {
+  FoundSession,
   NewSession,
+  SessionChoice,
   SessionEnd,
   SessionStore,
   SessionStoreFactory,
   SessionWatcher,
   StoredSession,
+  StoreTime,
   Swap,
   Swapped,
 } from '../../../types/sessions.js'
@@ -83,7 +86,7 @@ class RedisSessions implements SessionStore {
     this.#keys = keys
   }
 
-  async create(session: NewSession): Promise<{ now: number }> {
+  async create(session: NewSession): Promise<StoreTime> {
     const { handle, current, lifetime, idle, ...about } = session
     const { sid, sub } = about
     const json = JSON.stringify(about)
@@ -93,7 +96,7 @@ class RedisSessions implements SessionStore {
     return { now: Number(now) }
   }
 
-  async find(handle: string): Promise<{ session: StoredSession | null; now: number }> {
+  async find(handle: string): Promise<FoundSession> {
     const [now, row] = (await this.#run('find', handle)) as [string, Row | null]
     this.#clock.heard(Number(now))
     return { session: row && sessionOf(row), now: Number(now) }
@@ -106,10 +109,7 @@ class RedisSessions implements SessionStore {
     return swappedOf((await this.#ask('swap', values, patience)) as SwapRow)
   }
 
-  async end(
-    which: { readonly sid: string } | { readonly sub: string },
-    keepEnd: number,
-  ): Promise<SessionEnd[]> {
+  async end(which: SessionChoice, keepEnd: number): Promise<SessionEnd[]> {
     if ('sid' in which) {
       return ((await this.#run('endSid', which.sid, keepEnd)) as string[]).map(endOf)
     }
@@ -131,14 +131,12 @@ class RedisSessions implements SessionStore {
   async watch(watcher: SessionWatcher): Promise<void> {
     this.#stopListening = this.#keys.listen(() => this.#feed.hint())
     this.#feed.start(watcher)
-    await Promise.resolve()
   }
 
   async close(): Promise<void> {
     this.#feed.stop()
     this.#stopListening?.()
     this.#stopListening = null
-    await Promise.resolve()
   }
 
   async #ends(cursor: string | null): Promise<EndPage> {

@@ -1,12 +1,15 @@
 import { AuthnUsageError } from '../../errors.js'
 import { defaults } from '../../options/resolve.js'
 import type {
+  FoundSession,
   NewSession,
+  SessionChoice,
   SessionEnd,
   SessionStore,
   SessionStoreFactory,
   SessionWatcher,
   StoredSession,
+  StoreTime,
   Swap,
   Swapped,
 } from '../../../types/sessions.js'
@@ -64,7 +67,7 @@ class SqlSessions implements SessionStore {
     this.#upkeep = new SqlUpkeep(database, statements)
   }
 
-  async create(session: NewSession): Promise<{ now: number }> {
+  async create(session: NewSession): Promise<StoreTime> {
     const { handle, sid, sub, current, address, userAgent, data, lifetime, idle } = session
     const texts = [sid, sub].map(toColumn)
     const about = [address, userAgent, data].map(toColumn)
@@ -73,7 +76,7 @@ class SqlSessions implements SessionStore {
     return { now: Number(row.now) }
   }
 
-  async find(handle: string): Promise<{ session: StoredSession | null; now: number }> {
+  async find(handle: string): Promise<FoundSession> {
     const row = await this.#database.row(this.#sql.find, [this.#name, handle])
     this.#clock.heard(Number(row.now))
     return { session: row.sid === null ? null : sessionOf(row), now: Number(row.now) }
@@ -94,10 +97,7 @@ class SqlSessions implements SessionStore {
     return (outcome === 'repeated' ? { ...known, sealed: row.sealed } : known) as Swapped
   }
 
-  async end(
-    which: { readonly sid: string } | { readonly sub: string },
-    keepEnd: number,
-  ): Promise<SessionEnd[]> {
+  async end(which: SessionChoice, keepEnd: number): Promise<SessionEnd[]> {
     const [statement, text] =
       'sid' in which ? [this.#sql.endSid, which.sid] : [this.#sql.endSub, which.sub]
     const rows = await this.#database.rows(statement, [this.#name, toColumn(text), keepEnd])
@@ -110,12 +110,10 @@ class SqlSessions implements SessionStore {
 
   async watch(watcher: SessionWatcher): Promise<void> {
     this.#feed.start(watcher)
-    await Promise.resolve()
   }
 
   async close(): Promise<void> {
     this.#feed.stop()
-    await Promise.resolve()
   }
 
   async #ends(before: string | null): Promise<EndPage> {

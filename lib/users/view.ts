@@ -37,20 +37,28 @@ function hasField(user: object, names: ReadonlySet<string>): boolean {
 
 /** @returns a copy without hashes; the user itself when it has none */
 function copyOf(user: object, hidden: ReadonlySet<string>): object {
+  const fields = fieldsOf(user)
+  const value = (key: string | symbol): unknown => (user as Record<PropertyKey, unknown>)[key]
+  if (!hasField(user, hidden) && !fields.some((key) => isBcryptHash(value(key)))) return user
   const copy: Record<PropertyKey, unknown> = {}
-  let isWhole = !hasField(user, hidden)
   // Not a copy of all from which some are deleted: V8 keeps such objects as slow hash tables.
-  const take = (key: string | symbol): void => {
-    const value = (user as Record<PropertyKey, unknown>)[key]
-    if (isBcryptHash(value)) isWhole = false
-    else if (key in copy) Object.defineProperty(copy, key, { ...plain, value })
-    else copy[key] = value
+  for (const key of fields) {
+    if (hidden.has(key as string)) continue
+    const shown = value(key)
+    if (isBcryptHash(shown)) continue
+    if (key in copy) Object.defineProperty(copy, key, { ...plain, value: shown })
+    else copy[key] = shown
   }
-  for (const key of Object.keys(user)) if (!hidden.has(key)) take(key)
-  for (const key of Object.getOwnPropertySymbols(user)) {
-    if (Object.prototype.propertyIsEnumerable.call(user, key)) take(key)
-  }
-  return isWhole ? user : copy
+  return copy
+}
+
+/** The keys of the enumerable own fields. */
+function fieldsOf(user: object): readonly (string | symbol)[] {
+  const symbols = Object.getOwnPropertySymbols(user)
+  if (symbols.length === 0) return Object.keys(user)
+  return Reflect.ownKeys(user).filter((key) =>
+    Object.prototype.propertyIsEnumerable.call(user, key),
+  )
 }
 
 /** For names that all objects inherit: `__proto__` has a setter, and the others may be frozen. */

@@ -31,6 +31,8 @@ export async function bundle(root, entries, shared) {
   await build({
     ...options,
     format: 'cjs',
+    // As in the sources, which are ESM.
+    banner: { js: '"use strict";' },
     stdin: { contents: coreSource(exported, used), resolveDir: root },
     outdir: undefined,
     outfile: coreFile,

@@ -247,6 +247,11 @@ async function contents({ files, folder }) {
     }
     none(kit)
   })
+  await report('scripts are strict, as their sources are', async () => {
+    const commonjs = scripts.filter((file) => file.startsWith('dist/cjs/'))
+    const texts = await Promise.all(commonjs.map(read))
+    none(commonjs.filter((_, index) => !/^['"]use strict['"]/.test(texts[index])))
+  })
   await report('scripts load nothing but what package.json declares', async () => {
     const others = { ...manifest.dependencies, ...manifest.peerDependencies }
     // The program asks for its version by the name of the package.

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import { AuthnUsageError, wrongMark } from '../errors.js'
+import { wrongMark } from '../errors.js'
 import { ownMark, routeName, unguarded } from '../marks/inherit.js'
 import { parseMark } from '../marks/parse.js'
 import { besideMark, misplacedInRoute } from '../marks/spelling.js'
@@ -68,7 +68,7 @@ export function decisionFinder(
  */
 export function decide(route: DeclaredRoute): Decision {
   const { options, server, made } = route
-  if (ownMark(options.config) !== made || route.isGivenChanged()) throw voidMark(options)
+  if (ownMark(options.config) !== made || route.isGivenChanged()) voidMark(options)
   checkPlaces(options, server)
   const own = routeMark(route)
   if (own === undefined && isCorsPreflight(options, server)) return open
@@ -83,7 +83,7 @@ function resolve(own: unknown, server: FastifyInstance, method: unknown, url: un
   parseMark(mark, place)
   if (mark === false) return open
   const registration = registrationOf(server)
-  if (registration === undefined) throw unguarded(method, url)
+  if (registration === undefined) unguarded(method, url)
   const plan = registration.plan(mark, place)
   return plan.mode === false ? open : { plan, registration }
 }
@@ -108,9 +108,8 @@ function checkPlaces(
   )
 }
 
-function voidMark({ method, url }: RouteOptions): AuthnUsageError {
-  return new AuthnUsageError(
-    'ERR_AUTH_MARK',
+function voidMark({ method, url }: RouteOptions): never {
+  wrongMark(
     `${routeName(method, url)}: the mark has no effect, since it was changed after the route was declared, or is no enumerable property of config itself. Put it into config where the route is declared, or in an onRoute hook.`,
   )
 }

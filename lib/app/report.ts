@@ -33,12 +33,13 @@ export function routeReport(ledger: Ledger, scope: FastifyInstance): RouteReport
   function routes(): AuthnRoute[] {
     const names = namesOf(ledger.registered)
     const rows = knownRoutes(ledger)
-      .filter(
-        (route) =>
-          isWithin(route.server, scope) || isWithinPublisher(publisherOf(route, ledger), scope),
+      .filter((route) =>
+        [route.server, publisherOf(route, ledger) ?? []]
+          .flat()
+          .some((each) => isWithin(each, scope)),
       )
       .map((route) => rowOf(route, ledger, names))
-    return sorted(rows)
+    return rows.toSorted(byKey)
   }
   return { routes, printRoutes: () => printTable(routes(), scope.supportedMethods) }
 }
@@ -90,10 +91,6 @@ function publisherOf({ method, url, server }: KeptRoute, ledger: Ledger): Fastif
   return (isOurs && ledger.published.get(url)?.scope) || null
 }
 
-function isWithinPublisher(publisher: FastifyInstance | null, scope: FastifyInstance): boolean {
-  return publisher !== null && isWithin(publisher, scope)
-}
-
 function modeOf(plan: KeptRoute['plan']): AuthnRoute['mode'] {
   if (plan === null) return false
   return plan.mode === true && plan.nobodyPasses ? 'optional' : plan.mode
@@ -115,11 +112,9 @@ function isLogin({ url, server }: KeptRoute, { logins }: Ledger): boolean {
 }
 
 /** Sorts by character codes and not by a language, so that a snapshot is the same on every machine. */
-function sorted(rows: readonly AuthnRoute[]): AuthnRoute[] {
-  return rows
-    .map((row) => ({ row, key: keyOf(row) }))
-    .toSorted((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
-    .map(({ row }) => row)
+function byKey(one: AuthnRoute, other: AuthnRoute): number {
+  const [first, second] = [keyOf(one), keyOf(other)]
+  return first < second ? -1 : Number(first > second)
 }
 
 function keyOf({ url, methods, constraints, registration }: AuthnRoute): string {

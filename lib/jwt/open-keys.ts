@@ -25,7 +25,7 @@ export function openKeys(
     new KeySet(parseKeys(config, files), signingMethod, config.rememberTokens, counts)
   return new KeyHolder(
     async () => keysFrom(await readKeyFiles(config, fs)),
-    keyFilePaths(config).length === 0 ? keysFrom(new Map()) : undefined,
+    keyFilePaths(config).size === 0 ? keysFrom(new Map()) : undefined,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { wrongMark } from '../errors.js'
 import { ownOf } from '../common/objects.js'
 
 /** The key of a scope's mark. A registered symbol, so that two copies of the package use the same one. */
@@ -25,10 +25,9 @@ export function routeName(method: unknown, url: unknown): string {
   return `route ${[method].flat().join(',')} ${String(url)}, config.auth`
 }
 
-/** @returns the error for a marked route outside of every scope in which the plugin is registered */
-export function unguarded(method: unknown, url: unknown): AuthnUsageError {
-  return new AuthnUsageError(
-    'ERR_AUTH_MARK',
+/** Stops the boot for a marked route outside of every scope in which the plugin is registered. @throws ERR_AUTH_MARK */
+export function unguarded(method: unknown, url: unknown): never {
+  wrongMark(
     `${routeName(method, url)}: the route is marked, but the plugin is not registered in its scope or around it. Register the plugin there (most apps register it once, at the root).`,
   )
 }

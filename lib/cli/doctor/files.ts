@@ -25,7 +25,7 @@ export async function openFiles({ env, file }: Setting): Promise<Finding[]> {
 
 /** The path of the key file that a variable names, if it does not hold the key itself. */
 function pathsOf(env: Environment, variable: string): string[] {
-  return keyFilePaths({ rsa: { private: env[variable] || undefined } })
+  return [...keyFilePaths({ rsa: { private: env[variable] || undefined } }).keys()]
 }
 
 function holdsSecret(env: Environment): boolean {

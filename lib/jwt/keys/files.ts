@@ -1,15 +1,22 @@
 import { AuthnUsageError } from '../../errors.js'
 import { isBareKey, pemMarker } from './detect.js'
-import { keyError, pairHalves, pairNames } from './ring.js'
+import { keyError, pairNames } from './ring.js'
 import type { JwtConfig, KeyFileSystem } from '../../../types/jwt.js'
 
 /** Contents of the key files, by path. */
 export type KeyFiles = ReadonlyMap<string, string>
 
-/** The paths of all key files that a configuration names. */
-export function keyFilePaths(config: JwtConfig): string[] {
-  const values = pairNames.flatMap((name) => pairHalves.map((half) => config[name]?.[half]))
-  return values.filter((value) => value !== undefined && !pemMarker.test(value)) as string[]
+/** The paths of the key files that a configuration names, each with the first option that names it. */
+export function keyFilePaths(config: JwtConfig): Map<string, string> {
+  const options = new Map<string, string>()
+  for (const name of pairNames) {
+    for (const half of ['private', 'public'] as const) {
+      const value = config[name]?.[half]
+      const isPath = value !== undefined && !pemMarker.test(value)
+      if (isPath && !options.has(value)) options.set(value, `jwt.${name}.${half}`)
+    }
+  }
+  return options
 }
 
 /**
@@ -19,11 +26,10 @@ export function keyFilePaths(config: JwtConfig): string[] {
  * @throws ERR_AUTH_KEY that names the option and the file
  */
 export async function readKeyFiles(config: JwtConfig, fs: KeyFileSystem): Promise<KeyFiles> {
-  const paths = [...new Set(keyFilePaths(config))]
-  const texts = await Promise.all(
-    paths.map((path) => readKeyFile(optionOfPath(config, path), path, fs)),
+  const texts = [...keyFilePaths(config)].map(
+    async ([path, option]) => [path, await readKeyFile(option, path, fs)] as const,
   )
-  return new Map(paths.map((path, index) => [path, texts[index] as string]))
+  return new Map(await Promise.all(texts))
 }
 
 /**
@@ -85,12 +91,6 @@ export function isLikePath(path: string): boolean {
       path,
     )
   )
-}
-
-function optionOfPath(config: JwtConfig, path: string): string {
-  const places = pairNames.flatMap((name) => pairHalves.map((half) => ({ name, half })))
-  const place = places.find(({ name, half }) => config[name]?.[half] === path)
-  return `jwt.${place?.name}.${place?.half}`
 }
 
 /** @throws ERR_AUTH_OPTION when `fs` has no `readFile` */

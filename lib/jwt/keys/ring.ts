@@ -18,7 +18,6 @@ export interface LoadedKey {
 export type FamilyKeys = Readonly<Partial<Record<KeyFamily, LoadedKey>>>
 
 export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
-export const pairHalves = ['private', 'public'] as const
 
 /** The last part of an error's message, which says what to do: the command line shows other advice in its place. */
 const remedies = new WeakMap<AuthnUsageError, string>()

@@ -10,16 +10,21 @@ const rsa = { private: privatePem(keys.rsa.privateKey), public: publicPem(keys.r
 const ec = { private: privatePem(keys.p256.privateKey), public: publicPem(keys.p256.publicKey) }
 
 t.test('keyFilePaths: every value of a pair that is not PEM text', async (t) => {
-  t.strictSame(keyFilePaths({}), [])
-  t.strictSame(keyFilePaths({ secret: 'not/a/path' }), [])
-  t.strictSame(keyFilePaths({ rsa, ecdsa: ec }), [])
+  t.equal(keyFilePaths({}).size, 0)
+  t.equal(keyFilePaths({ secret: 'not/a/path' }).size, 0)
+  t.equal(keyFilePaths({ rsa, ecdsa: ec }).size, 0)
+  const paths = keyFilePaths({
+    rsa: { private: 'rsa.pem', public: rsa.public },
+    ecdsa: { private: 'rsa.pem', public: '/abs/ec.pem', passphrase: 'x' },
+    eddsa: { private: 'C:\\keys\\ed.pem' },
+  })
   t.strictSame(
-    keyFilePaths({
-      rsa: { private: 'rsa.pem', public: rsa.public },
-      ecdsa: { public: '/abs/ec.pem', passphrase: 'x' },
-      eddsa: { private: 'C:\\keys\\ed.pem' },
-    }),
-    ['rsa.pem', '/abs/ec.pem', 'C:\\keys\\ed.pem'],
+    [...paths],
+    [
+      ['rsa.pem', 'jwt.rsa.private'],
+      ['/abs/ec.pem', 'jwt.ecdsa.public'],
+      ['C:\\keys\\ed.pem', 'jwt.eddsa.private'],
+    ],
   )
 })
 

@@ -1,5 +1,5 @@
 import { busyWithPasswords } from '../authenticators/facts.js'
-import { busyReply, crossSite, otherSite, refusal, textOf, type Reply } from './replies.js'
+import { busyReply, crossSite, otherSite, refusal, type Reply } from './replies.js'
 import type { EntryFacts, LoginFacts } from '../login/schema.js'
 import type { Registration } from '../registration.js'
 
@@ -40,7 +40,7 @@ export function describeEntry(facts: EntryFacts, consumes: readonly string[]): L
       consumes,
       success: describeTokens(registration),
       badBody: 'The body holds no username and password.',
-      replies: loginRepliesOf(registration),
+      replies: repliesOf(facts, 'The username or the password is wrong.'),
     }
   }
   const isLogout = facts.kind === 'logout'
@@ -51,10 +51,11 @@ export function describeEntry(facts: EntryFacts, consumes: readonly string[]): L
     consumes,
     success: isLogout ? goneOf(registration) : describeTokens(registration),
     badBody: isLogout ? 'The body is malformed.' : 'The body holds no refresh token.',
-    replies: sessionRepliesOf(registration),
+    replies: repliesOf(facts, over),
   }
 }
 
+const over = 'The token is missing or not accepted, or its session is over.'
 const text = { type: 'string', minLength: 1 }
 
 function credentialsOf({ usernameField, passwordField, example }: LoginFacts): Content {
@@ -132,28 +133,11 @@ function goneOf({ cookies }: Registration): SuccessDescription {
   return { status: '204', description: 'The session is ended.', headers, content: null }
 }
 
-/** The refusals of the login route. */
-function loginRepliesOf(registration: Registration): Reply[] {
+/** The refusals of a route of the plugin. */
+function repliesOf({ kind, registration }: EntryFacts, description: string): Reply[] {
+  const key = kind === 'login' ? 'auth.invalid-credentials' : 'auth.refresh-invalid'
   return [
-    refusal('The username or the password is wrong.', false, true, registration),
-    ...entryRepliesOf(registration),
-  ]
-}
-
-/** The refusals of the routes that refresh and end sessions. */
-function sessionRepliesOf(registration: Registration): Reply[] {
-  const over = 'The token is missing or not accepted, or its session is over.'
-  return [
-    {
-      ...refusal(over, false, true, registration),
-      text: textOf('auth.refresh-invalid', registration),
-    },
-    ...entryRepliesOf(registration),
-  ]
-}
-
-function entryRepliesOf(registration: Registration): Reply[] {
-  return [
+    refusal(description, key, true, registration),
     ...(registration.cookies === null ? [] : [crossSite(otherSite, registration)]),
     ...busyWithPasswords(registration.options).map((status) => busyReply(status, registration)),
   ]

@@ -73,12 +73,10 @@ export function repliesOf(
 function unauthorized({ mode, authenticator, nobodyPasses }: Plan, registration: Registration) {
   if (mode === 'try') return []
   const challenged = schemesOf(authenticator).length > 0
-  const missing = 'The credentials are missing or not accepted.'
-  return [
-    nobodyPasses
-      ? refusal('The credentials are not accepted.', false, challenged, registration)
-      : refusal(missing, true, challenged, registration),
-  ]
+  const [description, key] = nobodyPasses
+    ? (['The credentials are not accepted.', 'auth.invalid-credentials'] as const)
+    : (['The credentials are missing or not accepted.', 'auth.no-credentials-provided'] as const)
+  return [refusal(description, key, challenged, registration)]
 }
 
 /** Whether a cookie can authenticate requests that change something. */
@@ -140,20 +138,15 @@ export function busyReply(status: BusyStatus, registration: Registration): Reply
 
 export function refusal(
   description: string,
-  isMissing: boolean,
+  key: MessageKey,
   isChallenged: boolean,
   registration: Registration,
 ): Reply {
-  const key = isMissing ? 'auth.no-credentials-provided' : 'auth.invalid-credentials'
-  return {
-    status: 401,
-    description,
-    headers: isChallenged ? challenge : {},
-    text: textOf(key, registration),
-  }
+  const headers = isChallenged ? challenge : {}
+  return { status: 401, description, headers, text: textOf(key, registration) }
 }
 
 /** A message in the default language. */
-export function textOf(key: MessageKey, { translator, options }: Registration): string {
+function textOf(key: MessageKey, { translator, options }: Registration): string {
   return translator.translate(key, options.defaultLanguage).text
 }

@@ -15,7 +15,7 @@ import {
   type NeededNames,
 } from '../../lib/index.js'
 import { basic, bearer, passwords, secret, users } from '../helpers/app.js'
-import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
+import { isRefusal, isWelcome, probe, same, texts, tokenChallenge } from '../helpers/flows.js'
 
 type Headers = Record<string, string>
 
@@ -260,7 +260,7 @@ t.test('forms, sources, authenticators and places', async (t) => {
       scopesOf: source !== 'default' && form.scope ? 1 : 0,
       rolesOf: source !== 'default' && form.role && hasScope ? 1 : 0,
     }
-    t.strictSame({ runs: take(), events: events.take(), ...asked }, expected, message)
+    same(t, { runs: take(), events: events.take(), ...asked }, expected, message)
     Object.assign(asked, { scopesOf: 0, rolesOf: 0 })
   }
 

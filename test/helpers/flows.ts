@@ -1,5 +1,6 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
 import type { UserService } from '../../lib/index.js'
@@ -18,6 +19,11 @@ export const texts = {
   jwtInvalid: 'Your authentication token is invalid.',
   jwtEarly: 'Your authentication token is not valid yet.',
   jwtExpired: 'Your authentication token is expired.',
+}
+
+/** An assertion only of what differs: one takes tap 0.2 ms, and the matrices compare thousands of responses. */
+export function same(t: Test, found: object, wanted: object, message: string): void {
+  if (!isDeepStrictEqual(found, wanted)) t.strictSame(found, wanted, message)
 }
 
 /** The name of the user of a request. */
@@ -70,7 +76,8 @@ export function isRefusal(
   message = 'refused',
 ): void {
   const { headers } = response
-  t.strictSame(
+  same(
+    t,
     {
       status: response.statusCode,
       body: response.body,
@@ -96,7 +103,8 @@ export function isRefusal(
 /** A success of the handler of {@link probe}: nothing of a refusal is in it. */
 export function isWelcome(t: Test, response: AnyResponse, name: unknown, message = 'passed'): void {
   const { headers } = response
-  t.strictSame(
+  same(
+    t,
     {
       status: response.statusCode,
       body: response.body,
@@ -123,7 +131,8 @@ export function isFault(
   message = 'fault',
 ): void {
   const { headers } = response
-  t.strictSame(
+  same(
+    t,
     {
       status: response.statusCode,
       body: JSON.parse(response.body) as object,

@@ -74,7 +74,8 @@ const programs = {
   },
 }
 
-const checks = { contents, lint, run: runConsumers, bin: runBin, types, pages }
+/** Each makes checks: their names, and what they do. The longest come first. */
+const checks = { types, pages, lint, run: runConsumers, bin: runBin, contents }
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !Object.hasOwn(checks, name))
 if (unknown.length > 0) {
@@ -90,9 +91,9 @@ try {
   }
   const packed = count.failed === 0 && (await pack())
   if (packed) {
-    for (const [name, check] of Object.entries(checks)) {
-      if (wanted.length === 0 || wanted.includes(name)) await check(packed)
-    }
+    const names = Object.keys(checks).filter((name) => wanted.length === 0 || wanted.includes(name))
+    const lists = await Promise.all(names.map((name) => checks[name](packed)))
+    await reportAll(lists.flatMap((list) => Object.entries(list)))
   }
 } finally {
   await rm(temporary, { recursive: true, force: true })
@@ -122,9 +123,8 @@ function indent(text) {
   return [...lines.slice(0, 40), ...cut].map((line) => `        ${line}`).join('\n')
 }
 
-/** Two at a time: the compilers are what takes the time. */
-async function reportAll(tasks) {
-  const queue = [...tasks]
+/** Two at a time: one for each core of a small machine. */
+async function reportAll(queue) {
   const worker = async () => {
     for (let task = queue.shift(); task !== undefined; task = queue.shift()) await report(...task)
   }
@@ -151,55 +151,59 @@ async function contents({ files, folder }) {
   const declarations = files.filter((file) => file.endsWith('.d.ts'))
   const scripts = files.filter((file) => file.endsWith('.js'))
 
-  await report('only built files are packed', () => {
-    const allowed =
-      /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/bin\/fastify-authn\.js|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
-    none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
-  })
-  await report('everything is packed', async () => {
-    const declared = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
-    const expected = [
-      'README.md',
-      'CHANGELOG.md',
-      'LICENSE',
-      'package.json',
-      'dist/THIRD-PARTY-LICENSES.txt',
-      'dist/cjs/package.json',
-      'dist/cjs/index.js',
-      'dist/cjs/index.d.ts',
-      'dist/bin/fastify-authn.js',
-      'dist/esm/lib/cli/main.js',
-      ...['esm', 'cjs'].flatMap((format) => [
-        `dist/${format}/lib/index.js`,
-        `dist/${format}/lib/request/context.js`,
-        `dist/${format}/lib/sessions/index.js`,
-        `dist/${format}/lib/testing/index.js`,
-        ...declared.map((file) => `dist/${format}/${file}.d.ts`),
-      ]),
-    ]
-    none(expected.filter((file) => !files.includes(file)))
-  })
-  await report('every language is built in', async () => {
-    const languages = await readdir(path.join(root, 'locales'))
-    const texts = await Promise.all(scripts.map(read))
-    const isBuiltIn = (file) => texts.some((text) => text.includes(`// locales/${file}`))
-    none(languages.filter((file) => !isBuiltIn(file)))
-  })
-  await report('the licence is MIT', () => {
-    none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
-  })
-  await report('no file refers to a source map or to this machine', async () => {
-    const found = []
-    for (const file of files) {
-      const text = await read(file)
-      if (/[#@] sourceMappingURL=/.test(text)) found.push(`${file}: source map`)
-      if (text.includes(root) || text.includes(temporary)) found.push(`${file}: path`)
-    }
-    none(found)
-  })
-  await report(
-    'declarations need no package but Fastify and Node, and all are needed',
-    async () => {
+  return {
+    'only built files are packed': () => {
+      const allowed =
+        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w-]+\.md|docs\/images\/[\w-]+\.(?:png|svg)|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/bin\/fastify-authn\.js|dist\/(?:cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+      none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
+    },
+    'everything is packed': async () => {
+      const declared = [
+        'lib/index',
+        'lib/request/context',
+        'lib/sessions/index',
+        'lib/testing/index',
+      ]
+      const expected = [
+        'README.md',
+        'CHANGELOG.md',
+        'LICENSE',
+        'package.json',
+        'dist/THIRD-PARTY-LICENSES.txt',
+        'dist/cjs/package.json',
+        'dist/cjs/index.js',
+        'dist/cjs/index.d.ts',
+        'dist/bin/fastify-authn.js',
+        'dist/esm/lib/cli/main.js',
+        ...['esm', 'cjs'].flatMap((format) => [
+          `dist/${format}/lib/index.js`,
+          `dist/${format}/lib/request/context.js`,
+          `dist/${format}/lib/sessions/index.js`,
+          `dist/${format}/lib/testing/index.js`,
+          ...declared.map((file) => `dist/${format}/${file}.d.ts`),
+        ]),
+      ]
+      none(expected.filter((file) => !files.includes(file)))
+    },
+    'every language is built in': async () => {
+      const languages = await readdir(path.join(root, 'locales'))
+      const texts = await Promise.all(scripts.map(read))
+      const isBuiltIn = (file) => texts.some((text) => text.includes(`// locales/${file}`))
+      none(languages.filter((file) => !isBuiltIn(file)))
+    },
+    'the licence is MIT': () => {
+      none(manifest.license === 'MIT' ? [] : ['package.json does not say so'])
+    },
+    'no file refers to a source map or to this machine': async () => {
+      const found = []
+      for (const file of files) {
+        const text = await read(file)
+        if (/[#@] sourceMappingURL=/.test(text)) found.push(`${file}: source map`)
+        if (text.includes(root) || text.includes(temporary)) found.push(`${file}: path`)
+      }
+      none(found)
+    },
+    'declarations need no package but Fastify and Node, and all are needed': async () => {
       const reached = new Set(
         [
           'index.d.ts',
@@ -224,48 +228,48 @@ async function contents({ files, folder }) {
       found.push(...declarations.filter((file) => !reached.has(file)))
       none(reached.size > 20 ? found : [`only ${reached.size} declaration files were reached`])
     },
-  )
-  await report('no declaration names @fastify/jwt, fast-jwt or negotiator', async () => {
-    const named = []
-    for (const file of declarations) {
-      if (/@fastify\/jwt|fast-jwt|negotiator/.test(code(await read(file)))) named.push(file)
-    }
-    none(named)
-  })
-  await report('nothing of the main entry point loads the test kit', async () => {
-    const reached = new Set(['dist/esm/lib/index.js', 'dist/cjs/index.js'])
-    for (const file of reached) {
-      for (const specifier of specifiersOf(await read(file))) {
-        if (specifier.startsWith('.')) reached.add(path.posix.join(path.dirname(file), specifier))
+    'no declaration names @fastify/jwt, fast-jwt or negotiator': async () => {
+      const named = []
+      for (const file of declarations) {
+        if (/@fastify\/jwt|fast-jwt|negotiator/.test(code(await read(file)))) named.push(file)
       }
-    }
-    const kit = []
-    for (const file of reached) {
-      // What is built in stands under a comment with its path.
-      if (file.includes('/testing/') || /^\/\/!? lib\/testing\//m.test(await read(file)))
-        kit.push(file)
-    }
-    none(kit)
-  })
-  await report('scripts are strict, as their sources are', async () => {
-    const commonjs = scripts.filter((file) => file.startsWith('dist/cjs/'))
-    const texts = await Promise.all(commonjs.map(read))
-    none(commonjs.filter((_, index) => !/^['"]use strict['"]/.test(texts[index])))
-  })
-  await report('scripts load nothing but what package.json declares', async () => {
-    const others = { ...manifest.dependencies, ...manifest.peerDependencies }
-    // The program asks for its version by the name of the package.
-    const declared = new Set([...Object.keys(others), manifest.name])
-    const found = []
-    for (const file of scripts) {
-      for (const name of specifiersOf(await read(file))) {
-        const packageName = /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]
-        const known = /^(?:\.{1,2}\/|node:)/.test(name) || declared.has(packageName)
-        if (!known) found.push(`${file}: ${name}`)
+      none(named)
+    },
+    'nothing of the main entry point loads the test kit': async () => {
+      const reached = new Set(['dist/esm/lib/index.js', 'dist/cjs/index.js'])
+      for (const file of reached) {
+        for (const specifier of specifiersOf(await read(file))) {
+          if (specifier.startsWith('.')) reached.add(path.posix.join(path.dirname(file), specifier))
+        }
       }
-    }
-    none(found)
-  })
+      const kit = []
+      for (const file of reached) {
+        // What is built in stands under a comment with its path.
+        if (file.includes('/testing/') || /^\/\/!? lib\/testing\//m.test(await read(file)))
+          kit.push(file)
+      }
+      none(kit)
+    },
+    'scripts are strict, as their sources are': async () => {
+      const commonjs = scripts.filter((file) => file.startsWith('dist/cjs/'))
+      const texts = await Promise.all(commonjs.map(read))
+      none(commonjs.filter((_, index) => !/^['"]use strict['"]/.test(texts[index])))
+    },
+    'scripts load nothing but what package.json declares': async () => {
+      const others = { ...manifest.dependencies, ...manifest.peerDependencies }
+      // The program asks for its version by the name of the package.
+      const declared = new Set([...Object.keys(others), manifest.name])
+      const found = []
+      for (const file of scripts) {
+        for (const name of specifiersOf(await read(file))) {
+          const packageName = /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]
+          const known = /^(?:\.{1,2}\/|node:)/.test(name) || declared.has(packageName)
+          if (!known) found.push(`${file}: ${name}`)
+        }
+      }
+      none(found)
+    },
+  }
 }
 
 /** A file without its comments. */
@@ -283,24 +287,20 @@ function none(found) {
   if (found.length > 0) throw Object.assign(new Error(), { stdout: found.join('\n') })
 }
 
-async function lint({ tarball }) {
-  await reportAll([
-    [
-      'publint --strict',
-      () => run(process.execPath, [installed('publint/src/cli.js'), 'run', tarball, '--strict']),
-    ],
-    [
-      'attw',
-      () =>
-        run(process.execPath, [
-          installed('@arethetypeswrong/cli/dist/index.js'),
-          tarball,
-          '--no-definitely-typed',
-          '--no-emoji',
-          '--no-color',
-        ]),
-    ],
-  ])
+function lint({ tarball }) {
+  return {
+    'publint --strict': () =>
+      run(process.execPath, [installed('publint/src/cli.js'), 'run', tarball, '--strict']),
+
+    attw: () =>
+      run(process.execPath, [
+        installed('@arethetypeswrong/cli/dist/index.js'),
+        tarball,
+        '--no-definitely-typed',
+        '--no-emoji',
+        '--no-color',
+      ]),
+  }
 }
 
 /** A node_modules with the unpacked package, and links to what it needs in the one of the checkout. */
@@ -322,11 +322,12 @@ async function consumer(name, { folder }, more = []) {
 async function runConsumers(packed) {
   const home = await consumer('run', packed, ['@fastify/swagger'])
   await cp(path.join(root, 'test/package'), home, { recursive: true })
-  for (const file of await readdir(path.join(root, 'test/package'))) {
-    await report(`${file} runs on Node ${process.versions.node}`, () =>
-      run(process.execPath, ['--no-warnings', file], { cwd: home, timeout: 60_000 }),
-    )
-  }
+  const files = await readdir(path.join(root, 'test/package'))
+  const checkOf = (file) => [
+    `${file} runs on Node ${process.versions.node}`,
+    () => run(process.execPath, ['--no-warnings', file], { cwd: home, timeout: 60_000 }),
+  ]
+  return Object.fromEntries(files.map(checkOf))
 }
 
 /** The program, by the name under which npm puts it into a project. */
@@ -340,45 +341,47 @@ async function runBin(packed) {
   const env = { PATH: `${home}:${process.env.PATH}`, NODE_ENV: 'production' }
   const program = (line, more = {}) => shell(line, { env: { ...env, ...more } })
 
-  await report('the program may be executed, in the tarball too', async () => {
-    const { stdout } = await run('tar', ['-tvzf', packed.tarball, `package/${file}`])
-    const text = await readFile(path.join(packed.folder, file), 'utf8')
-    const found = []
-    if (!stdout.startsWith('-rwxr-xr-x')) found.push(stdout)
-    if (!text.startsWith('#!/usr/bin/env node\n')) found.push(text)
-    none(found)
-  })
-  await report('the program says its version', async () => {
-    const { stdout } = await program(`${name} --version`)
-    none(stdout === `${manifest.version}\n` ? [] : [stdout])
-  })
-  await report('the program makes, signs, judges and hashes', async () => {
-    const { stdout } = await program(
-      `umask 077 && ${name} secret > .env && ${name} keys ES256 --out keys >> .env && ` +
-        `${name} doctor --env .env && ` +
-        `${name} token --sub alice --env .env | ${name} inspect --env .env && ` +
-        `${name} token --sub alice --alg ES256 --env .env | ${name} inspect --alg ES256 --env .env && ` +
-        `echo 'open sesame' | ${name} hash --cost 4`,
-    )
-    const expected = /Nothing is wrong[^]*Valid: [^]*HS256[^]*Valid: [^]*ES256[^]*\$2b\$04\$/
-    none(expected.test(stdout) ? [] : [stdout])
-  })
-  await report('the program ends with 1 for a no, and 2 for wrong usage', async () => {
-    const { stdout } = await program(
-      `${name} doctor >&2; echo $?; ${name} inspect x >&2; echo $?; ${name} x; echo $?`,
-      { AUTH_JWT_SECRET: 'short' },
-    )
-    none(stdout === '1\n1\n2\n' ? [] : [stdout])
-  })
+  return {
+    'the program may be executed, in the tarball too': async () => {
+      const { stdout } = await run('tar', ['-tvzf', packed.tarball, `package/${file}`])
+      const text = await readFile(path.join(packed.folder, file), 'utf8')
+      const found = []
+      if (!stdout.startsWith('-rwxr-xr-x')) found.push(stdout)
+      if (!text.startsWith('#!/usr/bin/env node\n')) found.push(text)
+      none(found)
+    },
+    'the program says its version': async () => {
+      const { stdout } = await program(`${name} --version`)
+      none(stdout === `${manifest.version}\n` ? [] : [stdout])
+    },
+    'the program makes, signs, judges and hashes': async () => {
+      const { stdout } = await program(
+        `umask 077 && ${name} secret > .env && ${name} keys ES256 --out keys >> .env && ` +
+          `${name} doctor --env .env && ` +
+          `${name} token --sub alice --env .env | ${name} inspect --env .env && ` +
+          `${name} token --sub alice --alg ES256 --env .env | ${name} inspect --alg ES256 --env .env && ` +
+          `echo 'open sesame' | ${name} hash --cost 4`,
+      )
+      const expected = /Nothing is wrong[^]*Valid: [^]*HS256[^]*Valid: [^]*ES256[^]*\$2b\$04\$/
+      none(expected.test(stdout) ? [] : [stdout])
+    },
+    'the program ends with 1 for a no, and 2 for wrong usage': async () => {
+      const { stdout } = await program(
+        `${name} doctor >&2; echo $?; ${name} inspect x >&2; echo $?; ${name} x; echo $?`,
+        { AUTH_JWT_SECRET: 'short' },
+      )
+      none(stdout === '1\n1\n2\n' ? [] : [stdout])
+    },
+  }
 }
 
+/** One run of each compiler over all programs: it reads the declarations that they share once. */
 async function types(packed) {
   const home = await consumer('types', packed, consumersNeed)
-  const tasks = []
-  for (const [index, [name, program]] of Object.entries(programs).entries()) {
-    const { type, files, only, ...options } = program
-    const folder = path.join(home, `program-${index}`)
-    await mkdir(folder)
+  for (const [name, program] of Object.entries(programs)) {
+    const { type, files, only: _, ...options } = program
+    const folder = path.join(home, name)
+    await mkdir(folder, { recursive: true })
     for (const file of files) {
       await cp(path.join(root, 'test/types', file), path.join(folder, file), { recursive: true })
     }
@@ -400,25 +403,29 @@ async function types(packed) {
         file.endsWith('.ts') ? file : `${file}/**/*`,
       ),
     })
-    for (const [version, compiler] of Object.entries(compilers)) {
-      if (only !== undefined && only !== version) continue
-      const { version: exact } = createRequire(compiler)('../package.json')
-      tasks.push([
-        `types: ${name}, TypeScript ${exact}`,
-        () => run(process.execPath, [compiler, '-p', '.', '--pretty', 'false'], { cwd: folder }),
-      ])
-    }
   }
-  await reportAll(tasks)
+  const checkOf = ([version, compiler]) => {
+    const names = Object.keys(programs).filter(
+      (name) => (programs[name].only ?? version) === version,
+    )
+    const { version: exact } = createRequire(compiler)('../package.json')
+    const words = [compiler, '--build', ...names, '--pretty', 'false']
+    return [
+      `types: ${names.length} programs, TypeScript ${exact}`,
+      () => run(process.execPath, words, { cwd: home }),
+    ]
+  }
+  return Object.fromEntries(Object.entries(compilers).map(checkOf))
 }
 
 /** The API pages: every public name is documented, every link leads somewhere, or typedoc fails. */
-async function pages() {
-  await report('typedoc', async () => {
-    const out = path.join(temporary, 'api')
+function pages() {
+  const out = path.join(temporary, 'api')
+  const makePages = async () => {
     await run(process.execPath, [installed('typedoc/bin/typedoc'), '--out', out], { cwd: root })
     none((await readdir(out)).includes('index.html') ? [] : ['it has written no pages'])
-  })
+  }
+  return { typedoc: makePages }
 }
 
 async function writeJson(file, value) {

@@ -61,6 +61,9 @@ export type ResolvedLogin = Resolved<LoginOptions, Omit<typeof defaults.login, '
 /** The option `cookies` with every default in place. */
 export type ResolvedCookies = Resolved<CookieOptions, typeof defaults.cookies>
 
+/** The option `throttle` with every default in place. */
+export type ResolvedThrottle = Resolved<ThrottleOptions, typeof defaults.throttle>
+
 /** The option `hashing` with every default in place. */
 export type ResolvedHashing = Readonly<
   Omit<typeof defaults.hashing, 'concurrency'> & { concurrency: number | undefined }
@@ -84,7 +87,7 @@ export interface ResolvedOptions extends Omit<
   login: ResolvedLogin | false
   cookies: ResolvedCookies | undefined
   rememberCredentials: typeof defaults.rememberCredentials | false
-  throttle: Resolved<ThrottleOptions, typeof defaults.throttle> | false
+  throttle: ResolvedThrottle | false
 }
 
 /**

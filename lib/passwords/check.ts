@@ -3,25 +3,15 @@ import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, refusal } from '../errors.js'
 import { compare, dummyHash, makeUp } from './bcrypt.js'
 import { costOf } from '../common/hash-format.js'
-import type { Gate } from './gate.js'
 import type { CredentialMemory } from './remembered.js'
-import { createRehash } from './rehash.js'
-import { createHashReader, storedValue } from './stored-hash.js'
+import { createRehash, type RehashTools } from './rehash.js'
+import { createHashReader, storedValue, type HashLimits } from './stored-hash.js'
 import { PasswordAttempt, type AttemptTools } from '../throttle/attempt.js'
 import { findUser, isUsableName } from '../users/find.js'
-import type { UserService } from '../../types/user-service.js'
 
 /** What the check of a password needs. */
-export interface CredentialTools extends AttemptTools {
-  readonly userService: UserService
-  readonly passwordField: string
+export interface CredentialTools extends AttemptTools, HashLimits, RehashTools {
   readonly maxPasswordBytes: number | false
-  readonly userServiceTimeout: number | undefined
-  /** The cost that hashes should have. */
-  readonly cost: number
-  /** The highest cost that a stored hash may have. */
-  readonly maxCost: number
-  readonly gate: Gate
   /** Only for Basic, which sends the password with every request. */
   readonly memory: CredentialMemory | null
 }

@@ -1,6 +1,7 @@
 // Imported by file: the main file of the package loads the clients of a dozen databases.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import type { Suspect } from './client-key.js'
+import type { ResolvedThrottle } from '../options/resolve.js'
 
 /** What failures are counted for. */
 type Kind = keyof Suspect
@@ -25,22 +26,8 @@ export type Counters = Readonly<Record<Kind, Limiter>>
 /** A number for each kind: failures, or milliseconds. */
 export type Numbers = Readonly<Record<Kind, number>>
 
-/** The limits of the throttle. */
-export interface ThrottleSettings {
-  /** Failures for one username from one address. */
-  readonly perUsername: number
-  /** Failures from one address; ten times as many from one /48 network of IPv6. */
-  readonly perAddress: number
-  /** Seconds after the first failure until they are forgotten. */
-  readonly window: number
-  /** A client of ioredis, owned by the app, through which several processes share the counters. */
-  readonly redis?: object | undefined
-  /** What the names of the counters in Redis begin with. */
-  readonly keyPrefix: string
-}
-
 /** Counters in the memory of this process. */
-export function localCounters(settings: ThrottleSettings): Counters {
+export function localCounters(settings: ResolvedThrottle): Counters {
   return counters(settings, (options) => new RateLimiterMemory(options))
 }
 
@@ -52,7 +39,7 @@ interface CounterOptions {
 
 /** @param create - makes one counter */
 export function counters(
-  settings: ThrottleSettings,
+  settings: ResolvedThrottle,
   create: (options: CounterOptions) => Limiter,
 ): Counters {
   const { window: duration, keyPrefix } = settings
@@ -64,7 +51,7 @@ export function counters(
   }
 }
 
-export function limitsOf({ perUsername, perAddress }: ThrottleSettings): Numbers {
+export function limitsOf({ perUsername, perAddress }: ResolvedThrottle): Numbers {
   return { username: perUsername, address: perAddress, network: perAddress * 10 }
 }
 
@@ -101,7 +88,7 @@ export function read(counters: Counters, who: Suspect): Promise<Numbers> {
 export function waitsOf(
   counters: Counters,
   who: Suspect,
-  settings: ThrottleSettings,
+  settings: ResolvedThrottle,
 ): Promise<Numbers> {
   const limits = limitsOf(settings)
   return each(who, async (kind, key) => {

@@ -10,12 +10,12 @@ import {
   waitsOf,
   type Counters,
   type Numbers,
-  type ThrottleSettings,
 } from './counters.js'
 import { SharedStore } from './shared-store.js'
+import type { ResolvedThrottle } from '../options/resolve.js'
 
 /** Counters in Redis. */
-export function sharedCounters(settings: ThrottleSettings, redis: object): Counters {
+export function sharedCounters(settings: ResolvedThrottle, redis: object): Counters {
   const store = { storeClient: redis, rejectIfRedisNotReady: true }
   return counters(settings, (options) => new RateLimiterRedis({ ...options, ...store }))
 }
@@ -26,14 +26,14 @@ export function sharedCounters(settings: ThrottleSettings, redis: object): Count
  */
 export class SharedCounters {
   readonly #counters: Counters
-  readonly #settings: ThrottleSettings
+  readonly #settings: ResolvedThrottle
   readonly #store: SharedStore
   /** Failures that could not be written: they are added to the next ones of the same key. */
   readonly #owed: Counters
   /** Whether the last failure could not be written. */
   #refusesWrites = false
 
-  constructor(settings: ThrottleSettings, redis: object, log: FastifyBaseLogger) {
+  constructor(settings: ResolvedThrottle, redis: object, log: FastifyBaseLogger) {
     this.#settings = settings
     this.#counters = sharedCounters(settings, redis)
     this.#owed = localCounters(settings)

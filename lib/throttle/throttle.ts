@@ -1,10 +1,9 @@
 import { refusal } from '../errors.js'
 import { clientKeys, type Suspect } from './client-key.js'
 import { count, limitsOf, localCounters, uncount, waitsOf } from './counters.js'
-import type { Counters, Numbers, ThrottleSettings } from './counters.js'
+import type { Counters, Numbers } from './counters.js'
+import type { ResolvedThrottle } from '../options/resolve.js'
 import type { SharedCounters } from './shared-counters.js'
-
-export type { ThrottleSettings } from './counters.js'
 
 /**
  * Counts failed logins and failed Basic attempts, and refuses to check more passwords when there were
@@ -14,7 +13,7 @@ export type { ThrottleSettings } from './counters.js'
  * those in memory are what counts, and they have seen all that this process has seen.
  */
 export class Throttle {
-  readonly #settings: ThrottleSettings
+  readonly #settings: ResolvedThrottle
   readonly #local: Counters
   readonly #shared: SharedCounters | null
   /**
@@ -25,7 +24,7 @@ export class Throttle {
   #throttled = 0
 
   /** @param shared - of the same settings; null where this process counts alone */
-  constructor(settings: ThrottleSettings, shared: SharedCounters | null) {
+  constructor(settings: ResolvedThrottle, shared: SharedCounters | null) {
     this.#settings = settings
     this.#local = localCounters(settings)
     this.#shared = shared

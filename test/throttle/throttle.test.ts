@@ -5,8 +5,9 @@ import t from 'tap'
 import { PasswordAttempt } from '../../lib/throttle/attempt.js'
 import { addressOf } from '../../lib/throttle/client-key.js'
 import { SharedCounters } from '../../lib/throttle/shared-counters.js'
-import { Throttle, type ThrottleSettings } from '../../lib/throttle/throttle.js'
+import { Throttle } from '../../lib/throttle/throttle.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
+import type { ResolvedThrottle } from '../../lib/options/resolve.js'
 import { fakeLog, fakeRequest, fateOf, movableClock, settle, until } from '../helpers/load.js'
 
 const { log } = fakeLog()
@@ -15,7 +16,7 @@ const { log } = fakeLog()
 class Attempts {
   readonly #throttle: Throttle
 
-  constructor(settings: ThrottleSettings, logger: typeof log) {
+  constructor(settings: ResolvedThrottle, logger: typeof log) {
     const { redis } = settings
     const shared = redis === undefined ? null : new SharedCounters(settings, redis, logger)
     this.#throttle = new Throttle(settings, shared)
@@ -58,7 +59,7 @@ class Attempts {
   }
 }
 
-function throttleOf(more: Partial<ThrottleSettings> = {}, logger = log): Attempts {
+function throttleOf(more: Partial<ResolvedThrottle> = {}, logger = log): Attempts {
   return new Attempts(
     { perUsername: 3, perAddress: 5, window: 900, keyPrefix: 'test', ...more },
     logger,

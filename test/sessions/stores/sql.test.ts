@@ -1,8 +1,8 @@
 // Also holds lib/testing/stores/bench.ts, lib/testing/stores/ends.ts, lib/testing/stores/sessions.ts,
 // lib/testing/stores/suite.ts, lib/testing/stores/swaps.ts and lib/testing/stores/texts.ts; and of the store lib/sessions/index.ts,
 // lib/sessions/stores/sql-statements.ts and lib/sessions/stores/sql-upkeep.ts.
-import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
+import { openEmbedded } from '../../../examples/demo/embedded.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
 import { sessionStoreSuite } from '../../../lib/testing/index.js'
@@ -12,7 +12,7 @@ const skip = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
 const schema = ['suite_one', 'suite_two'].map(sqlSchema).join('\n')
 
 t.test('the contract, in PGlite', async (t) => {
-  const db = new PGlite()
+  const db = await openEmbedded()
   t.teardown(() => db.close())
   await db.exec(schema)
   const make = (prefix: string) =>

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import authn, { configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
+import { kindsOfKeys } from '../../lib/jwt/token-kind.js'
 import { tokensOf } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { privatePem, publicPem } from '../helpers/tokens.js'
@@ -227,4 +228,13 @@ t.test('a service of another make is known by being one object', async (t) => {
     authenticators: { jwt: jwtAuthenticator({ audience }) },
   })
   t.ok(await boot({ ...accepting('one'), ...users }, { ...accepting(['two']), ...others }))
+})
+
+t.test('without keys there is one kind still, whose issuer is known', async (t) => {
+  const typ = new Set(['jwt'])
+  const rules = { clockTolerance: 0, requireExp: true, issuer: 'corp', audience: undefined, typ }
+  const [kind, ...more] = kindsOfKeys([], rules)
+  t.match(kind, { method: undefined, issuer: 'corp', typ })
+  t.equal(kind?.key(), undefined)
+  t.strictSame(more, [])
 })

@@ -107,7 +107,15 @@ export interface StoreTime {
 }
 
 /** Which sessions are meant: one, or all of a user. */
-export type SessionChoice = { readonly sid: string } | { readonly sub: string }
+export type SessionChoice =
+  | {
+      /** The name of the session. */
+      readonly sid: string
+    }
+  | {
+      /** The user of the sessions. */
+      readonly sub: string
+    }
 
 /** What a store knows of a refresh token. */
 export interface FoundSession extends StoreTime {

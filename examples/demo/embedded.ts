@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 
-/** In the folder of PGlite, since another version of it may keep its databases in another way. */
-const emptyDatabase = join(
-  dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite')),
-  'empty-database.tar',
-)
+const library = dirname(dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite')))
+const { version } = createRequire(import.meta.url)(join(library, 'package.json')) as {
+  version: string
+}
+/** In node_modules/.cache/, for one version of PGlite: another may keep its databases in another way. */
+const emptyDatabase = join(library, `../../.cache/fastify-authn-demo/empty-database-${version}.tar`)
 
 /**
  * Opens PostgreSQL in this process, over a folder or in memory. It takes seconds to make a database, and a
@@ -28,6 +29,7 @@ export async function openEmbedded(dataDir?: string): Promise<PGlite> {
 /** Under another name first: nobody may read a file that is written only in part. */
 async function keep(files: Blob): Promise<void> {
   const draft = `${emptyDatabase}.${process.pid}`
+  await mkdir(dirname(emptyDatabase), { recursive: true })
   await writeFile(draft, Buffer.from(await files.arrayBuffer()))
   await rename(draft, emptyDatabase)
 }

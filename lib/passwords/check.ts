@@ -38,13 +38,15 @@ export function createCredentialCheck(tools: CredentialTools): CheckCredentials 
   return async (username, password, request) => {
     if (!isUsableName(username)) throw refusal('auth.invalid-credentials')
     const attempt = new PasswordAttempt(tools, username, password, request)
-    await attempt.begin()
+    const refused = attempt.begin()
+    if (refused !== undefined) await refused
     const user = await findUser(userService, username, request, tools.userServiceTimeout)
     const value = user === null ? null : storedValue(user, passwordField)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
     if (user !== null && fits && typeof value === 'string') {
       if (memory?.knows(username, password, value) === true) {
-        await attempt.succeeded(true)
+        const forgotten = attempt.succeeded(true)
+        if (forgotten !== undefined) await forgotten
         return user
       }
     }

@@ -109,12 +109,16 @@ export class PasswordAttempt {
    *
    * @param remembered - whether the password was not compared again: nothing is asked of the shared store then
    */
-  async succeeded(remembered = false): Promise<void> {
+  succeeded(remembered = false): Promise<void> | undefined {
     const throttle = this.#throttle
-    if (throttle === null) return
+    if (throttle === null) return undefined
     const mayForget = throttle.hasFailed(this.request.ip)
     if (mayForget || !remembered) this.#accepted?.add(this.#who.username, this.password)
-    if (!mayForget && (remembered || !throttle.isShared)) return
+    if (!mayForget && (remembered || !throttle.isShared)) return undefined
+    return this.#forget(throttle, remembered)
+  }
+
+  async #forget(throttle: Throttle, remembered: boolean): Promise<void> {
     await this.#uncount(throttle)
     await throttle.forget(this.#who, remembered)
   }

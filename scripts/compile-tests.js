@@ -26,7 +26,7 @@ const small =
 const folder = /^test\/(cli|flows|issuers|jwt|sessions|testing)\//
 /** But for those that take long, or change what the others need: the clock, the context of all requests, … */
 const alone =
-  /^test\/(?:app\/fastify|cli\/(?:main|readme|ring\/crash)|examples\/postgres|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|jwt\/keys\/made-up|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
+  /^test\/(?:app\/fastify|examples\/postgres|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|jwt\/keys\/made-up|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 

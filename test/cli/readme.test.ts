@@ -1,11 +1,10 @@
 // Runs the lines of docs/command-line.md, one after the other, as they stand.
-import { spawnSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { commands } from '../../lib/cli/commands.js'
-import { nodeArguments, programOf, root } from '../helpers/project.js'
+import { cli, piped, type Ran } from '../helpers/cli.js'
+import { root } from '../helpers/project.js'
 import { blocksOf, readPage } from '../helpers/readme.js'
 
 const section = readPage('docs/command-line.md')
@@ -30,34 +29,35 @@ t.test('the picture is one of this program', async (t) => {
   t.notMatch(picture, /\/tmp|\/home|\/root|\/Users/)
 })
 
-t.test('its lines work', { skip: process.platform === 'win32' && 'needs sh' }, async (t) => {
-  const main = JSON.stringify(pathToFileURL(programOf('lib/cli/main.ts')).href)
-  const folder = t.testdir({
-    'bin.mjs': `import { main } from ${main}\nawait main(process)\n`,
-    npx: `#!/bin/sh\nshift\nexec '${process.execPath}' ${nodeArguments.join(' ')} "$BIN" "$@"\n`,
-    app: { 'password.txt': 'open sesame\n' },
-  })
-  chmodSync(`${folder}/npx`, 0o755)
-  const env = {
-    PATH: `${folder}:${process.env.PATH}`,
-    BIN: `${folder}/bin.mjs`,
-    NODE_ENV: 'production',
-  }
+/** Runs a line in this process: its words, and the files that `<`, `>` and `>>` name. */
+async function runLine(line: string): Promise<Ran> {
+  const [words = '', ...redirections] = line.split(/ (?=<|>)/)
+  const [npx, program, ...rest] = words.split(' ')
+  if (`${npx} ${program}` !== 'npx fastify-authn') throw new Error(`not one of ours: ${line}`)
+  const fileOf = (sign: string): string | undefined =>
+    redirections.find((each) => each.startsWith(`${sign} `))?.slice(sign.length + 1)
+  const [from, to, more] = ['<', '>', '>>'].map(fileOf)
+  const stdin = piped(from === undefined ? '' : readFileSync(from))
+  const ran = await cli(rest, { stdin, env: { NODE_ENV: 'production' } })
+  if (to !== undefined) writeFileSync(to, ran.stdout, { mode: 0o600 })
+  if (more !== undefined) appendFileSync(more, ran.stdout, { mode: 0o600 })
+  return ran
+}
+
+t.test('its lines work', async (t) => {
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  process.chdir(t.testdir({ 'password.txt': 'open sesame\n' }))
   const output: Record<string, string> = {}
   for (const line of lines) {
-    const { status, stdout, stderr } = spawnSync('sh', ['-c', `umask 077; ${line}`], {
-      cwd: `${folder}/app`,
-      env,
-      encoding: 'utf8',
-      timeout: 60_000,
-    })
-    t.equal(status, 0, `${line}\n${stdout}${stderr}`)
+    const { exit, stdout, stderr } = await runLine(line)
+    t.equal(exit, 0, `${line}\n${stdout}${stderr}`)
     output[line.split(' ')[2] ?? ''] = stdout
   }
   t.match(output.hash, /^\$2b\$12\$/)
   t.match(output.inspect, /\n {2}admin {2}true\n[^]*\nValid: signed with HS256/)
   t.match(JSON.parse(output.doctor ?? ''), { ok: true, findings: [] })
-  t.strictSame(readdirSync(`${folder}/app`).toSorted(), [
+  t.strictSame(readdirSync('.').toSorted(), [
     '.env',
     'keys',
     'password.txt',

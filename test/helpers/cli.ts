@@ -1,3 +1,4 @@
+import './rsa-stock.js'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { run } from '../../lib/cli/run.js'
 import type { Input, Io } from '../../lib/cli/command.js'

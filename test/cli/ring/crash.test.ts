@@ -1,31 +1,40 @@
 // Also holds lib/cli/ring/change.ts and lib/cli/ring/write.ts.
 import { spawn } from 'node:child_process'
+import type { FileHandle } from 'node:fs/promises'
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'
+import { thisMachine, type Files } from '../../../lib/cli/ring/files.js'
 import { parseRingFile } from '../../../lib/jwt/ring/entries.js'
 import { cli } from '../../helpers/cli.js'
 import { programOf } from '../../helpers/project.js'
+import { rotateBySteps } from '../../helpers/ring-steps.js'
 
 const isWindows = process.platform === 'win32'
 
-/** The program of the child in one file, which loads quickly: it is started often. */
-const program = path.join(t.testdir(), 'child.mjs')
-await build({
-  entryPoints: [programOf('test/helpers/ring-child.ts')],
-  outfile: program,
-  bundle: true,
-  platform: 'node',
-  format: 'esm',
-  logLevel: 'error',
-})
+/** The program of the child in one file, which loads quickly. */
+async function buildChild(folder: string): Promise<string> {
+  const program = path.join(folder, 'child.mjs')
+  await build({
+    entryPoints: [programOf('test/helpers/ring-child.ts')],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+  })
+  return program
+}
 
-/** Rotates a ring in a process of its own. @returns the steps that it came to, and how it ended */
-async function rotateInChild(
-  file: string,
-  killedAt = 0,
-): Promise<{ steps: string[]; end: string | number | null }> {
+/** What a rotation came to. */
+interface Rotation {
+  readonly steps: readonly string[]
+  readonly end: string | number | null
+}
+
+/** Rotates a ring in a process of its own, which is killed at a step. */
+async function rotateInChild(program: string, file: string, killedAt = 0): Promise<Rotation> {
   const child = spawn(process.execPath, ['--no-warnings', program, file, String(killedAt)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 60_000,
@@ -41,10 +50,36 @@ async function rotateInChild(
   return { steps: text.trim().split('\n'), end }
 }
 
+/** A number that no process has. */
+const gone = { pid: 2_147_483_647, mark: 'of a process that is gone' }
+
+/** Rotates a ring in this process, as one that is gone: at a step it stops, and nothing of it runs any more. */
+async function rotateAsOneGone(file: string, stopsAt = 0): Promise<Rotation> {
+  const steps: string[] = []
+  const handles: FileHandle[] = []
+  const open: Files['open'] = async (...words) => {
+    const handle = await thisMachine.files.open(...words)
+    handles.push(handle)
+    return handle
+  }
+  const machine = { ...gone, files: { ...thisMachine.files, open } }
+  const end = await new Promise<string | number>((resolve, reject) => {
+    const now = (): Promise<never> => {
+      resolve('stopped')
+      return new Promise(() => undefined)
+    }
+    const told = (name: string): void => void steps.push(name)
+    rotateBySteps(file, machine, told, { at: stopsAt, now }).then(() => resolve(0), reject)
+  })
+  // As the system closes them.
+  await Promise.all(handles.map((handle) => handle.close()))
+  return { steps, end }
+}
+
 const statesIn = (file: string): string[] =>
   parseRingFile(readFileSync(file, 'utf8'), file).map(({ state }) => state)
 
-t.test('killed at each step: the ring is the old one or the new one', async (t) => {
+t.test('gone at each step: the ring is the old one or the new one', async (t) => {
   const root = t.testdir({ before: {} })
   const before = path.join(root, 'before/ring.json')
   t.equal((await cli(['keys', 'init', 'HS256', '--ring', before])).exit, 0)
@@ -54,51 +89,61 @@ t.test('killed at each step: the ring is the old one or the new one', async (t) 
     cpSync(before, file)
     return file
   }
-  const whole = await rotateInChild(copy('whole'))
-  t.equal(whole.end, 0)
-  const names = whole.steps.map((step) => step.split(' ')[1])
+  const { steps: names, end } = await rotateAsOneGone(copy('whole'))
+  t.equal(end, 0)
+  t.ok(names.length > 20, `${names.length} steps`)
   t.equal(names.filter((name) => name === 'rename').length, 1)
   const renamed = names.indexOf('rename') + 1
-  const waiting = names.map((_, index) => index + 1)
-  const killed: number[] = []
-  async function killOneAfterTheOther(): Promise<void> {
-    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
-      const file = copy(`killed-${step}`)
-      const { steps, end } = await rotateInChild(file, step)
-      t.equal(steps.length, step)
-      if (!isWindows) t.equal(end, 'SIGKILL', `step ${step}`)
-      const isNew = step > renamed
-      const states = isNew ? ['verify', 'sign', 'next'] : ['sign', 'next']
-      t.strictSame(statesIn(file), states, `killed before step ${steps.at(-1)}`)
-      // The lock of a process that is gone is broken at once, and what it left behind is removed.
-      const { exit, stderr } = await cli(['keys', 'rotate', '--ring', file, '--settle', '0'])
-      t.equal(exit, 0, stderr)
-      t.strictSame(
-        statesIn(file),
-        isNew ? ['verify', 'verify', 'sign', 'next'] : ['verify', 'sign', 'next'],
-      )
-      t.strictSame(readdirSync(path.dirname(file)), ['ring.json'])
-      killed.push(step)
-    }
+
+  async function recovers(file: string, step: number): Promise<void> {
+    const isNew = step > renamed
+    const states = isNew ? ['verify', 'sign', 'next'] : ['sign', 'next']
+    t.strictSame(statesIn(file), states, `gone before step ${step}, ${names[step - 1]}`)
+    // The lock of a process that is gone is broken at once, and what it left behind is removed.
+    const { exit, stderr } = await cli(['keys', 'rotate', '--ring', file, '--settle', '0'])
+    t.equal(exit, 0, stderr)
+    t.strictSame(
+      statesIn(file),
+      isNew ? ['verify', 'verify', 'sign', 'next'] : ['verify', 'sign', 'next'],
+    )
+    t.strictSame(readdirSync(path.dirname(file)), ['ring.json'])
   }
-  await Promise.all([killOneAfterTheOther(), killOneAfterTheOther(), killOneAfterTheOther()])
-  t.equal(killed.length, names.length)
-  t.ok(names.length > 20, `${names.length} steps`)
+
+  for (const step of names.map((_, index) => index + 1)) {
+    const file = copy(`gone-${step}`)
+    t.match(await rotateAsOneGone(file, step), { steps: { length: step }, end: 'stopped' })
+    await recovers(file, step)
+  }
+
+  await t.test('and killed: while it writes, and on both sides of the renaming', async (t) => {
+    const program = await buildChild(root)
+    const writing = names.flatMap((name, index) => (name === 'writeFile' ? [index + 1] : []))
+    t.equal(writing.length, 2, 'the lock, and the ring')
+    for (const step of [...writing, renamed, renamed + 1]) {
+      const file = copy(`killed-${step}`)
+      const killed = await rotateInChild(program, file, step)
+      t.strictSame(killed.steps, names.slice(0, step), 'the steps of a process are the same')
+      if (!isWindows) t.equal(killed.end, 'SIGKILL', `step ${step}`)
+      await recovers(file, step)
+    }
+  })
 })
 
-t.test('ten processes at once rotate ten times, one after the other', async (t) => {
-  const file = path.join(t.testdir(), 'ring.json')
+t.test('five processes at once rotate five times, one after the other', async (t) => {
+  const folder = t.testdir({ ring: {} })
+  const file = path.join(folder, 'ring/ring.json')
   t.equal((await cli(['keys', 'init', 'HS256', '--ring', file])).exit, 0)
-  const ends = await Promise.all(Array.from({ length: 10 }, () => rotateInChild(file)))
+  const program = await buildChild(folder)
+  const ends = await Promise.all(Array.from({ length: 5 }, () => rotateInChild(program, file)))
   t.strictSame(
     ends.map(({ end }) => end),
-    Array.from({ length: 10 }, () => 0),
+    Array.from({ length: 5 }, () => 0),
   )
   const entries = parseRingFile(readFileSync(file, 'utf8'), file)
   t.strictSame(
     entries.map(({ state }) => state),
-    [...Array.from({ length: 10 }, () => 'verify'), 'sign', 'next'],
+    [...Array.from({ length: 5 }, () => 'verify'), 'sign', 'next'],
   )
-  t.equal(new Set(entries.map(({ kid }) => kid)).size, 12)
+  t.equal(new Set(entries.map(({ kid }) => kid)).size, 7)
   t.strictSame(readdirSync(path.dirname(file)), ['ring.json'])
 })

@@ -1,4 +1,5 @@
 // Also holds lib/cli/ring/change.ts, lib/cli/ring/keys-of.ts, lib/cli/ring/new-key.ts and lib/cli/ring/write.ts.
+import '../../helpers/rsa-stock.js'
 import {
   chmodSync,
   chownSync,

@@ -1,5 +1,6 @@
-import { badTokens, type Corpus } from './corpus/cases.js'
+import type { Corpus } from './corpus/cases.js'
 import { cookieCases, cookieHeader, crossSiteCases, type GoodCookie } from './corpus/cookies.js'
+import type { Named } from './corpus/keys.js'
 import type { Material } from './material.js'
 
 type Headers = Readonly<Record<string, string>>
@@ -8,12 +9,12 @@ type Headers = Readonly<Record<string, string>>
 export interface CookieTarget {
   /** Headers with good credentials. */
   readonly good: Headers
-  readonly material: Material
+  readonly material: Pick<Material, 'token'>
+  /** Bad ones. */
+  readonly tokens: readonly Named[]
   /** The cookie that our guard reads there; null where it reads none, and where the guard is not ours. */
   readonly cookieName: string | null
   readonly method: string
-  /** A URL that serves keys, and that no app must ask. */
-  readonly keysUrl: string
 }
 
 /**
@@ -22,13 +23,13 @@ export interface CookieTarget {
  * @returns with the headers of a good cookie; null where none is known
  */
 export function cookieAttacks(target: CookieTarget): (Corpus & { readonly good: Headers }) | null {
-  const { material, method, keysUrl } = target
+  const { tokens, method } = target
   const cookie = goodCookie(target)
   if (cookie === null) return null
   // Without the header that would count in its place.
   const { authorization: _, ...beside } = target.good
   const crossSite = crossSiteCases(cookie, method)
-  const bad = cookieCases(cookie, badTokens(material, keysUrl).tokens).map((each) => ({
+  const bad = cookieCases(cookie, tokens).map((each) => ({
     ...each,
     request: { headers: { ...beside, ...each.request.headers } },
   }))

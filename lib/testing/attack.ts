@@ -1,4 +1,5 @@
 import {
+  badTokens,
   elsewhereCases,
   headerCases,
   keyCases,
@@ -44,16 +45,16 @@ export class Attack {
     const { method = 'GET', sub = 'alice' } = this.#options
     const good = this.#good ?? {}
     const keysUrl = this.#wire?.keysUrl ?? 'http://127.0.0.1:9/'
-    const { cases, leftOut } = tokenCases(this.#material, keysUrl)
+    const { tokens, leftOut } = badTokens(this.#material, keysUrl)
     this.#report.leftOut.push(...leftOut)
     const cookieName = watched?.cookie ?? null
     const all = [
       ...elsewhereCases(method, good, cookieName),
       ...keyCases(good),
       ...headerCases(good.authorization, this.#material, String(sub)),
-      ...cases,
+      ...tokenCases(tokens),
     ]
-    const byCookie = cookieAttacks({ good, material: this.#material, cookieName, method, keysUrl })
+    const byCookie = cookieAttacks({ good, material: this.#material, cookieName, method, tokens })
     if (byCookie !== null && (await this.#letsIn('a good cookie', { headers: byCookie.good }))) {
       all.push(...byCookie.cases)
       this.#report.leftOut.push(...byCookie.leftOut)

@@ -2,7 +2,7 @@
 // lib/testing/corpus/tokens.ts, lib/testing/corpus/cookies.ts and lib/testing/corpus/wire.ts.
 import t from 'tap'
 import { parseBasic } from '../../lib/http/authorization.js'
-import { headerCases, keyCases, tokenCases } from '../../lib/testing/corpus/cases.js'
+import { badTokens, headerCases, keyCases } from '../../lib/testing/corpus/cases.js'
 import { malformedBasic, wrongPairs } from '../../lib/testing/corpus/headers.js'
 import { confused, otherAlgorithms } from '../../lib/testing/corpus/keys.js'
 import { signatures } from '../../lib/testing/corpus/tokens.js'
@@ -41,8 +41,8 @@ t.test('without keys, only what can be made', async (t) => {
   const material = { claims: { sub: 'alice' }, method: 'HS256', claimName: 'sub' } as const
   t.strictSame(confused(material), [])
   t.strictSame(otherAlgorithms(material), [])
-  const { cases, leftOut } = tokenCases(material, 'http://127.0.0.1:9/')
-  t.ok(cases.length > 200)
+  const { tokens, leftOut } = badTokens(material, 'http://127.0.0.1:9/')
+  t.ok(tokens.length > 200)
   t.ok(leftOut.includes('signatures (no good token is known)'))
   t.equal(signatures({ token: `a.b.${Buffer.alloc(48, 7).toString('base64url')}` }).length, 36)
 })

@@ -16,8 +16,6 @@ import {
   tokensOf,
 } from '../helpers/examples.js'
 
-t.setTimeout(300_000)
-
 const url = '/me'
 const stored = { id: 1, username: 'Alice' }
 
@@ -101,7 +99,7 @@ t.test('a database that does not answer is a 503', async (t) => {
   })
   const connectionString = await listen(t, silent)
   t.teardown(() => sockets.forEach((socket) => socket.destroy()))
-  const app = await buildApp(createPool(connectionString, 2000), 0.2)
+  const app = await buildApp(createPool(connectionString, 400), 0.1)
   t.teardown(() => app.close())
   const headers = bearer(tokensOf(app).generateToken('alice'))
   const busy = { error: 'The server is busy. Please try again later.' }

@@ -58,7 +58,7 @@ const growth = await growthOf(load)
 await load.end()
 const heap = await heapPerThousand()
 say('boot')
-const boot = await runBoot(isQuick ? 2 : 11)
+const boot = await runBoot(isQuick ? 2 : 31)
 const routeBoots = await runRouteBoots(isQuick ? [10, 1000] : [10, 1000, 10_000])
 
 const kib = (bytes: number): string => (bytes / 1024).toFixed(0)

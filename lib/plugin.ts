@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { addLogin, decorate, own, undecorate } from './app/attach.js'
+import { checkPasswords, registrationsIn, requireOwnUsers } from './app/own-users.js'
 import { publishKeys } from './app/published.js'
 import { routeReport } from './app/report.js'
 import { addRegistration, protectTree } from './app/protect.js'
@@ -31,9 +32,6 @@ import {
   openJwtService,
   openSessions,
   openSharedCounters,
-  checkPasswords,
-  registrationsIn,
-  requireOwnUsers,
 } from './rooms.js'
 import { validAfterOf } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'

@@ -2,21 +2,13 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
-import { passwordServicesOf } from './authenticators/facts.js'
 import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
 import { resolveSessions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
-import type { Tree } from './app/tree.js'
 import type { Issuers } from './issuers/index.js'
-import {
-  registrationOf,
-  type CookieMode,
-  type Registration,
-  type SessionKeeper,
-} from './registration.js'
+import type { CookieMode, Registration, SessionKeeper } from './registration.js'
 import type { SharedCounters } from './throttle/shared-counters.js'
 import type { ValidAfter } from './users/valid-after.js'
-import type { Authenticator } from '../types/authenticator.js'
 import type { JwtServiceLike } from '../types/jwt.js'
 
 /** The options `jwt` and `jwtService`. */
@@ -89,31 +81,4 @@ export async function checkCookies(
   if (registration.cookies === null) return
   const room = await import('./cookies/boot.js')
   room.checkCookies(registration, login, registrations)
-}
-
-/** The registrations of an app, in all of its scopes. */
-export function registrationsIn({ registered }: Tree): Registration[] {
-  return [...registered].flatMap((scope) => registrationOf(scope) ?? [])
-}
-
-/** @throws ERR_AUTH_OPTION where an issuer, of whichever registration, finds users by `sub` in this service too */
-export function requireOwnUsers(tree: Tree, by: string, service: object | undefined): void {
-  for (const { issuers } of registrationsIn(tree)) issuers?.requireOwnUsers(by, service)
-}
-
-/**
- * The same for the authenticators of a mark, where Basic is among them.
- *
- * @param own - the user service of their registration
- * @throws ERR_AUTH_OPTION
- */
-export function checkPasswords(
-  tree: Tree,
-  members: readonly Authenticator[],
-  own: object | undefined,
-  place: string,
-): void {
-  for (const service of passwordServicesOf(members, own)) {
-    requireOwnUsers(tree, `Basic, which ${place} accepts,`, service)
-  }
 }

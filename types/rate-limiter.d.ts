@@ -1,5 +1,5 @@
-// The types of the two files of rate-limiter-flexible that lib/throttle/counters.ts and lib/throttle/shared-counters.ts import. The package has types
-// for its main file only, so tsconfig.json maps both files to this one.
+// The types of RateLimiterMemory.js and RateLimiterRedis.js, the two files of rate-limiter-flexible that lib/throttle/
+// imports. The package has types for its main file only; tsconfig.json maps both files to this one.
 import type { IRateLimiterOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 
 interface LimiterOptions extends IRateLimiterOptions {

@@ -19,7 +19,10 @@ export interface Facts {
   readonly readsCookie?: boolean
   /** Where it finds users with passwords; null stands for the user service of the plugin. */
   readonly passwordUsers?: object | null
-  /** Which tokens it accepts: the method that verifies them, default that of the service, and rules for their claims. */
+  /**
+   * Which tokens it accepts: the method by which they are verified, undefined for the method of the `JwtService`, and
+   * the rules for their claims.
+   */
   readonly accepted?: readonly [SigningMethod | undefined, VerifyRules]
   /** With which statuses it lets clients wait. */
   readonly busy?: (options: ResolvedOptions) => readonly BusyStatus[]

@@ -1,5 +1,5 @@
 import { membersOf, readsCookie } from '../authenticators/facts.js'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 
@@ -35,5 +35,5 @@ export function checkCookies(
 }
 
 function refuse(problem: string): never {
-  throw new AuthnUsageError('ERR_AUTH_OPTION', `option "cookies" is set, but ${problem}`)
+  wrongOption(`option "cookies" is set, but ${problem}`)
 }

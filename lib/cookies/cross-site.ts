@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { isOrigin, isOwnOrigin } from '../http/origin.js'
 
 /** Methods that change nothing (RFC 9110 §9.2.1), and that links and images of other sites may therefore send. */
@@ -15,8 +15,7 @@ export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
     if (isOrigin(origin)) continue
     // A password in a URL stays out of the error.
     const found = origin.includes('@') ? 'a text with an @' : JSON.stringify(origin)
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "cookies.trustedOrigins.${index}": found ${found}, expected an origin as browsers write it: https://shop.example or http://localhost:5173, in small letters, without a path, a closing /, a wildcard and the default port.`,
     )
   }

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { byFunction, bySubject, type FindUser } from './user.js'
 import type { ResolvedOptions } from '../options/resolve.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
@@ -44,8 +44,7 @@ export function userFinders(
 }
 
 function missing(name: string, why: string): never {
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  wrongOption(
     `option "issuers.${name}.user" is missing, ${why}. Give it a function (claims, request) that returns the user of a token, or null.`,
   )
 }

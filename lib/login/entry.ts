@@ -81,7 +81,7 @@ function handlerOf<Content>(
   body: EntryBody<Content>,
   work: Work<Content>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  // Only a logout looks at the header `Authorization`.
+  // Login and refresh do not read the header `Authorization`, so their challenge says nothing about the token in it.
   const judgesHeader = kind === 'logout'
   return async (request, reply) => {
     const started = startClock()

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { isProduction } from '../common/production.js'
 import { within } from '../common/timeout.js'
-import { AuthnUsageError } from '../errors.js'
+import { wrongOption } from '../errors.js'
 import { defaults, type ResolvedLogin, type ResolvedSessions } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './begin.js'
@@ -133,5 +133,5 @@ function warnLongTokens(app: FastifyInstance, expiry: number, idle: number): voi
 }
 
 function stop(problem: string): never {
-  throw new AuthnUsageError('ERR_AUTH_OPTION', `option ${problem}.`)
+  wrongOption(`option ${problem}.`)
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import { defined } from '../common/objects.js'
-import { AuthnUsageError, isAuthenticationError, refusal } from '../errors.js'
+import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
 import { declareEntry, reportEntry, sendTokens, type Work } from '../login/entry.js'
 import { logoutBody, refreshBody, type SessionBody } from './bodies.js'
@@ -33,8 +33,7 @@ export function declareSessionRoutes(
   for (const kind of ['refresh', 'logout'] as const) {
     const url = `${app.prefix.replace(/\/$/, '')}${paths[kind]}`
     if (app.hasRoute({ method: 'POST', url })) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      wrongOption(
         `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
       )
     }

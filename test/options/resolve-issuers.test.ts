@@ -1,4 +1,4 @@
-// Also holds lib/options/issuer-schemas.ts.
+// Also holds lib/options/issuer-schemas.ts and lib/app/own-users.ts.
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, JwtService, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'

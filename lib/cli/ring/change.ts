@@ -68,7 +68,7 @@ export async function changeRing(
     const before = await readFile(machine, given, file)
     const changed = await change(await keysOf(before, env), (alg, like) => makeLike(alg, like, env))
     const text = ringText(changed.keys)
-    // What would stop the boot is never written.
+    // Throws for a ring that would stop the boot of an app, before it is written.
     await keysOf({ given, text }, env)
     await replace(machine, before, text, lock)
     return changed

@@ -50,7 +50,10 @@ export async function keysAsFar(
   }
 }
 
-/** Reads files from the disk, but for the ring, whose text is given: it need not be written yet. */
+/**
+ * What reads the files of a ring: for the path of the ring it gives `text`, so that a ring can be checked before it is
+ * written; all other files come from the disk.
+ */
 export function filesWith(ring: string, text: string) {
   return { readFile: (file: string) => (file === ring ? text : fs.readFile(file)) }
 }

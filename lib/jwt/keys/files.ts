@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { wrongOption } from '../../errors.js'
 import { isBareKey, pemMarker } from './detect.js'
 import { keyError, pairNames } from './ring.js'
 import type { JwtConfig, KeyFileSystem } from '../../../types/jwt.js'
@@ -96,8 +96,7 @@ export function isLikePath(path: string): boolean {
 /** @throws ERR_AUTH_OPTION when `fs` has no `readFile` */
 export function checkFileSystem(fs: KeyFileSystem): KeyFileSystem {
   if (typeof (fs as Partial<KeyFileSystem> | null)?.readFile === 'function') return fs
-  throw new AuthnUsageError(
-    'ERR_AUTH_OPTION',
+  return wrongOption(
     'JwtService: option "fs": expected an object with a function readFile, such as node:fs.',
   )
 }

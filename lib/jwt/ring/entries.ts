@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { wrongOption } from '../../errors.js'
 import { problemOf } from '../../options/check.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../options/ring-schemas.js'
 import { rules, type AnyEntry } from './entry-rules.js'
@@ -106,7 +106,7 @@ function checkEntry<Entry extends AnyEntry>(given: unknown, index: number, file:
   const problem = problemOf(schema, own, entryName(index))
   if (problem !== null) {
     const named = problem.replace(/^((?:unknown )?option "[^"]*")/, `$1${inFile(file)}`)
-    throw new AuthnUsageError('ERR_AUTH_OPTION', named)
+    wrongOption(named)
   }
   const entry = own as Entry
   for (const rule of rules) {

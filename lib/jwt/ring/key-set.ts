@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { wrongOption } from '../../errors.js'
 import { algorithmOf } from '../../common/algorithms.js'
 import { createEngine, type Sign, type VerifySignature } from '../engine.js'
 import { keyError } from '../keys/ring.js'
@@ -34,8 +34,7 @@ export class RingKeySet implements KeysInForce {
     this.#verifier = verifier
     const [first, ...others] = this.#signers.keys()
     if (signingMethod === undefined && others.length > 0) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_OPTION',
+      wrongOption(
         `option "jwt.signingMethod": is missing, but keys for ${[first, ...others].join(' and ')} have the state sign. Say which one signs what names no method: jwt: { signingMethod: '${first}' }`,
       )
     }

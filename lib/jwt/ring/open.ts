@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { wrongOption } from '../../errors.js'
 import { keyError } from '../keys/ring.js'
 import { RingKeySet } from './key-set.js'
 import { loadRing, type RingKey } from './load.js'
@@ -37,8 +37,7 @@ function checkFirst(
 ): void {
   const signed = ring.filter(({ state }) => state === 'sign').map(({ alg }) => alg)
   if (signingMethod !== undefined && signed.length > 0 && !signed.includes(signingMethod)) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `option "jwt.signingMethod": found ${signingMethod}, but the keys with the state sign are for ${signed.join(' and ')}. Leave it out, or name one of these.`,
     )
   }

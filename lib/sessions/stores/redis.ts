@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { AuthnUsageError } from '../../errors.js'
+import { wrongOption } from '../../errors.js'
 import { defaults } from '../../options/resolve.js'
 import type {
   FoundSession,
@@ -40,14 +40,12 @@ export function redisSessions(
 ): SessionStoreFactory {
   const { prefix = defaults.redisSessions.prefix } = options
   if (!isClient(client)) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       'redisSessions(client): found something else than a client of ioredis, which has the methods evalsha, eval and duplicate. Expected: redisSessions(new Redis(url)).',
     )
   }
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `redisSessions(client, { prefix }): found ${JSON.stringify(prefix)}, expected 1 to 64 letters, digits and _ . : -`,
     )
   }

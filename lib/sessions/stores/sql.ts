@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../../errors.js'
+import { wrongOption } from '../../errors.js'
 import { defaults } from '../../options/resolve.js'
 import type {
   FoundSession,
@@ -38,8 +38,7 @@ export function sqlSessions(options: {
 }): SessionStoreFactory {
   const { query, prefix = defaults.sqlSessions.prefix } = options
   if (typeof query !== 'function') {
-    throw new AuthnUsageError(
-      'ERR_AUTH_OPTION',
+    wrongOption(
       `sqlSessions({ query }): found ${query === null ? 'null' : typeof query}, expected a function: (text, params) => pool.query(text, params).`,
     )
   }

@@ -1,170 +1,144 @@
 import type { FastifyInstance } from 'fastify'
-import { addLogin, decorate, own, undecorate } from './app/attach.js'
-import { checkPasswords, registrationsIn, requireOwnUsers } from './app/own-users.js'
-import { publishKeys } from './app/published.js'
+import { rootOf } from './app/fastify.js'
+import { protectApp, recordOf, type AppRecord } from './app/record.js'
 import { routeReport } from './app/report.js'
-import { addRegistration, protectTree } from './app/protect.js'
-import { watchTrees, type Tree } from './app/tree.js'
-import { anyOf } from './authenticators/any-of.js'
-import {
-  namedAuthenticators,
-  requireStandard,
-  standardAuthenticator,
-} from './authenticators/configured.js'
-import { basicComparer } from './authenticators/config-basic.js'
-import { checkSharedKeys, warnUnjudged } from './authenticators/shared-keys.js'
-import { ownOf } from './common/objects.js'
+import { defaultAuthenticators, namedAuthenticators, requireDefault } from './authenticators/configured.js'
+import { checkSharedKeys } from './authenticators/shared-keys.js'
+import { AuthnUsageError } from './errors.js'
+import { loadFeatures, type Feature } from './feature.js'
 import { createTranslator } from './http/language.js'
-import { tokenKindsOf } from './jwt/token-kind.js'
-import { wantedLogin } from './login/route.js'
+import { JwtService } from './jwt/service.js'
+import { bodyCarrier } from './login/own-route.js'
+import { addLogin } from './login/route.js'
+import { issueToken } from './login/token.js'
 import { markScope } from './marks/inherit.js'
 import { parseMark } from './marks/parse.js'
-import { describeRoutes } from './openapi/swagger.js'
-import { resolveOptions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
+import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
-import { createPlanner } from './marks/plan.js'
-import { kRegistration, type Registration } from './registration.js'
+import { registrationOf, setRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
-import {
-  checkCookies,
-  openCookies,
-  openIssuers,
-  openJwtService,
-  openSessions,
-  openSharedCounters,
-} from './rooms.js'
-import { validAfterOf } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { Authn } from '../types/authn.js'
-import type { JwtStats, KeyStats, TokenStats } from '../types/jwt.js'
+import type { Authn, AuthnStats } from '../types/authn.js'
 import type { AuthnOptions } from '../types/options.js'
-
-const treeOf = watchTrees(describeRoutes)
 
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
   const options = resolveOptions(given)
-  if (Object.hasOwn(options, 'auth')) parseMark(options.auth, 'option "auth"')
-  const tree = treeOf(app)
-  protectTree(tree)
-  const registration = await build(app, tree, options)
-  attach(app, tree, registration)
-  await initialize(app, tree, registration)
+  if (options.auth !== undefined) parseMark(options.auth, 'option "auth"')
+  const record = recordOf(app)
+  protectApp(record)
+  const registration = await build(app, record, options)
+  attach(record, registration)
+  await initialize(record, registration)
 }
 
-/** What a registration holds, made from its options. */
+/** Makes what a registration holds from its options. */
 async function build(
   app: FastifyInstance,
-  tree: Tree,
+  record: AppRecord,
   options: ResolvedOptions,
 ): Promise<Registration> {
-  const passwords = createPasswordTools(options, tree, await openSharedCounters(options, app.log))
   const jwtService = await openJwtService(app, options)
-  const issuers = await openIssuers(options, jwtService, app)
-  const combine = issuers === null ? anyOf : issuers.combine
-  const authenticators = namedAuthenticators(options, jwtService, issuers?.authenticators)
-  const standard = standardAuthenticator(options, authenticators, jwtService, combine)
-  const plan = createPlanner(authenticators, standard, combine, app)
-  const { jwt: _, basic, sessions: __, ...kept } = options
-  const validAfter = validAfterOf(jwtService, app.log)
+  const context = { app, root: rootOf(app), log: app.log, options, jwtService }
+  const features = await loadFeatures(context)
+  const authenticators = namedAuthenticators(options, jwtService, features)
+  const tokenChecks = features.flatMap((feature) => feature.tokenChecks ?? [])
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
-    options: kept,
-    matchesBasic: basic && basicComparer(basic),
-    passwords,
+    app,
+    options,
     jwtService,
-    cookies: await openCookies(options),
-    issuers,
-    validAfter,
-    sessions: await openSessions(options, jwtService, validAfter, app),
+    passwords: createPasswordTools(options, record, app.log),
     translator: createTranslator(options.languages, options.defaultLanguage),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
-    standard,
-    tokenUses: [],
+    defaultAuthenticators: defaultAuthenticators(options, authenticators, jwtService, features),
+    features,
+    tokenSources: features.flatMap((feature) => feature.tokenSources ?? []),
+    tokenChecks,
+    onPass: features.flatMap((feature) => feature.onPass ?? []),
+    issueTokens: only(features, 'issueTokens') ?? issueToken(options, jwtService, tokenChecks),
+    carrier: only(features, 'carrier') ?? bodyCarrier,
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
       initialized.set(authenticator, result)
       return result
     },
-    plan(mark, place) {
-      const made = plan(mark, place)
-      checkPasswords(tree, made.members, options.userService, place)
-      return made
-    },
   }
 }
 
-const noTokens: TokenStats = { size: 0, bytes: 0, hits: 0, misses: 0 }
-const noKeys: KeyStats = { size: 0, reloads: 0, failures: 0 }
+function only<Key extends keyof Feature>(features: readonly Feature[], key: Key): Feature[Key] {
+  return features.find((feature) => feature[key] !== undefined)?.[key]
+}
+
+/** The options `jwt` and `jwtService`; without either, a service without keys. */
+async function openJwtService(
+  app: FastifyInstance,
+  { jwt = {}, jwtService }: ResolvedOptions,
+): Promise<JwtService> {
+  if (jwtService !== undefined) return jwtService.load()
+  const service = new JwtService(jwt, { log: app.log })
+  app.addHook('onClose', (_, done) => {
+    service.close()
+    done()
+  })
+  return service.load()
+}
 
 /** Puts a registration on its scope: from here on, the guard and the authenticators find it. */
-function attach(app: FastifyInstance, tree: Tree, registration: Registration): void {
-  const { options, authenticators, issuers, jwtService, passwords, sessions } = registration
-  if (Object.hasOwn(app, kRegistration)) {
+function attach(record: AppRecord, registration: Registration): void {
+  const { app, options, authenticators, features, jwtService, passwords } = registration
+  if (registrationOf(app)?.app === app) {
     app.log.warn('fastify-authn is registered twice in one scope; the last one counts')
-    undecorate(app)
+    Reflect.deleteProperty(app, 'authn')
+    Reflect.deleteProperty(app, 'jwtService')
   }
   decorateRequests(app)
-  own(app, kRegistration, registration)
-  addRegistration(tree, app, options)
-  const auth = ownOf(options, 'auth')
-  if (auth !== undefined) markScope(app, auth)
+  setRegistration(registration)
+  record.registered.add(app)
+  if (options.audit !== undefined) record.audits.set(app, options.audit)
+  if (options.auth !== undefined) markScope(app, options.auth)
   const authn: Authn = {
     authenticators: [...authenticators.keys()],
-    ...(sessions !== null && { sessions: sessions.api }),
-    stats() {
-      // One that the app wrote itself may leave any of it out.
-      const { keys = noKeys, tokens = noTokens }: Partial<JwtStats> = jwtService?.stats?.() ?? {}
-      return {
-        ...passwords.stats(),
-        tokens,
-        keys,
-        issuers: issuers?.stats() ?? {},
-        ...(sessions !== null && { sessions: sessions.stats() }),
-      }
-    },
-    ...routeReport(tree, app),
+    ...Object.fromEntries(features.flatMap(({ name, api }) => (api ? [[name, api]] : []))),
+    stats: () => ({
+      ...passwords.stats(),
+      ...jwtService.stats(),
+      issuers: {},
+      ...(Object.fromEntries(
+        features.flatMap((feature) => (feature.stats ? [[feature.name, feature.stats()]] : [])),
+      ) as Partial<AuthnStats>),
+    }),
+    ...routeReport(record, app),
   }
   decorate(app, 'authn', authn)
-  if (jwtService !== null) decorate(app, 'jwtService', jwtService)
+  if ((options.jwt ?? options.jwtService) !== undefined) decorate(app, 'jwtService', jwtService)
 }
 
-/** What needs the registration in its place: the authenticators, the login route, and what they have told. */
-async function initialize(
-  app: FastifyInstance,
-  tree: Tree,
-  registration: Registration,
-): Promise<void> {
-  const { authenticators, standard } = registration
-  const all = new Set(authenticators.values())
-  if (standard !== undefined) all.add(standard)
-  for (const authenticator of all) await registration.initialize(authenticator)
-  const login = wantedLogin(registration)
-  if (login !== null) {
-    noteIssued(app, registration, login)
-    addLogin(app, registration, login, tree)
+/** @throws ERR_AUTH_DECORATOR */
+function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: object): void {
+  if (Object.hasOwn(app, name)) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_DECORATOR',
+      `another plugin has already decorated the app with "${name}". Rename that one.`,
+    )
   }
-  requireStandard(registration)
-  await publishKeys(app, tree, registration.jwtService)
-  const registrations = registrationsIn(tree)
-  for (const each of registrations) {
-    if (wantedLogin(each) !== null)
-      requireOwnUsers(tree, 'the login route', each.options.userService)
-  }
-  checkSharedKeys(registrations.map(({ tokenUses }) => tokenUses))
-  warnUnjudged(registration, registrations, app.log)
-  await checkCookies(registration, login, registrations)
+  app.decorate(name, value as never)
 }
 
-/** What the login route issues, where the app does not make its tokens itself. */
-function noteIssued(
-  { prefix }: FastifyInstance,
-  { options: { userService }, jwtService, tokenUses }: Registration,
-  { tokenFunc, signingMethod }: ResolvedLogin,
-): void {
-  if (userService === undefined || jwtService === null || tokenFunc !== undefined) return
-  // Of a ring, all keys: after a rotation another one signs.
-  const kinds = tokenKindsOf(jwtService, signingMethod, { typ: 'JWT' })
-  tokenUses.push(...kinds.map((kind) => ({ ...kind, userService, prefix })))
+/** What needs the registration in its place: the authenticators, the plugin's own routes, and the checks. */
+async function initialize(record: AppRecord, registration: Registration): Promise<void> {
+  const { app, authenticators, defaultAuthenticators, features } = registration
+  for (const authenticator of new Set([...authenticators.values(), ...defaultAuthenticators])) {
+    await registration.initialize(authenticator)
+  }
+  addLogin(registration)
+  for (const feature of features) feature.routes?.(registration)
+  requireDefault(registration)
+  const all = [...record.registered].flatMap((scope) => registrationOf(scope) ?? [])
+  checkSharedKeys(all)
+  for (const each of all) for (const feature of each.features) feature.check?.(each, all)
+  app.addHook('onClose', async () => {
+    for (const feature of features) await feature.close?.()
+  })
 }

@@ -14,11 +14,14 @@ export interface Authenticator<User extends object = object> {
   /**
    * The authentication scheme (RFC 9110 §11.1) of the `Authorization` header that this authenticator
    * reads, such as `Basic` or `Bearer`. It names the challenge of a 401, and where a route accepts
-   * several authenticators, the scheme of the request's header picks those that are asked. Leave it
+   * several authenticators, the scheme of the request's header chooses the one that is asked. Leave it
    * out for credentials that come from elsewhere (a cookie, an API-key header): the 401 then has no
    * challenge of this authenticator.
    */
   readonly scheme?: string
+
+  /** The authenticators that this one chooses from, as `anyOf()` does: their schemes are those of the challenges. */
+  readonly members?: readonly Authenticator[]
 
   /**
    * `true` lets requests without credentials pass, with `request.user` null, even on routes marked
@@ -42,7 +45,14 @@ export interface Authenticator<User extends object = object> {
   init?(app: FastifyInstance): void | Promise<void>
 
   /**
-   * Judges a request.
+   * Whether the credentials of a request are meant for this authenticator. Asked only where a route accepts several
+   * authenticators that read the same scheme, or no scheme; it does not verify anything. Default: the `Authorization`
+   * header has {@link scheme}.
+   */
+  accepts?(request: FastifyRequest): boolean
+
+  /**
+   * Authenticates a request.
    *
    * @param request - the request, before its body is read
    * @returns the user; or `null` when the request carries no credentials that this authenticator

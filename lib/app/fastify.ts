@@ -12,8 +12,8 @@ export function onInstance(made: (root: FastifyInstance) => void): void {
 
 /** The root instance of a scope. The prototype of a scope is the scope around it. */
 export function rootOf(app: FastifyInstance): FastifyInstance {
-  const outer = Object.getPrototypeOf(app) as FastifyInstance
-  return 'addHook' in outer ? rootOf(outer) : app
+  const outer = outerOf(app)
+  return outer === null ? app : rootOf(outer)
 }
 
 /** Whether `server` is `scope` itself, or lies inside of it. */
@@ -21,46 +21,33 @@ export function isWithin(server: FastifyInstance, scope: FastifyInstance): boole
   return server === scope || Object.prototype.isPrototypeOf.call(scope, server)
 }
 
-/** The scope that has a property itself, from which `server` inherits it; null when there is none. */
-export function ownerOf(server: FastifyInstance, key: symbol): FastifyInstance | null {
-  let owner: object | null = server
-  while (owner !== null && !Object.hasOwn(owner, key)) {
-    owner = Object.getPrototypeOf(owner) as object | null
-  }
-  return owner as FastifyInstance | null
+
+/** The scope around a scope; null for the root. */
+export function outerOf(app: FastifyInstance): FastifyInstance | null {
+  const outer = Object.getPrototypeOf(app) as FastifyInstance
+  return 'addHook' in outer ? outer : null
 }
 
-type Method = 'addHook' | 'decorateRequest' | 'register'
-type Call = (...args: unknown[]) => unknown
+/** The arguments of `app.register`, and the method itself. */
+export type Register = (plugin: unknown, options: unknown) => unknown
 
-/**
- * Wraps a method for all instances of a tree, by wrapping that of the root: scopes inherit it.
- *
- * @param around - called in place of the method, with the scope, the arguments and the method itself
- */
-export function wrapMethod(
+/** Wraps `register` for all instances of an app, by wrapping that of the root: scopes inherit it. */
+export function wrapRegister(
   root: FastifyInstance,
-  name: Method,
-  around: (scope: FastifyInstance, args: readonly unknown[], method: Call) => unknown,
+  around: (plugin: unknown, options: unknown, register: Register) => unknown,
 ): void {
-  const method = root[name] as Call
-  function wrapped(this: FastifyInstance, ...args: unknown[]): unknown {
-    return around(this, args, (...own) => method.apply(this, own))
-  }
-  root[name] = wrapped as never
+  const { register } = root as unknown as { register: (...args: unknown[]) => unknown }
+  root.register = function wrapped(this: FastifyInstance, plugin: unknown, options: unknown) {
+    return around(plugin, options, (...own) => register.apply(this, own))
+  } as never
 }
 
-/** Whether there may be inner scopes: true also when that cannot be found out. */
-export function hasScopes(root: FastifyInstance): boolean {
+/** Whether routes or inner scopes were declared already: true also when that cannot be found out. */
+export function hasDeclarations(root: FastifyInstance): boolean {
   const isChildren = ({ description }: symbol): boolean => description === 'fastify.children'
   const key = Object.getOwnPropertySymbols(root).find(isChildren)
   const scopes: unknown = key && (root as unknown as Record<symbol, unknown>)[key]
-  return !Array.isArray(scopes) || scopes.length > 0
-}
-
-/** Whether routes have been declared. */
-export function hasRoutes(root: FastifyInstance): boolean {
-  return root.printRoutes() !== '(empty tree)'
+  return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
 }
 
 /** Whether a HEAD route was added by Fastify to a GET route. It is recognised by the hook that drops the body. */
@@ -93,13 +80,12 @@ export function isCorsPreflight(
 ): boolean {
   const isCatchAll = method === 'OPTIONS' && routePath === '*'
   const isPlain = Object.keys(constraints ?? {}).length === 0
-  return isCatchAll && isPlain && pluginName.split(' -> ').includes('@fastify/cors')
+  return isCatchAll && isPlain && hasCors({ pluginName })
 }
 
-/** Whether @fastify/cors is being loaded into a scope. The first hook that it adds is the one that sets the headers. */
-export function isLoadingCors({ pluginName }: FastifyInstance): boolean {
-  // `pluginName` lists all plugins of the scope, in the order of registration.
-  return pluginName.split(' -> ').at(-1) === '@fastify/cors'
+/** Whether @fastify/cors was registered in this very scope: `pluginName` lists the plugins that share it. */
+export function hasCors({ pluginName }: Pick<FastifyInstance, 'pluginName'>): boolean {
+  return pluginName.split(' -> ').includes('@fastify/cors')
 }
 
 /** Whether a plugin gets no scope of its own, because it is wrapped by fastify-plugin. */

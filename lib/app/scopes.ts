@@ -1,9 +1,7 @@
 import { wrongMark } from '../errors.js'
 import { ownOf } from '../common/objects.js'
 import { isMark, parseMark } from '../marks/parse.js'
-import { configOfScope, misplacedInScope } from '../marks/spelling.js'
 import { isShared, nameOfPlugin } from './fastify.js'
-import type { Registered } from './register.js'
 
 /** The mark in the options of an `app.register`, for all routes inside. */
 export interface MarkedScope {
@@ -11,16 +9,14 @@ export interface MarkedScope {
   readonly prefix: unknown
   /** Whether Fastify makes no scope for this plugin, so that the mark has no effect. */
   readonly isVoid: boolean
-  /** The place of a mark in the wrong place, such as `config.auth`, where it has no effect. */
-  readonly misplaced: string | undefined
 }
 
 /** @throws ERR_AUTH_MARK for a mark that is not valid or has no effect */
-export function checkScope({ mark, prefix, isVoid, misplaced }: MarkedScope): void {
+export function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
   const place = `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`
-  if (misplaced !== undefined) {
+  if (mark === undefined) {
     wrongMark(
-      `${place}: found ${misplaced}, which has no effect, so the routes inside would be open; expected the mark as the option auth of a plain plugin: app.register(routes, { prefix: '/admin', auth: true }). If the option means something else, add auth: true or auth: false beside it.`,
+      `${place}: found auth: undefined, which has no effect, so the routes inside would be open; expected a mark such as auth: true, or none.`,
     )
   }
   parseMark(mark, place)
@@ -32,22 +28,22 @@ export function checkScope({ mark, prefix, isVoid, misplaced }: MarkedScope): vo
 
 /** The mark of a scope that Fastify makes, read from its options; null when there is none. */
 export function scopeOf(options: object): MarkedScope | null {
-  const mark = ownOf(options, 'auth')
-  const misplaced = misplacedInScope(options)
-  if (mark === undefined && misplaced === undefined) return null
-  return { mark, prefix: ownOf(options, 'prefix'), isVoid: false, misplaced }
+  if (!Object.hasOwn(options, 'auth')) return null
+  return { mark: ownOf(options, 'auth'), prefix: ownOf(options, 'prefix'), isVoid: false }
 }
 
 /**
  * The same for a plugin that gets no scope, or whose options come from a function: there a mark has no effect. Other
- * plugins use options of these names too, so only values that are marks are reported.
+ * plugins use an option of this name too, so only values that are marks are reported.
  */
-export function voidScopeOf({ plugin, options, isComputed }: Registered): MarkedScope | null {
+export function voidScopeOf(
+  plugin: unknown,
+  options: unknown,
+  isComputed: boolean,
+): MarkedScope | null {
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
   if (isOurs || typeof options !== 'object' || options === null) return null
   if (!isComputed && !isShared(plugin)) return null
   const mark = ownOf(options, 'auth')
-  const misplaced = configOfScope(options)
-  if (misplaced === undefined && (mark === undefined || !isMark(mark))) return null
-  return { mark, prefix: ownOf(options, 'prefix'), isVoid: true, misplaced }
+  return isMark(mark) ? { mark, prefix: ownOf(options, 'prefix'), isVoid: true } : null
 }

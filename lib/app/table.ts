@@ -10,61 +10,35 @@ const access = new Map<AuthnRoute['mode'], string>([
 ])
 
 /**
- * The routes as a table with aligned columns, for people and for snapshots. A HEAD route that Fastify added is shown
- * in brackets beside its GET route, unless they differ.
+ * The routes as a table with aligned columns, for people and for snapshots. A HEAD route that Fastify added is left out,
+ * since it follows its GET route.
  *
  * @param rows - printed in this order
  * @param allMethods - a route with all these methods is printed as `ALL`
  */
 export function printTable(rows: readonly AuthnRoute[], allMethods: readonly string[]): string {
-  const several = new Set(rows.map(({ registration }) => registration)).size > 1
-  const isNeedy = rows.some((row) => needsText(row) !== '')
-  const places = new Set(rows.filter(isHeadable).map(keyOf))
-  const heads = new Set(rows.filter(({ isAutomaticHead }) => isAutomaticHead).map(keyOf))
-  const lines = rows
-    .filter((row) => !(row.isAutomaticHead && places.has(keyOf(row))))
-    .map((row) => [
-      methodsText(row, allMethods, heads.has(keyOf(row))),
-      visible(`${row.url} ${constraintsText(row.constraints)}`.trim()),
-      access.get(row.mode) as string,
-      ...(isNeedy ? [needsText(row) || '-'] : []),
-      row.authenticators.join(', ') || '-',
-      markText(row),
-      ...(several ? [row.registration] : []),
-    ])
-  const needs = isNeedy ? ['NEEDS'] : []
+  const shown = rows.filter(({ isAutomaticHead }) => !isAutomaticHead)
+  const several = new Set(shown.map(({ registration }) => registration)).size > 1
+  const lines = shown.map((row) => [
+    allMethods.every((method) => row.methods.includes(method)) ? 'ALL' : row.methods.join(', '),
+    visible(`${row.url} ${constraintsText(row.constraints)}`.trim()),
+    access.get(row.mode) as string,
+    needsText(row),
+    row.authenticators.join(', ') || '-',
+    `${row.source} ${row.sourcePrefix ?? ''}`.trim() + (row.isLogin ? ' (login)' : ''),
+    ...(several ? [row.registration] : []),
+  ])
   const registration = several ? ['REGISTRATION'] : []
-  const heading = ['METHOD', 'URL', 'ACCESS', ...needs, 'AUTHENTICATORS', 'MARK', ...registration]
-  return align([heading, ...lines])
+  return align([
+    ['METHOD', 'URL', 'ACCESS', 'NEEDS', 'AUTHENTICATORS', 'MARK', ...registration],
+    ...lines,
+  ])
 }
 
-/** A key that is equal for two routes that may share a line. */
-function keyOf(row: AuthnRoute): string {
-  const { url, constraints, mode, authenticators, source, sourcePrefix, registration } = row
-  const parts = [url, constraintsText(constraints), mode, source, sourcePrefix, registration]
-  return JSON.stringify([...parts, needsText(row), ...authenticators])
-}
-
-function isHeadable({ methods, isAutomaticHead }: AuthnRoute): boolean {
-  return methods.includes('GET') && !isAutomaticHead
-}
-
-function methodsText(row: AuthnRoute, all: readonly string[], hasHead: boolean): string {
-  const { methods, isAutomaticHead } = row
-  if (isAutomaticHead) return '(HEAD)'
-  const list = all.every((method) => methods.includes(method)) ? 'ALL' : methods.join(', ')
-  return hasHead && isHeadable(row) ? `${list} (HEAD)` : list
-}
-
-/** Such as `scope notes:read and notes:write; role editor or admin`; empty where nothing is needed. */
+/** Such as `scope notes:read and notes:write; role editor or admin`. */
 function needsText({ scope, role }: AuthnRoute): string {
   const parts = [scope && needText('scope', scope), role && needText('role', role)]
-  return parts.flatMap((text) => (text === null ? [] : visible(text))).join('; ')
-}
-
-function markText({ source, sourcePrefix, isLogin }: AuthnRoute): string {
-  const text = `${source} ${sourcePrefix ?? ''}`.trim()
-  return isLogin ? `${text} (login)` : text
+  return parts.flatMap((text) => (text === null ? [] : visible(text))).join('; ') || '-'
 }
 
 /** The constraints on one line, sorted; empty when there are none. */
@@ -74,7 +48,7 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
 }
 
 /** The highest number of routes that a message lists. */
-const most = 20
+export const most = 20
 
 /** Routes for the end of a message, one a line; of many, how many more there are. */
 export function listOf(names: readonly string[]): string {

@@ -3,7 +3,6 @@ import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, filled } from '../options/resolve.js'
-import { busyWithPasswords, kFacts, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -35,8 +34,7 @@ export function basicAuthenticator<Stored extends object>(
     return registration.passwords.credentialCheck(service, field, 'basic')
   })
 
-  const authenticator: KnownAuthenticator<Stored> = {
-    [kFacts]: { busy: busyWithPasswords, passwordUsers: userService ?? null },
+  return {
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,
@@ -49,7 +47,6 @@ export function basicAuthenticator<Stored extends object>(
       return check(pair.username, pair.password, request) as Stored | Promise<Stored>
     },
   }
-  return authenticator
 }
 
 /** A Basic header that breaks RFC 7617. It is refused even where credentials are optional. */

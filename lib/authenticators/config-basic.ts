@@ -1,12 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
-import type { MatchesBasic } from '../registration.js'
 import type { PasswordAttempt } from '../throttle/attempt.js'
-import { kFacts, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicConfig } from '../../types/options.js'
@@ -19,37 +18,48 @@ import type { BasicUser } from '../../types/user-service.js'
  * @throws ERR_AUTH_OPTION when a value is missing or could never be sent
  */
 export function configBasicAuthenticator(config?: BasicConfig): Authenticator<BasicUser> {
-  const own = config === undefined ? undefined : basicComparer(check(basicSchema, config, 'basic'))
+  const own = config && check<BasicConfig>(basicSchema, config, 'basic')
 
-  const state = perRegistration('configBasicAuthenticator', ({ matchesBasic, passwords }) => {
-    const matches = own ?? matchesBasic
-    if (matches === undefined) {
+  const state = perRegistration('configBasicAuthenticator', ({ options, passwords }) => {
+    const { username, password } = own ?? options.basic ?? {}
+    if (username === undefined || password === undefined) {
       wrongOption(
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }
-    return { matches, passwords }
+    return { isName: comparer(username), isPassword: comparer(password), passwords }
   })
 
-  const authenticator: KnownAuthenticator<BasicUser> = {
-    [kFacts]: { busy: ({ throttle }) => (throttle === false ? [] : [429]) },
+  return {
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
+    // Beside basicAuthenticator it is asked for its own username only.
+    accepts(request) {
+      const pair = pairOf(request)
+      return pair !== null && state.of(request).isName(pair.username)
+    },
     authenticate(request) {
-      const { matches, passwords } = state.of(request)
+      const { isName, isPassword, passwords } = state.of(request)
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
       const { username, password } = pair
-      return judge(passwords.openAttempt(username, password, request), matches(username, password))
+      // Both are always compared.
+      const [nameMatches, passwordMatches] = [isName(username), isPassword(password)]
+      const attempt = passwords.openAttempt(username, password, request)
+      return finish(attempt, nameMatches && passwordMatches)
     },
   }
-  return authenticator
+}
+
+function pairOf(request: FastifyRequest): { username: string; password: string } | null {
+  const pair = parseBasic(request.headers.authorization)
+  return pair === MALFORMED ? null : pair
 }
 
 /** Answers with the result of the comparison, unless too many attempts have failed before. */
-async function judge(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
+async function finish(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
   const remembered = attempt.isRemembered
   const waiting = attempt.begin(!remembered)
   if (waiting !== undefined) {
@@ -65,18 +75,12 @@ async function judge(attempt: PasswordAttempt, matches: boolean): Promise<BasicU
 }
 
 /**
- * Compares without telling by its time how much of a value is right: both values are always compared, as
- * digests of one length. The plain password is not kept: a digest under a random key tells nothing of it.
+ * Compares with one text without telling by the time how much of a value is right: as digests of one length, under a
+ * random key.
  */
-export function basicComparer(config: BasicConfig): MatchesBasic {
+function comparer(expected: string): (text: string) => boolean {
   const key = randomBytes(32)
-  const digest = (text: string | undefined): Buffer =>
-    createHmac('sha256', key).update(String(text)).digest()
-  const expectedName = digest(config.username)
-  const expectedPassword = digest(config.password)
-  return (name, password) => {
-    const nameMatches = timingSafeEqual(digest(name), expectedName)
-    const passwordMatches = timingSafeEqual(digest(password), expectedPassword)
-    return nameMatches && passwordMatches
-  }
+  const digest = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
+  const expectedDigest = digest(expected)
+  return (text) => timingSafeEqual(digest(text), expectedDigest)
 }

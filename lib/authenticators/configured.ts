@@ -1,93 +1,86 @@
 import { wrongOption } from '../errors.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
-import { createPlanner } from '../marks/plan.js'
+import { namedAuthenticator } from '../marks/plan.js'
+import { anyOf } from './any-of.js'
 import { basicAuthenticator } from './basic.js'
 import { configBasicAuthenticator } from './config-basic.js'
 import { jwtAuthenticator } from './jwt.js'
-import type { Registration } from '../registration.js'
+import type { Feature } from '../feature.js'
+import type { JwtService } from '../jwt/service.js'
 import type { ResolvedOptions } from '../options/resolve.js'
+import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { JwtServiceLike } from '../../types/jwt.js'
 
 type Named = ReadonlyMap<string, Authenticator>
 
 /**
- * The built-in authenticators for which the options suffice, and those of the app. Of two with one name,
- * the app's counts. No issuer has a name that is taken.
- *
- * @param issuers - the authenticators of the option `issuers`
+ * The built-in authenticators for which the options suffice, those of the app, and those of features. Of two with one
+ * name, the app's counts; no feature takes a name of the app.
  */
 export function namedAuthenticators(
   { authenticators, basic, userService }: ResolvedOptions,
-  jwtService: JwtServiceLike | null,
-  issuers: Named = new Map(),
+  jwtService: JwtService,
+  features: readonly Feature[],
 ): Named {
   const builtIn = new Map<string, Authenticator>()
-  if (userService !== undefined && jwtService?.canVerify()) builtIn.set('jwt', jwtAuthenticator())
+  if (userService !== undefined && jwtService.canVerify()) builtIn.set('jwt', jwtAuthenticator())
   if (userService !== undefined) builtIn.set('basic', basicAuthenticator())
   if (basic !== undefined) builtIn.set('configBasic', configBasicAuthenticator())
-  // Frozen, since the app can get at them by the symbol of its registration.
-  for (const authenticator of [...builtIn.values(), ...issuers.values()]) {
-    Object.freeze(authenticator)
-  }
-  return new Map([...builtIn, ...Object.entries(authenticators), ...issuers])
+  const ofFeatures = features.flatMap((feature) => Object.entries(feature.authenticators ?? {}))
+  return new Map([...builtIn, ...Object.entries(authenticators), ...ofFeatures])
 }
 
 /**
- * The authenticator of marks without `use`; undefined where the app has to say which one that is.
+ * The authenticator of marks without `use`; none where the app has to say which one that is.
  *
  * @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, and ERR_AUTH_KEY where no key fits `jwt.signingMethod`
  */
-export function standardAuthenticator(
+export function defaultAuthenticators(
   options: ResolvedOptions,
   named: Named,
-  jwtService: JwtServiceLike | null,
-  combine: (...members: Authenticator[]) => Authenticator,
-): Authenticator | undefined {
-  const { authenticator } = options
-  if (authenticator === undefined) return impliedAuthenticator(options, named, jwtService)
+  jwtService: JwtService,
+  features: readonly Feature[],
+): readonly Authenticator[] {
+  const { authenticator, userService } = options
   if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
-    const names: string[] = [authenticator].flat() as string[]
-    return createPlanner(named, undefined, combine)({ use: names }, 'option "authenticator"')
-      .authenticator
+    const names = [authenticator].flat() as string[]
+    const members = names.map((name) => namedAuthenticator(named, name, 'option "authenticator"'))
+    return members.length === 1 ? members : [anyOf(...members)]
   }
-  return check(authenticatorSchema, authenticator, 'authenticator')
-}
-
-/**
- * With a user service the default is JWT. When its keys are missing, the default must not silently become Basic; the only
- * issuer may be it, whose tokens are verified too. Of several issuers the app has to say which one.
- */
-function impliedAuthenticator(
-  { userService, issuers = {} }: ResolvedOptions,
-  named: Named,
-  jwtService: JwtServiceLike | null,
-): Authenticator | undefined {
-  if (named.has('jwt')) return named.get('jwt')
-  if (userService !== undefined) {
-    jwtService?.require(undefined, 'verify', 'the authenticator "jwt" (jwt.signingMethod)')
+  if (authenticator !== undefined) {
+    return [check<Authenticator>(authenticatorSchema, authenticator, 'authenticator')]
   }
-  const names = [...named.keys()].filter(
-    (name) => userService === undefined || Object.hasOwn(issuers, name),
-  )
-  const [first = ''] = names
-  const isUnclear = Object.hasOwn(issuers, first) && names.length > 1
-  return isUnclear ? undefined : named.get(first)
+  const jwt = named.get('jwt')
+  if (jwt !== undefined) return [jwt]
+  // When the keys of JWTs are missing, the default must not silently become Basic.
+  if (userService !== undefined && (options.jwt ?? options.jwtService) !== undefined) {
+    jwtService.require(undefined, 'verify', 'the authenticator "jwt" (jwt.signingMethod)')
+  }
+  const ofFeatures = features.flatMap((feature) => Object.values(feature.authenticators ?? {}))
+  const candidates = userService === undefined ? [...named.values()] : ofFeatures
+  const [first, ...others] = candidates
+  // Of several issuers the app has to say which one.
+  if (first === undefined || (ofFeatures.includes(first) && others.length > 0)) return []
+  return [first]
 }
 
 /**
  * Stops the boot where there are users, and nothing says how they prove who they are: most often a file of
- * variables was not loaded. An app with authenticators or with tokens of its own may leave the standard out; a mark
+ * variables was not loaded. An app with authenticators or with tokens of its own may leave the default out; a mark
  * without `use` then stops the boot.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function requireStandard({ options, standard }: Registration): void {
-  const { authenticators, issuers, login, userService } = options
-  const ownWay =
-    Object.keys({ ...authenticators, ...issuers }).length > 0 || (login && login.tokenFunc)
-  if (standard !== undefined || userService === undefined || ownWay) return
+export function requireDefault({
+  options,
+  authenticators,
+  defaultAuthenticators,
+}: Registration): void {
+  const { login, userService } = options
+  const isOwn = (name: string): boolean => name !== 'basic' && name !== 'configBasic'
+  const ownWay = [...authenticators.keys()].some(isOwn) || (login && login.tokenFunc)
+  if (defaultAuthenticators.length > 0 || userService === undefined || ownWay) return
   wrongOption(
     'option "userService" is set, but there are no keys for tokens, and no "authenticator" is named. Set "jwt" (is AUTH_JWT_SECRET set? node --env-file=.env loads a file of variables); or, for HTTP Basic on all marked routes, say authenticator: \'basic\'.',
   )

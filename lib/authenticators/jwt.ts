@@ -1,25 +1,28 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
-import { credentialsOf, isBearerToken, MALFORMED, parseBearer } from '../http/authorization.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
-import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
-import { carriedBy } from '../request/carried.js'
-import { proveClaims, setClaims } from '../request/extra.js'
+import { defaults, filled } from '../options/resolve.js'
+import { setClaims } from '../request/extra.js'
 import { findUser, isUsableName, known } from '../users/find.js'
-import { JwtService } from '../jwt/service.js'
-import { kFacts, type BusyStatus, type KnownAuthenticator } from './facts.js'
+import { unverifiedPart } from '../jwt/unverified.js'
+import { registrationOf } from '../registration.js'
 import { perRegistration } from './per-registration.js'
-import { tokenKindsOf } from '../jwt/token-kind.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
+
+/** Those that this function has made: none of them claims tokens by more than their form. */
+const made = new WeakSet<Authenticator>()
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
  * plugin, in a cookie where there is no such header.
  *
- * The signature is judged first, then the claims; the claim `claimName` must be a non-empty string or
+ * The signature is verified first, then the claims; the claim `claimName` must be a non-empty string or
  * a finite number, and names the user that the user service is asked for on every request.
+ *
+ * Beside other authenticators for Bearer it accepts the tokens that have this claim and that none of the others claims.
  *
  * @param options - what is left out comes from the options of the plugin
  * @throws ERR_AUTH_OPTION; while the app boots, ERR_AUTH_KEY when there is no fitting key
@@ -33,73 +36,73 @@ export function jwtAuthenticator<Stored extends object>(
     given,
   )
 
-  const state = perRegistration('jwtAuthenticator', (registration, { prefix }) => {
-    const { jwtService, options: shared, tokenUses, cookies, sessions, validAfter } = registration
+  const state = perRegistration('jwtAuthenticator', (registration) => {
+    const { jwtService, options: shared, tokenSources, tokenChecks } = registration
     const service = userService ?? shared.userService
-    if (service === undefined) missing('userService', 'that finds the users of tokens')
-    if (jwtService === null) missing('jwt', 'with the keys that verify tokens')
+    if (service === undefined) {
+      wrongOption(
+        'option "userService" is missing: jwtAuthenticator needs one that finds the users of tokens.',
+      )
+    }
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
-    const kinds = tokenKindsOf(jwtService, signingMethod, rules)
-    tokenUses.push(...kinds.map((kind) => ({ ...kind, userService: service, prefix })))
-    // Ours looks at the letters itself, and not again at those of a token that it remembers.
-    const isOurs = jwtService instanceof JwtService
-    const tokenOf = isOurs ? bearerCredentials : parseBearer
-
-    /** The token of a request. Where there is an `Authorization` header, whatever it holds, no cookie counts. */
-    function tokenIn(request: FastifyRequest): string | typeof MALFORMED | null {
-      const { authorization } = request.headers
-      if (cookies === null || authorization !== undefined) return tokenOf(authorization)
-      const token = cookies.accessToken(request)
-      return token === null || isOurs || isBearerToken(token) ? token : MALFORMED
-    }
-
-    /** The name that the token of a request proves; null when there is no token. */
-    function nameOf(request: FastifyRequest): string | number | null {
-      const token = tokenIn(request)
-      if (token === null) return null
-      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
-      const claims = verify(token)
-      sessions?.judge(claims)
-      setClaims(request, claims)
-      const name = claims[claimName]
-      if (isUsableName(name)) return name
-      throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
-    }
-    return { service, nameOf, timeout: shared.userServiceTimeout, validAfter }
+    const method = signingMethod ?? jwtService.signingMethod
+    return { service, verify, method, timeout: shared.userServiceTimeout, tokenSources, tokenChecks }
   })
 
-  const authenticator: KnownAuthenticator<Stored> = {
-    [kFacts]: { readsCookie: true, accepted: [signingMethod, rules], busy: busyWithUsers },
+  /** The token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts. */
+  function tokenIn(request: FastifyRequest): string | typeof MALFORMED | null {
+    const { authorization } = request.headers
+    if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
+    for (const source of state.of(request).tokenSources) {
+      const token = source(request)
+      if (token !== null) return token
+    }
+    return null
+  }
+
+  const authenticator: Authenticator<Stored> = {
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,
     init: state.init,
+    accepts(request) {
+      let token: string | typeof MALFORMED | null
+      try {
+        token = tokenIn(request)
+      } catch {
+        // It is authenticate() that rejects a request with such a token.
+        return true
+      }
+      if (typeof token !== 'string') return token === MALFORMED
+      const { method } = state.of(request)
+      const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
+      const isOurs = claims !== null && Object.hasOwn(claims, claimName)
+      return isOurs && (method ?? header?.alg) === header?.alg && !isClaimedByOthers(request)
+    },
     authenticate(request) {
-      const { service, nameOf, timeout, validAfter } = state.of(request)
-      const name = nameOf(request)
-      if (name === null) return null
+      const { service, verify, timeout, tokenChecks } = state.of(request)
+      const token = tokenIn(request)
+      if (token === null) return null
+      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
+      const claims = verify(token)
+      for (const each of tokenChecks) each.claims?.(claims)
+      setClaims(request, claims)
+      const name = claims[claimName]
+      if (!isUsableName(name)) throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
       const accept = (user: object | null): object => {
         const accepted = known(user)
-        validAfter?.judge(accepted, carriedBy(request)?.claims?.iat)
-        proveClaims(request)
+        for (const each of tokenChecks) each.user?.(accepted, claims)
         return accepted
       }
       return findUser(service, name, request, timeout, accept) as Stored | Promise<Stored>
     },
   }
+  made.add(authenticator)
   return authenticator
 }
 
-/** The status that tells a client to wait: 503, when the user service is too slow. */
-function busyWithUsers({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
-  return userServiceTimeout === undefined ? [] : [503]
-}
-
-/** The text after `Bearer`. Its characters are not checked yet. */
-function bearerCredentials(header: string | undefined): string | typeof MALFORMED | null {
-  return credentialsOf(header, 'Bearer') || null
-}
-
-function missing(option: string, what: string): never {
-  wrongOption(`option "${option}" is missing: jwtAuthenticator needs one ${what}.`)
+/** Whether another authenticator of the registration, an issuer for instance, says that a token is its own. */
+function isClaimedByOthers(request: FastifyRequest): boolean {
+  const others = registrationOf(request.server)?.authenticators.values() ?? []
+  return [...others].some((other) => !made.has(other) && other.accepts?.(request) === true)
 }

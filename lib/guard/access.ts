@@ -1,21 +1,20 @@
 import type { FastifyRequest } from 'fastify'
 import { testGrants } from '../common/kit.js'
-import { isThenable, ownOf, propertyOf } from '../common/objects.js'
+import { isThenable } from '../common/objects.js'
 import { AuthenticationFault, isAuthenticationError, refusal } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
-import { claimsThatCount } from '../request/extra.js'
+import { claimsOf } from '../request/extra.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { inTime } from '../users/timeout.js'
-import type { Needs } from '../marks/plan.js'
-import type { Registration } from '../registration.js'
+import type { Needs, Plan } from '../marks/plan.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
 /** A request with a user, who passes or fails. */
 interface Accessible {
   readonly request: FastifyRequest
-  readonly registration: Registration
+  readonly plan: Plan
   enter(user: AuthUser): void
   fail(error: unknown): void
 }
@@ -78,20 +77,20 @@ function compare(
 /** What a user has: as a test or the app says, where it does, or else as the token or the user says. */
 function grantedTo(
   user: AuthUser,
-  { request, registration: { options } }: Accessible,
+  { request, plan }: Accessible,
   source: keyof AccessOptions,
 ): Granted | Promise<Granted> {
   const ofTest = testGrants.get(request)?.[source]
   if (ofTest !== undefined) return ofTest
-  const access = ownOf(options, 'access') as AccessOptions | undefined
-  const ask = access && (propertyOf(access, source) as AccessOptions[typeof source])
+  const { access, userServiceTimeout } = plan.registration.options
+  const ask = access?.[source]
   if (ask === undefined)
-    return source === 'scopesOf' ? scopesOf(claimsThatCount(request)) : rolesOf(user)
+    return source === 'scopesOf' ? scopesOf(claimsOf(request)) : rolesOf(user)
   const answer: unknown = ask.call(access, user, request)
   const option = `access.${source}`
   if (!isThenable(answer)) return namesOf(answer, option)
   // What only looks like a promise may throw, or settle twice.
-  return inTime(Promise.resolve(answer), options.userServiceTimeout).then((names) =>
+  return inTime(Promise.resolve(answer), userServiceTimeout).then((names) =>
     namesOf(names, option),
   )
 }

@@ -6,16 +6,14 @@ import { reportSuccess, startClock } from '../events.js'
 import { hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import type { Registration } from '../registration.js'
 import { runWithoutUser, runWithUser } from '../request/storage.js'
 import { setUser } from '../request/decorators.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
-import { afterLateCors } from './late-cors.js'
 import { refuse } from './refuse.js'
 
-/** One request on its way through the guard: it passes, is refused, or ends with a fault. */
+/** One request on its way through the guard: it passes, is rejected, or gets an internal error. */
 export class Attempt {
   /** See {@link startClock}. */
   readonly started = startClock()
@@ -26,7 +24,6 @@ export class Attempt {
     readonly request: FastifyRequest,
     readonly reply: FastifyReply,
     readonly done: HookHandlerDoneFunction,
-    readonly registration: Registration,
     readonly plan: Plan,
   ) {}
 
@@ -44,17 +41,17 @@ export class Attempt {
     } catch (error) {
       return this.fail(error)
     }
-    if (!(outcome instanceof Promise)) return this.judge(outcome)
+    if (!(outcome instanceof Promise)) return this.settle(outcome)
     outcome.then(
-      (user) => this.judge(user),
+      (user) => this.settle(user),
       (error: unknown) => this.fail(error),
     )
   }
 
   /** An object is a user. Null means that there are no credentials. Any other value is refused. */
-  judge(outcome: unknown): void {
+  settle(outcome: unknown): void {
     if (outcome === null) {
-      return this.plan.nobodyPasses
+      return this.plan.allowsAnonymous
         ? runWithoutUser(this.request, this.done)
         : this.fail(refusal('auth.no-credentials-provided'))
     }
@@ -70,15 +67,16 @@ export class Attempt {
 
   /** @param stored - the user as the authenticator returned it */
   pass(stored: object): void {
-    const { request, done, registration, plan } = this
+    const { request, reply, done, plan } = this
+    const { hiddenFields, onPass } = plan.registration
     let user: AuthUser
     try {
-      user = viewOf(stored, registration.hiddenFields)
+      user = viewOf(stored, hiddenFields)
     } catch (error) {
       return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
     }
     setUser(request, user, stored)
-    registration.cookies?.keepPrivate(request, this.reply)
+    for (const each of onPass) each(request, reply)
     this.user = user
     if (plan.needs === null) this.enter(user)
     else requireAccess(this, plan.needs, user)
@@ -92,25 +90,20 @@ export class Attempt {
 
   /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */
   fail(error: unknown): void {
-    const { request, done, plan } = this
+    const { request, reply, done, plan } = this
     // The client has gone away: there is nobody to answer, and the handler must not run.
     if (error === ABANDONED) return
     if (!isAuthenticationError(error)) {
-      return this.end(() => done(faultOf('ERR_AUTH_AUTHENTICATOR', error)))
+      return runWithoutUser(request, () => done(faultOf('ERR_AUTH_AUTHENTICATOR', error)))
     }
     const isForgiven =
-      error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.nobodyPasses : plan.mode === 'try'
+      error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.allowsAnonymous : plan.mode === 'try'
     if (isForgiven && refusalOf(error.code)?.status === 401) {
-      this.registration.cookies?.keepPrivate(request, this.reply)
+      for (const each of plan.registration.onPass) each(request, reply)
       return runWithoutUser(request, done)
     }
-    this.end(() => refuse(this, error))
-  }
-
-  /** Answers in the name of nobody: where a request of somebody has injected this one, its user stays outside. */
-  end(answer: () => void): void {
-    const { request, reply } = this
-    runWithoutUser(request, () => afterLateCors(request, reply, answer))
+    // Without a user in the context: a handler with a user may have injected this request.
+    runWithoutUser(request, () => refuse(this, error))
   }
 }
 

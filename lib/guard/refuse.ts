@@ -3,10 +3,8 @@ import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
 import { faultOf } from '../errors.js'
 import { reportRefusal } from '../events.js'
-import { wrongScheme } from '../http/scheme.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
 import type { Plan } from '../marks/plan.js'
-import type { Registration } from '../registration.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { schemesOf, sendRefusal, setChallenges, wordsOf, type Words } from './response.js'
 
@@ -15,7 +13,6 @@ export interface Refusable {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly done: HookHandlerDoneFunction
-  readonly registration: Registration
   readonly plan: Plan
   /** See {@link startClock}. */
   readonly started: number
@@ -28,14 +25,12 @@ export interface Refusable {
  * Then `onUnauthorized` of the authenticator may send a reply; if it sends none, the standard reply is sent.
  */
 export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void {
-  const { request, reply, done, registration, plan, started, user } = attempt
+  const { request, reply, done, plan, started, user } = attempt
   try {
     const schemes = schemesOf(plan.authenticator)
-    const hasNone = error.code === 'ERR_AUTH_NO_CREDENTIALS'
-    const reason = hasNone ? wrongScheme(request.headers.authorization, schemes) : null
-    reportRefusal(request, error, plan.name, started, reason, user)
-    const words = wordsOf(error, request, registration)
-    setChallenges(error, request, reply, registration, schemes, plan.needs?.scope)
+    reportRefusal(request, error, plan.name, started, hintOf(error, request), user)
+    const words = wordsOf(error, request, plan.registration)
+    setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, words, reply)
     else ask(attempt, error, words)
   } catch (fault) {

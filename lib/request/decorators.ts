@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { carriedBy, carryOn, kCarried } from './carried.js'
+import { ensureState, kRequestState, stateOf } from './state.js'
 import { AuthnUsageError } from '../errors.js'
 import { extraOf } from './extra.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
@@ -7,7 +7,7 @@ import { registrationOf, type Registration } from '../registration.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
 
 /** The decorators of requests that no other plugin may define. */
-export const requestNames = ['user', 'extra', 'bearerToken'] as const
+const requestNames = ['user', 'extra', 'bearerToken'] as const
 
 /**
  * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
@@ -16,31 +16,24 @@ export const requestNames = ['user', 'extra', 'bearerToken'] as const
  * i18n plugin that has set it up wins.
  */
 export function decorateRequests(app: FastifyInstance): void {
-  if (app.hasRequestDecorator(kCarried)) return
+  if (app.hasRequestDecorator(kRequestState)) return
   for (const name of requestNames) {
     if (app.hasRequestDecorator(name)) throw takenError(name)
   }
-  app.decorateRequest(kCarried, undefined)
+  app.decorateRequest(kRequestState, undefined)
   // Getters, not values: a scope that was made before the plugin was registered has values of its own
   // requests, but inherits what stands on the prototype.
   app.decorateRequest('user', {
     getter(this: FastifyRequest): AuthUser {
-      return (carriedBy(this)?.user ?? null) as AuthUser
+      return (stateOf(this)?.user ?? null) as AuthUser
     },
     setter(this: FastifyRequest, user: AuthUser): void {
-      carryOn(this).user = user
+      ensureState(this).user = user
     },
   })
   app.decorateRequest('extra', {
     getter(this: FastifyRequest): Record<string, unknown> {
       return extraOf(this)
-    },
-    // When an app calls `decorateRequest('extra', null)`, Fastify assigns `extra` to each new request. Without a
-    // setter that throws, where nothing catches it, and ends the process.
-    setter(this: FastifyRequest, extra: unknown): void {
-      if (typeof extra === 'object' && extra !== null) {
-        throw new TypeError('request.extra cannot be replaced: put something into it.')
-      }
     },
   })
   app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
@@ -50,19 +43,19 @@ export function decorateRequests(app: FastifyInstance): void {
   if (app.hasRequestDecorator('lang')) return
   app.decorateRequest('lang', {
     getter(this: FastifyRequest): string {
-      return (carryOn(this).lang ??= negotiate(this))
+      return (ensureState(this).lang ??= negotiate(this))
     },
     setter(this: FastifyRequest, language: string): void {
-      carryOn(this).lang = language
+      ensureState(this).lang = language
     },
   })
 }
 
 /** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
 export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
-  const carried = carryOn(request)
-  carried.user = user
-  carried.stored = stored
+  const state = ensureState(request)
+  state.user = user
+  state.stored = stored
 }
 
 function negotiate(request: FastifyRequest): string {
@@ -71,11 +64,10 @@ function negotiate(request: FastifyRequest): string {
   return translator.negotiate(request.headers['accept-language'])
 }
 
-/** @returns the error for a decorator that another plugin has defined already, or tries to define */
-export function takenError(name: string, where = ''): AuthnUsageError {
+function takenError(name: string): AuthnUsageError {
   return new AuthnUsageError(
     'ERR_AUTH_DECORATOR',
-    `${where}another plugin decorates requests with "${name}" too. Rename that one; for @fastify/jwt, register it with { decoratorName: 'jwtUser' } or the like.`,
+    `another plugin decorates requests with "${name}" too. Rename that one; for @fastify/jwt, register it with { decoratorName: 'jwtUser' } or the like.`,
   )
 }
 
@@ -88,5 +80,5 @@ export function takenError(name: string, where = ''): AuthnUsageError {
 export function storedUser<Stored extends object = StoredUser>(
   request: FastifyRequest,
 ): Stored | null {
-  return (carriedBy(request)?.stored ?? null) as Stored | null
+  return (stateOf(request)?.stored ?? null) as Stored | null
 }

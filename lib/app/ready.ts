@@ -1,0 +1,87 @@
+import { membersOf } from '../authenticators/any-of.js'
+import { parseMark, isMark } from '../marks/parse.js'
+import { hasCors, isAutomaticHead } from './fastify.js'
+import { isOwnRoute } from '../login/entry.js'
+import { requireDecisions } from './audit.js'
+import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
+import { listOf, most, visible } from './table.js'
+import type { AppRecord } from './record.js'
+import type { Plan } from '../marks/plan.js'
+
+/**
+ * Decides about every route, when the app gets ready.
+ *
+ * @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT
+ */
+export function checkRoutes(record: AppRecord): void {
+  const { root, routes, audits } = record
+  for (const route of routes) route.plan = decide(route)
+  audits.forEach((option, scope) => requireDecisions(record, scope, option))
+  warnBasicScopes(record)
+  warnLateCors(record)
+  const own = routes.filter(
+    ({ options }) => !isAutomaticHead(options) && !isOwnRoute(options),
+  )
+  const open = own.filter(({ plan }) => plan === null).map(nameOf)
+  const list = open.length === 0 ? 'none' : firstOf(open)
+  root.log.info(
+    `fastify-authn: ${own.length - open.length} protected routes; open: ${list}`,
+  )
+}
+
+/**
+ * Warns of an app that has marked routes and never registers the plugin, so that they are open. It is a process
+ * warning because the app may have no logger, and not an error because `config.auth` may belong to another plugin.
+ */
+export function warnUnregistered({ routes }: AppRecord): void {
+  const marked = [...new Set(routes.filter(isOpenByMistake).map(nameOf))].toSorted()
+  if (marked.length === 0) return
+  process.emitWarning(
+    `fastify-authn: these routes are marked, but the app never registers the plugin, so that everybody may call them. Register it (app.register(authn, …)) in this app. If config.auth is meant for another plugin here, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.${listOf(marked)}`,
+    { type: 'SecurityWarning', code: 'FASTIFY_AUTHN_UNREGISTERED' },
+  )
+}
+
+function isOpenByMistake(route: DeclaredRoute): boolean {
+  const mark = markOf(route)
+  return isMark(mark) && parseMark(mark, '').mode !== false && !isAutomaticHead(route.options)
+}
+
+/**
+ * Warns of routes that ask for a scope and accept Basic, while the scopes of users come from tokens: whoever comes
+ * with a password would get a 403 there.
+ */
+function warnBasicScopes({ root, routes }: AppRecord): void {
+  const names = routes
+    .filter(({ plan, options }) => plan && isInVain(plan) && !isAutomaticHead(options))
+    .map(nameOf)
+  if (names.length === 0) return
+  root.log.warn(
+    `fastify-authn: routes ask for a scope and accept Basic, but users have no scopes with Basic, so that they always get a 403 with it (${firstOf(names)}). Give the plugin access: { scopesOf(user) { … } }, or let "use" in the marks name authenticators with tokens.`,
+  )
+}
+
+function isInVain({ needs, registration, authenticator }: Plan): boolean {
+  return (
+    needs?.scope != null &&
+    registration.options.access?.scopesOf === undefined &&
+    membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+  )
+}
+
+/** A 401 that the guard sends before @fastify/cors has set its headers cannot be read by pages of other origins. */
+function warnLateCors({ root, instances, isCorsFirst }: AppRecord): void {
+  if (isCorsFirst || !instances.some(hasCors)) return
+  root.log.warn(
+    'fastify-authn: @fastify/cors is registered after fastify-authn or in an inner scope, so that pages of other origins cannot read why a request was refused. Register it first: await app.register(cors, …) before app.register(authn, …), both at the root.',
+  )
+}
+
+function firstOf(names: readonly string[]): string {
+  const rest = names.length > most ? `, and ${names.length - most} more` : ''
+  return `${names.slice(0, most).join(', ')}${rest}`
+}
+
+function nameOf({ options }: DeclaredRoute): string {
+  return visible(`${methodsOf(options.method).join()} ${options.url}`)
+}

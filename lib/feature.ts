@@ -1,0 +1,146 @@
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { JwtService } from './jwt/service.js'
+import type { MALFORMED } from './http/authorization.js'
+import type { ResolvedOptions } from './options/resolve.js'
+import type { Registration } from './registration.js'
+import type { Authenticator } from '../types/authenticator.js'
+import type { AuthenticationErrorLike } from '../types/errors.js'
+import type { JwtClaims } from '../types/request-extra.js'
+
+/**
+ * Finds the access token of a request that has no `Authorization` header.
+ *
+ * @returns null where there is none
+ * @throws AuthenticationError for a request that must not use the token
+ */
+export type TokenSource = (request: FastifyRequest) => string | typeof MALFORMED | null
+
+/** Refuses valid tokens of our own keys. Both functions throw an AuthenticationError. */
+export interface TokenCheck {
+  /** Before the user is looked up. */
+  claims?(claims: JwtClaims): void
+  /** With the user of the token. */
+  user?(user: object, claims: JwtClaims): void
+  /** The time from which on tokens of a user are accepted, in seconds since 1970: tokens that are issued have it as `iat` at least. */
+  validAfter?(user: object): number
+}
+
+/** The tokens of a login or of a refresh. Times are in seconds. */
+export interface IssuedTokens {
+  readonly token: string
+  /** How long the token lives. Default: as it says itself. */
+  readonly expiresIn?: number | undefined
+  readonly refreshToken?: string | undefined
+  /** How long the refresh token lives if it is not used. */
+  readonly refreshExpiresIn?: number | undefined
+}
+
+/** Makes the tokens of a user who has logged in. It rejects with a fault or a refusal. */
+export type IssueTokens = (
+  username: string,
+  request: FastifyRequest,
+  user: object,
+) => Promise<IssuedTokens>
+
+/** How tokens travel between the plugin's own routes and a client. */
+export interface TokenCarrier {
+  /** The refusal of a request to one of the own routes that must not be answered; null for all others. */
+  refuse(request: FastifyRequest): AuthenticationErrorLike | null
+  /** The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError */
+  refreshToken(request: FastifyRequest): string | null
+  /** Puts tokens into a reply. @returns the body */
+  give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
+  /** Has the client forget its tokens. */
+  clear(request: FastifyRequest, reply: FastifyReply): void
+}
+
+/** Called for every request that passes the guard, with or without a user. */
+export type OnPass = (request: FastifyRequest, reply: FastifyReply) => void
+
+/** What an option adds to a registration. The core knows features by these members only. */
+export interface Feature {
+  /** Where `app.authn` and `app.authn.stats()` have {@link api} and {@link stats}. */
+  readonly name: string
+  readonly authenticators?: Readonly<Record<string, Authenticator>>
+  /** Where else a token of our own keys may be found. */
+  readonly tokenSources?: readonly TokenSource[]
+  readonly tokenChecks?: readonly TokenCheck[]
+  /** In place of one signed token. At most one feature has it. */
+  readonly issueTokens?: IssueTokens
+  /** In place of the JSON body. At most one feature has it. */
+  readonly carrier?: TokenCarrier
+  readonly onPass?: OnPass
+  /** Declares routes, after the login route. @throws ERR_AUTH_OPTION */
+  routes?(registration: Registration): void
+  /**
+   * Called at the end of each registration of the app, this one and later ones.
+   *
+   * @param all - the registrations of the app
+   * @throws ERR_AUTH_OPTION
+   */
+  check?(registration: Registration, all: readonly Registration[]): void
+  readonly api?: object
+  stats?(): object
+  /** Called when the app closes. */
+  close?(): void | Promise<void>
+}
+
+/** What a feature is made from. */
+export interface FeatureContext {
+  readonly app: FastifyInstance
+  readonly root: FastifyInstance
+  readonly log: FastifyBaseLogger
+  readonly options: ResolvedOptions
+  /** Without keys where neither `jwt` nor `jwtService` is set. */
+  readonly jwtService: JwtService
+  /** Those of the features further up in the table. */
+  readonly tokenChecks: readonly TokenCheck[]
+}
+
+/** What the entry file of a feature exports. */
+export interface FeatureModule {
+  /** @throws ERR_AUTH_OPTION */
+  createFeature(context: FeatureContext): Feature
+}
+
+interface FeatureRow {
+  isSet(options: ResolvedOptions, service: JwtService): boolean
+  load(): Promise<FeatureModule>
+}
+
+/** All features, in the order in which they are made. Each is loaded only where its option is set. */
+const features: readonly FeatureRow[] = [
+  {
+    isSet: (_, service) => service.validAfterField !== undefined,
+    load: () => import('./valid-after/feature.js'),
+  },
+  {
+    isSet: (_, service) => service.publish !== undefined,
+    load: () => import('./jwks/feature.js'),
+  },
+  {
+    isSet: ({ issuers }) => Object.keys(issuers ?? {}).length > 0,
+    load: () => import('./issuers/feature.js'),
+  },
+  {
+    isSet: ({ cookies }) => cookies !== undefined,
+    load: () => import('./cookies/feature.js'),
+  },
+  {
+    isSet: ({ sessions }) => sessions !== undefined && sessions !== false,
+    load: () => import('./sessions/feature.js'),
+  },
+]
+
+/** Makes the features for which the options ask. @throws (rejects) ERR_AUTH_OPTION */
+export async function loadFeatures(
+  context: Omit<FeatureContext, 'tokenChecks'>,
+): Promise<readonly Feature[]> {
+  const made: Feature[] = []
+  for (const { isSet, load } of features) {
+    if (!isSet(context.options, context.jwtService)) continue
+    const tokenChecks = made.flatMap((feature) => feature.tokenChecks ?? [])
+    made.push((await load()).createFeature({ ...context, tokenChecks }))
+  }
+  return made
+}

@@ -26,7 +26,7 @@ export function explainSkips(reasons) {
   })
 }
 
-/** The files of lib/ that no other test covers completely. */
+/** The files of lib/ that are not covered completely without these tests. */
 export function uncovered(reasons) {
   return [...new Set(reasons.flatMap((reason) => needOf(reason)?.covers ?? []))]
 }

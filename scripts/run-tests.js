@@ -53,7 +53,7 @@ const { values, positionals } = parseArgs({
 const logs = path.join(root, '.tests/logs')
 const coverage = path.join(root, '.tests/coverage')
 /** Where `tap report` looks for it. */
-const judgedCoverage = path.join(root, '.tap/coverage')
+const reportedCoverage = path.join(root, '.tap/coverage')
 
 let right = 0
 let wrong = 0
@@ -63,7 +63,7 @@ const chosen = inOrder(programs())
 if (!values.skipped) for (const folder of [logs, coverage]) makeEmpty(folder)
 // Some of them wait for a clock or for a server: one more than there are cores.
 await severalAtATime(availableParallelism() + 1, chosen, run)
-if (values.coverage && wrong === 0) await judgeCoverage()
+if (values.coverage && wrong === 0) await reportCoverage()
 for (const line of explainSkips(skips)) console.log(line)
 const more = skips.length > 0 ? `, ${skips.length} skipped` : ''
 console.log(`${right} passed, ${wrong} failed${more}`)
@@ -75,14 +75,16 @@ function makeEmpty(folder) {
 }
 
 /** All of lib/, but for the files that only the skipped tests cover. */
-async function judgeCoverage() {
-  makeEmpty(judgedCoverage)
+async function reportCoverage() {
+  makeEmpty(reportedCoverage)
   const leftOut = uncovered(skips)
-  if (leftOut.length > 0) console.log(`coverage is not judged of ${leftOut.join(', ')}`)
+  if (leftOut.length > 0) console.log(`coverage is not enforced for ${leftOut.join(', ')}`)
   for (const file of readdirSync(coverage)) {
     const { result } = JSON.parse(readFileSync(path.join(coverage, file), 'utf8'))
-    const judged = result.filter(({ url }) => !leftOut.some((name) => url.endsWith(scriptOf(name))))
-    writeFileSync(path.join(judgedCoverage, file), JSON.stringify({ result: judged }))
+    const reported = result.filter(
+      ({ url }) => !leftOut.some((name) => url.endsWith(scriptOf(name))),
+    )
+    writeFileSync(path.join(reportedCoverage, file), JSON.stringify({ result: reported }))
   }
   const tap = path.join(root, 'node_modules/tap/dist/esm/run.mjs')
   const { code, seconds } = await runNode([tap, 'report'], { stdio: 'inherit' })

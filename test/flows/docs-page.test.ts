@@ -3,14 +3,15 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { demoUsers } from '../../examples/demo/users.js'
-import { cancelPrompts, findChromium, openPage } from '../helpers/browser.js'
+import { cancelPrompts, openPage } from '../helpers/browser.js'
+import { findProgram, unlessFound } from '../helpers/programs.js'
 import { environment } from '../helpers/demo.js'
 import { startDemo } from '../helpers/demo-app.js'
 
 t.setTimeout(300_000)
 
-const chromium = findChromium()
-const skip = chromium === null && 'there is no Chromium on PATH, and CHROMIUM is not set'
+const chromium = findProgram('Chromium')
+const skip = unlessFound('Chromium')
 const [alice, bob] = demoUsers
 const refused = { error: 'L’en-tête d’authentification est absent ou non valide.' }
 

@@ -1,4 +1,4 @@
-import { factsOf, membersOf, readsCookie } from '../authenticators/facts.js'
+import { membersOf, readsCookie } from '../authenticators/facts.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'

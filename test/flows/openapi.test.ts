@@ -1,4 +1,3 @@
-import cors from '@fastify/cors'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
 import fp from 'fastify-plugin'
@@ -149,14 +148,10 @@ for (const [version, options] of everyVersion) {
       )
     }
     const schemes = document.securityDefinitions ?? document.components.securitySchemes
-    const authorization = { type: 'apiKey', in: 'header', name: 'Authorization' }
-    t.match(
-      schemes,
-      version === '2.0'
-        ? { bearerAuth: authorization, basicAuth: { type: 'basic' }, digest: authorization }
-        : { bearerAuth: jwtScheme, basicAuth: basicScheme, digest: { scheme: 'digest' } },
-    )
-    t.strictSame(schemes.api_key, apiKey)
+    const authorization = { ...apiKey, name: 'Authorization' }
+    const old = { bearerAuth: authorization, basicAuth: { type: 'basic' }, digest: authorization }
+    const http = { bearerAuth: jwtScheme, basicAuth: basicScheme, digest: { scheme: 'digest' } }
+    t.match(schemes, { ...(version === '2.0' ? old : http), api_key: apiKey })
     t.equal(Object.keys(schemes as object).length, 4, 'which several authenticators share')
   })
 }
@@ -195,12 +190,14 @@ const any = { any: ['a', 'b'] } as const
 const one = 'the scope `a`'
 const both = 'the scopes `a` and `b`'
 const either = 'one of the scopes `a` or `b`'
+const oauth = [{ oauth: ['a'] }, { oauth: ['b'] }]
+const bearers = [{ bearerAuth: ['a'] }, { bearerAuth: ['b'] }]
 
-/** For each mark: what is needed, and the requirements in 3.1 and in 3.0. A list in these is missing in 2.0. */
+/** For each mark: what is needed, and the requirements in 3.1 and in 3.0. */
 const needs: [AuthMark, needs: string, now: object[], before: object[]][] = [
   [{ scope: 'a' }, one, [{ bearerAuth: ['a'] }], [jwt]],
   [{ scope: all }, both, [{ bearerAuth: ['a', 'b'] }], [jwt]],
-  [{ scope: any }, either, [{ bearerAuth: ['a'] }, { bearerAuth: ['b'] }], [jwt]],
+  [{ scope: any }, either, bearers, [jwt]],
   [{ role: 'x' }, 'the role `x`', [jwt], [jwt]],
   [
     { scope: 'a', role: { any: ['x', 'y', 'z'] } },
@@ -208,13 +205,9 @@ const needs: [AuthMark, needs: string, now: object[], before: object[]][] = [
     [{ bearerAuth: ['a'] }],
     [jwt],
   ],
-  [{ use: 'oauth', scope: any }, either, [{ oauth: ['a'] }, { oauth: ['b'] }], []],
-  [
-    { use: ['oidc', 'jwt'], scope: all },
-    both,
-    [{ oidc: ['a', 'b'] }, { bearerAuth: ['a', 'b'] }],
-    [{ oidc: ['a', 'b'] }, jwt],
-  ],
+  [{ use: 'oauth', scope: any }, either, oauth, oauth],
+  [{ use: ['oauth', 'jwt'], scope: any }, either, [...oauth, ...bearers], [...oauth, jwt]],
+  [{ use: 'oidc', scope: all }, both, [{ oidc: ['a', 'b'] }], [{ oidc: ['a', 'b'] }]],
 ]
 
 for (const [version, options] of everyVersion) {
@@ -229,12 +222,11 @@ for (const [version, options] of everyVersion) {
       const name = JSON.stringify(auth)
       t.ok(responses['403'].description.includes(`: ${needed}.`), name)
       if (version === '2.0') t.equal(description, `Needs ${needed}.`, name)
-      else if (version === '3.1') t.strictSame(security, now, name)
-      else if (before.length > 0) t.strictSame(security, before, name)
-      else t.notOk(description, 'the requirement has it')
+      else t.strictSame(security, version === '3.1' ? now : before, name)
     }
-    const described = document.paths['/4'].get.description as string
-    t.equal(described.includes(one), version !== '3.1', 'what no requirement can list')
+    const described = ['/4', '/5'].map((path) => document.paths[path].get.description as unknown)
+    const listed = described.map((text) => !String(text).includes('scope'))
+    t.strictSame(listed, [version === '3.1', version !== '2.0'], 'what no requirement can list')
   })
 }
 
@@ -252,9 +244,8 @@ t.test('the document says what the guard does', async (t) => {
     swagger: { ...versions['3.1'], exposeHeadRoutes: true },
     declare: async (app) => {
       for (const [url, auth] of Object.entries(urls)) app.get(url, { config: { auth } }, answer)
-      await app.register(async (group) => void group.get('/group', answer), {
-        auth: { scope: all },
-      })
+      const group = { auth: { scope: all } }
+      await app.register(async (inner) => void inner.get('/group', answer), group)
     },
   })
   const { paths } = (await checked(t, app)) as { paths: Record<string, Node> }
@@ -437,22 +428,15 @@ t.test('what a route says of itself wins', async (t) => {
 })
 
 t.test('open routes in a document that asks for credentials everywhere', async (t) => {
-  const securitySchemes = { session: { type: 'apiKey', in: 'cookie', name: 'sid' } } as const
-  const components = { securitySchemes }
+  const components = { securitySchemes: { key: apiKey } }
   const document = await documentOf(t, {
-    swagger: { openapi: { ...versions['3.1'].openapi, security: [{ session: [] }], components } },
+    swagger: { openapi: { ...versions['3.1'].openapi, security: [{ key: [] }], components } },
     declare(app) {
       app.get('/unmarked', answer)
       app.get('/open', { config: { auth: false } }, answer)
-      app.get('/closed', { config: { auth: true } }, answer)
     },
   })
-  t.strictSame(securityIn(document), {
-    '/login': [],
-    '/unmarked': undefined,
-    '/open': [],
-    '/closed': [jwt],
-  })
+  t.strictSame(securityIn(document), { '/login': [], '/unmarked': undefined, '/open': [] })
 })
 
 t.test('a security scheme of the app is used in place of ours of that name', async (t) => {
@@ -601,7 +585,14 @@ t.test('schemas of Zod', async (t) => {
         transformObject: jsonSchemaTransformObject,
       }
       await app.register(swagger, { ...versions['3.0'], ...transforms })
-      await app.register(authn, { ...everything(), sessions: true })
+      const routeOptions = {
+        schema: { tags: ['entry'] },
+        bodyLimit: 200,
+        preHandler: () => {
+          throw new Error('of the login route alone')
+        },
+      }
+      await app.register(authn, { ...everything(), sessions: true, login: { routeOptions } })
     },
     declare: (app) => {
       const schema = {
@@ -619,48 +610,34 @@ t.test('schemas of Zod', async (t) => {
     responses: { 200: { content: {} }, 401: {} },
   })
   t.match(paths['/login/refresh'].post.requestBody, body({ required: ['refreshToken'] }))
-  const payload = { username: 'alice', password: passwords.alice }
-  const login = await app.inject({ method: 'POST', url: '/login', payload })
-  const { token } = login.json<{ token: string }>()
-  const request = { method: 'POST', url: '/', payload: { a: 'a' }, headers: bearer(token) } as const
+  t.strictSame(paths['/logout'].post.tags, ['entry'], 'as at the login route')
+  const refresh = async (refreshToken: string): Promise<number> =>
+    (await app.inject({ method: 'POST', url: '/login/refresh', payload: { refreshToken } }))
+      .statusCode
+  const found = [await refresh('x'), await refresh('x'.repeat(300))]
+  t.strictSame(found, [401, 413], 'it has the limit of the login route, and not its hooks')
+  const headers = bearer(tokensOf(app).generateToken('alice'))
+  const request = { method: 'POST', url: '/', payload: { a: 'a' }, headers } as const
   t.strictSame((await app.inject(request)).json(), { b: 1 })
 })
 
 t.test('what is sent does not change', async (t) => {
-  const a = { type: 'object', properties: { a: { type: 'number' } } }
-  const send = async (isDocumented: boolean): Promise<unknown[]> => {
-    const app = await appOf(t, {
-      register: async (app) => {
-        if (isDocumented) await app.register(swagger, versions['3.1'])
-        await app.register(authn, everything())
-      },
-      declare(app) {
-        app.get('/ours', { config: { auth: { use: 'basic' } } }, answer)
-        // A handler that answers 401 itself, with a body that ours does not have.
-        app.get('/handler', { config: { auth: 'try' } }, (_, reply) =>
-          reply.code(401).send({ error: 'no', extra: 1 }),
-        )
-        const schema = { response: { 200: a } }
-        app.get('/schema', { config: { auth: 'optional' }, schema }, () => ({ a: 1, b: 2 }))
-      },
-    })
-    if (isDocumented) await checked(t, app)
-    const responses = await Promise.all(
-      ['/ours', '/handler', '/schema'].map((url) => app.inject({ url })),
-    )
-    return responses.map(({ statusCode, headers: { date: _, ...headers }, body }) => ({
-      statusCode,
-      headers,
-      body,
-    }))
-  }
-  const documented = await send(true)
-  t.strictSame(documented, await send(false))
-  t.match(documented, [
-    { statusCode: 401 },
-    { body: '{"error":"no","extra":1}' },
-    { body: '{"a":1}' },
-  ])
+  const app = await appOf(t, {
+    declare(app) {
+      // A handler that answers 401 itself, with more than the refusals of the plugin say.
+      app.get('/handler', { config: { auth: 'try' } }, (_, reply) =>
+        reply.code(401).send({ error: 'no', extra: 1 }),
+      )
+      const response = { 200: { type: 'object', properties: { a: { type: 'number' } } } }
+      app.get('/schema', { config: { auth: 'optional' }, schema: { response } }, () => ({
+        a: 1,
+        b: 2,
+      }))
+    },
+  })
+  await checked(t, app)
+  t.strictSame((await app.inject('/handler')).json(), { error: 'no', extra: 1 })
+  t.strictSame((await app.inject('/schema')).json(), { a: 1 })
 })
 
 t.test('every way in which @fastify/swagger can be registered', async (t) => {
@@ -676,19 +653,12 @@ t.test('every way in which @fastify/swagger can be registered', async (t) => {
     'with a function of options': (app) => app.register(swagger, () => versions['3.1']),
     'as a module that is loaded': (app) => app.register(module, { ...versions['3.1'] }),
     'as a module, with a function of options': (app) => app.register(module, () => versions['3.1']),
-    'as a default export': (app) => app.register({ default: swagger } as never, versions['3.1']),
     'by a plugin that is shared': (app) =>
       app.register(fp(async (inner) => inner.register(swagger, versions['3.1']))),
-    'with options that cannot be changed': (app) =>
-      app.register(swagger, Object.freeze({ ...versions['3.1'] })),
     'as a module, with options that cannot be changed': (app) =>
       app.register(module, Object.freeze({ ...versions['3.1'] })),
     'with options that apps share': (app) => app.register(module, shared),
     'without options': (app) => app.register(swagger),
-    'beside a catch-all for CORS': async (app) => {
-      await app.register(cors)
-      await app.register(swagger, versions['3.1'])
-    },
   }
   for (const [name, way] of Object.entries(ways)) {
     await t.test(name, async (t) => {
@@ -703,24 +673,6 @@ t.test('every way in which @fastify/swagger can be registered', async (t) => {
       }
     })
   }
-
-  await t.test('in several scopes, each with its own document', async (t) => {
-    const documents: Record<string, () => object> = {}
-    await appOf(t, {
-      register: async (app) => {
-        await app.register(authn, everything())
-        for (const [version, options] of everyVersion) {
-          await app.register(async (scope) => {
-            await scope.register(swagger, { ...options, decorator: 'docs' as never })
-            scope.get(`/${version}`, { config: { auth: true } }, answer)
-            documents[version] = (scope as unknown as { docs: () => object }).docs
-          })
-        }
-      },
-    })
-    for (const [version, document] of Object.entries(documents))
-      t.strictSame(securityIn(document()), { [`/${version}`]: [jwt] })
-  })
 
   await t.test('a document that is written by hand', async (t) => {
     const responses = { 200: { description: 'Mine' } }
@@ -738,10 +690,9 @@ t.test('every way in which @fastify/swagger can be registered', async (t) => {
 })
 
 t.test('without the plugin, documents are as if it were not there', async (t) => {
-  const { paths, components } = await documentOf(t, {
-    authn: null,
-    declare: (app) => app.get('/', answer),
-  })
+  const declare = (app: FastifyInstance): unknown => app.get('/', answer)
+  const { paths, components } = await documentOf(t, { authn: null, declare })
   t.strictSame(components, { schemas: {} })
-  t.strictSame(paths, { '/': { get: { responses: { 200: { description: 'Default Response' } } } } })
+  t.strictSame(Object.keys(paths['/'].get as object), ['responses'])
+  t.strictSame(statusesOf(paths['/'].get as Node), ['200'])
 })

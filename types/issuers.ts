@@ -34,14 +34,14 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    */
   profile?: 'rfc9068' | undefined
   /**
-   * Finds the user of a token that is valid. Default: `findByUsername` of the user service with the claim `sub`, which is only
-   * possible with one issuer, and where neither the login route nor Basic uses that service.
+   * Finds the user of a valid token. The `sub` of an issuer is unique within that issuer only: its `admin` need not be
+   * yours, so keep the users of several issuers, and those who log in with a password, apart.
    *
-   * @param claims - frozen at any depth; `sub` is a non-empty text or a finite number
+   * @param claims - frozen at any depth; `sub` is a non-empty string or a finite number
    * @returns the user; null or undefined where there is none, which gives a 401
    * @throws AuthenticationError to refuse the token; whatever else is thrown is a fault and gives a 500
    */
-  user?: ((claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>) | undefined
+  user: (claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>
   /** Seconds by which clocks may differ, 0 to 300. Default 0. */
   clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */

@@ -12,7 +12,7 @@ import {
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { audience, clocks } from '../helpers/issuer.js'
+import { audience, clockOf } from '../helpers/issuer.js'
 import { busy, tally, until } from '../helpers/load.js'
 import { moreKeys } from '../helpers/keys.js'
 import { keys } from '../helpers/tokens.js'
@@ -155,7 +155,7 @@ t.test(
     )
     t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
 
-    const { advance } = clocks(t)
+    const { advance } = clockOf(t)
     issuer.rotate([second, first])
     const newer = await issuer.token()
     isRefusal(t, await get(newer), invalid, 'within 30 seconds of the last attempt')

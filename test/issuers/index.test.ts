@@ -14,7 +14,7 @@ import {
   type AnyResponse,
 } from '../helpers/flows.js'
 import {
-  clocks,
+  clockOf,
   goodKey,
   jwkOf,
   keysPath,
@@ -110,7 +110,7 @@ t.test('200 unknown kids: one fetch', async (t) => {
   const issuer = await startIssuer(t)
   const { get, app } = await setting(t, issuer)
   isWelcome(t, await get(issuer.token()), 'alice')
-  const { advance } = clocks(t)
+  const { advance } = clockOf(t)
   const flood = (): Promise<AnyResponse[]> =>
     Promise.all(
       Array.from({ length: 200 }, (_, at) => get(issuer.token({ header: { kid: `k${at}` } }))),
@@ -131,7 +131,7 @@ t.test(
     const { get } = await setting(t, issuer)
     const old = issuer.token({ claims: { exp: now() + 9_999 } })
     isWelcome(t, await get(old), 'alice')
-    const { advance } = clocks(t)
+    const { advance } = clockOf(t)
     const next = {
       key: keys.rsa.privateKey,
       alg: 'RS256',
@@ -158,7 +158,7 @@ t.test('an issuer that is down: tokens go on for an hour, and then get a 503', a
     (app) => void app.get('/', { config: { auth: true } }, handler),
     { logger: { stream, level: 'info' } },
   )
-  const { advance } = clocks(t)
+  const { advance } = clockOf(t)
   const fresh = (): Promise<AnyResponse> =>
     app.inject({
       url: '/',

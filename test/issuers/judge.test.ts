@@ -12,7 +12,7 @@ import {
 } from '../helpers/flows.js'
 import {
   audience,
-  clocks,
+  clockOf,
   goodKey,
   jwkOf,
   startIssuer,
@@ -244,7 +244,7 @@ t.test(
 
 t.test('times are judged on every request, remembered tokens too', async (t) => {
   const { issuer, get } = await setting(t, { clockTolerance: 10 })
-  const { advance } = clocks(t)
+  const { advance } = clockOf(t)
   const token = issuer.token({ claims: { exp: now() + 20 } })
   isWelcome(t, await get(token), 'alice')
   advance(29)

@@ -18,7 +18,7 @@ import {
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { clocks, goodKey, jwkOf, startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { clockOf, goodKey, jwkOf, startIssuer, type TestIssuer } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { until } from '../helpers/load.js'
 import { encode, keys } from '../helpers/tokens.js'
@@ -111,7 +111,7 @@ t.test(
   'CVE-2026-50202: a key that the issuer takes back is out, remembered tokens too',
   async (t) => {
     const { corp, get, app } = await setting(t)
-    const { advance } = clocks(t)
+    const { advance } = clockOf(t)
     const token = corp.token({ claims: { exp: Math.floor(Date.now() / 1000) + 9_999 } })
     isWelcome(t, await get('/corp', token), 'corp:alice')
     corp.published = [jwkOf(keys.p384, { kid: 'two' })]

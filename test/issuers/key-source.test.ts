@@ -35,10 +35,12 @@ async function setting(t: Test): Promise<Setting> {
   const { lines, log } = fakeLog()
   const [resolved] = resolveIssuers({ corp: issuer.options() }, [], undefined)
   if (resolved === undefined) throw new TypeError('no issuer')
-  const verifierOf = ({ keys }: { keys: ReadonlyMap<string, unknown> }) => () => ({
-    claims: { sub: [...keys.keys()].join() },
-    typ: undefined,
-  })
+  const verifierOf =
+    ({ keys }: { keys: ReadonlyMap<string, unknown> }) =>
+    () => ({
+      claims: { sub: [...keys.keys()].join() },
+      typ: undefined,
+    })
   const source = new KeySource(resolved, verifierOf, log)
   const events: IssuerEvent[] = []
   const listener = (event: IssuerEvent): void => void events.push(event)

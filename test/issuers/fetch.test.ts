@@ -1,6 +1,6 @@
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
-import { createGzip, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { fetchKeySet } from '../../lib/issuers/discovery.js'
 import { reasonOf } from '../../lib/issuers/fetch.js'
@@ -144,28 +144,22 @@ t.test('a redirect is not followed, wherever it leads', async (t) => {
   t.notMatch(issuer.asked.join(), 'elsewhere')
 })
 
-t.test('a gigabyte is cut off, compressed or not', async (t) => {
+t.test('a gigabyte is cut off', async (t) => {
   const issuer = await startIssuer(t)
-  for (const encoding of ['identity', 'gzip']) {
-    let sent = 0
-    let isClosed: Promise<unknown> | undefined
-    issuer.answers.set(keysPath, (response) => {
-      isClosed = new Promise((resolve) => response.on('close', resolve))
-      response.setHeader('content-encoding', encoding)
-      const gzip = createGzip()
-      if (encoding === 'gzip') gzip.pipe(response)
-      const body = encoding === 'gzip' ? gzip : response
-      const chunk = Buffer.alloc(2 ** 16, 32)
-      const more = (): void => {
-        while (sent < 2 ** 30 && !response.destroyed && body.write(chunk)) sent += chunk.length
-      }
-      body.on('drain', more)
-      more()
-    })
-    t.match(await reasonOfKeys(issuer), /more than 262144 bytes/, encoding)
-    await isClosed
-    t.ok(sent < 2 ** 28, `${encoding}: ${sent} bytes were sent`)
-  }
+  let sent = 0
+  let isClosed: Promise<unknown> | undefined
+  issuer.answers.set(keysPath, (response) => {
+    isClosed = new Promise((resolve) => response.on('close', resolve))
+    const chunk = Buffer.alloc(2 ** 16, 32)
+    const more = (): void => {
+      while (sent < 2 ** 30 && !response.destroyed && response.write(chunk)) sent += chunk.length
+    }
+    response.on('drain', more)
+    more()
+  })
+  t.match(await reasonOfKeys(issuer), /more than 262144 bytes/)
+  await isClosed
+  t.ok(sent < 2 ** 25, `${sent} bytes were sent`)
 })
 
 t.test('a silent or slow server is left when the signal says so', async (t) => {

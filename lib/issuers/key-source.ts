@@ -60,11 +60,10 @@ export class KeySource {
   /**
    * Waits for a set, where there is none.
    *
-   * @throws AuthenticationError with the status 503
+   * @throws (rejects) AuthenticationError with the status 503
    */
-  async obtain(): Promise<VerifySignature> {
-    await this.#join(this.#begin())
-    return this.current() ?? this.#throwUnavailable()
+  obtain(): Promise<VerifySignature> {
+    return this.#join(this.#begin())
   }
 
   /**
@@ -72,12 +71,12 @@ export class KeySource {
    * whether the last attempt failed or not.
    *
    * @returns a promise of the verifier, which may be the old one; null where nothing is fetched now
-   * @throws AuthenticationError with the status 503, where too many requests wait already
+   * @throws (rejects) AuthenticationError with the status 503, where too many requests wait already
    */
-  renewed(): Promise<VerifySignature | null> | null {
+  renewed(): Promise<VerifySignature> | null {
     const isAllowed = this.#running !== null || since(this.#begunAt) >= limits.unknownKid
     const running = isAllowed ? this.#begin() : null
-    return running === null ? null : this.#join(running).then(() => this.current())
+    return running === null ? null : this.#join(running)
   }
 
   /** Begins the first fetch, without waiting for it. */
@@ -98,14 +97,11 @@ export class KeySource {
   }
 
   stats(): IssuerStats {
-    const age = this.#set?.age() ?? null
-    const isUsed = age !== null && age < limits.fresh + limits.stale
-    return {
-      keys: isUsed ? (this.#set?.keys.size ?? 0) : 0,
-      fetches: this.#fetches,
-      failures: this.#failures,
-      age: age === null ? null : Math.floor(age / 1000),
-    }
+    const counts = { fetches: this.#fetches, failures: this.#failures }
+    if (this.#set === null) return { keys: 0, ...counts, age: null }
+    const age = this.#set.age()
+    const isUsed = age < limits.fresh + limits.stale
+    return { keys: isUsed ? this.#set.keys.size : 0, ...counts, age: Math.floor(age / 1000) }
   }
 
   /** Milliseconds until the next fetch is allowed: up to 1, 2, 4 … 30 seconds after failures, 0 after a success. */
@@ -127,14 +123,12 @@ export class KeySource {
     return this.#running
   }
 
-  async #join(running: Promise<void> | null): Promise<void> {
+  async #join(running: Promise<void> | null): Promise<VerifySignature> {
     if (running === null || this.#waiting >= limits.waiting) return this.#throwUnavailable()
     this.#waiting += 1
-    try {
-      await running
-    } finally {
-      this.#waiting -= 1
-    }
+    await running
+    this.#waiting -= 1
+    return this.current() ?? this.#throwUnavailable()
   }
 
   /** Never rejects. */
@@ -143,10 +137,13 @@ export class KeySource {
     this.#abort = abort
     const { name: issuer, algorithms } = this.#issuer
     let reason: string | null = null
+    let leftOut = 0
     try {
       const document = fetchKeySet(this.#issuer, abort.signal)
       const late = (): Error => new FetchError('it took too long')
-      this.#accept(readKeySet(await within(limits.fetchTime, document, late), algorithms))
+      const keys = readKeySet(await within(limits.fetchTime, document, late), algorithms)
+      this.#accept(keys)
+      leftOut = keys.leftOut
     } catch (error) {
       reason = reasonOf(error)
       this.#fail(reason)
@@ -158,7 +155,7 @@ export class KeySource {
       issuer,
       outcome: reason === null ? 'renewed' : 'failed',
       keys: this.stats().keys,
-      leftOut: reason === null ? (this.#set?.leftOut ?? 0) : 0,
+      leftOut,
       reason,
       duration: since(this.#begunAt),
     })

@@ -47,7 +47,7 @@ export class IssuerVerifier {
       const isUnknown = isAuthenticationError(error) && error.cause === unknownKid
       const renewed = isUnknown ? this.source.renewed() : null
       if (renewed === null) throw error
-      return renewed.then((newer) => this.#checked((newer ?? verify)(token)))
+      return renewed.then((newer) => this.#checked(newer(token)))
     }
   }
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { addLogin, decorate, own, undecorate } from './app/attach.js'
-import { checkPasswords, registrationsIn, requireOwnUsers } from './app/own-users.js'
 import { publishKeys } from './app/published.js'
 import { routeReport } from './app/report.js'
 import { addRegistration, protectTree } from './app/protect.js'
@@ -23,7 +22,7 @@ import { describeRoutes } from './openapi/swagger.js'
 import { resolveOptions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
 import { createPlanner } from './marks/plan.js'
-import { kRegistration, type Registration } from './registration.js'
+import { kRegistration, registrationOf, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
 import {
   checkCookies,
@@ -61,10 +60,8 @@ async function build(
   const passwords = createPasswordTools(options, tree, await openSharedCounters(options, app.log))
   const jwtService = await openJwtService(app, options)
   const issuers = await openIssuers(options, jwtService, app)
-  const combine = issuers === null ? anyOf : issuers.combine
   const authenticators = namedAuthenticators(options, jwtService, issuers?.authenticators)
-  const standard = standardAuthenticator(options, authenticators, jwtService, combine)
-  const plan = createPlanner(authenticators, standard, combine, app)
+  const standard = standardAuthenticator(options, authenticators, jwtService, anyOf)
   const { jwt: _, basic, sessions: __, ...kept } = options
   const validAfter = validAfterOf(jwtService, app.log)
   const initialized = new Map<Authenticator, Promise<void>>()
@@ -87,11 +84,7 @@ async function build(
       initialized.set(authenticator, result)
       return result
     },
-    plan(mark, place) {
-      const made = plan(mark, place)
-      checkPasswords(tree, made.members, options.userService, place)
-      return made
-    },
+    plan: createPlanner(authenticators, standard, anyOf, app),
   }
 }
 
@@ -147,11 +140,7 @@ async function initialize(
   }
   requireStandard(registration)
   await publishKeys(app, tree, registration.jwtService)
-  const registrations = registrationsIn(tree)
-  for (const each of registrations) {
-    if (wantedLogin(each) !== null)
-      requireOwnUsers(tree, 'the login route', each.options.userService)
-  }
+  const registrations = [...tree.registered].flatMap((scope) => registrationOf(scope) ?? [])
   checkSharedKeys(registrations.map(({ tokenUses }) => tokenUses))
   warnUnjudged(registration, registrations, app.log)
   await checkCookies(registration, login, registrations)

@@ -74,13 +74,6 @@ export interface CookieMode {
   clear(request: FastifyRequest, reply: FastifyReply): void
 }
 
-/** What the doors and the core know of the issuers of a registration. */
-export interface RegisteredIssuers {
-  /** @throws ERR_AUTH_OPTION where users are found by `sub` in `service`, in which `by` finds users by their names */
-  requireOwnUsers(by: string, service: object | undefined): void
-  stats(): Readonly<Record<string, IssuerStats>>
-}
-
 /** What the option `sessions` adds to a registration. It is made in `lib/sessions/`, which only that option loads. */
 export interface SessionKeeper {
   readonly api: Sessions
@@ -108,7 +101,7 @@ export interface Registration {
   /** Null where tokens travel in the header `Authorization` only. */
   readonly cookies: CookieMode | null
   /** Null without the option `issuers`. */
-  readonly issuers: RegisteredIssuers | null
+  readonly issuers: { stats(): Readonly<Record<string, IssuerStats>> } | null
   /** Null without the option `jwt.validAfterField`. */
   readonly validAfter: ValidAfter | null
   /** Null without the option `sessions`. */

@@ -1,7 +1,6 @@
 // The parts of the package that only an option leads to. Each is loaded here, when that option is set.
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
-import { anyOf } from './authenticators/any-of.js'
 import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
 import { resolveSessions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
@@ -37,8 +36,15 @@ export async function openIssuers(
   if (Object.keys(options.issuers ?? {}).length === 0) return null
   const room = await import('./issuers/index.js')
   const own = jwtService === null ? undefined : tokenKindsOf(jwtService, undefined)[0]?.issuer
-  const issuers = room.openIssuers(options, own, anyOf, app.log)
-  issuers.open(app)
+  const issuers = room.openIssuers(options, own, app.log)
+  app.addHook('onReady', (done) => {
+    issuers.start()
+    done()
+  })
+  app.addHook('preClose', (done) => {
+    issuers.close()
+    done()
+  })
   return issuers
 }
 

@@ -42,6 +42,13 @@ export interface Authenticator<User extends object = object> {
   init?(app: FastifyInstance): void | Promise<void>
 
   /**
+   * Whether the credentials of a request are meant for this authenticator, by their form alone: nothing is verified yet.
+   * Where a route accepts several authenticators, the first one that returns true is asked and no other. Default: the scheme
+   * of the header decides.
+   */
+  accepts?(request: FastifyRequest): boolean
+
+  /**
    * Judges a request.
    *
    * @param request - the request, before its body is read

@@ -36,10 +36,14 @@ export function anyOf<Members extends readonly Authenticator[]>(
   /** @returns the members that are asked about a request, by the scheme of its header */
   function candidates(request: FastifyRequest): Authenticator[] {
     const { authorization } = request.headers
+    const accepting = members.find((member) => member.accepts?.(request))
+    if (accepting !== undefined) return [accepting]
     const picked = members.filter(
       ({ scheme }) => scheme !== undefined && credentialsOf(authorization, scheme) !== null,
     )
-    if (picked.length > 0) return picked
+    const others = picked.filter(({ accepts }) => accepts === undefined)
+    // Where none accepts the credentials, the first one rejects them.
+    if (picked.length > 0) return others.length > 0 ? others : picked.slice(0, 1)
     const isByCookie = authorization === undefined && takesCookies(request)
     return members.filter(
       (member) => member.scheme === undefined || (isByCookie && readsCookie(member)),

@@ -36,7 +36,7 @@ export function basicAuthenticator<Stored extends object>(
   })
 
   const authenticator: KnownAuthenticator<Stored> = {
-    [kFacts]: { busy: busyWithPasswords, passwordUsers: userService ?? null },
+    [kFacts]: { busy: busyWithPasswords },
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,

@@ -21,17 +21,17 @@ type Named = ReadonlyMap<string, Authenticator>
 export function namedAuthenticators(
   { authenticators, basic, userService }: ResolvedOptions,
   jwtService: JwtServiceLike | null,
-  issuers: Named = new Map(),
+  issuers: Readonly<Record<string, Authenticator>> = {},
 ): Named {
   const builtIn = new Map<string, Authenticator>()
   if (userService !== undefined && jwtService?.canVerify()) builtIn.set('jwt', jwtAuthenticator())
   if (userService !== undefined) builtIn.set('basic', basicAuthenticator())
   if (basic !== undefined) builtIn.set('configBasic', configBasicAuthenticator())
   // Frozen, since the app can get at them by the symbol of its registration.
-  for (const authenticator of [...builtIn.values(), ...issuers.values()]) {
+  for (const authenticator of [...builtIn.values(), ...Object.values(issuers)]) {
     Object.freeze(authenticator)
   }
-  return new Map([...builtIn, ...Object.entries(authenticators), ...issuers])
+  return new Map([...builtIn, ...Object.entries({ ...authenticators, ...issuers })])
 }
 
 /**

@@ -17,8 +17,6 @@ export interface Facts {
   readonly members?: readonly Authenticator[]
   /** Whether it reads the cookie of the registration where there is no `Authorization` header. */
   readonly readsCookie?: boolean
-  /** Where it finds users with passwords; null stands for the user service of the plugin. */
-  readonly passwordUsers?: object | null
   /**
    * Which tokens it accepts: the method by which they are verified, undefined for the method of the `JwtService`, and
    * the rules for their claims.
@@ -51,19 +49,4 @@ export function readsCookie(authenticator: Authenticator): boolean {
 /** With which statuses those whose passwords are compared may have to wait: the throttle says 429, the gate 503. */
 export function busyWithPasswords({ throttle }: ResolvedOptions): BusyStatus[] {
   return throttle === false ? [503] : [429, 503]
-}
-
-/**
- * The user services that these authenticators ask for users with passwords.
- *
- * @param own - that of the plugin
- */
-export function passwordServicesOf(
-  authenticators: readonly Authenticator[],
-  own: object | undefined,
-): object[] {
-  return authenticators.flatMap(membersOf).flatMap((each) => {
-    const { passwordUsers } = factsOf(each)
-    return (passwordUsers === null ? own : passwordUsers) ?? []
-  })
 }

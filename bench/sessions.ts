@@ -2,8 +2,9 @@
 import { Redis } from 'ioredis'
 import { memorySessions, redisSessions, sqlSessions } from '../lib/sessions/index.js'
 import { sqlSchema } from '../lib/sessions/stores/sql-schema.js'
-import { hasPostgres, postgresServer } from '../test/helpers/postgres-server.js'
-import { hasRedisServer, redisServer } from '../test/helpers/redis-server.js'
+import { postgresServer } from '../test/helpers/postgres-server.js'
+import { findProgram } from '../test/helpers/programs.js'
+import { redisServer } from '../test/helpers/redis-server.js'
 import { fill, fillTable } from './sessions/fill.js'
 import { Refreshes } from './sessions/refreshes.js'
 import { numberFlags } from './support/flags.js'
@@ -35,7 +36,7 @@ const kinds: Readonly<Record<string, () => Open | null>> = {
 
   // One server for each size: both in one would be in each other's way.
   Redis: () =>
-    !hasRedisServer()
+    findProgram('Redis') === null
       ? null
       : async (count, endings) => {
           const teardown = (end: () => Promise<void>): void => void endings.push(end)
@@ -51,7 +52,7 @@ const kinds: Readonly<Record<string, () => Open | null>> = {
         },
 
   PostgreSQL: () =>
-    !hasPostgres()
+    findProgram('PostgreSQL') === null
       ? null
       : async (count, endings) => {
           const teardown = (end: () => Promise<void>): void => void endings.push(end)

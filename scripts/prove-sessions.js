@@ -9,8 +9,9 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { hasPostgres, postgresServer } from '../test/helpers/postgres-server.ts'
-import { hasRedisServer, redisServer } from '../test/helpers/redis-server.ts'
+import { postgresServer } from '../test/helpers/postgres-server.ts'
+import { findProgram } from '../test/helpers/programs.ts'
+import { redisServer } from '../test/helpers/redis-server.ts'
 
 const program = fileURLToPath(new URL('prove-sessions/app.js', import.meta.url))
 const commandLine = fileURLToPath(new URL('../dist/bin/fastify-authn.js', import.meta.url))
@@ -20,12 +21,12 @@ const secret = randomBytes(64).toString('base64url')
 
 const kinds = {
   async Redis(endings) {
-    if (!hasRedisServer()) return null
+    if (findProgram('Redis') === null) return null
     const server = await redisServer(endings, { persistent: true })
     return { ...server, url: `redis://127.0.0.1:${server.port}` }
   },
   async PostgreSQL(endings) {
-    if (!hasPostgres()) return null
+    if (findProgram('PostgreSQL') === null) return null
     const server = await postgresServer(endings)
     const pool = server.pool()
     const schema = execFileSync(process.execPath, [commandLine, 'sessions', 'schema'])

@@ -7,7 +7,8 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { findChromium, openPage } from '../test/helpers/browser.ts'
+import { openPage } from '../test/helpers/browser.ts'
+import { findProgram } from '../test/helpers/programs.ts'
 import { root } from '../test/helpers/project.ts'
 import { blocksOf, isExpectedOutput, readPage } from '../test/helpers/readme.ts'
 
@@ -90,7 +91,7 @@ async function seeLock() {
   const server = await serve('docs.mjs', `${text.split('await app.ready()')[0]}${page.text}`)
   const { paths } = JSON.parse(await request(`${server}/docs/json`, 200))
   expect(JSON.stringify(paths['/'].get.security), /^\[\{"basicAuth":\[\]\}\]$/)
-  const chromium = findChromium()
+  const chromium = findProgram('Chromium')
   if (chromium === null) return console.log('(no Chromium here: nobody looks at the page)')
   const teardown = (ending) => endings.push(ending)
   const { page: tab } = await openPage({ teardown }, chromium, 'en')

@@ -3,7 +3,7 @@ import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
 import type { StoredUser } from './user-service.js'
 
-/** What a function that finds the user of an issuer's token may return: a user, or none. */
+/** What `user` of an issuer may return: a user, or none. */
 export type UserOfIssuer<Stored extends object = StoredUser> =
   Stored | null | undefined | Promise<Stored | null | undefined>
 
@@ -14,7 +14,7 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    * `jwksUri` it has to be the address of the issuer: https, or http to a loopback address, without a query.
    */
   issuer: string
-  /** A token has to be for one of these (RFC 7519 §4.1.3): a token for somebody else is not for us. */
+  /** One of these has to be an audience of the token (RFC 7519 §4.1.3). */
   audience: string | readonly string[]
   /**
    * The claim that names the audience. `client_id` is for Amazon Cognito, whose access tokens have no `aud`; then
@@ -34,14 +34,14 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    */
   profile?: 'rfc9068' | undefined
   /**
-   * Finds the user of a token that is valid. Default: `findByUsername` of the user service with the claim `sub`, which is only
-   * possible with one issuer, and where neither the login route nor Basic uses that service.
+   * Finds the user of a valid token. The `sub` of an issuer is unique within that issuer only: its `admin` need not be
+   * yours, so keep the users of several issuers, and those who log in with a password, apart.
    *
-   * @param claims - frozen at any depth; `sub` is a non-empty text or a finite number
+   * @param claims - frozen at any depth; `sub` is a non-empty string or a finite number
    * @returns the user; null or undefined where there is none, which gives a 401
-   * @throws AuthenticationError to refuse the token; whatever else is thrown is a fault and gives a 500
+   * @throws AuthenticationError to reject the token; any other error gives a 500
    */
-  user?: ((claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>) | undefined
+  user: (claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>
   /** Seconds by which clocks may differ, 0 to 300. Default 0. */
   clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */

@@ -1,29 +1,49 @@
 import type { FastifyRequest } from 'fastify'
 import { kFacts, type KnownAuthenticator } from '../authenticators/facts.js'
-import { refusal } from '../errors.js'
+import { isThenable } from '../common/objects.js'
+import { faultOf, isAuthenticationError, refusal } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
-import { proveClaims, setClaims } from '../request/extra.js'
-import { isUsableName } from '../users/find.js'
 import { invalidToken } from '../jwt/token-errors.js'
-import type { FindUser } from './user.js'
-import type { IssuerJudge } from './judge.js'
+import { proveClaims, setClaims } from '../request/extra.js'
+import { checkUser, isUsableName, known } from '../users/find.js'
+import { inTime } from '../users/timeout.js'
+import { unverifiedIssuer } from './token.js'
+import type { IssuerVerifier } from './verifier.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** The authenticator of an issuer's tokens in the `Authorization` header (RFC 6750 §2.1). */
+/**
+ * The authenticator of an issuer's tokens in the `Authorization` header (RFC 6750 §2.1).
+ *
+ * @param timeout - seconds for `user`; undefined: however long it takes
+ */
 export function issuerAuthenticator(
-  judge: IssuerJudge,
-  find: FindUser,
-  issuer: string,
+  verifier: IssuerVerifier,
+  timeout: number | undefined,
 ): Authenticator {
-  function identify(request: FastifyRequest, claims: JwtClaims): object | Promise<object> {
+  const { issuer, user } = verifier.issuer
+
+  /** The user of a valid token. An `AuthenticationError` of the app goes out as it is. */
+  function userOf(request: FastifyRequest, claims: JwtClaims): object | Promise<object> {
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
-    return find(claims, request, (user) => {
+    const accept = (found: unknown): object => {
+      const accepted = known(checkUser(found, 'user() of an issuer'))
       proveClaims(request)
-      return user
+      return accepted
+    }
+    let found: unknown
+    try {
+      found = user(claims, request)
+    } catch (error) {
+      throw refusalOrFault(error)
+    }
+    if (!isThenable(found)) return accept(found)
+    // What only looks like a promise may throw, or settle twice.
+    return inTime(Promise.resolve(found), timeout).then(accept, (error: unknown) => {
+      throw refusalOrFault(error)
     })
   }
 
@@ -36,17 +56,25 @@ export function issuerAuthenticator(
       bearerFormat: 'JWT',
       description: `An access token of ${issuer}`,
     },
+    accepts({ headers }) {
+      const token = credentialsOf(headers.authorization, 'Bearer')
+      return typeof token === 'string' && unverifiedIssuer(token) === issuer
+    },
     authenticate(request) {
       const token = credentialsOf(request.headers.authorization, 'Bearer')
       if (token === null || token === '') return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
-      const claims = judge.claimsOf(token)
-      if (!(claims instanceof Promise)) return identify(request, claims)
+      const claims = verifier.claimsOf(token)
+      if (!(claims instanceof Promise)) return userOf(request, claims)
       return claims.then((later) => {
         if (isGone(request)) throw ABANDONED
-        return identify(request, later)
+        return userOf(request, later)
       })
     },
   }
   return authenticator
+}
+
+function refusalOrFault(error: unknown): unknown {
+  return isAuthenticationError(error) ? error : faultOf('ERR_AUTH_USER_SERVICE', error)
 }

@@ -1,10 +1,8 @@
-import http from 'node:http'
-import https from 'node:https'
 import { limits } from './limits.js'
 
-/** Why a fetch failed. The message says nothing that the issuer has sent but its status. */
+/** Why a fetch failed. Of what the issuer has sent, the message quotes nothing but the status. */
 export class FetchError extends Error {
-  /** The status of the response, where it was the status that was wrong. */
+  /** The status of the response, where that was not 200. */
   readonly status: number | undefined
 
   constructor(reason: string, status?: number) {
@@ -14,72 +12,43 @@ export class FetchError extends Error {
 }
 
 /**
- * Gets a JSON document. It uses `node:http` and not `fetch()`, which would follow redirects unless told otherwise, and
- * would decompress a body of a few bytes into gigabytes. `node:http` does neither.
+ * Gets a JSON document. No redirect is followed: the issuer's address is configured, and must not lead into our network.
  *
- * @param signal - ends it, also while the body arrives
- * @throws FetchError
+ * @param signal - aborts the request, also while the body arrives
+ * @throws FetchError, or an error of `fetch()`
  */
 export async function fetchJson(url: URL, signal: AbortSignal): Promise<unknown> {
-  const body = await download(url, signal)
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity' }
+  const response = await fetch(url, { signal, headers, redirect: 'error' })
+  const { status } = response
+  if (status !== 200) throw new FetchError(`the status is ${status}, expected 200`, status)
+  const body = await read(response)
   try {
-    return JSON.parse(body.toString('utf8')) as unknown
+    return JSON.parse(body.toString()) as unknown
   } catch {
     throw new FetchError('the body is not JSON')
   }
 }
 
-function download(url: URL, signal: AbortSignal): Promise<Buffer> {
-  const { get } = url.protocol === 'https:' ? https : http
-  const headers = { accept: 'application/json', 'accept-encoding': 'identity' }
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => {
-      reject(failureOf(error))
-      request.destroy()
-    }
-    const request = get(url, { signal, headers, insecureHTTPParser: false }, (response) => {
-      response.on('error', fail)
-      read(response).then(resolve, fail)
-    })
-    request.on('error', fail)
-    // Without a listener, Node.js closes such a connection and says nothing, so that we would wait for ever.
-    request.on('upgrade', (_response, socket) => {
-      socket.destroy()
-      fail(new FetchError('the protocol is another one'))
-    })
-    signal.addEventListener('abort', () => fail(signal.reason), { once: true })
-  })
-}
-
-async function read(response: http.IncomingMessage): Promise<Buffer> {
-  const { statusCode = 0, headers } = response
-  if (statusCode !== 200)
-    throw new FetchError(`the status is ${statusCode}, expected 200`, statusCode)
-  const encoding = headers['content-encoding'] ?? 'identity'
-  if (encoding.toLowerCase() !== 'identity') throw new FetchError('the body is encoded')
-  if (Number(headers['content-length']) > limits.bodyBytes) throw tooLong()
-  const chunks: Buffer[] = []
+/** Counts decompressed bytes: a server that compresses nevertheless could make gigabytes of a few. */
+async function read({ body }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of body ?? []) {
     length += chunk.length
-    if (length > limits.bodyBytes) throw tooLong()
+    if (length > limits.bodyBytes) {
+      throw new FetchError(`the body has more than ${limits.bodyBytes} bytes`)
+    }
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-function tooLong(): FetchError {
-  return new FetchError(`the body has more than ${limits.bodyBytes} bytes`)
-}
-
-/** Messages of Node.js may quote what a server has sent, such as the names of a certificate: the code is enough. */
-function failureOf(error: unknown): FetchError {
-  if (error instanceof FetchError) return error
-  const { code, name } = error as { code?: unknown; name?: unknown }
-  return new FetchError(`the connection failed (${String(typeof code === 'string' ? code : name)})`)
-}
-
-/** Why a fetch failed, for people. Only our own messages are shown: others may quote what the issuer has sent. */
+/** The reason for the log. Messages of Node.js may quote what a server has sent, so only their code is shown. */
 export function reasonOf(error: unknown): string {
-  return error instanceof FetchError ? error.message : 'something unexpected happened'
+  if (error instanceof FetchError) return error.message
+  const { cause } = error as { cause?: { code?: unknown } }
+  return typeof cause?.code === 'string'
+    ? `the connection failed (${cause.code})`
+    : 'the connection failed, or the address redirects'
 }

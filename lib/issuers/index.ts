@@ -1,82 +1,63 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger } from 'fastify'
 import { kit } from '../common/kit.js'
 import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
 import { issuerAuthenticator } from './authenticator.js'
-import { IssuerJudge } from './judge.js'
-import { combineByIssuer, type Combine } from './picker.js'
-import { userFinders, type UserFinders } from './user-finders.js'
+import { IssuerVerifier } from './verifier.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { IssuerStats } from '../../types/issuers.js'
 
-/** What the test kit may know of an issuer, by its authenticator. */
-const forTests = new WeakMap<object, Pick<IssuerJudge, 'issuer' | 'source'>>()
+const verifiers = new WeakMap<object, IssuerVerifier>()
 
 kit.replaceKeys = (authenticator, makeKeys) => {
-  const judge = forTests.get(authenticator)
-  judge?.source.replace(makeKeys(judge.issuer))
-  return judge?.issuer
+  const verifier = verifiers.get(authenticator)
+  verifier?.source.replace(makeKeys(verifier.issuer))
+  return verifier?.issuer
 }
 
 /** The issuers of one registration. */
 export interface Issuers {
+  readonly name: 'issuers'
   /** One for each issuer, by its name. */
-  readonly authenticators: ReadonlyMap<string, Authenticator>
-  /** Combines authenticators, and picks among issuers by the token. */
-  readonly combine: Combine
-  /** @throws ERR_AUTH_OPTION where users are found by `sub`, and a login or Basic finds them in the same place */
-  readonly requireOwnUsers: UserFinders['requireOwnUsers']
+  readonly authenticators: Readonly<Record<string, Authenticator>>
+  /** Fetches the keys, without waiting for them. To be called when the app is ready. */
+  start(): void
   stats(): Record<string, IssuerStats>
-  /** Has the keys fetched when the app is ready, and ends what is under way when it closes. */
-  open(app: FastifyInstance): void
+  /** Aborts fetches. To be called before the server closes, since requests may be waiting for them. */
+  close(): void
 }
 
 /**
  * Makes the authenticators of the option `issuers`. Nothing is fetched yet.
  *
  * @param own - the issuer of the tokens that the app signs itself
- * @param combine - combines authenticators by their schemes
  * @throws ERR_AUTH_OPTION
  */
 export function openIssuers(
   options: ResolvedOptions,
   own: string | undefined,
-  combine: Combine,
   log: FastifyBaseLogger,
 ): Issuers {
   const taken = Object.keys(options.authenticators)
-  const issuers = resolveIssuers(options.issuers ?? {}, taken, own)
-  const { finderOf, requireOwnUsers } = userFinders(options, issuers)
   const remember = options.jwt?.rememberTokens
-  const remembering = remember !== false && filled(defaults.rememberTokens, remember)
-  const opened = issuers.map((issuer) => {
-    const judge = new IssuerJudge(issuer, remembering, log)
-    const authenticator = issuerAuthenticator(judge, finderOf(issuer), issuer.issuer)
-    forTests.set(authenticator, judge)
-    return { issuer, authenticator, source: judge.source }
+  const cache = remember !== false && filled(defaults.rememberTokens, remember)
+  const opened = resolveIssuers(options.issuers ?? {}, taken, own).map((issuer) => {
+    const verifier = new IssuerVerifier(issuer, cache, log)
+    const authenticator = issuerAuthenticator(verifier, options.userServiceTimeout)
+    verifiers.set(authenticator, verifier)
+    return { name: issuer.name, authenticator, source: verifier.source }
   })
   return {
-    authenticators: new Map(
-      opened.map(({ issuer, authenticator }) => [issuer.name, authenticator]),
+    name: 'issuers',
+    authenticators: Object.fromEntries(
+      opened.map(({ name, authenticator }) => [name, authenticator]),
     ),
-    combine: combineByIssuer(
-      new Map(opened.map(({ issuer, authenticator }) => [authenticator, issuer.issuer])),
-      combine,
-    ),
-    requireOwnUsers,
-    stats: () =>
-      Object.fromEntries(opened.map(({ issuer, source }) => [issuer.name, source.stats()])),
-    open(app) {
-      const stop = (done: () => void): void => {
-        for (const { source } of opened) source.stop()
-        done()
-      }
-      app.addHook('onReady', (done) => {
-        for (const { source } of opened) source.start()
-        done()
-      })
-      app.addHook('preClose', stop)
-      app.addHook('onClose', (_app, done) => stop(done))
+    start() {
+      for (const { source } of opened) source.start()
+    },
+    stats: () => Object.fromEntries(opened.map(({ name, source }) => [name, source.stats()])),
+    close() {
+      for (const { source } of opened) source.stop()
     },
   }
 }

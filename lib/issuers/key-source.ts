@@ -1,149 +1,163 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { within } from '../common/timeout.js'
 import { refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { Attempts, never } from './attempts.js'
 import { fetchKeySet } from './discovery.js'
-import { reasonOf } from './fetch.js'
+import { FetchError, reasonOf } from './fetch.js'
 import { readKeySet, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
-import { stopwatch } from './stopwatch.js'
+import type { VerifySignature } from '../jwt/engine.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { IssuerStats } from '../../types/issuers.js'
 
-/**
- * The keys of one issuer: what is known of them, and when they are asked for again. A set is fresh for 10 minutes. Then
- * the next request has it renewed in the background, and it is used for up to an hour more while that fails. A set for
- * ever would make it impossible for the issuer to take a key back.
- *
- * @typeParam KeySet - what is made of the keys of one set, such as a memory of tokens
- */
-export class KeySource<KeySet> {
-  readonly #issuer: ResolvedIssuer
-  readonly #make: (keys: IssuerKeys) => KeySet
-  readonly #log: FastifyBaseLogger
-  #set: { readonly keys: IssuerKeys; readonly made: KeySet } | null = null
-  /** Since the set came. */
-  #age = never
-  readonly #attempts = new Attempts()
-  #running: Promise<void> | null = null
-  #waiting = 0
-  #abort: AbortController | null = null
-  #isOpen = true
+interface KeySet extends IssuerKeys {
+  readonly verify: VerifySignature
+  /** Milliseconds. */
+  age(): number
+}
 
-  constructor(issuer: ResolvedIssuer, make: (keys: IssuerKeys) => KeySet, log: FastifyBaseLogger) {
+/** Milliseconds since a time. A clock that was set back makes keys older, never younger. */
+const since = (time: number): number => Math.abs(Date.now() - time)
+
+/**
+ * The keys of one issuer, and when they are fetched. A set is fresh for 10 minutes. Then the next request has it renewed in
+ * the background, and it is used for up to an hour more while that fails; not for ever, since the issuer has to be able
+ * to withdraw a key.
+ */
+export class KeySource {
+  readonly #issuer: ResolvedIssuer
+  readonly #verifierOf: (keys: IssuerKeys) => VerifySignature
+  readonly #log: FastifyBaseLogger
+  #set: KeySet | null = null
+  #running: Promise<void> | null = null
+  #abort = new AbortController()
+  #isOpen = true
+  #waiting = 0
+  #fetches = 0
+  #failures = 0
+  #failuresInARow = 0
+  #begunAt = -Infinity
+  #failedAt = -Infinity
+
+  constructor(
+    issuer: ResolvedIssuer,
+    verifierOf: (keys: IssuerKeys) => VerifySignature,
+    log: FastifyBaseLogger,
+  ) {
     this.#issuer = issuer
-    this.#make = make
+    this.#verifierOf = verifierOf
     this.#log = log
   }
 
-  /** The set, where it may be used; null where there is none, or it is too old. Renews it in the background. */
-  usable(): KeySet | null {
-    const age = this.#age()
+  /** The verifier of the current set; null where there is none, or it is too old. Renews it in the background. */
+  current(): VerifySignature | null {
+    const age = this.#set?.age() ?? 0
     if (age >= limits.fresh + limits.stale) this.#set = null
     else if (age >= limits.fresh) void this.#begin()
-    return this.#set === null ? null : this.#set.made
+    return this.#set?.verify ?? null
   }
 
   /**
    * Waits for a set, where there is none.
    *
-   * @throws AuthenticationError with the status 503
+   * @throws (rejects) AuthenticationError with the status 503
    */
-  async obtain(): Promise<KeySet> {
-    await this.#join(this.#begin())
-    return this.usable() ?? this.#throwUnavailable()
+  obtain(): Promise<VerifySignature> {
+    return this.#join(this.#begin())
   }
 
   /**
-   * Asks for the set again, since it lacks a key. That is what a stranger can cause, so it happens at most every 30
-   * seconds, whatever came of the last attempt.
+   * Fetches the set again, since it lacks a key. Any client can cause that, so it happens at most every 30 seconds,
+   * whether the last attempt failed or not.
    *
-   * @returns a promise of the set, the old one where there is no other; null where it is not asked for now
-   * @throws AuthenticationError with the status 503, where too many wait already
+   * @returns a promise of the verifier, which may be the old one; null where nothing is fetched now
+   * @throws (rejects) AuthenticationError with the status 503, where too many requests wait already
    */
-  renewed(): Promise<KeySet | null> | null {
-    const isAllowed = this.#running !== null || this.#attempts.sinceBegun() >= limits.unknownKid
+  renewed(): Promise<VerifySignature> | null {
+    const isAllowed = this.#running !== null || since(this.#begunAt) >= limits.unknownKid
     const running = isAllowed ? this.#begin() : null
-    return running === null ? null : this.#join(running).then(() => this.usable())
+    return running === null ? null : this.#join(running)
   }
 
-  /** Begins the first fetch. Nobody waits for it. */
+  /** Begins the first fetch, without waiting for it. */
   start(): void {
     void this.#begin()
   }
 
-  /**
-   * For the test kit: uses a set that was not fetched, and fetches none any more.
-   *
-   * @throws FetchError
-   */
+  /** For the test kit: uses a set that was not fetched, and which does not get older. */
   replace(document: unknown): void {
     this.stop()
-    const keys = readKeySet(document, this.#issuer.algorithms)
-    this.#set = { keys, made: this.#make(keys) }
-    this.#age = () => 0
+    this.#use(readKeySet(document, this.#issuer.algorithms), () => 0)
   }
 
-  /** Ends what is under way; nothing is fetched any more. */
+  /** Aborts a fetch that is under way; there is none after it. */
   stop(): void {
     this.#isOpen = false
-    this.#abort?.abort()
+    this.#abort.abort()
   }
 
   stats(): IssuerStats {
-    const isUsed = this.#set !== null && this.#age() < limits.fresh + limits.stale
-    return {
-      keys: isUsed ? (this.#set?.keys.keys.size ?? 0) : 0,
-      fetches: this.#attempts.made,
-      failures: this.#attempts.failed,
-      age: this.#set === null ? null : Math.floor(this.#age() / 1000),
-    }
+    const counts = { fetches: this.#fetches, failures: this.#failures }
+    if (this.#set === null) return { keys: 0, ...counts, age: null }
+    const age = this.#set.age()
+    const isUsed = age < limits.fresh + limits.stale
+    return { keys: isUsed ? this.#set.keys.size : 0, ...counts, age: Math.floor(age / 1000) }
   }
 
-  /** @returns the fetch that is under way or begins now; null while the pause after a failure lasts */
+  /** Milliseconds until the next fetch is allowed: up to 1, 2, 4 … 30 seconds after failures, 0 after a success. */
+  #pause(): number {
+    if (this.#failuresInARow === 0) return 0
+    const pause = limits.firstPause * 2 ** (this.#failuresInARow - 1)
+    return Math.max(Math.min(pause, limits.longestPause) - since(this.#failedAt), 0)
+  }
+
+  /** @returns the fetch that is under way or begins now; null during the pause after a failure */
   #begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
-    if (!this.#isOpen || this.#attempts.pause > 0) return null
-    this.#attempts.begin()
+    if (!this.#isOpen || this.#pause() > 0) return null
+    this.#fetches += 1
+    this.#begunAt = Date.now()
     this.#running = this.#fetch().finally(() => {
       this.#running = null
     })
     return this.#running
   }
 
-  async #join(running: Promise<void> | null): Promise<void> {
+  async #join(running: Promise<void> | null): Promise<VerifySignature> {
     if (running === null || this.#waiting >= limits.waiting) return this.#throwUnavailable()
     this.#waiting += 1
-    try {
-      await running
-    } finally {
-      this.#waiting -= 1
-    }
+    await running
+    this.#waiting -= 1
+    return this.current() ?? this.#throwUnavailable()
   }
 
   /** Never rejects. */
   async #fetch(): Promise<void> {
     const abort = new AbortController()
     this.#abort = abort
-    // The connection keeps the process going, so that the timer need not.
-    const timer = setTimeout(() => abort.abort(), limits.fetchTime).unref()
     const { name: issuer, algorithms } = this.#issuer
     let reason: string | null = null
+    let leftOut = 0
     try {
-      this.#accept(readKeySet(await fetchKeySet(this.#issuer, abort.signal), algorithms))
+      const document = fetchKeySet(this.#issuer, abort.signal)
+      const late = (): Error => new FetchError('it took too long')
+      const keys = readKeySet(await within(limits.fetchTime, document, late), algorithms)
+      this.#accept(keys)
+      leftOut = keys.leftOut
     } catch (error) {
-      reason = abort.signal.aborted ? 'it took too long' : reasonOf(error)
+      reason = reasonOf(error)
       this.#fail(reason)
     } finally {
-      clearTimeout(timer)
+      // Also frees the connection of a response that was not read to its end.
+      abort.abort()
     }
     channels.issuer.publish({
       issuer,
       outcome: reason === null ? 'renewed' : 'failed',
       keys: this.stats().keys,
-      leftOut: reason === null ? (this.#set?.keys.leftOut ?? 0) : 0,
+      leftOut,
       reason,
-      duration: this.#attempts.sinceBegun(),
+      duration: since(this.#begunAt),
     })
   }
 
@@ -154,14 +168,20 @@ export class KeySource<KeySet> {
       const about = { issuer, keys: keys.compromised }
       this.#log.warn(about, 'An issuer publishes private keys; these are not used')
     }
-    if (this.#attempts.isFailing) this.#log.info({ issuer }, 'An issuer gives its keys again')
-    this.#set = { keys, made: this.#make(keys) }
-    this.#age = stopwatch()
-    this.#attempts.succeed()
+    if (this.#failuresInARow > 0) this.#log.info({ issuer }, 'An issuer gives its keys again')
+    const time = Date.now()
+    this.#use(keys, () => since(time))
+    this.#failuresInARow = 0
+  }
+
+  #use(keys: IssuerKeys, age: () => number): void {
+    this.#set = { ...keys, verify: this.#verifierOf(keys), age }
   }
 
   #fail(reason: string): void {
-    this.#attempts.fail()
+    this.#failures += 1
+    this.#failuresInARow += 1
+    this.#failedAt = Date.now()
     if (!this.#isOpen) return
     const { keys, age } = this.stats()
     const about = { issuer: this.#issuer.name, reason, keys, age }
@@ -169,8 +189,7 @@ export class KeySource<KeySet> {
   }
 
   #throwUnavailable(): never {
-    const { pause, sinceBegun } = this.#attempts
-    const left = this.#running === null ? pause : limits.fetchTime - sinceBegun()
+    const left = this.#running === null ? this.#pause() : limits.fetchTime - since(this.#begunAt)
     throw refusal('auth.overloaded', {
       code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
       retryAfter: Math.max(1, Math.ceil(left / 1000)),

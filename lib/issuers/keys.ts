@@ -1,57 +1,28 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { ownOf } from '../common/objects.js'
 import { createEngine, type VerifySignature } from '../jwt/engine.js'
 import { issuerMethods } from '../options/issuer-schemas.js'
 import { FetchError } from './fetch.js'
 import { limits } from './limits.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** One key of an issuer. */
-export interface IssuerKey {
-  /** The verifiers of the methods that it accepts, each made when it is needed for the first time. */
-  readonly verifiers: ReadonlyMap<SigningMethod, () => VerifySignature>
-}
-
-/** The usable keys of a set, by `kid`. */
+/** The usable keys of a set. */
 export interface IssuerKeys {
-  readonly keys: ReadonlyMap<string, IssuerKey>
+  /** By `kid`, the verifier of each method that the key accepts. */
+  readonly keys: ReadonlyMap<string, ReadonlyMap<SigningMethod, VerifySignature>>
   /** How many keys were left out. */
   readonly leftOut: number
   /** How many of these had a private member: anybody may have read it. */
   readonly compromised: number
 }
 
-/** What is known of a kind of keys (RFC 7518 §6, RFC 8037 §2). */
-interface KeyKind {
-  /** Members that have to be texts. */
-  readonly members: readonly string[]
-  readonly methods: readonly SigningMethod[]
-  /** The one method of a key that names none. */
-  readonly standard: SigningMethod
-}
-
-const elliptic = (standard: SigningMethod): KeyKind => ({
-  members: ['x', 'y'],
-  methods: [standard],
-  standard,
-})
-const edwards: KeyKind = { members: ['x'], methods: ['EdDSA'], standard: 'EdDSA' }
-
-/** Every supported kind, by `kty` and `crv`. There is no `oct`: whoever reads a secret here could sign with it. */
-const kinds: ReadonlyMap<string, KeyKind> = new Map([
-  [
-    'RSA',
-    {
-      members: ['n', 'e'],
-      methods: issuerMethods.filter((method) => /^[RP]S/.test(method)),
-      standard: 'RS256',
-    },
-  ],
-  ['EC P-256', elliptic('ES256')],
-  ['EC P-384', elliptic('ES384')],
-  ['EC P-521', elliptic('ES512')],
-  ['OKP Ed25519', edwards],
-  ['OKP Ed448', edwards],
+/** The methods of each type and curve of keys, first the one of a key that names none. There are no secrets (`oct`). */
+const methodsByKind: ReadonlyMap<string, readonly SigningMethod[]> = new Map([
+  ['rsa', issuerMethods.filter((method) => /^[RP]S/.test(method))],
+  ['ec prime256v1', ['ES256']],
+  ['ec secp384r1', ['ES384']],
+  ['ec secp521r1', ['ES512']],
+  ['ed25519', ['EdDSA']],
+  ['ed448', ['EdDSA']],
 ])
 
 /** Members of private and symmetric keys (RFC 7518 §6.2.2, §6.3.2 and §6.4). */
@@ -68,104 +39,79 @@ export function readKeySet(
   document: unknown,
   algorithms: readonly SigningMethod[] | undefined,
 ): IssuerKeys {
-  const list = typeof document === 'object' && document !== null && ownOf(document, 'keys')
+  const list = (document as { keys?: unknown } | null)?.keys
   if (!Array.isArray(list)) throw new FetchError('the document is no key set')
   if (list.length > limits.keys) throw new FetchError(`the set has more than ${limits.keys} keys`)
-  const counts = countKids(list)
-  const keys = new Map<string, IssuerKey>()
-  for (const jwk of list as unknown[]) {
-    const kid = kidOf(jwk)
-    const key = kid !== null && counts.get(kid) === 1 ? readKey(jwk as object, algorithms) : null
-    if (key !== null) keys.set(kid as string, key)
+  const jwks = (list as unknown[]).filter(isObject)
+  const kids = jwks.map(({ kid }) => kid)
+  const keys = new Map<string, ReadonlyMap<SigningMethod, VerifySignature>>()
+  for (const jwk of jwks) {
+    const { kid } = jwk
+    if (typeof kid !== 'string' || kids.indexOf(kid) !== kids.lastIndexOf(kid)) continue
+    const verifiers = verifiersOf(jwk, algorithms)
+    if (verifiers.size > 0) keys.set(kid, verifiers)
   }
   if (keys.size === 0) throw new FetchError('the set has no key that can be used')
-  const compromised = list.filter((jwk) => isObject(jwk) && hasPrivateMember(jwk)).length
+  const compromised = jwks.filter((jwk) => jwk.kty !== 'oct' && hasPrivateMember(jwk)).length
   return { keys, leftOut: list.length - keys.size, compromised }
 }
 
-/** Counted before any key is left out for another reason. */
-function countKids(list: readonly unknown[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const jwk of list) {
-    const kid = kidOf(jwk)
-    if (kid !== null) counts.set(kid, (counts.get(kid) ?? 0) + 1)
-  }
-  return counts
-}
-
-function kidOf(jwk: unknown): string | null {
-  const kid = isObject(jwk) ? ownOf(jwk, 'kid') : null
-  return typeof kid === 'string' ? kid : null
-}
-
-function isObject(value: unknown): value is object {
+function isObject(value: unknown): value is JsonWebKey {
   return typeof value === 'object' && value !== null
 }
 
-function hasPrivateMember(jwk: object): boolean {
-  return ownOf(jwk, 'kty') !== 'oct' && privateMembers.some((member) => Object.hasOwn(jwk, member))
+function hasPrivateMember(jwk: JsonWebKey): boolean {
+  return privateMembers.some((member) => Object.hasOwn(jwk, member))
 }
 
-/** @returns null for a key that cannot be used */
-function readKey(jwk: object, algorithms: readonly SigningMethod[] | undefined): IssuerKey | null {
-  const kind = kindOf(jwk)
-  if (kind === undefined || hasPrivateMember(jwk) || !isForSignatures(jwk)) return null
-  const methods = methodsOf(jwk, kind, algorithms)
-  const key = methods.length > 0 ? importKey(jwk, kind) : null
-  if (key === null) return null
-  const pem = key.export({ type: 'spki', format: 'pem' }) as string
-  return { verifiers: new Map(methods.map((method) => [method, verifierOf(pem, method)])) }
-}
-
-function kindOf(jwk: object): KeyKind | undefined {
-  const [kty, crv] = [ownOf(jwk, 'kty'), ownOf(jwk, 'crv')]
-  if (typeof kty !== 'string') return undefined
-  return kinds.get(typeof crv === 'string' ? `${kty} ${crv}` : kty)
+/** @returns nothing for a key that cannot be used */
+function verifiersOf(
+  jwk: JsonWebKey,
+  algorithms: readonly SigningMethod[] | undefined,
+): ReadonlyMap<SigningMethod, VerifySignature> {
+  const key = hasPrivateMember(jwk) || !isForSignatures(jwk) ? null : importKey(jwk)
+  const methods = key === null ? [] : methodsOf(jwk, key, algorithms)
+  return new Map(methods.map((method) => [method, verifierOf(key as KeyObject, method)]))
 }
 
 /** RFC 7517 §4.2 and §4.3: what a key says of its use. */
-function isForSignatures(jwk: object): boolean {
-  const operations = ownOf(jwk, 'key_ops')
+function isForSignatures({ use, key_ops: operations }: JsonWebKey): boolean {
   const mayVerify =
     operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
-  return mayVerify && [undefined, 'sig'].includes(ownOf(jwk, 'use') as undefined)
+  return mayVerify && (use === undefined || use === 'sig')
 }
 
-/** The methods that a key accepts: the one that it names or that is usual for it, or of several that the app allows. */
-function methodsOf(
-  jwk: object,
-  { methods, standard }: KeyKind,
-  algorithms: readonly SigningMethod[] | undefined,
-): readonly SigningMethod[] {
-  const alg = ownOf(jwk, 'alg')
-  if (alg !== undefined) {
-    return methods.filter((method) => method === alg && algorithms?.includes(method) !== false)
-  }
-  return algorithms === undefined
-    ? [standard]
-    : methods.filter((method) => algorithms.includes(method))
-}
-
-/** Imports a key by the members of its kind alone: others, such as certificates, are not read. */
-function importKey(jwk: object, { members }: KeyKind): KeyObject | null {
-  // Without a prototype: nothing that somebody has put on `Object.prototype` is a member.
-  const key = Object.create(null) as Record<string, unknown>
-  for (const member of ['kty', 'crv', ...members]) {
-    const value = ownOf(jwk, member)
-    if (typeof value === 'string') key[member] = value
-    else if (member !== 'crv') return null
-  }
+function importKey(jwk: JsonWebKey): KeyObject | null {
   try {
-    const object = createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
-    const { modulusLength = 2048, publicExponent = 65_537n } = object.asymmetricKeyDetails ?? {}
-    // Everybody can sign for a key with the exponent 1.
-    return modulusLength < 2048 || publicExponent < 3n ? null : object
+    const key = createPublicKey({ key: jwk, format: 'jwk' })
+    const { modulusLength = 2048, publicExponent = 65_537n } = key.asymmetricKeyDetails ?? {}
+    // Anybody can sign for a key with the exponent 1.
+    return modulusLength < 2048 || publicExponent < 3n ? null : key
   } catch {
     return null
   }
 }
 
-function verifierOf(pem: string, method: SigningMethod): () => VerifySignature {
+/** The methods that a key accepts: the one that it names or that is usual for it, or of several that the app allows. */
+function methodsOf(
+  { alg }: JsonWebKey,
+  { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
+  algorithms: readonly SigningMethod[] | undefined,
+): readonly SigningMethod[] {
+  const all = methodsByKind.get([type, details?.namedCurve].join(' ').trim()) ?? []
+  if (alg === undefined && algorithms === undefined) return all.slice(0, 1)
+  const isAccepted = (method: SigningMethod): boolean => algorithms?.includes(method) !== false
+  return all.filter((method) => isAccepted(method) && (alg === undefined || alg === method))
+}
+
+/** Made at its first token, since an engine takes half a millisecond and most keys of a set sign nothing. */
+function verifierOf(key: KeyObject, method: SigningMethod): VerifySignature {
   let verify: VerifySignature | undefined
-  return () => (verify ??= createEngine({ verify: pem }, method).verify)
+  return (token) => {
+    if (verify === undefined) {
+      const pem = key.export({ type: 'spki', format: 'pem' }) as string
+      verify = createEngine({ verify: pem }, method).verify
+    }
+    return verify(token)
+  }
 }

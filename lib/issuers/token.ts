@@ -9,22 +9,20 @@ export interface TokenHeader {
   readonly alg: string
 }
 
-/** The reason of a refusal for which another key set may hold the key. */
-export const unknownKid = 'kid unknown'
-
-type Expected = Pick<ResolvedIssuer, 'issuer' | 'rules'>
-
 /** Compact serialization (RFC 7515 §7.1): three parts of base64url. */
 const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Reads the header of a token whose signature is not verified yet. All that is taken from it is which of the keys that
- * we have is asked; a key, or the address of one, never (RFC 8725 §3.10).
- * A token that names another issuer needs none of our keys, and is refused here.
+ * Reads the header of a token whose signature is not verified yet. It only chooses among the keys that we have: no key,
+ * and no address of one, is taken from a token (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is
+ * asked for.
  *
  * @throws AuthenticationError
  */
-export function readHeader(token: string, { issuer, rules }: Expected): TokenHeader {
+export function readHeader(
+  token: string,
+  { issuer, rules }: Pick<ResolvedIssuer, 'issuer' | 'rules'>,
+): TokenHeader {
   if (!compact.test(token)) throw invalidToken('no token')
   const header = unverifiedPart(token, 0)
   if (header === null) throw invalidToken('header')
@@ -36,8 +34,11 @@ export function readHeader(token: string, { issuer, rules }: Expected): TokenHea
   return { kid, alg }
 }
 
-/** The issuer that a token names, without any proof; undefined where it names none. */
-export function unverifiedIssuer(token: string): string | undefined {
-  const { iss } = unverifiedPart(token, 1) ?? {}
-  return typeof iss === 'string' ? iss : undefined
+/** The last token, so that several issuers of one route parse it once. */
+let last: { readonly token: string; readonly iss: unknown } = { token: '', iss: undefined }
+
+/** The claim `iss` of a token, without any proof. */
+export function unverifiedIssuer(token: string): unknown {
+  if (last.token !== token) last = { token, iss: unverifiedPart(token, 1)?.iss }
+  return last.iss
 }

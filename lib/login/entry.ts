@@ -1,3 +1,4 @@
+import * as Type from '@sinclair/typebox/type'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -10,7 +11,7 @@ import { reportRefusal, reportSuccess, startClock } from '../events.js'
 import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { viewOf } from '../users/view.js'
-import { kLogin, ValidationError, type EntryBody, type EntryFacts } from './schema.js'
+import { kOwnRoute, ValidationError, type EntryBody, type OwnRoute } from './schema.js'
 import type { GivenTokens, Registration } from '../registration.js'
 
 /** What one of the plugin's own routes does with a request, whose body is checked and read. Refusals are thrown. */
@@ -30,25 +31,25 @@ export type Work<Content> = (
 export function declareEntry<Content>(
   app: FastifyInstance,
   url: string,
-  facts: EntryFacts,
+  route: OwnRoute,
   body: EntryBody<Content>,
   work: Work<Content>,
   { config, schema, onRequest, ...options }: RouteShorthandOptions,
 ): void {
-  const known: { [kLogin]: EntryFacts } = { [kLogin]: facts }
+  const known: { [kOwnRoute]: OwnRoute } = { [kOwnRoute]: route }
   app.route({
     ...options,
     ...known,
     method: 'POST',
     url,
     config: { ...config, auth: false },
-    onRequest: [noStore, ...sameSiteOnly(facts), ...[onRequest ?? []].flat()],
+    onRequest: [noStore, ...sameSiteOnly(route), ...[onRequest ?? []].flat()],
     schema: { ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
       return problem === null ? { value } : { error: new ValidationError(problem) }
     },
-    handler: handlerOf(facts, body, work),
+    handler: handlerOf(route, body, work),
   })
 }
 
@@ -62,7 +63,7 @@ const noStore: onRequestHookHandler = (_, reply, done) => {
  * With cookies, a page of another site could log its visitor in as somebody else, who then reads what the visitor
  * writes. Such a request is refused before its body is read.
  */
-function sameSiteOnly({ registration, kind }: EntryFacts): onRequestHookHandler[] {
+function sameSiteOnly({ registration, kind }: OwnRoute): onRequestHookHandler[] {
   const { cookies } = registration
   if (cookies === null) return []
   return [
@@ -77,7 +78,7 @@ function sameSiteOnly({ registration, kind }: EntryFacts): onRequestHookHandler[
 
 /** Answers refusals as the guard does. */
 function handlerOf<Content>(
-  { registration, kind }: EntryFacts,
+  { registration, kind }: OwnRoute,
   body: EntryBody<Content>,
   work: Work<Content>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
@@ -113,6 +114,18 @@ export function sendTokens(
   const body = inBody ? bodyOf(tokens) : cookies?.give(request, reply, tokens)
   // Sent as text: a response schema or serializer of the app must neither drop nor refuse it.
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+/** The body of what {@link sendTokens} sends, for API documents. */
+export function tokensSchema({ cookies }: Registration): Type.TSchema {
+  const expiresIn = Type.Optional(Type.Integer())
+  if (cookies !== null)
+    return Type.Object({ expiresIn }, { description: 'The tokens, as cookies.' })
+  const refreshToken = Type.Optional(Type.String())
+  const fields = { token: Type.String(), refreshToken, expiresIn }
+  // Written as code: Markdown would take <token> for an HTML tag and not show it.
+  const description = 'A token, for the header `Authorization: Bearer <token>`.'
+  return Type.Object(fields, { description })
 }
 
 function bodyOf({ token, refreshToken, expiresIn }: GivenTokens): object {

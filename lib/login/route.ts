@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
-import { declareEntry, reportEntry, sendTokens, type Work } from './entry.js'
-import { loginBody, type Credentials, type LoginFacts } from './schema.js'
+import { declareEntry, reportEntry, sendTokens, tokensSchema, type Work } from './entry.js'
+import { loginBody, type Credentials, type OwnRoute } from './schema.js'
 import { issue, tokenMaker } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration, SessionKeeper } from '../registration.js'
@@ -47,11 +47,14 @@ export function declareLogin(
       `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
     )
   }
-  const body = loginBody(usernameField, passwordField)
+  const body = loginBody(usernameField, passwordField, exampleOf(schema))
   const work = logIn(registration, beginning(registration, login))
-  const example = exampleOf(schema)
-  const facts: LoginFacts = { kind: 'login', registration, usernameField, passwordField, example }
-  declareEntry(app, login.path, facts, body, work, {
+  const responses = {
+    200: tokensSchema(registration),
+    401: 'The username or the password is wrong.',
+  }
+  const route: OwnRoute = { kind: 'login', registration, notes: { responses } }
+  declareEntry(app, login.path, route, body, work, {
     ...login.routeOptions,
     schema: { ...shown, ...schema },
   })

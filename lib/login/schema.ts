@@ -2,30 +2,26 @@ import * as Type from '@sinclair/typebox/type'
 import { Errors } from '@sinclair/typebox/errors'
 import { isUsableName } from '../users/find.js'
 import type { Registration } from '../registration.js'
+import type { Authenticator } from '../../types/authenticator.js'
 
-/**
- * The key under which a login route keeps what API documents need. A global symbol, since an app can load
- * two copies of the package, and one may document the route that the other declared.
- */
-export const kLogin: unique symbol = Symbol.for('fastify-authn.login')
+/** The key under which the options of one of the plugin's own routes keep what is known of it. */
+export const kOwnRoute: unique symbol = Symbol('fastify-authn.own-route')
 
-/** What API documents need to know of a route of the plugin: of the login route, or of one that stands beside it. */
-export type EntryFacts = LoginFacts | SessionFacts
-
-/** What API documents need to know of a login route. */
-export interface LoginFacts {
-  readonly kind: 'login'
+/** One of the plugin's own routes. */
+export interface OwnRoute {
+  readonly kind: 'login' | 'refresh' | 'logout'
   readonly registration: Registration
-  readonly usernameField: string
-  readonly passwordField: string
-  /** The example of a body that the app gives in its schema. */
-  readonly example: object | undefined
+  readonly notes: RouteNotes
 }
 
-/** What API documents need to know of a route that refreshes or ends sessions. */
-export interface SessionFacts {
-  readonly kind: 'refresh' | 'logout'
-  readonly registration: Registration
+/** Responses of a route by status: a description, or the schema of a body, with a description. */
+export type Responses = Readonly<Record<number, string | Type.TSchema>>
+
+/** What API documents say of one of the plugin's own routes, besides its body and what all of these routes answer. */
+export interface RouteNotes {
+  readonly responses: Responses
+  /** The authenticators of the credentials that the route reads itself; a request needs none. */
+  readonly accepts?: readonly Authenticator[]
 }
 
 /** A validation fault as Fastify reports its own. */
@@ -71,12 +67,17 @@ export function entryBody<Content>(
 /**
  * The body is an object with two non-empty strings. Types are not converted: a number, or an array of one
  * string, is refused. Other fields are allowed and ignored.
+ *
+ * @param example - of a body, for API documents
  */
-export function loginBody(usernameField: string, passwordField: string): EntryBody<Credentials> {
-  const schema = Type.Object({
-    [usernameField]: Type.String({ minLength: 1 }),
-    [passwordField]: Type.String({ minLength: 1 }),
-  })
+export function loginBody(
+  usernameField: string,
+  passwordField: string,
+  example?: object,
+): EntryBody<Credentials> {
+  const text = Type.String({ minLength: 1 })
+  const fields = { [usernameField]: text, [passwordField]: text }
+  const schema = Type.Object(fields, example && { example })
   const fieldsOf = (body: unknown): Record<string, string> => body as Record<string, string>
   return entryBody(
     schema,

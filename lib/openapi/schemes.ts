@@ -1,121 +1,99 @@
-import { factsOf, membersOf, readsCookie } from '../authenticators/facts.js'
-import { tokenKindsOf } from '../jwt/token-kind.js'
+import { membersOf, readsCookie } from '../authenticators/facts.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { NeededNames } from '../../types/marks.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
-type Judges = Pick<Registration, 'authenticators' | 'jwtService' | 'cookies'>
-
-/** A security scheme with its name in the document. */
-export interface NamedScheme {
-  readonly name: string
-  /** Its name where a scheme for other tokens has {@link name} already. */
-  readonly otherName: string
-  readonly scheme: SecurityScheme
-  /** What tells its tokens from those of schemes that look the same; empty where the looks say it all. */
-  readonly tokens: readonly unknown[]
+/** A document that @fastify/swagger is making, in Swagger 2.0 or OpenAPI 3. */
+export interface OpenApiDocument {
+  readonly swagger?: string
+  readonly openapi?: string
+  readonly security?: unknown
+  readonly components?: { securitySchemes?: Schemes }
+  securityDefinitions?: Schemes
 }
 
-/** The usual names for schemes of type `http`. */
-const usualNames: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
-  basic: 'basicAuth',
-  bearer: 'bearerAuth',
-})
+type Schemes = Record<string, { readonly type?: string }>
+
+/** A security requirement: scopes by the name of a scheme (OpenAPI 3.1 §4.8.30). */
+export type Requirement = Readonly<Record<string, readonly string[]>>
+
+const usualNames = new Map([
+  ['basic', 'basicAuth'],
+  ['bearer', 'bearerAuth'],
+])
 
 /**
- * The security schemes of authenticators, in order. Authenticators without a scheme are left out.
+ * Adds the security schemes of authenticators to a document. A scheme that already has the name stays, so that the app
+ * can define it itself.
  *
- * @param registration - the registration of the authenticators: a scheme without a usual name gets the name that its
- * authenticator has there
+ * @returns the security requirements, any of which is enough, and whether they list the scopes
  */
-export function schemesOf(accepted: readonly Authenticator[], registration: Judges): NamedScheme[] {
-  return accepted.flatMap(membersOf).flatMap((member): NamedScheme[] => {
-    const scheme = schemeOf(member)
-    const cookies = cookieOf(member, registration)
-    if (scheme === null) return cookies
-    const usual = scheme.type === 'http' ? usualNames[scheme.scheme.toLowerCase()] : undefined
-    const tokens = usual === 'bearerAuth' ? tokensOf(member, registration) : null
-    const ownName = nameOf(member, registration) ?? 'customAuth'
-    const otherName = tokens?.name ?? ownName
-    const shown = { name: usual ?? ownName, otherName, scheme, tokens: tokens?.told ?? [] }
-    return [shown, ...cookies]
-  })
-}
-
-/** The cookie that an authenticator reads besides. */
-function cookieOf(member: Authenticator, { cookies }: Judges): NamedScheme[] {
-  if (cookies === null || !readsCookie(member)) return []
-  const scheme = { type: 'apiKey', in: 'cookie', name: cookies.name } as const
-  return [{ name: 'cookieAuth', otherName: 'cookieAuth', scheme, tokens: [] }]
-}
-
-/** The name that `use` knows an authenticator by. */
-function nameOf(member: Authenticator, { authenticators }: Judges): string | undefined {
-  const found = [...authenticators].find(([, other]) => other === member)
-  // OpenAPI 3.1 §4.8.7 allows only these characters in the names of components.
-  return found?.[0].replaceAll(/[^\w.-]/g, '_')
-}
-
-/** What tells bearer tokens apart, and how a scheme for them is called where another one is `bearerAuth`. */
-function tokensOf(member: Authenticator, judges: Judges): { told: unknown[]; name: string } {
-  const { accepted } = factsOf(member)
-  const { jwtService } = judges
-  const ownName = nameOf(member, judges)
-  if (accepted === undefined || jwtService === null)
-    return { told: [member], name: ownName ?? 'bearerAuth' }
-  const kinds = tokenKindsOf(jwtService, ...accepted)
-  // That of the built-in authenticator tells nothing.
-  const name =
-    ownName === undefined || ownName === 'jwt'
-      ? `${String(kinds[0]?.method).toLowerCase()}Auth`
-      : ownName
-  const told = kinds.flatMap(({ key, method, audience, issuer, typ }) => [
-    key(),
-    method,
-    audience?.join('\n'),
-    issuer,
-    [...typ].join('\n'),
-  ])
-  return { told, name }
-}
-
-function schemeOf({ openapi, scheme }: Authenticator): SecurityScheme | null {
-  if (openapi !== undefined) return openapi
-  return scheme === undefined ? null : { type: 'http', scheme: scheme.toLowerCase() }
-}
-
-/** Whether two schemes ask for the same credentials. Their descriptions may differ. */
-export function isSameScheme(one: unknown, other: unknown): boolean {
-  const [a, b] = [essence(one), essence(other)]
-  if (a.bearerFormat === undefined || b.bearerFormat === undefined) {
-    delete a.bearerFormat
-    delete b.bearerFormat
+export function requireSchemes(
+  document: OpenApiDocument,
+  accepted: readonly Authenticator[],
+  registration: Registration,
+  scope: NeededNames | null,
+): { requirements: Requirement[]; listsScopes: boolean } {
+  const isSwagger2 = document.swagger !== undefined
+  const found = accepted
+    .flatMap(membersOf)
+    .flatMap((member) => namedSchemes(member, registration))
+    .filter(([, scheme]) => !isSwagger2 || isInSwagger2(scheme))
+  if (found.length === 0) return { requirements: [], listsScopes: false }
+  const schemes = { ...(document.components?.securitySchemes ?? document.securityDefinitions) }
+  for (const [name, scheme] of found) {
+    schemes[name] ??= isSwagger2 ? asSwagger2(scheme) : scheme
   }
-  return JSON.stringify(a) === JSON.stringify(b)
-}
-
-/** The fields of a scheme that are compared, in a fixed order and in lower case. */
-function essence(scheme: unknown): Record<string, unknown> {
-  const { description: _, ...rest } = (scheme ?? {}) as Record<string, unknown>
-  const isFolded = rest.type === 'http' || rest.in === 'header'
-  const entries = Object.entries(rest).map(([key, value]) => [
-    key,
-    isFolded && typeof value === 'string' ? value.toLowerCase() : value,
-  ])
-  return Object.fromEntries(entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)))
-}
-
-/** A scheme in Swagger 2.0, whose only HTTP scheme is Basic; null when the format cannot express it. */
-export function asSwagger2(scheme: SecurityScheme): object | null {
-  if (scheme.type === 'apiKey') return scheme.in === 'cookie' ? null : scheme
-  if (scheme.type !== 'http') return null
-  if (scheme.scheme.toLowerCase() === 'basic') return { type: 'basic' }
-  const word = scheme.scheme.toLowerCase() === 'bearer' ? 'Bearer' : scheme.scheme
-  const what = scheme.bearerFormat ?? 'credentials'
+  if (isSwagger2) document.securityDefinitions = schemes
+  else if (document.components !== undefined) document.components.securitySchemes = schemes
+  const names = [...new Set(found.map(([name]) => name))]
+  const lists = (name: string) => listsScopes(document, schemes[name]?.type)
   return {
-    type: 'apiKey',
-    in: 'header',
-    name: 'Authorization',
-    description: `The word ${word}, a space, and the ${what}.`,
+    requirements: names.flatMap((name) =>
+      scopeLists(lists(name) ? scope : null).map((list) => ({ [name]: list })),
+    ),
+    listsScopes: names.every(lists),
   }
+}
+
+/** Before OpenAPI 3.1, requirements can list scopes only for these types of schemes (3.0 §4.7.30). */
+function listsScopes({ openapi = '2.0' }: OpenApiDocument, type: string | undefined): boolean {
+  return type === 'oauth2' || type === 'openIdConnect' || !/^[23]\.0/.test(openapi)
+}
+
+function namedSchemes(
+  member: Authenticator,
+  { authenticators, cookies }: Registration,
+): [string, SecurityScheme][] {
+  const { openapi, scheme } = member
+  const found: [string, SecurityScheme][] = []
+  const shown = openapi ?? (scheme && ({ type: 'http', scheme: scheme.toLowerCase() } as const))
+  if (shown) {
+    const usual = shown.type === 'http' && usualNames.get(shown.scheme.toLowerCase())
+    const [own = 'customAuth'] = [...authenticators].find(([, other]) => other === member) ?? []
+    // Names of components may have no other characters (OpenAPI 3.1 §4.8.7).
+    found.push([usual || own.replaceAll(/[^\w.-]/g, '_'), shown])
+  }
+  if (cookies !== null && readsCookie(member)) {
+    found.push(['cookieAuth', { type: 'apiKey', in: 'cookie', name: cookies.name }])
+  }
+  return found
+}
+
+/** The lists of scopes, any of which is enough: for `all` one list with all names, for `any` one list for each name. */
+function scopeLists(scope: NeededNames | null): string[][] {
+  if (scope === null) return [[]]
+  return 'all' in scope ? [[...scope.all]] : scope.any.map((name) => [name])
+}
+
+function isInSwagger2(scheme: SecurityScheme): boolean {
+  return scheme.type === 'http' || (scheme.type === 'apiKey' && scheme.in !== 'cookie')
+}
+
+function asSwagger2(scheme: SecurityScheme): object {
+  if (scheme.type !== 'http') return scheme
+  if (scheme.scheme.toLowerCase() === 'basic') return { type: 'basic' }
+  const description = `The word ${scheme.scheme}, a space, and the credentials.`
+  return { type: 'apiKey', in: 'header', name: 'Authorization', description }
 }

@@ -1,38 +1,120 @@
-// What an app loads only where it has documents to write.
-import { DocumentWriter } from './document.js'
-import { aboutOf, describe } from './route.js'
-import type { Node } from './dialects.js'
-import type { Transform, TransformInput, TransformObject } from './facts.js'
+// What writes documents: loaded only where @fastify/swagger is registered.
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { kOwnRoute, type OwnRoute, type Responses } from '../login/schema.js'
+import { ownMark, scopeMarkOf } from '../marks/inherit.js'
+import { registrationOf, type Decision, type Registration } from '../registration.js'
+import { needsInWords, ownResponses, responsesOf } from './responses.js'
+import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
+import type { Needs } from '../marks/plan.js'
+import type { Authenticator } from '../../types/authenticator.js'
 
-const writers = new WeakMap<object, DocumentWriter>()
-
-/** Runs the app's own `transform`, and adds to its result what is known of the route. */
-export function transform(own: Transform | null, input: TransformInput): ReturnType<Transform> {
-  const { route, schema } = input
-  const about = aboutOf(route)
-  if (about === null) return own?.(input) ?? {}
-  // The body of the login route is not passed to the app's transform, which may expect another schema library.
-  const { body: _, ...rest } = schema ?? {}
-  const given = about.login === undefined ? schema : rest
-  const result = own?.({ ...input, schema: given as Node }) ?? {}
-  return { ...result, schema: describe(result.schema ?? given ?? {}, about, writerOf(input)) }
+/** The members of a route's schema that are read here. */
+interface RouteSchema {
+  readonly body?: unknown
+  readonly description?: string
+  readonly hide?: boolean
+  readonly response?: object
+  readonly security?: readonly Requirement[]
 }
 
-/** Completes the document, and runs the app's own `transformObject`. */
-export function transformObject(
-  own: TransformObject | null,
-  input: Parameters<TransformObject>[0],
-): unknown {
-  writerOf(input).finish()
-  return own === null ? (input.openapiObject ?? input.swaggerObject) : own(input)
+/** The argument of a `transform` of @fastify/swagger. */
+export interface TransformInput {
+  readonly schema?: RouteSchema
+  readonly url: string
+  readonly route: RouteOptions & { readonly [kOwnRoute]?: OwnRoute }
+  readonly openapiObject?: OpenApiDocument
+  readonly swaggerObject?: OpenApiDocument
 }
 
-function writerOf({
-  openapiObject,
-  swaggerObject,
-}: Parameters<TransformObject>[0]): DocumentWriter {
-  const document = (openapiObject ?? swaggerObject) as Node
-  const writer = writers.get(document) ?? new DocumentWriter(document)
-  writers.set(document, writer)
-  return writer
+/** The option `transform` of @fastify/swagger. */
+export type Transform = (input: TransformInput) => { schema?: RouteSchema; url?: string }
+
+/** What a document says of a route, besides the route's own schema. */
+interface Notes {
+  /** The authenticators that the route accepts; empty for an open route. */
+  readonly accepted: readonly Authenticator[]
+  readonly registration: Registration
+  readonly isOptional: boolean
+  readonly needs: Needs | null
+  readonly responses: Responses
+}
+
+/**
+ * Runs the app's own transform, and adds to its result who may call the route.
+ *
+ * @param server - the instance that the route was declared in
+ * @param decision - undefined for a route that is not known
+ */
+export function transform(
+  appTransform: Transform | null,
+  input: TransformInput,
+  server: FastifyInstance,
+  decision: Decision | undefined,
+): ReturnType<Transform> {
+  const { route, schema = {}, openapiObject, swaggerObject } = input
+  const own = route[kOwnRoute]
+  // The app's transform may expect schemas of another library, such as Zod, in place of our body.
+  const given = own === undefined ? input : { ...input, schema: { ...schema, body: undefined } }
+  const result = appTransform?.(given) ?? {}
+  const shown = result.schema ?? schema
+  const notes = own === undefined ? notesOf(route, server, decision) : ownNotes(own)
+  const document = openapiObject ?? swaggerObject
+  if (notes === null || document === undefined || shown.hide === true) return result
+  const described = describe(shown, notes, document)
+  return { ...result, schema: own === undefined ? described : { ...described, body: schema.body } }
+}
+
+/** @returns null for a route without a mark, of its own or of a scope around it */
+function notesOf(
+  { config, method }: RouteOptions,
+  server: FastifyInstance,
+  decision: Decision | undefined,
+): Notes | null {
+  if (decision?.plan) {
+    const { plan, registration } = decision
+    const { members: accepted, nobodyPasses: isOptional, needs } = plan
+    const responses = responsesOf(plan, registration, [method].flat())
+    return { accepted, registration, isOptional, needs, responses }
+  }
+  const registration = registrationOf(server)
+  const isMarked = (ownMark(config) ?? scopeMarkOf(server)) !== undefined
+  if (registration === undefined || !isMarked) return null
+  return { accepted: [], registration, isOptional: false, needs: null, responses: {} }
+}
+
+function ownNotes(route: OwnRoute): Notes {
+  const { notes, registration } = route
+  const accepted = notes.accepts ?? []
+  return { accepted, registration, isOptional: true, needs: null, responses: ownResponses(route) }
+}
+
+/** What the route's own schema says wins. */
+function describe(
+  schema: RouteSchema,
+  { accepted, registration, isOptional, needs, responses }: Notes,
+  document: OpenApiDocument,
+): RouteSchema {
+  const scope = needs?.scope ?? null
+  // Also where the route names its schemes itself, which may be ours.
+  const { requirements, listsScopes } = requireSchemes(document, accepted, registration, scope)
+  const security = isOptional && requirements.length > 0 ? [...requirements, {}] : requirements
+  // An open route needs an empty list where the document asks for credentials everywhere.
+  const isStated = security.length > 0 || (accepted.length === 0 && document.security !== undefined)
+  const isListed = listsScopes && schema.security === undefined
+  const words = needs === null ? '' : needsInWords(isListed ? { ...needs, scope: null } : needs)
+  const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')
+  const ours = Object.entries(responses)
+    .filter(([status]) => schema.response === undefined || Number(status) >= 400)
+    .map(([status, response]) => [status, shownResponse(response)])
+  return {
+    ...schema,
+    ...(isStated && { security: schema.security ?? security }),
+    ...(description !== '' && { description }),
+    ...(ours.length > 0 && { response: { ...Object.fromEntries(ours), ...schema.response } }),
+  }
+}
+
+/** In the form of a route's `schema.response`, where the type `null` stands for no body. */
+function shownResponse(response: string | object): object {
+  return typeof response === 'string' ? { description: response, type: 'null' } : response
 }

@@ -15,9 +15,9 @@ export const issuerSchema = strict(
       Type.Array(oneOf(issuerMethods), { minItems: 1, description: 'an array of signing methods' }),
     ),
     profile: optional(Type.Literal('rfc9068', { description: "'rfc9068'", shown: true })),
-    user: optional(anyFunction('a function (claims, request) that returns the user or null')),
+    user: anyFunction('a function (claims, request) that returns the user or null'),
     clockTolerance: optional(tokenRules.clockTolerance),
     requireExp: optional(tokenRules.requireExp),
   },
-  'an object with issuer, audience',
+  'an object with issuer, audience, user',
 )

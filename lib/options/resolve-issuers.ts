@@ -66,7 +66,7 @@ export function resolveIssuers(
 function resolveIssuer(name: string, given: IssuerOptions): ResolvedIssuer {
   const place = `issuers.${name}`
   const checked = check<IssuerOptions>(issuerSchema, given, place)
-  const { issuer, jwksUri, algorithms, profile, user } = checked
+  const { issuer, jwksUri, algorithms, profile } = checked
   const { audienceClaim = defaults.issuer.audienceClaim } = checked
   if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true)
   else checkAddress(`${place}.jwksUri`, jwksUri, false)
@@ -79,7 +79,7 @@ function resolveIssuer(name: string, given: IssuerOptions): ResolvedIssuer {
     audienceClaim,
     jwksUri,
     algorithms,
-    user: user && ((claims, request) => user.call(given, claims, request)),
+    user: (claims, request) => given.user(claims, request),
     rules: {
       ...defaults.tokenRules,
       typ: profile === undefined ? defaults.typ : accessTokens,

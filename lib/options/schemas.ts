@@ -140,7 +140,7 @@ export const pluginSchema = options(
     jwt: jwtSchema,
     // Each is checked by lib/options/resolve-issuers.ts, which is loaded only where there are some.
     issuers: byName(
-      Type.Object({}, { description: 'an object with issuer, audience' }),
+      Type.Object({}, { description: 'an object with issuer, audience, user' }),
       'an object of issuers by name',
     ),
     jwtService: Type.Object(

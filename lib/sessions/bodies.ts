@@ -20,7 +20,8 @@ export function refreshBody(isNeeded: boolean): EntryBody<SessionBody> {
 export function logoutBody(): EntryBody<SessionBody> {
   const schema = Type.Object({
     refreshToken: Type.Optional(text),
-    everywhere: Type.Optional(Type.Boolean()),
+    // The default is for API documents: their pages would propose `true`.
+    everywhere: Type.Optional(Type.Boolean({ default: false })),
   })
   return sessionBody(schema, true)
 }

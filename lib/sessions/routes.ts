@@ -2,7 +2,7 @@ import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import { defined } from '../common/objects.js'
 import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
-import { declareEntry, reportEntry, sendTokens, type Work } from '../login/entry.js'
+import { declareEntry, reportEntry, sendTokens, tokensSchema, type Work } from '../login/entry.js'
 import { logoutBody, refreshBody, type SessionBody } from './bodies.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
@@ -29,7 +29,16 @@ export function declareSessionRoutes(
   tools: SessionTools,
 ): void {
   const paths = sessionPaths(login.path)
-  const bodies = { refresh: refreshBody(registration.cookies === null), logout: logoutBody() }
+  const { authenticators, cookies } = registration
+  const rejected = { 401: 'The token is missing or invalid, or its session was revoked.' }
+  const notes = {
+    refresh: { responses: { 200: tokensSchema(registration), ...rejected } },
+    logout: {
+      responses: { 204: 'The session is revoked.', ...rejected },
+      accepts: [authenticators.get('jwt') ?? []].flat(),
+    },
+  }
+  const bodies = { refresh: refreshBody(cookies === null), logout: logoutBody() }
   for (const kind of ['refresh', 'logout'] as const) {
     const url = `${app.prefix.replace(/\/$/, '')}${paths[kind]}`
     if (app.hasRoute({ method: 'POST', url })) {
@@ -38,8 +47,8 @@ export function declareSessionRoutes(
       )
     }
     const work = works[kind](registration, tools)
-    const facts = { kind, registration }
-    declareEntry(app, paths[kind], facts, bodies[kind], work, optionsOf(login, kind))
+    const route = { kind, registration, notes: notes[kind] }
+    declareEntry(app, paths[kind], route, bodies[kind], work, optionsOf(login, kind))
   }
 }
 

@@ -8,12 +8,13 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
 import { passwords, standardOptions } from '../helpers/app.js'
-import { findChromium, openPage } from '../helpers/browser.js'
+import { openPage } from '../helpers/browser.js'
+import { findProgram, unlessFound } from '../helpers/programs.js'
 import { certificateOf, pemOf } from '../helpers/certificate.js'
 import { listen, nameOf } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
 
-const chromium = findChromium()
+const chromium = findProgram('Chromium')
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const https = {
   key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
@@ -126,7 +127,7 @@ async function openSite(t: Test): Promise<number> {
 
 t.test(
   'what pages of other sites can do with the cookies of a shop',
-  { skip: chromium === null && 'there is no Chromium on PATH, and CHROMIUM is not set' },
+  { skip: unlessFound('Chromium') },
   async (t) => {
     const hosts = ['shop.test', 'evil.shop.test', 'partner.shop.test', 'evil.test']
     const { url, socketUrl, pages, served, ran } = await openShop(t, (port) => [

@@ -6,15 +6,16 @@ import { join } from 'node:path'
 import type { Page, Response } from 'playwright-core'
 import t from 'tap'
 import { demoUsers } from '../../examples/demo/users.js'
-import { findChromium, openPage } from '../helpers/browser.js'
+import { openPage } from '../helpers/browser.js'
 import { environment } from '../helpers/demo.js'
 import { startDemo } from '../helpers/demo-app.js'
+import { findProgram, unlessFound } from '../helpers/programs.js'
 import { root } from '../helpers/project.js'
 
 t.setTimeout(300_000)
 
-const chromium = findChromium()
-const skip = chromium === null && 'there is no Chromium on PATH, and CHROMIUM is not set'
+const chromium = findProgram('Chromium')
+const skip = unlessFound('Chromium')
 const [alice] = demoUsers
 
 t.test('the tables of the sessions are those that the command line prints', async (t) => {

@@ -12,24 +12,20 @@ import {
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { audience, clocks } from '../helpers/issuer.js'
-import { busy, tally, until } from '../helpers/load.js'
+import { audience, clockOf } from '../helpers/issuer.js'
+import { busy, retryAfterOf, tally, until } from '../helpers/load.js'
 import { moreKeys } from '../helpers/keys.js'
 import { keys } from '../helpers/tokens.js'
+import type { IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const client = { id: 'service-1', secret: 'a secret of the test, which is long' }
-const first = {
-  ...keys.p256.privateKey.export({ format: 'jwk' }),
-  kid: 'first',
-  use: 'sig',
-  alg: 'ES256',
-}
+const common = { use: 'sig', alg: 'ES256' }
+const first = { ...keys.p256.privateKey.export({ format: 'jwk' }), kid: 'first', ...common }
 const second = {
   ...moreKeys.otherP256.privateKey.export({ format: 'jwk' }),
   kid: 'second',
-  use: 'sig',
-  alg: 'ES256',
+  ...common,
 }
 
 /** @param jwks - the first one signs */
@@ -119,59 +115,47 @@ async function realIssuer(t: Test): Promise<RealIssuer> {
   }
 }
 
-t.test(
-  'tokens of a real provider: discovery, RFC 9068, scopes, rotation, and without it',
-  async (t) => {
-    const issuer = await realIssuer(t)
-    const { handler } = probe()
-    const app = await appWith(
-      t,
-      {
-        issuers: {
-          corp: {
-            issuer: issuer.url,
-            audience,
-            profile: 'rfc9068',
-            user: ({ sub }) => ({ name: sub }),
-          },
-        },
-      },
-      (app) => {
-        app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
-        app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
-      },
-    )
-    const get = (token: string, url = '/'): Promise<AnyResponse> =>
-      app.inject({ url, headers: bearer(token) })
-    const token = await issuer.token()
-    isWelcome(t, await get(token), client.id)
-    isWelcome(t, await get(token), client.id, 'remembered')
-    t.equal((await get(token, '/write')).statusCode, 403)
-    isRefusal(
-      t,
-      await get(await issuer.token('https://other.example')),
-      invalid,
-      'for somebody else',
-    )
-    t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
+t.test('a real provider: discovery, RFC 9068, scopes, rotation, and an outage', async (t) => {
+  const issuer = await realIssuer(t)
+  const { handler } = probe()
+  const corp: IssuerOptions = {
+    issuer: issuer.url,
+    audience,
+    profile: 'rfc9068',
+    user: ({ sub }) => ({ name: sub }),
+  }
+  const app = await appWith(t, { issuers: { corp } }, (app) => {
+    app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
+    app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
+  })
+  const get = (token: string, url = '/'): Promise<AnyResponse> =>
+    app.inject({ url, headers: bearer(token) })
+  const token = await issuer.token()
+  isWelcome(t, await get(token), client.id)
+  isWelcome(t, await get(token), client.id, 'cached')
+  t.equal((await get(token, '/write')).statusCode, 403)
+  const foreign = await issuer.token('https://other.example')
+  isRefusal(t, await get(foreign), invalid, 'for another audience')
+  t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
 
-    const { advance } = clocks(t)
-    issuer.rotate([second, first])
-    const newer = await issuer.token()
-    isRefusal(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
-    advance(31)
-    const both = Array.from({ length: 60 }, (_, at) => get(at % 2 === 0 ? token : newer))
-    t.strictSame(tally(await Promise.all(both)), { 200: 60 })
-    t.match(app.authn.stats().issuers.corp, { keys: 2, fetches: 2 })
+  const { advance } = clockOf(t)
+  issuer.rotate([second, first])
+  const newer = await issuer.token()
+  isRefusal(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
+  advance(31)
+  const both = Array.from({ length: 60 }, (_, at) => get(at % 2 === 0 ? token : newer))
+  t.strictSame(tally(await Promise.all(both)), { 200: 60 })
+  t.match(app.authn.stats().issuers.corp, { keys: 2, fetches: 2 })
 
-    issuer.hang()
-    advance(601)
-    isWelcome(t, await get(newer), client.id, 'it hangs, and tokens go on')
-    await issuer.stop()
-    await until(() => app.authn.stats().issuers.corp?.failures === 1, 'the attempt has failed')
-    advance(300)
-    isWelcome(t, await get(newer), client.id, 'it is gone, and tokens go on')
-    advance(3_600)
-    isRefusal(t, await get(newer), { status: 503, error: busy, challenge: null }, 'for an hour')
-  },
-)
+  issuer.hang()
+  advance(601)
+  isWelcome(t, await get(newer), client.id, 'it hangs, and tokens go on')
+  await issuer.stop()
+  await until(() => app.authn.stats().issuers.corp?.failures === 1, 'the attempt has failed')
+  advance(300)
+  isWelcome(t, await get(newer), client.id, 'it is gone, and tokens go on')
+  advance(3_600)
+  const unavailable = await get(newer)
+  isRefusal(t, unavailable, { status: 503, error: busy, challenge: null }, 'for an hour')
+  t.ok(retryAfterOf(unavailable) >= 1)
+})

@@ -1,26 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import type { Test } from 'tap'
-
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-
-/** The Chromium of this machine: what CHROMIUM names, or the first one on PATH; null where there is none. */
-export function findChromium(env: NodeJS.ProcessEnv = process.env): string | null {
-  if (env.CHROMIUM) return env.CHROMIUM
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  const files = names.flatMap((name) => folders.map((folder) => join(folder, name)))
-  return files.find(isProgram) ?? null
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
-  }
-}
 
 /** A page, and everything that it asked for and complained about. */
 export interface Visit {

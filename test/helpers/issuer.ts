@@ -1,7 +1,6 @@
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { performance } from 'node:perf_hooks'
 import type { Test } from 'tap'
 import { forge } from '../../lib/testing/forge.js'
 import { keys, now } from './tokens.js'
@@ -109,12 +108,11 @@ export async function startIssuer(t: Test, path = ''): Promise<TestIssuer> {
   return issuer
 }
 
-/** Both clocks, which stand still unless they are set forward, until the test ends. */
-export function clocks(t: Test): { advance(seconds: number): void } {
-  const [wall, steady] = [Date.now(), performance.now()]
+/** The clock, which stands still unless it is set forward, until the test ends. */
+export function clockOf(t: Test): { advance(seconds: number): void } {
+  const start = Date.now()
   let ahead = 0
-  t.intercept(Date, 'now', { value: () => wall + ahead, configurable: true })
-  t.intercept(performance, 'now', { value: () => steady + ahead, configurable: true })
+  t.intercept(Date, 'now', { value: () => start + ahead, configurable: true })
   return {
     advance(seconds) {
       ahead += seconds * 1000

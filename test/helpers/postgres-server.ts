@@ -1,33 +1,18 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { Pool, type PoolConfig } from 'pg'
 import { until } from './load.js'
+import { findProgram } from './programs.js'
 import { freePort } from './redis-server.js'
-
-const home = '/usr/lib/postgresql'
-
-/** Where the programs are that Debian's package `postgresql` brings: those of its newest version. */
-const programs = (): string | undefined =>
-  existsSync(home)
-    ? readdirSync(home)
-        .toSorted((one, other) => Number(other) - Number(one))
-        .map((version) => join(home, version, 'bin'))
-        .find((folder) => existsSync(join(folder, 'postgres')))
-    : undefined
 
 /** PostgreSQL refuses to run as root; the package has made this user. Null: as who we are. */
 function postgresUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const id = (kind: string): number => Number(spawnSync('id', [kind, 'postgres']).stdout)
   return { uid: id('-u'), gid: id('-g') }
-}
-
-/** Whether there is a PostgreSQL to start. */
-export function hasPostgres(): boolean {
-  return programs() !== undefined
 }
 
 /** A PostgreSQL of the test's own, on a port of the loopback interface that stays the same. */
@@ -50,7 +35,9 @@ export async function postgresServer(
   t: { teardown(end: () => Promise<void>): void },
   { durable = false }: { durable?: boolean } = {},
 ): Promise<PostgresServer> {
-  const bin = programs() ?? ''
+  const initdb = findProgram('PostgreSQL')
+  if (initdb === null) throw new Error('There is no initdb on PATH.')
+  const bin = dirname(realpathSync(initdb))
   const account = postgresUser()
   const user = account ?? {}
   const folder = mkdtempSync(join(tmpdir(), 'fastify-authn-postgres-'))

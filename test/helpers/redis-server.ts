@@ -1,14 +1,9 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from './load.js'
-
-/** Whether there is a `redis-server` to start: Debian's package of that name has it. */
-export function hasRedisServer(): boolean {
-  return spawnSync('redis-server', ['--version']).status === 0
-}
 
 /** A Redis of the test's own, on a port of the loopback interface that stays the same. */
 export interface RedisServer {

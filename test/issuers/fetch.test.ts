@@ -1,25 +1,35 @@
-// Also holds lib/issuers/limits.ts.
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { FetchError, fetchJson, reasonOf } from '../../lib/issuers/fetch.js'
+import { fetchKeySet } from '../../lib/issuers/discovery.js'
+import { reasonOf } from '../../lib/issuers/fetch.js'
 import { limits } from '../../lib/issuers/limits.js'
-import { rejectionOf } from '../helpers/errors.js'
-import { keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import {
+  discoveryPath,
+  keysPath,
+  oauthPath,
+  startIssuer,
+  type TestIssuer,
+} from '../helpers/issuer.js'
 
-/** For what is answered. */
-const { signal } = new AbortController()
-/** For what never is. */
-const soon = (): AbortSignal => AbortSignal.timeout(100)
+const failed = /^the connection failed(?: \([A-Z_]+\)|, or the address redirects)$/
 
-async function messageOf(issuer: TestIssuer, until = signal): Promise<string> {
-  const error = await rejectionOf(fetchJson(new URL(`${issuer.url}${keysPath}`), until))
-  return String(error.message)
-}
+/** Why a key set cannot be had. */
+const reasonFor = (fetched: Promise<unknown>): Promise<string> =>
+  fetched.then(() => 'nothing is wrong', reasonOf)
+
+const reasonAt = (jwksUri: string, signal = AbortSignal.timeout(5_000)): Promise<string> =>
+  reasonFor(fetchKeySet({ issuer: 'urn:corp', jwksUri }, signal))
+
+const reasonOfKeys = ({ url }: TestIssuer): Promise<string> => reasonAt(`${url}${keysPath}`)
+
+/** The key set of an issuer, found by discovery. */
+const discovered = (issuer: string): Promise<unknown> =>
+  fetchKeySet({ issuer, jwksUri: undefined }, AbortSignal.timeout(5_000))
 
 /** A server that speaks no HTTP of its own accord. */
-async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promise<URL> {
+async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createTcpServer((socket) => {
     sockets.add(socket)
@@ -31,27 +41,15 @@ async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promi
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-t.test('the limits are those of the documents', async (t) => {
-  t.strictSame(limits, {
-    fetchTime: 5_000,
-    bodyBytes: 262_144,
-    keys: 100,
-    fresh: 600_000,
-    stale: 3_600_000,
-    unknownKid: 30_000,
-    firstPause: 1_000,
-    longestPause: 30_000,
-    waiting: 1_000,
-  })
-})
-
-t.test('a document, and what is asked for', async (t) => {
+t.test('a key set whose address is configured, and what is sent for it', async (t) => {
   const issuer = await startIssuer(t)
-  const document = await fetchJson(new URL(`${issuer.url}${keysPath}`), signal)
+  const address = { issuer: 'urn:corp', jwksUri: `${issuer.url}${keysPath}` }
+  const document = await fetchKeySet(address, AbortSignal.timeout(5_000))
   t.strictSame(document, { keys: issuer.published })
+  t.strictSame(issuer.asked, [keysPath], 'nothing is discovered')
   const { headers, method } = issuer.requests[0] ?? {}
   t.equal(method, 'GET')
   t.equal(headers?.['accept-encoding'], 'identity')
@@ -59,82 +57,94 @@ t.test('a document, and what is asked for', async (t) => {
   t.notOk(headers?.cookie)
 })
 
-/** What is refused, and why. */
-const bad: [string, (response: ServerResponse) => unknown, string][] = [
-  [
-    'HTML',
-    (response) => response.setHeader('content-type', 'text/html').end('<h1>Sign in</h1>'),
-    'the body is not JSON',
-  ],
-  ['nothing', (response) => response.end(), 'the body is not JSON'],
-  ['a part of a document', (response) => response.end('{"keys": ['), 'the body is not JSON'],
-  [
-    'nested a hundred thousand times',
-    (response) => response.end('['.repeat(100_000)),
-    'the body is not JSON',
-  ],
-  [
-    'a gzip bomb',
-    (response) =>
-      response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(2 ** 24))),
-    'the body is encoded',
-  ],
-  [
-    'another encoding',
-    (response) => response.setHeader('content-encoding', 'br').end('{}'),
-    'the body is encoded',
-  ],
-  [
-    'an announced gigabyte',
-    (response) => response.setHeader('content-length', 2 ** 30).write('{}'),
-    'the body has more than 262144 bytes',
-  ],
-  [
-    'a byte too many',
-    (response) => response.end(`{}${' '.repeat(limits.bodyBytes - 1)}`),
-    'the body has more than 262144 bytes',
-  ],
-  ['204', (response) => response.writeHead(204).end(), 'the status is 204, expected 200'],
-  ['404', (response) => response.writeHead(404).end('{}'), 'the status is 404, expected 200'],
-  ['500', (response) => response.writeHead(500).end('{}'), 'the status is 500, expected 200'],
-]
+t.test('OpenID Connect first; after its 404, RFC 8414, with the path at the end', async (t) => {
+  const issuer = await startIssuer(t, '/realms/corp')
+  const path = `/realms/corp${discoveryPath}`
+  await discovered(issuer.url)
+  t.strictSame(issuer.asked.splice(0), [path, keysPath])
+  issuer.answers.set(path, (response) => response.writeHead(404).end())
+  const jwks_uri = `${new URL(issuer.url).origin}${keysPath}`
+  issuer.answers.set(`${oauthPath}/realms/corp`, (response) =>
+    response.end(JSON.stringify({ issuer: issuer.url, jwks_uri })),
+  )
+  await discovered(issuer.url)
+  t.strictSame(issuer.asked.splice(0), [path, `${oauthPath}/realms/corp`, keysPath])
+  for (const status of [200, 204, 302, 400, 403, 410, 500]) {
+    issuer.answers.set(path, (response) => response.writeHead(status).end())
+    t.not(await reasonFor(discovered(issuer.url)), 'nothing is wrong')
+    t.strictSame(issuer.asked.splice(0), [path], `${status}: no second attempt`)
+  }
+})
 
-t.test('what is no good answer', async (t) => {
+t.test('metadata that is rejected, and an issuer with a closing slash', async (t) => {
   const issuer = await startIssuer(t)
-  for (const [what, answer, message] of bad) {
+  const { url } = issuer
+  const good = { issuer: url, jwks_uri: `${url}${keysPath}` }
+  const rows: [metadata: unknown, reason: RegExp][] = [
+    [{ ...good, issuer: `${url}/` }, /another issuer/],
+    [{ ...good, issuer: url.toUpperCase() }, /another issuer/],
+    [{ ...good, issuer: [url] }, /another issuer/],
+    [{ jwks_uri: good.jwks_uri }, /another issuer/],
+    [[good], /another issuer/],
+    [{ issuer: url }, /no jwks_uri/],
+    [{ ...good, jwks_uri: [good.jwks_uri] }, /no jwks_uri/],
+    [{ ...good, jwks_uri: 'http://169.254.169.254/keys' }, /no address with https/],
+    [{ ...good, jwks_uri: 'file:///etc/passwd' }, /no address with https/],
+    [{ ...good, jwks_uri: keysPath }, /no address with https/],
+    [{ ...good, jwks_uri: good.jwks_uri.replace('//', '//user:pass@') }, /no address with https/],
+    [null, /no object/],
+    ['x', /no object/],
+  ]
+  for (const [metadata, reason] of rows) {
+    issuer.answers.set(discoveryPath, (response) => response.end(JSON.stringify(metadata)))
+    t.match(await reasonFor(discovered(url)), reason, JSON.stringify(metadata))
+  }
+  t.equal(issuer.fetches(), 0)
+  const slashed = { ...good, issuer: `${url}/` }
+  issuer.answers.set(discoveryPath, (response) => response.end(JSON.stringify(slashed)))
+  t.ok(await discovered(`${url}/`), 'as Auth0 has it')
+})
+
+t.test('responses that are no document', async (t) => {
+  const issuer = await startIssuer(t)
+  const gzip = (response: ServerResponse): ServerResponse =>
+    response.setHeader('content-encoding', 'gzip')
+  const rows: [string, (response: ServerResponse) => unknown, RegExp][] = [
+    ['HTML', (response) => response.end('<h1>Sign in</h1>'), /not JSON/],
+    ['nothing', (response) => response.end(), /not JSON/],
+    ['a part of a document', (response) => response.end('{"keys": ['), /not JSON/],
+    ['deep nesting', (response) => response.end('['.repeat(100_000)), /not JSON/],
+    ['a gzip bomb', (response) => gzip(response).end(gzipSync(Buffer.alloc(2 ** 26))), /262144/],
+    ['no gzip', (response) => gzip(response).end('{}'), failed],
+    ['a byte too many', (response) => response.end(`{}${' '.repeat(262_143)}`), /262144 bytes/],
+    ['204', (response) => response.writeHead(204).end(), /status is 204/],
+    ['404', (response) => response.writeHead(404).end('{}'), /status is 404/],
+    ['500', (response) => response.writeHead(500).end('{}'), /status is 500/],
+  ]
+  for (const [what, answer, reason] of rows) {
     issuer.answers.set(keysPath, answer)
-    t.equal(await messageOf(issuer), message, what)
+    t.match(await reasonOfKeys(issuer), reason, what)
   }
   issuer.answers.set(keysPath, (response) =>
-    response.setHeader('content-encoding', 'IDENTITY').end(`{}${' '.repeat(limits.bodyBytes - 2)}`),
+    gzip(response).end(gzipSync(`{}${' '.repeat(limits.bodyBytes - 2)}`)),
   )
-  t.strictSame(
-    await fetchJson(new URL(`${issuer.url}${keysPath}`), signal),
-    {},
-    'exactly the limit',
-  )
+  t.strictSame(await discovered(issuer.url), {}, 'exactly the limit, although it is compressed')
 })
 
 t.test('a redirect is not followed, wherever it leads', async (t) => {
-  const issuer = await startIssuer(t)
-  const other = await startIssuer(t)
-  const targets = [
-    'http://169.254.169.254/latest/meta-data/',
-    `${other.url}${keysPath}`,
-    '/elsewhere',
-    'file:///etc/passwd',
-  ]
+  const [issuer, other] = [await startIssuer(t), await startIssuer(t)]
+  const targets = ['http://169.254.169.254/latest/', `${other.url}${keysPath}`, '/elsewhere']
   for (const status of [301, 302, 303, 307, 308]) {
     for (const location of targets) {
       issuer.answers.set(keysPath, (response) => response.writeHead(status, { location }).end())
-      t.equal(await messageOf(issuer), `the status is ${status}, expected 200`)
+      t.match(await reasonOfKeys(issuer), /redirects/, `${status} ${location}`)
     }
   }
   t.strictSame(other.asked, [])
   t.notMatch(issuer.asked.join(), 'elsewhere')
 })
 
-t.test('a gigabyte that is not announced is cut off', async (t) => {
+t.test('a gigabyte is cut off', async (t) => {
   const issuer = await startIssuer(t)
   let sent = 0
   let isClosed: Promise<unknown> | undefined
@@ -147,82 +157,44 @@ t.test('a gigabyte that is not announced is cut off', async (t) => {
     response.on('drain', more)
     more()
   })
-  t.equal(await messageOf(issuer), 'the body has more than 262144 bytes')
+  t.match(await reasonOfKeys(issuer), /more than 262144 bytes/)
   await isClosed
   t.ok(sent < 2 ** 25, `${sent} bytes were sent`)
 })
 
-t.test('who is silent, or slow, is left', async (t) => {
-  const silent = await rawServer(t, () => undefined)
-  const error = await rejectionOf(fetchJson(silent, soon()))
-  t.match(error, { message: /^the connection failed \((?:ABORT_ERR|TimeoutError|AbortError)\)$/ })
-  const issuer = await startIssuer(t)
-  issuer.answers.set(keysPath, (response) => {
-    response.write('{"keys":')
-    const timer = setInterval(() => response.write(' '), 5)
-    response.on('close', () => clearInterval(timer))
-  })
-  t.match(await messageOf(issuer, soon()), /^the connection failed/, 'a body that never ends')
-  const headers = await rawServer(t, (socket) => {
-    socket.write('HTTP/1.1 200 OK\r\n')
-    const timer = setInterval(() => socket.write('x: y\r\n'), 5)
+t.test('a silent or slow server is left when the signal says so', async (t) => {
+  const trickle = (start: string, more: string) => (socket: Socket) => {
+    socket.write(start)
+    const timer = setInterval(() => socket.write(more), 5)
     socket.on('close', () => clearInterval(timer))
-  })
-  t.match(
-    await rejectionOf(fetchJson(headers, soon())),
-    { message: /^the connection failed/ },
-    'headers that never end',
-  )
-  const over = AbortSignal.abort()
-  t.match(await messageOf(issuer, over), /^the connection failed/, 'the time is over before')
-})
-
-t.test('who speaks no HTTP, or hangs up', async (t) => {
-  const answers: [string, (socket: Socket) => void][] = [
-    ['nothing, at once', (socket) => socket.destroy()],
-    ['no HTTP', (socket) => socket.end('secret words\r\n\r\n')],
-    [
-      'half of a body',
-      (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"secret":'),
-    ],
-    [
-      'two lengths',
-      (socket) =>
-        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}1'),
-    ],
-    [
-      'headers without end',
-      (socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'secret'.repeat(9_000)}\r\n\r\n{}`),
-    ],
-    [
-      'another protocol',
-      (socket) =>
-        socket.end(
-          'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: secret\r\n\r\n',
-        ),
-    ],
+  }
+  const rows: [string, (socket: Socket) => void][] = [
+    ['silence', () => undefined],
+    ['headers that never end', trickle('HTTP/1.1 200 OK\r\n', 'x: y\r\n')],
+    ['a body that never ends', trickle('HTTP/1.1 200 OK\r\n\r\n{"keys":', ' ')],
   ]
-  for (const [what, answer] of answers) {
-    const url = await rawServer(t, (socket) => socket.once('data', () => answer(socket)))
-    const error = await rejectionOf(fetchJson(url, AbortSignal.timeout(5_000)))
-    t.match(
-      error.message,
-      /^the (?:connection failed \([A-Z_a-z]+\)|protocol is another one)$/,
-      what,
-    )
-    t.notMatch(String(error.message), /secret/, what)
+  for (const [what, answer] of rows) {
+    const address = await rawServer(t, answer)
+    t.match(await reasonAt(address, AbortSignal.timeout(100)), failed, what)
   }
 })
 
-t.test('nobody is there, and https is not http', async (t) => {
+t.test('servers that speak no HTTP, hang up, or are not there', async (t) => {
+  const answers: [string, string][] = [
+    ['nothing', ''],
+    ['no HTTP', 'secret words\r\n\r\n'],
+    ['half of a body', 'HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"secret":'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}1'],
+    ['long headers', `HTTP/1.1 200 OK\r\nx: ${'secret'.repeat(9_000)}\r\n\r\n{}`],
+    ['another protocol', 'HTTP/1.1 101 S\r\nconnection: upgrade\r\nupgrade: secret\r\n\r\n'],
+  ]
+  for (const [what, answer] of answers) {
+    const address = await rawServer(t, (socket) => socket.once('data', () => socket.end(answer)))
+    t.match(await reasonAt(address), failed, what)
+  }
   const issuer = await startIssuer(t)
-  const url = new URL(`${issuer.url}${keysPath}`)
-  const tls = new URL(url.href.replace('http:', 'https:'))
-  t.match(await rejectionOf(fetchJson(tls, signal)), { message: /^the connection failed \(E/ })
+  const address = `${issuer.url}${keysPath}`
+  t.match(await reasonAt(address.replace('http:', 'https:')), failed, 'https is not http')
   await issuer.kill()
-  t.match(await rejectionOf(fetchJson(url, signal)), {
-    message: 'the connection failed (ECONNREFUSED)',
-  })
-  t.equal(reasonOf(new FetchError('why')), 'why')
-  t.equal(reasonOf(new TypeError('secret')), 'something unexpected happened')
+  t.equal(await reasonAt(address), 'the connection failed (ECONNREFUSED)')
 })

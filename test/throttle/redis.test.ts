@@ -8,9 +8,10 @@ import { appWith, basic, logLines, secret, userService } from '../helpers/app.js
 import { isRefusal, send, type AnyResponse } from '../helpers/flows.js'
 import { fateOf, login, retryAfterOf, settle, tooMany, until } from '../helpers/load.js'
 import { programOf } from '../helpers/project.js'
-import { hasRedisServer, redisServer, type RedisServer } from '../helpers/redis-server.js'
+import { unlessFound } from '../helpers/programs.js'
+import { redisServer, type RedisServer } from '../helpers/redis-server.js'
 
-const without = hasRedisServer() ? false : 'there is no redis-server on this machine'
+const without = unlessFound('Redis')
 
 interface AppProcess {
   readonly child: ChildProcess

@@ -8,8 +8,9 @@ import { redisSessions, sqlSessions } from '../../../lib/sessions/index.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { newSession } from '../../../lib/testing/stores/bench.js'
 import { cli, type Ran } from '../../helpers/cli.js'
-import { hasPostgres, postgresServer } from '../../helpers/postgres-server.js'
-import { hasRedisServer, redisServer } from '../../helpers/redis-server.js'
+import { postgresServer } from '../../helpers/postgres-server.js'
+import { unlessFound } from '../../helpers/programs.js'
+import { redisServer } from '../../helpers/redis-server.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
 t.test('schema', async (t) => {
@@ -103,7 +104,7 @@ async function listAndEnd(
   t.match((await run('sessions list bob --name admin')).stdout, 'No sessions.')
 }
 
-const noRedis = hasRedisServer() ? false : 'there is no redis-server on this machine'
+const noRedis = unlessFound('Redis')
 t.test('in Redis', { skip: noRedis }, async (t) => {
   const { port } = await redisServer(t)
   const client = new Redis(port, '127.0.0.1')
@@ -112,7 +113,7 @@ t.test('in Redis', { skip: noRedis }, async (t) => {
   await listAndEnd(t, (words) => cli(words, { env }), redisSessions(client).open('default'))
 })
 
-const noPostgres = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
+const noPostgres = unlessFound('PostgreSQL')
 t.test('in PostgreSQL', { skip: noPostgres }, async (t) => {
   const server = await postgresServer(t)
   const pool = server.pool()

@@ -7,8 +7,9 @@ import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
 import { newSession, swapOf, type Told } from '../../../lib/testing/stores/bench.js'
 import { until } from '../../helpers/load.js'
-import { hasPostgres, postgresServer } from '../../helpers/postgres-server.js'
-import { hasRedisServer, redisServer, type RedisServer } from '../../helpers/redis-server.js'
+import { postgresServer } from '../../helpers/postgres-server.js'
+import { unlessFound } from '../../helpers/programs.js'
+import { redisServer, type RedisServer } from '../../helpers/redis-server.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
 /** Watches a store, and keeps what it tells. */
@@ -72,8 +73,8 @@ async function killedAndBack(t: Test, { store, other, kill, start }: Place): Pro
   t.equal((await store.find(ended.handle)).session, null, 'nobody is let in')
 }
 
-const noRedis = hasRedisServer() ? false : 'there is no redis-server on this machine'
-const noPostgres = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
+const noRedis = unlessFound('Redis')
+const noPostgres = unlessFound('PostgreSQL')
 
 function redisStore(t: Test, { port }: RedisServer): { client: Redis; store: SessionStore } {
   const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 20 })

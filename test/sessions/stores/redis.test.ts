@@ -3,9 +3,10 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'
 import { sessionStoreSuite } from '../../../lib/testing/index.js'
-import { hasRedisServer, redisServer } from '../../helpers/redis-server.js'
+import { unlessFound } from '../../helpers/programs.js'
+import { redisServer } from '../../helpers/redis-server.js'
 
-const skip = hasRedisServer() ? false : 'there is no redis-server on this machine'
+const skip = unlessFound('Redis')
 
 t.test('the contract', { skip }, async (t) => {
   const server = await redisServer(t)

@@ -6,9 +6,10 @@ import { openEmbedded } from '../../../examples/demo/embedded.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
 import { sessionStoreSuite, type StoreCase } from '../../../lib/testing/index.js'
-import { hasPostgres, postgresServer } from '../../helpers/postgres-server.js'
+import { postgresServer } from '../../helpers/postgres-server.js'
+import { unlessFound } from '../../helpers/programs.js'
 
-const skip = hasPostgres() ? false : 'there is no PostgreSQL on this machine'
+const skip = unlessFound('PostgreSQL')
 const schema = ['suite_one', 'suite_two'].map(sqlSchema).join('\n')
 
 /** Some at once, in their order: many of them wait for something to be over. */

@@ -1,4 +1,3 @@
-// Also holds lib/issuers/token.ts and lib/issuers/authenticator.ts.
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { appWith, bearer, type TestApp } from '../helpers/app.js'
@@ -12,7 +11,7 @@ import {
 } from '../helpers/flows.js'
 import {
   audience,
-  clocks,
+  clockOf,
   goodKey,
   jwkOf,
   startIssuer,
@@ -20,8 +19,9 @@ import {
   type TokenParts,
 } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
+import { until } from '../helpers/load.js'
 import { encode, hmacToken, keys, now, publicPem, signedToken } from '../helpers/tokens.js'
-import type { IssuerOptions } from '../../lib/index.js'
+import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
@@ -33,26 +33,25 @@ interface Setting {
   readonly asked: unknown[]
 }
 
-async function setting(t: Test, more: Partial<IssuerOptions> = {}): Promise<Setting> {
+async function setting(
+  t: Test,
+  more: Partial<IssuerOptions> = {},
+  options: AuthnOptions = {},
+): Promise<Setting> {
   const issuer = await startIssuer(t)
   issuer.published = [goodKey, jwkOf(keys.rsa, { kid: 'rsa', alg: 'RS256' })]
   const asked: unknown[] = []
-  const { handler } = probe()
-  const corp = issuer.options({
-    user: (claims) => {
-      asked.push(claims)
-      return { name: claims.sub }
-    },
-    ...more,
-  })
-  const app = await appWith(t, { issuers: { corp } }, (app) => {
-    app.get('/', { config: { auth: { use: 'corp' } } }, handler)
+  const user: IssuerOptions['user'] = (claims) => {
+    asked.push(claims)
+    return { name: claims.sub }
+  }
+  const issuers = { corp: issuer.options({ user, ...more }) }
+  const app = await appWith(t, { issuers, ...options }, (app) => {
+    app.get('/', { config: { auth: { use: 'corp' } } }, probe().handler)
   })
   const get = (token: string): Promise<AnyResponse> =>
     app.inject({ url: '/', headers: bearer(token) })
-  // The keys are there from now on.
-  isWelcome(t, await get(issuer.token()), 'alice')
-  asked.length = 0
+  await until(() => app.authn.stats().issuers.corp?.keys === 2, 'the keys are there')
   return { issuer, app, get, asked }
 }
 
@@ -77,12 +76,15 @@ t.test('good tokens', async (t) => {
   for (const [what, parts] of good) {
     const token = issuer.token(parts)
     t.equal((await get(token)).statusCode, 200, what)
-    t.equal((await get(token)).statusCode, 200, `${what}, remembered`)
+    t.equal((await get(token)).statusCode, 200, `${what}, cached`)
   }
   t.equal(app.authn.stats().issuers.corp?.fetches, 1)
 })
 
 const stranger: TokenParts = { key: moreKeys.otherP256.privateKey }
+const certificate = moreKeys.otherP256.publicKey
+  .export({ type: 'spki', format: 'der' })
+  .toString('base64')
 const bad: [string, TokenParts][] = [
   ['a key of somebody else', stranger],
   [
@@ -90,22 +92,10 @@ const bad: [string, TokenParts][] = [
     { ...stranger, header: { jwk: jwkOf(moreKeys.otherP256, { kid: 'one' }) } },
   ],
   ['the address of a key', { ...stranger, header: { jku: url, x5u: url } }],
-  [
-    'a certificate',
-    {
-      ...stranger,
-      header: {
-        x5c: [
-          moreKeys.otherP256.publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
-        ],
-      },
-    },
-  ],
+  ['a certificate', { ...stranger, header: { x5c: [certificate] } }],
   ['no kid', { header: { kid: undefined } }],
-  ['kid null', { header: { kid: null } }],
   ['a number as kid', { header: { kid: 1 } }],
   ['kid in a list', { header: { kid: ['one'] } }],
-  ['an empty kid', { header: { kid: '' } }],
   ['kid __proto__', { header: { kid: '__proto__' } }],
   ['kid with a path', { header: { kid: '../../../dev/null' } }],
   ['the kid of another key', { header: { kid: 'rsa' } }],
@@ -114,26 +104,20 @@ const bad: [string, TokenParts][] = [
   ['RS512 of a key for RS256', { ...rsa, alg: 'RS512' }],
   ['alg in a list', { header: { alg: ['ES256'] } }],
   ['typ of another purpose', { header: { typ: 'reset+jwt' } }],
-  ['an empty typ', { header: { typ: '' } }],
   ['typ that is no text', { header: { typ: ['JWT'] } }],
   ['crit', { header: { crit: ['exp'] } }],
   ['cnf (RFC 8705)', { claims: { cnf: { 'x5t#S256': 'x' } } }],
-  ['cnf (RFC 9449)', { claims: { cnf: { jkt: 'x' } } }],
   ['cnf null', { claims: { cnf: null } }],
   ['another issuer', { claims: { iss: 'https://attacker.example' } }],
   ['no issuer', { claims: { iss: undefined } }],
   ['CVE-2025-30144: issuers in a list', { claims: { iss: ['https://attacker.example', 'x'] } }],
   ['another audience', { claims: { aud: 'https://other.example' } }],
   ['no audience', { claims: { aud: undefined } }],
-  ['an audience that is no text', { claims: { aud: [audience, 1] } }],
-  ['a part of the audience', { claims: { aud: audience.slice(0, -1) } }],
   ['an ID token: its audience is the client', { claims: { aud: 'client-1', nonce: 'x' } }],
   ['no exp', { claims: { exp: undefined } }],
-  ['exp as a text', { claims: { exp: String(now() + 60) } }],
   ['no sub', { claims: { sub: undefined } }],
   ['an empty sub', { claims: { sub: '' } }],
   ['sub as an operator', { claims: { sub: { $ne: null } } }],
-  ['sub in a list', { claims: { sub: ['alice'] } }],
   ['sub with NUL', { claims: { sub: 'alice\0' } }],
 ]
 
@@ -150,44 +134,30 @@ t.test('bad tokens are a 401, nobody is asked for a user, and no address for a k
   t.equal(issuer.fetches(), 1)
 })
 
-t.test('CVE-2023-48223: no HMAC, whatever the key', async (t) => {
+t.test('CVE-2023-48223: no HMAC and no "none", whatever the key', async (t) => {
   const { issuer, get, asked } = await setting(t)
   const claims = { iss: issuer.url, aud: audience, sub: 'alice', exp: now() + 60 }
-  for (const kid of ['one', 'rsa', undefined]) {
-    const pair = kid === 'rsa' ? keys.rsa : keys.p256
-    const { publicKey } = pair
-    const jwk = JSON.stringify(publicKey.export({ format: 'jwk' }))
+  for (const kid of ['one', 'rsa']) {
+    const { publicKey } = kid === 'one' ? keys.p256 : keys.rsa
     const secrets = [
       publicPem(publicKey),
       publicPem(publicKey).trim(),
       publicKey.export({ type: 'spki', format: 'der' }),
-      jwk,
+      JSON.stringify(publicKey.export({ format: 'jwk' })),
       '',
     ]
     for (const secret of secrets) {
-      for (const [alg, hash] of [
-        ['HS256', 'sha256'],
-        ['HS384', 'sha384'],
-        ['HS512', 'sha512'],
-        ['ES256', 'sha256'],
-        ['RS256', 'sha256'],
-      ] as const) {
-        isRefusal(
-          t,
-          await get(hmacToken({ alg, kid }, claims, secret, hash)),
-          invalid,
-          `${alg} ${kid}`,
-        )
+      for (const alg of ['HS256', 'HS384', 'HS512', 'ES256', 'RS256']) {
+        const hash = `sha${alg.slice(2)}` as 'sha256'
+        const token = hmacToken({ alg, kid }, claims, secret, hash)
+        isRefusal(t, await get(token), invalid, `${alg} ${kid}`)
       }
     }
     for (const alg of ['none', 'None', 'NONE', '', null, undefined]) {
       const stem = `${encode({ alg, kid })}.${encode(claims)}`
+      const signature = createHmac('sha256', '').update(stem).digest('base64url')
       isRefusal(t, await get(`${stem}.`), invalid, `alg ${String(alg)}`)
-      isRefusal(
-        t,
-        await get(`${stem}.${createHmac('sha256', '').update(stem).digest('base64url')}`),
-        invalid,
-      )
+      isRefusal(t, await get(`${stem}.${signature}`), invalid, `alg ${String(alg)}`)
     }
   }
   t.strictSame(asked, [])
@@ -198,21 +168,13 @@ t.test('what is no token', async (t) => {
   const [head = '', payload = '', signature = ''] = issuer.token().split('.')
   for (const text of [
     'x',
-    'x.y',
     'x.y.z',
-    '...',
     `${head}.${payload}`,
-    `${head}.${payload}.`,
-    `.${payload}.${signature}`,
-    `${head}..${signature}`,
-    `${head}.${payload}.${signature}.`,
     `${head}.${payload}.${signature}.x.y`,
     `${head}=.${payload}.${signature}`,
     `${head}.${payload}.${signature}=`,
     `${head}.${payload} .${signature}`,
     `${encode('null')}.${payload}.${signature}`,
-    `${encode('[]')}.${payload}.${signature}`,
-    `${encode('"x"')}.${payload}.${signature}`,
     `${encode('{')}.${payload}.${signature}`,
     `${head}.${encode('null')}.${signature}`,
     `${head}.${encode('[{}]')}.${signature}`,
@@ -223,74 +185,51 @@ t.test('what is no token', async (t) => {
   }
 })
 
-t.test(
-  'members that come twice: the last one counts, for the picker and the engine alike',
-  async (t) => {
-    const { issuer, get } = await setting(t)
-    const rest = `"aud":"${audience}","sub":"alice","exp":${now() + 60}`
-    const sign = (header: string, payload: string): string =>
-      signedToken(header, payload, keys.p256.privateKey)
-    const header = '{"alg":"ES256","kid":"one"}'
-    const first = `{"iss":"https://attacker.example","iss":"${issuer.url}",${rest}}`
-    isWelcome(t, await get(sign(header, first)), 'alice')
-    const last = `{"iss":"${issuer.url}","iss":"https://attacker.example",${rest}}`
-    isRefusal(t, await get(sign(header, last)), invalid)
-    const good = `{"iss":"${issuer.url}",${rest}}`
-    isRefusal(t, await get(sign('{"alg":"ES256","alg":"none","kid":"one"}', good)), invalid)
-    isRefusal(t, await get(sign('{"alg":"ES256","kid":"one","kid":"rsa"}', good)), invalid)
-    isWelcome(t, await get(sign('{"alg":"none","alg":"ES256","kid":"one"}', good)), 'alice')
-  },
-)
+t.test('members that come twice: the last one counts, here and for the engine', async (t) => {
+  const { issuer, get } = await setting(t)
+  const rest = `"aud":"${audience}","sub":"alice","exp":${now() + 60}`
+  const sign = (header: string, payload: string): string =>
+    signedToken(header, payload, keys.p256.privateKey)
+  const header = '{"alg":"ES256","kid":"one"}'
+  const first = `{"iss":"https://attacker.example","iss":"${issuer.url}",${rest}}`
+  isWelcome(t, await get(sign(header, first)), 'alice')
+  const last = `{"iss":"${issuer.url}","iss":"https://attacker.example",${rest}}`
+  isRefusal(t, await get(sign(header, last)), invalid)
+  const good = `{"iss":"${issuer.url}",${rest}}`
+  isRefusal(t, await get(sign('{"alg":"ES256","alg":"none","kid":"one"}', good)), invalid)
+  isRefusal(t, await get(sign('{"alg":"ES256","kid":"one","kid":"rsa"}', good)), invalid)
+  isWelcome(t, await get(sign('{"alg":"none","alg":"ES256","kid":"one"}', good)), 'alice')
+})
 
-t.test('times are judged on every request, remembered tokens too', async (t) => {
+t.test('times are checked on every request, of cached tokens too', async (t) => {
   const { issuer, get } = await setting(t, { clockTolerance: 10 })
-  const { advance } = clocks(t)
+  const { advance } = clockOf(t)
   const token = issuer.token({ claims: { exp: now() + 20 } })
   isWelcome(t, await get(token), 'alice')
   advance(29)
   isWelcome(t, await get(token), 'alice', 'within the tolerance')
   advance(2)
-  isRefusal(t, await get(token), {
-    error: texts.jwtExpired,
-    challenge: tokenChallenge('The token expired'),
-  })
+  const expired = tokenChallenge('The token expired')
+  isRefusal(t, await get(token), { error: texts.jwtExpired, challenge: expired })
   const early = issuer.token({ claims: { nbf: now() + 60, exp: now() + 99 } })
-  isRefusal(t, await get(early), {
-    error: texts.jwtEarly,
-    challenge: tokenChallenge('The token is not valid yet'),
-  })
-})
-
-t.test('exp may be missing where the app says so', async (t) => {
-  const { issuer, get } = await setting(t, { requireExp: false })
-  isWelcome(t, await get(issuer.token({ claims: { exp: undefined } })), 'alice')
+  const notYet = tokenChallenge('The token is not valid yet')
+  isRefusal(t, await get(early), { error: texts.jwtEarly, challenge: notYet })
 })
 
 t.test('RFC 9068: at+jwt and nothing else, so that no ID token passes', async (t) => {
-  const { issuer, get } = await appUnder(t, { profile: 'rfc9068' })
+  const { issuer, get } = await setting(t, { profile: 'rfc9068' })
   for (const typ of ['at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/At+Jwt']) {
     isWelcome(t, await get(issuer.token({ header: { typ } })), 'alice', typ)
   }
-  for (const typ of [
-    undefined,
-    'JWT',
-    'jwt',
-    '',
-    'id_token',
-    'at+jwt ',
-    'application/application/at+jwt',
-    1,
-    null,
-  ]) {
+  const others = [undefined, 'JWT', '', 'id_token', 'at+jwt ', 'x/application/at+jwt', 1, null]
+  for (const typ of others) {
     isRefusal(t, await get(issuer.token({ header: { typ } })), invalid, String(typ))
   }
 })
 
 t.test('Cognito: client_id is the audience, and token_use has to be access', async (t) => {
-  const { issuer, get } = await appUnder(t, {
-    audience: ['client-1', 'client-2'],
-    audienceClaim: 'client_id',
-  })
+  const audience = ['client-1', 'client-2']
+  const { issuer, get } = await setting(t, { audience, audienceClaim: 'client_id' })
   const cognito = (claims: object): string =>
     issuer.token({ claims: { aud: undefined, ...claims } })
   isWelcome(t, await get(cognito({ client_id: 'client-2', token_use: 'access' })), 'alice')
@@ -307,26 +246,10 @@ t.test('Cognito: client_id is the audience, and token_use has to be access', asy
   }
 })
 
-t.test('without a memory', async (t) => {
-  const issuer = await startIssuer(t)
-  const app = await appWith(
-    t,
-    { jwt: { secret: 'x'.repeat(32), rememberTokens: false }, issuers: { corp: issuer.options() } },
-    (app) => void app.get('/', { config: { auth: { use: 'corp' } } }, probe().handler),
-  )
-  for (let at = 0; at < 2; at += 1) {
-    isWelcome(t, await app.inject({ url: '/', headers: bearer(issuer.token()) }), 'alice')
-  }
+t.test('without a cache, and without exp where the app says so', async (t) => {
+  const jwt = { secret: 'x'.repeat(32), rememberTokens: false } as const
+  const { issuer, get } = await setting(t, { requireExp: false }, { jwt })
+  const token = issuer.token({ claims: { exp: undefined } })
+  isWelcome(t, await get(token), 'alice')
+  isWelcome(t, await get(token), 'alice')
 })
-
-async function appUnder(
-  t: Test,
-  more: Partial<IssuerOptions>,
-): Promise<Pick<Setting, 'issuer' | 'get'>> {
-  const issuer = await startIssuer(t)
-  const { handler } = probe()
-  const app = await appWith(t, { issuers: { corp: issuer.options(more) } }, (app) => {
-    app.get('/', { config: { auth: { use: 'corp' } } }, handler)
-  })
-  return { issuer, get: (token) => app.inject({ url: '/', headers: bearer(token) }) }
-}

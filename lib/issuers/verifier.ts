@@ -1,0 +1,92 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { ownOf } from '../common/objects.js'
+import { isAuthenticationError } from '../errors.js'
+import { checkClaims } from '../jwt/claims.js'
+import { TokenMemory, type TokenMemoryOptions } from '../jwt/remembered.js'
+import { KeySource } from './key-source.js'
+import { readHeader } from './token.js'
+import { invalidToken } from '../jwt/token-errors.js'
+import type { IssuerKeys } from './keys.js'
+import type { VerifiedToken, VerifySignature } from '../jwt/engine.js'
+import type { ResolvedIssuer } from '../options/resolve-issuers.js'
+import type { SigningMethod } from '../../types/jwt.js'
+import type { JwtClaims } from '../../types/request-extra.js'
+
+/** The reason of a rejection for which a newer key set may hold the key. */
+const unknownKid = 'kid unknown'
+
+/** Verifies the tokens of one issuer. */
+export class IssuerVerifier {
+  readonly source: KeySource
+  readonly issuer: ResolvedIssuer
+
+  /** @param cache - limits of the cache of verified tokens; false for none */
+  constructor(issuer: ResolvedIssuer, cache: TokenMemoryOptions | false, log: FastifyBaseLogger) {
+    this.issuer = issuer
+    // Each key set has a cache of its own: when the issuer withdraws a key, its tokens go with it.
+    const verifierOf = (keys: IssuerKeys): VerifySignature => {
+      const verify: VerifySignature = (token) => verifySignature(token, issuer, keys)
+      if (cache === false) return verify
+      const tokens = new TokenMemory(verify, cache)
+      return (token) => tokens.verify(token)
+    }
+    this.source = new KeySource(issuer, verifierOf, log)
+  }
+
+  /**
+   * The claims of a token. Synchronous, unless keys have to be fetched first.
+   *
+   * @throws AuthenticationError (or a rejection with it)
+   */
+  claimsOf(token: string): JwtClaims | Promise<JwtClaims> {
+    const verify = this.source.current()
+    if (verify === null) return this.#claimsLater(token)
+    try {
+      return this.#checked(verify(token))
+    } catch (error) {
+      const isUnknown = isAuthenticationError(error) && error.cause === unknownKid
+      const renewed = isUnknown ? this.source.renewed() : null
+      if (renewed === null) throw error
+      return renewed.then((newer) => this.#checked(newer(token)))
+    }
+  }
+
+  /** Waits for the first key set, unless the header alone makes the token invalid. */
+  async #claimsLater(token: string): Promise<JwtClaims> {
+    readHeader(token, this.issuer)
+    const verify = await this.source.obtain()
+    return this.#checked(verify(token))
+  }
+
+  #checked({ claims }: VerifiedToken): JwtClaims {
+    checkClaims(claims, this.issuer.rules)
+    return claims
+  }
+}
+
+/** Whatever is checked here does not depend on the time, and is cached. */
+function verifySignature(
+  token: string,
+  issuer: ResolvedIssuer,
+  { keys }: IssuerKeys,
+): VerifiedToken {
+  const { kid, alg } = readHeader(token, issuer)
+  const key = keys.get(kid)
+  if (key === undefined) throw invalidToken(unknownKid)
+  const verify = key.get(alg as SigningMethod)
+  if (verify === undefined) throw invalidToken('alg is not that of the key')
+  const verified = verify(token)
+  checkKind(verified.claims, issuer)
+  return verified
+}
+
+function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
+  // A token that is bound to a key of its owner is no bearer token (RFC 8705 §3, RFC 9449 §6).
+  if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
+  if (audienceClaim === 'aud') return
+  if (!audience.includes(ownOf(claims, audienceClaim) as string)) {
+    throw invalidToken(`claim ${audienceClaim}`)
+  }
+  // Cognito's ID tokens are signed by the same issuer: only this claim tells them from access tokens.
+  if (ownOf(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
+}

@@ -1,0 +1,32 @@
+// What some tests need besides Node and npm. Such a test is skipped with the reason `needs <name>` where the program is not
+// on PATH (test/helpers/programs.ts); `.ci/run` installs all of them.
+
+const needs = {
+  Redis: {
+    install: 'apt-get install redis-server',
+    covers: [],
+  },
+  PostgreSQL: {
+    install:
+      'apt-get install postgresql, and put its folder of programs (pg_config --bindir) on PATH',
+    covers: [],
+  },
+  Chromium: { install: 'apt-get install chromium', covers: [] },
+}
+
+const needOf = (reason) => needs[reason.replace(/^needs /, '')]
+
+/** One line for each reason: how many tests it has cost, and what to do about it. */
+export function explainSkips(reasons) {
+  return [...new Set(reasons)].map((reason) => {
+    const count = reasons.filter((each) => each === reason).length
+    const install = needOf(reason)?.install
+    const remedy = install === undefined ? '' : `; to run them: ${install}`
+    return `skipped: ${count === 1 ? '1 test' : `${count} tests`} (${reason})${remedy}`
+  })
+}
+
+/** The files of lib/ that are not covered completely without these tests. */
+export function uncovered(reasons) {
+  return [...new Set(reasons.flatMap((reason) => needOf(reason)?.covers ?? []))]
+}

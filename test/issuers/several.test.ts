@@ -1,0 +1,140 @@
+// Several issuers on one route, beside tokens of our own.
+import t, { type Test } from 'tap'
+import type { AuthnOptions } from '../../lib/index.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  passwords,
+  secret,
+  tokensOf,
+  userService,
+  type TestApp,
+} from '../helpers/app.js'
+import {
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+  tokenChallenge,
+  type AnyResponse,
+} from '../helpers/flows.js'
+import { clockOf, goodKey, jwkOf, startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { moreKeys } from '../helpers/keys.js'
+import { until } from '../helpers/load.js'
+import { encode, keys } from '../helpers/tokens.js'
+
+const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const other = { key: moreKeys.otherP256.privateKey }
+
+interface Setting {
+  readonly corp: TestIssuer
+  readonly partner: TestIssuer
+  readonly app: TestApp
+  readonly get: (path: string, token: string) => Promise<AnyResponse>
+}
+
+/** Two issuers with one `kid`, and tokens of our own. */
+async function setting(t: Test): Promise<Setting> {
+  const [corp, partner] = [await startIssuer(t), await startIssuer(t)]
+  partner.published = [jwkOf(moreKeys.otherP256, { kid: 'one', alg: 'ES256' })]
+  const named = (prefix: string) => ({
+    user: ({ sub }: { sub?: unknown }) => ({ name: `${prefix}:${String(sub)}` }),
+  })
+  const issuers = { corp: corp.options(named('corp')), partner: partner.options(named('partner')) }
+  const options: AuthnOptions = {
+    userService: userService(),
+    jwt: { secret },
+    cookies: true,
+    issuers,
+  }
+  const app = await appWith(t, options, (app) => {
+    for (const path of ['corp', 'corp-partner', 'jwt-corp', 'corp-partner-basic']) {
+      const use = path.split('-')
+      app.get(`/${path}`, { config: { auth: { use } } }, probe().handler)
+    }
+    for (const mode of ['try', 'optional'] as const) {
+      app.get(`/${mode}`, { config: { auth: { mode, use: ['corp', 'jwt'] } } }, probe().handler)
+    }
+  })
+  const get = (path: string, token: string): Promise<AnyResponse> =>
+    app.inject({ url: path, headers: bearer(token) })
+  return { corp, partner, app, get }
+}
+
+t.test('CVE-2025-59936, CVE-2026-50202: issuers with one kid share nothing', async (t) => {
+  const { corp, partner, get } = await setting(t)
+  const path = '/corp-partner'
+  isWelcome(t, await get(path, corp.token()), 'corp:alice')
+  isWelcome(t, await get(path, partner.token(other)), 'partner:alice')
+  const joined = [`${corp.url}:one`, `${corp.url}/../one`, `${corp.url}#`, `${corp.url}/`]
+  const bad: [string, string, string][] = [
+    ['the key of the partner, the name of the company', path, corp.token(other)],
+    ['and the other way round', path, partner.token()],
+    ['an issuer that the route does not accept', '/corp', partner.token(other)],
+    ...joined.map((iss): [string, string, string] => [iss, path, corp.token({ claims: { iss } })]),
+    ['kid and iss', path, partner.token({ ...other, header: { kid: `one:${corp.url}` } })],
+  ]
+  for (const [what, path, token] of bad) isRefusal(t, await get(path, token), invalid, what)
+  t.strictSame([corp.fetches(), partner.fetches()], [1, 1])
+})
+
+t.test('CVE-2026-50202: a key that the issuer withdraws is out, with cached tokens', async (t) => {
+  const { corp, get, app } = await setting(t)
+  const { advance } = clockOf(t)
+  const token = corp.token({ claims: { exp: Math.floor(Date.now() / 1000) + 9_999 } })
+  isWelcome(t, await get('/corp', token), 'corp:alice')
+  corp.published = [jwkOf(keys.p384, { kid: 'two' })]
+  advance(601)
+  isWelcome(t, await get('/corp', token), 'corp:alice', 'the old set, while it is renewed')
+  await until(() => app.authn.stats().issuers.corp?.age === 0, 'the set is renewed')
+  isRefusal(t, await get('/corp', token), invalid)
+  corp.published = [goodKey]
+  advance(31)
+  isWelcome(t, await get('/corp', token), 'corp:alice', 'and is asked for again')
+})
+
+t.test('tokens that no issuer accepts go to jwt where that is listed', async (t) => {
+  const { corp, partner, app, get } = await setting(t)
+  const own = tokensOf(app).generateToken('alice')
+  const foreign = corp.token({ claims: { iss: 'https://stranger.example' } })
+  isWelcome(t, await get('/jwt-corp', own), 'alice')
+  isWelcome(t, await get('/jwt-corp', corp.token()), 'corp:alice')
+  const lying = tokensOf(app).generateTokenWithClaims({ sub: 'alice', iss: corp.url })
+  for (const token of [foreign, partner.token(other), lying]) {
+    isRefusal(t, await get('/jwt-corp', token), invalid)
+  }
+  const malformed = [`${encode('{}')}.${encode('{"iss":1}')}.x`, own.replace('.', '.x')]
+  for (const token of [own, foreign, 'x', 'x.y.z', ...malformed]) {
+    isRefusal(t, await get('/corp-partner', token), invalid, token.slice(0, 20))
+    isRefusal(t, await get('/corp', token), invalid, token.slice(0, 20))
+  }
+})
+
+t.test('no credentials, other schemes, cookies, and the modes', async (t) => {
+  const { corp, app, get } = await setting(t)
+  const none = { error: texts.none, challenge: 'Bearer realm="Authorization required"' }
+  for (const url of ['/corp', '/corp-partner', '/jwt-corp']) {
+    const byPassword = basic('alice', passwords.alice)
+    for (const headers of [{}, { authorization: 'Bearer ' }, byPassword]) {
+      isRefusal(t, await app.inject({ url, headers }), none, url)
+    }
+    const headers = { authorization: 'Bearer\tx' }
+    t.equal((await app.inject({ url, headers })).statusCode, 401, url)
+  }
+  isWelcome(t, await get('/corp-partner-basic', corp.token()), 'corp:alice')
+  const byPassword = { url: '/corp-partner-basic', headers: basic('alice', passwords.alice) }
+  isWelcome(t, await app.inject(byPassword), 'alice')
+  isWelcome(t, await app.inject('/optional'), null)
+  isWelcome(t, await get('/optional', corp.token()), 'corp:alice')
+  isRefusal(t, await get('/optional', corp.token(other)), invalid)
+  isWelcome(t, await get('/try', corp.token(other)), null)
+  const byCookie = async (url: string, token: string): Promise<number> => {
+    const cookies = { '__Host-token': token }
+    return (await app.inject({ url, headers: { host: 'app.example' }, cookies })).statusCode
+  }
+  const own = tokensOf(app).generateToken('alice')
+  t.equal(await byCookie('/jwt-corp', own), 200)
+  t.equal(await byCookie('/jwt-corp', corp.token()), 401, 'cookies hold tokens of our own')
+  t.equal(await byCookie('/corp-partner-basic', own), 401)
+})

@@ -154,6 +154,7 @@ async function initialize(
   }
   checkSharedKeys(registrations.map(({ tokenUses }) => tokenUses))
   warnUnjudged(registration, registrations, app.log)
+  registration.sessions?.check(registrations)
   await checkCookies(registration, login, registrations)
 }
 

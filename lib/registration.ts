@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Plan } from './marks/plan.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
-import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
+import type { ResolvedOptions } from './options/resolve.js'
 import type { TokenKind } from './jwt/token-kind.js'
 import type { ValidAfter } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -81,20 +81,28 @@ export interface RegisteredIssuers {
   stats(): Readonly<Record<string, IssuerStats>>
 }
 
+/** Makes the tokens of a user who has logged in. @throws (rejects) AuthenticationFault; ERR_AUTH_STORE_UNAVAILABLE */
+export type IssueTokens = (
+  username: string,
+  request: FastifyRequest,
+  user: object,
+) => Promise<GivenTokens>
+
 /** What the option `sessions` adds to a registration. It is made in `lib/sessions/`, which only that option loads. */
 export interface SessionKeeper {
+  readonly name: 'sessions'
   readonly api: Sessions
-  /** @throws AuthenticationError for a token of a session that is ended, and while it is not known which are */
-  judge(claims: JwtClaims): void
-  /**
-   * Begins a session for a user who has logged in.
-   *
-   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault
-   */
-  begin(username: string, request: FastifyRequest, user: object): Promise<GivenTokens>
-  /** Declares the routes that refresh and end sessions, beside the login route. @throws ERR_AUTH_OPTION */
-  declareRoutes(app: FastifyInstance, registration: Registration, login: ResolvedLogin): void
+  /** Where the sessions are kept: no other registration may have the same. */
+  readonly place: string
+  /** @throws AuthenticationError for a token of a revoked session, and while it is not known which are */
+  readonly checkToken: (claims: JwtClaims) => void
+  readonly issueTokens: IssueTokens
+  /** Declares the routes that refresh and revoke sessions, beside the login route. @throws ERR_AUTH_OPTION */
+  routes(app: FastifyInstance, registration: Registration): void
+  /** @throws ERR_AUTH_OPTION where another registration keeps its sessions under the same names */
+  check(registrations: readonly Registration[]): void
   stats(): SessionStats
+  close(): Promise<void>
 }
 
 /** One registration of the plugin: what the guard, the authenticators and the login route share. */

@@ -1,6 +1,5 @@
 // The parts of the package that only an option leads to. Each is loaded here, when that option is set.
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
 import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
@@ -51,8 +50,10 @@ export async function openSessions(
 ): Promise<SessionKeeper | null> {
   const settings = resolveSessions(sessions)
   if (settings === null) return null
-  const room = await import('./sessions/open.js')
-  return room.openSessions(settings, { app, root: rootOf(app), login, service, validAfter })
+  const { sessionsFeature } = await import('./sessions/feature.js')
+  const feature = sessionsFeature(settings, { app, login, service, validAfter })
+  app.addHook('onClose', () => feature.close())
+  return feature
 }
 
 /** The option `throttle.redis`. */

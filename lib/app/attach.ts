@@ -17,7 +17,7 @@ export function addLogin(
   const url = `${app.prefix.replace(/\/$/, '')}${login.path}`
   if (!app.hasRoute({ method: 'POST', url })) {
     declareLogin(app, registration, login)
-    registration.sessions?.declareRoutes(app, registration, login)
+    registration.sessions?.routes(app, registration)
     logins.add(url)
   } else if (!login.isExplicit && registration.sessions === null && logins.has(url)) {
     app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)

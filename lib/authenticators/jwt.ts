@@ -6,7 +6,7 @@ import { check } from '../options/check.js'
 import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
 import { carriedBy } from '../request/carried.js'
 import { proveClaims, setClaims } from '../request/extra.js'
-import { findUser, isUsableName, known } from '../users/find.js'
+import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { JwtService } from '../jwt/service.js'
 import { kFacts, type BusyStatus, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
@@ -59,7 +59,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (token === null) return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
-      sessions?.judge(claims)
+      sessions?.checkToken(claims)
       setClaims(request, claims)
       const name = claims[claimName]
       if (isUsableName(name)) return name
@@ -79,8 +79,8 @@ export function jwtAuthenticator<Stored extends object>(
       const name = nameOf(request)
       if (name === null) return null
       const accept = (user: object | null): object => {
-        const accepted = known(user)
-        validAfter?.judge(accepted, carriedBy(request)?.claims?.iat)
+        const accepted = requireUser(user)
+        validAfter?.check(accepted, carriedBy(request)?.claims?.iat)
         proveClaims(request)
         return accepted
       }

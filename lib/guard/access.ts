@@ -6,7 +6,7 @@ import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
 import { claimsThatCount } from '../request/extra.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
-import { inTime } from '../users/timeout.js'
+import { withUserTimeout } from '../users/find.js'
 import type { Needs } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
 import type { AccessOptions } from '../../types/options.js'
@@ -91,7 +91,7 @@ function grantedTo(
   const option = `access.${source}`
   if (!isThenable(answer)) return namesOf(answer, option)
   // What only looks like a promise may throw, or settle twice.
-  return inTime(Promise.resolve(answer), options.userServiceTimeout).then((names) =>
+  return withUserTimeout(Promise.resolve(answer), options.userServiceTimeout).then((names) =>
     namesOf(names, option),
   )
 }

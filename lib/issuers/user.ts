@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { faultOf, isAuthenticationError } from '../errors.js'
-import { checkUser, findUser, known } from '../users/find.js'
-import { inTime } from '../users/timeout.js'
+import { checkUser, findUser, requireUser, withUserTimeout } from '../users/find.js'
 import type { IssuerOptions } from '../../types/issuers.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { UserService } from '../../types/user-service.js'
@@ -17,7 +16,7 @@ export type FindUser = (
 /** Finds users by `sub`, in the user service of the app. */
 export function bySubject(service: UserService, timeout: number | undefined): FindUser {
   return ({ sub }, request, accept) =>
-    findUser(service, sub as string, request, timeout, (user) => accept(known(user)))
+    findUser(service, sub as string, request, timeout, (user) => accept(requireUser(user)))
 }
 
 /**
@@ -30,7 +29,8 @@ export function byFunction(
   timeout: number | undefined,
 ): FindUser {
   return (claims, request, accept) => {
-    const use = (found: unknown): object => accept(known(checkUser(found, 'user() of an issuer')))
+    const use = (found: unknown): object =>
+      accept(requireUser(checkUser(found, 'user() of an issuer')))
     let answer: unknown
     try {
       answer = user(claims, request)
@@ -39,7 +39,7 @@ export function byFunction(
     }
     if (!isThenable(answer)) return use(answer)
     // What only looks like a promise may throw, or settle twice.
-    return inTime(Promise.resolve(answer), timeout).then(use, (error: unknown) => {
+    return withUserTimeout(Promise.resolve(answer), timeout).then(use, (error: unknown) => {
       throw refusalOrFault(error)
     })
   }

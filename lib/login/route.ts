@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
-import { declareEntry, reportEntry, sendTokens, type Work } from './entry.js'
+import { declareOwnRoute, reportTokens, sendTokens, type Work } from './own-route.js'
 import { loginBody, type Credentials, type LoginFacts } from './schema.js'
-import { issue, tokenMaker } from './token.js'
+import { tokenIssuer } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { Registration, SessionKeeper } from '../registration.js'
+import type { Registration } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
@@ -48,17 +48,16 @@ export function declareLogin(
     )
   }
   const body = loginBody(usernameField, passwordField)
-  const work = logIn(registration, beginning(registration, login))
   const example = exampleOf(schema)
   const facts: LoginFacts = { kind: 'login', registration, usernameField, passwordField, example }
-  declareEntry(app, login.path, facts, body, work, {
+  declareOwnRoute(app, login.path, facts, body, logIn(registration, login), {
     ...login.routeOptions,
-    schema: { ...shown, ...schema },
+    schema: { ...documented, ...schema },
   })
 }
 
 /** The part of the route schema that only API documents read. */
-const shown = {
+const documented = {
   summary: 'Log in',
   description: 'Answers with a token for a username and a password.',
   tags: ['authentication'],
@@ -71,25 +70,16 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
   return typeof example === 'object' && example !== null ? example : undefined
 }
 
-function logIn(registration: Registration, begin: SessionKeeper['begin']): Work<Credentials> {
-  const { userService, passwordField } = registration.options
-  const check = registration.passwords.credentialCheck(
-    userService as UserService,
-    passwordField,
-    'login',
-  )
+function logIn(registration: Registration, login: ResolvedLogin): Work<Credentials> {
+  const { options, passwords, sessions } = registration
+  const userService = options.userService as UserService
+  const check = passwords.credentialCheck(userService, options.passwordField, 'login')
+  const issueToken = tokenIssuer(login, registration)
+  const issueTokens = sessions?.issueTokens ?? issueToken
   return async ({ username, password }, request, reply, started) => {
     const user = await check(username, password, request)
-    const tokens = await begin(username, request, user)
-    reportEntry(registration, request, user, 'login', started)
+    const tokens = await issueTokens(username, request, user)
+    reportTokens(registration, request, user, 'login', started)
     return sendTokens(registration, request, reply, tokens)
   }
-}
-
-/** What makes the tokens of a login: a session, or else a token alone. */
-function beginning(registration: Registration, login: ResolvedLogin): SessionKeeper['begin'] {
-  const { sessions } = registration
-  const makeToken = tokenMaker(login, registration)
-  if (sessions !== null) return (...args) => sessions.begin(...args)
-  return async (...args) => ({ token: await issue(makeToken, ...args) })
 }

@@ -1,79 +1,54 @@
-import type { FastifyRequest } from 'fastify'
 import { faultOf, wrongOption } from '../errors.js'
-import { ownClaims, type OwnClaims } from './claims.js'
-import type { Registration } from '../registration.js'
+import { ownClaims } from './claims.js'
+import type { IssueTokens, Registration } from '../registration.js'
 import type { ValidAfter } from '../users/valid-after.js'
 import type { JwtServiceLike } from '../../types/jwt.js'
-import type { LoginOptions, TokenFunc } from '../../types/login.js'
-
-/** Makes the token that a login answers with. */
-export type MakeToken = (
-  username: string,
-  request: FastifyRequest,
-  user: object,
-) => ReturnType<TokenFunc>
+import type { LoginOptions } from '../../types/login.js'
 
 /**
- * The function of the app, or tokens whose `sub` is the submitted username.
+ * Makes the token of a login: by the function of the app, or one whose `sub` is the submitted username. What fails is
+ * an AuthenticationFault.
  *
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
-export function tokenMaker(
+export function tokenIssuer(
   { tokenFunc, claims, signingMethod }: LoginOptions,
   { jwtService, validAfter }: Pick<Registration, 'jwtService' | 'validAfter'>,
-): MakeToken {
+): IssueTokens {
   // Null only beside a tokenFunc that signs in its own way.
   const service = (jwtService ?? undefined) as JwtServiceLike
-  if (tokenFunc !== undefined) {
-    if (jwtService === null && tokenFunc.length > 2) {
-      wrongOption(
-        'option "login.tokenFunc": it takes a third argument, jwtService, and there is none. Set "jwt" or "jwtService", or sign without it.',
-      )
+  if (tokenFunc === undefined) service.require(signingMethod, 'sign', 'login')
+  else if (jwtService === null && tokenFunc.length > 2) {
+    wrongOption(
+      'option "login.tokenFunc": it takes a third argument, jwtService, and there is none. Set "jwt", or sign without it.',
+    )
+  }
+  return async (username, request, user) => {
+    try {
+      if (tokenFunc !== undefined) {
+        return { token: checkToken(await tokenFunc(request, user, service)) }
+      }
+      const own = await ownClaims(claims, username, request, user)
+      const iat = validAfter === null ? {} : { iat: issuedAt(Date.now() / 1000, user, validAfter) }
+      return { token: service.generateTokenWithClaims({ ...own, ...iat }, signingMethod) }
+    } catch (error) {
+      throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
     }
-    return (_, request, user) => tokenFunc(request, user, service)
   }
-  service.require(signingMethod, 'sign', 'login')
-  const sign = (own: OwnClaims, user: object): string => {
-    const iat = validAfter === null ? {} : { iat: issuedAt(Date.now() / 1000, user, validAfter) }
-    return service.generateTokenWithClaims({ ...own, ...iat }, signingMethod)
-  }
-  if (claims === undefined) return (username, _, user) => sign({ sub: username }, user)
-  return async (username, request, user) =>
-    sign(await ownClaims(claims, username, request, user), user)
+}
+
+function checkToken(token: unknown): string {
+  if (typeof token === 'string' && token !== '') return token
+  const found = token === '' ? 'an empty string' : typeof token
+  throw new TypeError(`tokenFunc returned ${found}, expected a token.`)
 }
 
 /**
- * The claim `iat` of a token that is issued now. Rounded up where the user has just had all tokens taken back: rounded
+ * The claim `iat` of a token that is issued now. Rounded up where all tokens of the user have just been revoked: rounded
  * down, it would be one of those.
  *
  * @param now - seconds since 1970
  */
 export function issuedAt(now: number, user: object, validAfter: ValidAfter | null): number {
   return Math.max(Math.floor(now), Math.ceil(validAfter?.of(user) ?? 0))
-}
-
-/**
- * The token of a login.
- *
- * @throws AuthenticationFault when none comes out
- */
-export async function issue(
-  makeToken: MakeToken,
-  username: string,
-  request: FastifyRequest,
-  user: object,
-): Promise<string> {
-  let token: unknown
-  try {
-    token = await makeToken(username, request, user)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
-  }
-  if (typeof token === 'string' && token !== '') return token
-  throw faultOf(
-    'ERR_AUTH_TOKEN_FUNC',
-    new TypeError(
-      `tokenFunc returned ${token === '' ? 'an empty string' : typeof token}, expected a token.`,
-    ),
-  )
 }

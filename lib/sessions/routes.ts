@@ -1,69 +1,92 @@
+import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import { defined } from '../common/objects.js'
 import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
-import { declareEntry, reportEntry, sendTokens, type Work } from '../login/entry.js'
-import { logoutBody, refreshBody, type SessionBody } from './bodies.js'
+import { declareOwnRoute, reportTokens, sendTokens, type Work } from '../login/own-route.js'
+import { problemIn, type RouteBody } from '../login/schema.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
-import { throttled } from './throttled.js'
+import { throttled } from './throttle.js'
 import type { SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 
-/** The paths of the routes that stand beside a login route. */
-export function sessionPaths(login: string): { refresh: string; logout: string } {
-  const path = login.replace(/\/+$/, '')
-  return { refresh: `${path}/refresh`, logout: `${path.replace(/\/[^/]*$/, '')}/logout` }
-}
-
 /**
- * Declares the routes that refresh and end sessions. Like the login route they are always open.
+ * Declares the routes that refresh and revoke sessions, beside the login route. Like that one they are always open.
  *
  * @throws ERR_AUTH_OPTION where a path is taken
  */
 export function declareSessionRoutes(
   app: FastifyInstance,
   registration: Registration,
-  login: ResolvedLogin,
   tools: SessionTools,
 ): void {
-  const paths = sessionPaths(login.path)
-  const bodies = { refresh: refreshBody(registration.cookies === null), logout: logoutBody() }
+  const login = registration.options.login as ResolvedLogin
+  const path = login.path.replace(/\/+$/, '')
+  const routes = {
+    refresh: {
+      path: `${path}/refresh`,
+      body: sessionBody({ refreshToken: text }, registration.cookies !== null),
+      work: refresh(registration, tools),
+    },
+    logout: {
+      path: `${path.replace(/\/[^/]*$/, '')}/logout`,
+      // Its access token may say which session it is.
+      body: sessionBody({ refreshToken: text, everywhere: Type.Boolean() }, true),
+      work: logOut(registration, tools),
+    },
+  }
   for (const kind of ['refresh', 'logout'] as const) {
-    const url = `${app.prefix.replace(/\/$/, '')}${paths[kind]}`
+    const { body, work, path: own } = routes[kind]
+    const url = `${app.prefix.replace(/\/$/, '')}${own}`
     if (app.hasRoute({ method: 'POST', url })) {
       wrongOption(
         `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
       )
     }
-    const work = works[kind](registration, tools)
-    const facts = { kind, registration }
-    declareEntry(app, paths[kind], facts, bodies[kind], work, optionsOf(login, kind))
+    declareOwnRoute(app, own, { kind, registration }, body, work, optionsOf(login, kind))
+  }
+}
+
+interface SessionBody {
+  readonly refreshToken?: string
+  readonly everywhere?: boolean
+}
+
+const text = Type.String({ minLength: 1, maxLength: 512 })
+
+/** @param isOptional - whether all of it may be left out */
+function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBody<SessionBody> {
+  const schema = isOptional ? Type.Partial(Type.Object(properties)) : Type.Object(properties)
+  return {
+    schema,
+    problem: (body) => (isOptional && (body ?? null) === null ? null : problemIn(schema, body)),
+    read: (body) => (body ?? {}) as SessionBody,
   }
 }
 
 /** Options of the login route that the others have too. Hooks of the app may look for a username: they stay with it. */
 function optionsOf(
   { routeOptions }: ResolvedLogin,
-  kind: keyof typeof shown,
+  kind: keyof typeof documented,
 ): RouteShorthandOptions {
   const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
   // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
-  const own: object = { ...shown[kind], ...defined({ tags, hide }) }
+  const own: object = { ...documented[kind], ...defined({ tags, hide }) }
   return { ...defined({ config, constraints, bodyLimit, logLevel }), schema: own }
 }
 
 /** The part of the route schemas that only API documents read. */
-const shown = {
+const documented = {
   refresh: {
     summary: 'Refresh the tokens',
     description: 'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
   },
   logout: {
     summary: 'Log out',
-    description: 'Ends the session of a token, or with `everywhere` all sessions of its user.',
+    description: 'Revokes the session of a token, or with `everywhere` all sessions of its user.',
   },
 }
 
@@ -71,12 +94,12 @@ function refresh(registration: Registration, tools: SessionTools): Work<SessionB
   const { cookies } = registration
   return async ({ refreshToken = null }, request, reply, started) => {
     const inCookie = cookies?.refreshToken(request) ?? null
-    const text = inCookie ?? refreshToken
-    if (text === null) throw refusal('auth.no-credentials-provided')
-    const { tokens, user } = await throttled(registration, request, text, () =>
-      refreshSession(tools, registration, request, text),
+    const token = inCookie ?? refreshToken
+    if (token === null) throw refusal('auth.no-credentials-provided')
+    const { tokens, user } = await throttled(registration, request, token, () =>
+      refreshSession(tools, registration, request, token),
     )
-    reportEntry(registration, request, user, 'refresh', started)
+    reportTokens(registration, request, user, 'refresh', started)
     return sendTokens(registration, request, reply, tokens, inCookie === null)
   }
 }
@@ -84,23 +107,21 @@ function refresh(registration: Registration, tools: SessionTools): Work<SessionB
 function logOut(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { cookies } = registration
   return async ({ refreshToken = null, everywhere = false }, request, reply) => {
-    const text = cookies?.refreshToken(request) ?? refreshToken
+    const token = cookies?.refreshToken(request) ?? refreshToken
     let leaving: Leaving
     try {
-      leaving = await throttled(registration, request, text, () =>
-        leavingOf(tools, registration, request, text),
+      leaving = await throttled(registration, request, token, () =>
+        leavingOf(tools, registration, request, token),
       )
     } catch (error) {
-      // There is nothing left to end, and the browser should not keep what is worth nothing.
+      // There is no session left, and the browser should not keep its tokens.
       if (isAuthenticationError(error) && error.statusCode === 401) cookies?.clear(request, reply)
       throw error
     }
-    const ended = await leave(tools, leaving, everywhere)
+    const revoked = await leave(tools, leaving, everywhere)
     const { sid, sub } = leaving
-    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, ended })
+    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
     cookies?.clear(request, reply)
     return reply.code(204).send()
   }
 }
-
-const works = { refresh, logout: logOut }

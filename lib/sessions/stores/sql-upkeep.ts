@@ -1,25 +1,25 @@
-import type { SqlDatabase } from './sql-database.js'
+import type { RowsOf } from './sql-query.js'
 import type { SqlStatements } from './sql-statements.js'
 
 /** The most rows that one statement deletes: few, so that it holds their locks for a short time. */
 const batch = 500
-/** Milliseconds between two searches for sessions and ends that are over. */
+/** Milliseconds between two searches for sessions and revocations that have expired. */
 const pause = 30_000
 
-/** Deletes what is over from the tables: small batches, at most one of a kind for each call. */
+/** Deletes what has expired from the tables: small batches, at most one of a kind for each call. */
 export class SqlUpkeep {
-  readonly #database: SqlDatabase
+  readonly #rows: RowsOf
   readonly #statements: SqlStatements
   #nextRound = 0
   #clearUntil = 0
   #isBusy = false
 
-  constructor(database: SqlDatabase, statements: SqlStatements) {
-    this.#database = database
+  constructor(rows: RowsOf, statements: SqlStatements) {
+    this.#rows = rows
     this.#statements = statements
   }
 
-  /** A swap has left a successor, which has to be deleted when the grace is over. */
+  /** A swap has left a successor, which has to be deleted when the grace has passed. */
   swapped(graceSeconds: number): void {
     this.#clearUntil = performance.now() + (graceSeconds + 2) * 1000
   }
@@ -35,14 +35,14 @@ export class SqlUpkeep {
       if (isRound) counts.push(await this.#delete('sweep'), await this.#delete('forget'))
       if (isRound) this.#nextRound = counts.includes(batch) ? now : now + pause
     } catch {
-      // The question for ends, which is asked all the time, tells that the store is away.
+      // The poll for revocations shows that the store is away.
     } finally {
       this.#isBusy = false
     }
   }
 
   async #delete(what: 'clear' | 'sweep' | 'forget'): Promise<number> {
-    const [row] = await this.#database.patiently(this.#statements[what], [batch])
+    const [row] = await this.#rows(this.#statements[what], [batch])
     return Number(row?.count)
   }
 }

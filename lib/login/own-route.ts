@@ -10,7 +10,7 @@ import { reportRefusal, reportSuccess, startClock } from '../events.js'
 import { sendRefusal, setChallenges, wordsOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { viewOf } from '../users/view.js'
-import { kLogin, ValidationError, type EntryBody, type EntryFacts } from './schema.js'
+import { kLogin, type EntryFacts, type RouteBody } from './schema.js'
 import type { GivenTokens, Registration } from '../registration.js'
 
 /** What one of the plugin's own routes does with a request, whose body is checked and read. Refusals are thrown. */
@@ -21,17 +21,23 @@ export type Work<Content> = (
   started: number,
 ) => Promise<FastifyReply>
 
+/** A validation error as Fastify reports its own. */
+class ValidationError extends Error {
+  readonly code = 'FST_ERR_VALIDATION'
+  readonly statusCode = 400
+}
+
 /**
  * Declares one of the plugin's own routes. It is always open, also in a protected scope. It has a validator of its own, so
  * that a schema compiler of the app (Zod, say) does not have to understand our schema.
  *
  * @param options - more options of the route
  */
-export function declareEntry<Content>(
+export function declareOwnRoute<Content>(
   app: FastifyInstance,
   url: string,
   facts: EntryFacts,
-  body: EntryBody<Content>,
+  body: RouteBody<Content>,
   work: Work<Content>,
   { config, schema, onRequest, ...options }: RouteShorthandOptions,
 ): void {
@@ -59,8 +65,8 @@ const noStore: onRequestHookHandler = (_, reply, done) => {
 }
 
 /**
- * With cookies, a page of another site could log its visitor in as somebody else, who then reads what the visitor
- * writes. Such a request is refused before its body is read.
+ * Login CSRF: with cookies, a page of another site could log its visitor in as another user, who then reads what the
+ * visitor writes. Such a request is rejected before its body is read.
  */
 function sameSiteOnly({ registration, kind }: EntryFacts): onRequestHookHandler[] {
   const { cookies } = registration
@@ -78,20 +84,24 @@ function sameSiteOnly({ registration, kind }: EntryFacts): onRequestHookHandler[
 /** Answers refusals as the guard does. */
 function handlerOf<Content>(
   { registration, kind }: EntryFacts,
-  body: EntryBody<Content>,
+  body: RouteBody<Content>,
   work: Work<Content>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   // Login and refresh do not read the header `Authorization`, so their challenge says nothing about the token in it.
-  const judgesHeader = kind === 'logout'
+  const readsHeader = kind === 'logout'
   return async (request, reply) => {
     const started = startClock()
+    // Checked again after the validator: some content types have bypassed validation before (CVE-2026-25223 of
+    // Fastify), and a hook of the app can set attachValidation.
+    const problem = body.problem(request.body)
+    if (problem !== null) throw new ValidationError(problem)
     try {
       return await work(body.read(request.body), request, reply, started)
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, kind, started)
-      setChallenges(error, request, reply, registration, ['Bearer'], null, judgesHeader)
+      setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
       sendRefusal(error, wordsOf(error, request, registration), reply)
       return reply
     }
@@ -110,32 +120,24 @@ export function sendTokens(
   tokens: GivenTokens,
   inBody = cookies === null,
 ): FastifyReply {
-  const body = inBody ? bodyOf(tokens) : cookies?.give(request, reply, tokens)
+  const { token, refreshToken, expiresIn } = tokens
+  const pair = refreshToken === undefined ? { token } : { token, refreshToken, expiresIn }
+  const body = inBody ? pair : cookies?.give(request, reply, tokens)
   // Sent as text: a response schema or serializer of the app must neither drop nor refuse it.
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))
 }
 
-function bodyOf({ token, refreshToken, expiresIn }: GivenTokens): object {
-  return refreshToken === undefined ? { token } : { token, refreshToken, expiresIn }
-}
-
-/**
- * Reports who got tokens.
- *
- * @throws AuthenticationFault when a getter of the user throws
- */
-export function reportEntry(
+/** @throws AuthenticationFault when a getter of the user throws */
+export function reportTokens(
   { hiddenFields }: Registration,
   request: FastifyRequest,
   user: object,
   name: 'login' | 'refresh',
   started: number,
 ): void {
-  let shown: object
   try {
-    shown = viewOf(user, hiddenFields)
+    reportSuccess(request, viewOf(user, hiddenFields), name, started)
   } catch (error) {
     throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }
-  reportSuccess(request, shown, name, started)
 }

@@ -4,7 +4,7 @@ import { digestOf, parseRefreshToken } from './refresh-token.js'
 import type { Registration } from '../registration.js'
 import type { RefusalCode } from '../../types/errors.js'
 
-/** Refusals that count as failed attempts: not those of an expired access token, and of a request without a token. */
+/** What counts as a failed attempt: not an expired access token, and not a request without a token. */
 const counted: ReadonlySet<RefusalCode> = new Set([
   'ERR_AUTH_REFRESH_INVALID',
   'ERR_AUTH_REFRESH_REUSED',
@@ -12,7 +12,7 @@ const counted: ReadonlySet<RefusalCode> = new Set([
 ])
 
 /**
- * Throttles the use of tokens as logins are throttled: a client whose tokens were refused too often has to wait.
+ * Throttles the use of tokens as logins are throttled: a client whose tokens were rejected too often has to wait.
  *
  * @param text - the refresh token; null where there is none
  * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS, and what `work` throws

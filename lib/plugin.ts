@@ -26,7 +26,6 @@ import { createPlanner } from './marks/plan.js'
 import { kRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
 import {
-  checkCookies,
   openCookies,
   openIssuers,
   openJwtService,
@@ -155,7 +154,7 @@ async function initialize(
   checkSharedKeys(registrations.map(({ tokenUses }) => tokenUses))
   warnUnjudged(registration, registrations, app.log)
   registration.sessions?.check(registrations)
-  await checkCookies(registration, login, registrations)
+  registration.cookies?.check(registration, login, registrations)
 }
 
 /** What the login route issues, where the app does not make its tokens itself. */

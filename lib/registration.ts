@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Plan } from './marks/plan.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
-import type { ResolvedOptions } from './options/resolve.js'
+import type { ResolvedLogin, ResolvedOptions } from './options/resolve.js'
 import type { TokenKind } from './jwt/token-kind.js'
 import type { ValidAfter } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -72,6 +72,17 @@ export interface CookieMode {
   ): { readonly expiresIn: number | null }
   /** Tells the browser to forget the tokens. */
   clear(request: FastifyRequest, reply: FastifyReply): void
+  /**
+   * Checks that the registration can do something with cookies, and that no other one uses the same.
+   *
+   * @param login - the login route that there is; null for none
+   * @throws ERR_AUTH_OPTION
+   */
+  check(
+    registration: Registration,
+    login: ResolvedLogin | null,
+    registrations: readonly Registration[],
+  ): void
 }
 
 /** What the doors and the core know of the issuers of a registration. */

@@ -3,9 +3,9 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { anyOf } from './authenticators/any-of.js'
 import { JwtService } from './jwt/service.js'
 import { tokenKindsOf } from './jwt/token-kind.js'
-import { resolveSessions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
+import { resolveSessions, type ResolvedOptions } from './options/resolve.js'
 import type { Issuers } from './issuers/index.js'
-import type { CookieMode, Registration, SessionKeeper } from './registration.js'
+import type { CookieMode, SessionKeeper } from './registration.js'
 import type { SharedCounters } from './throttle/shared-counters.js'
 import type { ValidAfter } from './users/valid-after.js'
 import type { JwtServiceLike } from '../types/jwt.js'
@@ -51,7 +51,7 @@ export async function openSessions(
   const settings = resolveSessions(sessions)
   if (settings === null) return null
   const { sessionsFeature } = await import('./sessions/feature.js')
-  const feature = sessionsFeature(settings, { app, login, service, validAfter })
+  const feature = sessionsFeature(settings, app, login, service, validAfter)
   app.addHook('onClose', () => feature.close())
   return feature
 }
@@ -69,17 +69,6 @@ export async function openSharedCounters(
 /** The option `cookies`. */
 export async function openCookies({ cookies }: ResolvedOptions): Promise<CookieMode | null> {
   if (!cookies) return null
-  const room = await import('./cookies/mode.js')
-  return room.cookieMode(cookies)
-}
-
-/** @throws ERR_AUTH_OPTION where cookies of registrations are in the way of each other */
-export async function checkCookies(
-  registration: Registration,
-  login: ResolvedLogin | null,
-  registrations: readonly (Registration | undefined)[],
-): Promise<void> {
-  if (registration.cookies === null) return
-  const room = await import('./cookies/boot.js')
-  room.checkCookies(registration, login, registrations)
+  const { cookiesFeature } = await import('./cookies/feature.js')
+  return cookiesFeature(cookies)
 }

@@ -13,7 +13,7 @@ import { viewOf } from '../users/view.js'
 import { kLogin, type EntryFacts, type RouteBody } from './schema.js'
 import type { GivenTokens, Registration } from '../registration.js'
 
-/** What one of the plugin's own routes does with a request, whose body is checked and read. Refusals are thrown. */
+/** What a route of the plugin does with a request, whose body is checked and read. Refusals are thrown. */
 export type Work<Content> = (
   content: Content,
   request: FastifyRequest,
@@ -21,17 +21,9 @@ export type Work<Content> = (
   started: number,
 ) => Promise<FastifyReply>
 
-/** A validation error as Fastify reports its own. */
-class ValidationError extends Error {
-  readonly code = 'FST_ERR_VALIDATION'
-  readonly statusCode = 400
-}
-
 /**
  * Declares one of the plugin's own routes. It is always open, also in a protected scope. It has a validator of its own, so
  * that a schema compiler of the app (Zod, say) does not have to understand our schema.
- *
- * @param options - more options of the route
  */
 export function declareOwnRoute<Content>(
   app: FastifyInstance,
@@ -48,37 +40,32 @@ export function declareOwnRoute<Content>(
     method: 'POST',
     url,
     config: { ...config, auth: false },
-    onRequest: [noStore, ...sameSiteOnly(facts), ...[onRequest ?? []].flat()],
+    onRequest: [firstHook(facts), ...[onRequest ?? []].flat()],
     schema: { ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
       const problem = body.problem(value)
-      return problem === null ? { value } : { error: new ValidationError(problem) }
+      return problem === null ? { value } : { error: invalid(problem) }
     },
     handler: handlerOf(facts, body, work),
   })
 }
 
-/** Caches must not store a token (RFC 6749 section 5.1); error replies get the same header. */
-const noStore: onRequestHookHandler = (_, reply, done) => {
-  void reply.header('cache-control', 'no-store')
-  done()
+function firstHook({ registration, kind }: EntryFacts): onRequestHookHandler {
+  return (request, reply, done) => {
+    // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
+    void reply.header('cache-control', 'no-store')
+    // Login CSRF: with cookies, a page of another site could log its visitor in as another user, who then reads what the
+    // visitor writes. Such a request is rejected before its body is read.
+    const error = registration.cookies?.crossSite(request) ?? null
+    if (error === null) return done()
+    reportRefusal(request, error, kind, startClock())
+    sendRefusal(error, wordsOf(error, request, registration), reply)
+  }
 }
 
-/**
- * Login CSRF: with cookies, a page of another site could log its visitor in as another user, who then reads what the
- * visitor writes. Such a request is rejected before its body is read.
- */
-function sameSiteOnly({ registration, kind }: EntryFacts): onRequestHookHandler[] {
-  const { cookies } = registration
-  if (cookies === null) return []
-  return [
-    (request, reply, done) => {
-      const error = cookies.crossSite(request)
-      if (error === null) return done()
-      reportRefusal(request, error, kind, startClock())
-      sendRefusal(error, wordsOf(error, request, registration), reply)
-    },
-  ]
+/** A validation error as Fastify reports its own. */
+function invalid(problem: string): Error {
+  return Object.assign(new Error(problem), { code: 'FST_ERR_VALIDATION', statusCode: 400 })
 }
 
 /** Answers refusals as the guard does. */
@@ -94,7 +81,7 @@ function handlerOf<Content>(
     // Checked again after the validator: some content types have bypassed validation before (CVE-2026-25223 of
     // Fastify), and a hook of the app can set attachValidation.
     const problem = body.problem(request.body)
-    if (problem !== null) throw new ValidationError(problem)
+    if (problem !== null) throw invalid(problem)
     try {
       return await work(body.read(request.body), request, reply, started)
     } catch (error) {

@@ -26,7 +26,7 @@ export interface SessionFacts {
   readonly registration: Registration
 }
 
-/** How one of the plugin's own routes reads its body: a JSON Schema for API documents, and a strict check. */
+/** How a route reads its body: a JSON Schema for API documents, and a strict check. */
 export interface RouteBody<Content> {
   readonly schema: Type.TObject
   /** @returns what is wrong, in the words of Fastify's own validation, or null */
@@ -45,7 +45,6 @@ export function problemIn(schema: Type.TObject, body: unknown): string | null {
   return `body${error.path} must ${isText ? `NOT have ${length} characters` : `be ${type}`}`
 }
 
-/** Username and password of a login request. */
 export interface Credentials {
   readonly username: string
   readonly password: string

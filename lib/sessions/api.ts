@@ -8,7 +8,7 @@ import type { StoredSession } from '../../types/sessions.js'
 export function sessionsApi(tools: SessionTools): Sessions {
   return {
     async list(sub) {
-      const name = nameOf(sub, 'list', 'sub')
+      const name = nameOf(sub, 'list')
       if (!isUsableName(name)) return []
       const stored = await tools.access.ask((store) => store.list(name))
       return stored.filter(({ sid }) => !tools.revocations.has(sid)).map(infoOf)
@@ -19,10 +19,9 @@ export function sessionsApi(tools: SessionTools): Sessions {
       if ((sid === undefined) === (sub === undefined)) {
         misuse('revoke(): expected { sid } or { sub }.')
       }
-      const field = sid === undefined ? 'sub' : 'sid'
-      const name = nameOf(sid ?? sub, 'revoke', field)
+      const name = nameOf(sid === undefined ? sub : sid, 'revoke')
       if (!isUsableName(name)) return 0
-      return revokeSessions(tools, field === 'sub' ? { sub: name } : { sid: name })
+      return revokeSessions(tools, sid === undefined ? { sub: name } : { sid: name })
     },
   }
 }
@@ -37,10 +36,9 @@ function infoOf({ sid, created, lastUsed, address, userAgent }: StoredSession): 
   }
 }
 
-function nameOf(value: unknown, method: string, name: string): string {
+function nameOf(value: unknown, method: string): string {
   const isName = typeof value === 'string' ? value !== '' : Number.isFinite(value)
-  if (isName) return String(value)
-  return misuse(`${method}(): found no name as "${name}", expected a string or a number.`)
+  return isName ? String(value) : misuse(`${method}(): expected a name, a string or a number.`)
 }
 
 function misuse(problem: string): never {

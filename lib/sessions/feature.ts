@@ -16,14 +16,6 @@ import type { JwtServiceLike } from '../../types/jwt.js'
 /** The most seconds by which an authenticator lets clocks differ (`clockTolerance`). */
 const longestTolerance = 300
 
-/** The registration that sessions are made for. */
-export interface Surroundings {
-  readonly app: FastifyInstance
-  readonly login: ResolvedLogin | false
-  readonly service: JwtServiceLike | null
-  readonly validAfter: ValidAfter | null
-}
-
 /**
  * What the option `sessions` adds to a registration.
  *
@@ -31,7 +23,10 @@ export interface Surroundings {
  */
 export function sessionsFeature(
   settings: ResolvedSessions,
-  { app, login, service, validAfter }: Surroundings,
+  app: FastifyInstance,
+  login: ResolvedLogin | false,
+  service: JwtServiceLike | null,
+  validAfter: ValidAfter | null,
 ): SessionKeeper {
   if (service === null) stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
   if (login !== false && login.tokenFunc !== undefined) {
@@ -42,7 +37,6 @@ export function sessionsFeature(
   const { prefix, isLocal, open } = settings.store ?? memorySessions()
   const expiry = service.expiry ?? defaults.jwt.expiry
   if (isLocal && isProduction()) app.log.warn(lostSessions)
-  if (expiry >= settings.idle) app.log.warn(longTokens(expiry, settings.idle))
   const store = open(settings.name)
   const access = new StoreAccess(store, app.log)
   const revocations = new Revocations((error) => access.log(error))
@@ -88,10 +82,6 @@ export function sessionsFeature(
 
 const lostSessions =
   'fastify-authn keeps its sessions in the memory of this process: a restart logs all users out, and other processes do not know them. Set sessions: { store } (redisSessions or sqlSessions of fastify-authn/sessions).'
-
-function longTokens(expiry: number, idle: number): string {
-  return `fastify-authn: access tokens live for ${expiry} s ("jwt.expiry") and sessions that are not used for ${idle} s ("sessions.idle"), so that clients that refresh when a token has expired find no session. Lower "jwt.expiry".`
-}
 
 function stop(problem: string): never {
   wrongOption(`option ${problem}.`)

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { faultOf } from '../errors.js'
-import { ownClaims, type OwnClaims } from '../login/claims.js'
-import { issuedAt } from '../login/token.js'
+import { issuedAt, ownClaims, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
 import { randomName, type SessionTools } from './tools.js'
 import type { GivenTokens } from '../registration.js'
@@ -10,7 +9,7 @@ import type { GivenTokens } from '../registration.js'
 const longestAgent = 256
 const longestAddress = 64
 
-/** What the plugin itself keeps with a session, as JSON in `data`. */
+/** The member `data` of a stored session, as JSON. */
 export interface SessionData {
   /** When it began, by the clock that the users' `validAfterField` goes by: seconds since 1970. */
   readonly begun: number
@@ -65,11 +64,9 @@ function shortened(text: string, most: number): string {
     .toWellFormed()
 }
 
-/** What the tokens of a session are made of. */
-export interface TokenParts {
+interface TokenParts {
   readonly sid: string
   readonly claims: OwnClaims
-  /** The stored user. */
   readonly user: object
   readonly refreshToken: RefreshToken
   /** When they count as issued, in seconds since 1970 by the clock of this process. */

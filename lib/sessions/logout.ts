@@ -26,7 +26,7 @@ export async function leavingOf(
   refreshToken: string | null,
 ): Promise<Leaving> {
   try {
-    return ofAccessToken(tools, accessTokenOf(registration, request))
+    return ofAccessToken(tools, registration, request)
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
     const handle = digestOf(requireRefreshToken(refreshToken).handle)
@@ -36,21 +36,17 @@ export async function leavingOf(
   }
 }
 
-/** Where there is an `Authorization` header, no cookie counts, as on any other route. */
-function accessTokenOf(
-  { cookies }: Registration,
-  request: FastifyRequest,
-): string | typeof MALFORMED | null {
-  const { authorization } = request.headers
-  return cookies === null || authorization !== undefined
-    ? parseBearer(authorization)
-    : cookies.accessToken(request)
-}
-
 function ofAccessToken(
   { service, method, revocations }: SessionTools,
-  token: string | typeof MALFORMED | null,
+  { cookies }: Registration,
+  request: FastifyRequest,
 ): Leaving {
+  const { authorization } = request.headers
+  // Where there is such a header, no cookie counts, as on any other route.
+  const token =
+    cookies === null || authorization !== undefined
+      ? parseBearer(authorization)
+      : cookies.accessToken(request)
   if (token === null) throw refusal('auth.no-credentials-provided')
   if (token === MALFORMED) throw refusal('auth.jwt-invalid')
   const { sid, sub } = service.verify(token, method)
@@ -62,9 +58,7 @@ function ofAccessToken(
 }
 
 /**
- * Revokes the session, or all sessions of its user.
- *
- * @returns how many were revoked
+ * @returns how many sessions were revoked
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
 export async function leave(
@@ -72,8 +66,7 @@ export async function leave(
   { sid, sub }: Leaving,
   everywhere: boolean,
 ): Promise<number> {
-  if (!everywhere) return revokeSessions(tools, { sid })
-  const count = await revokeSessions(tools, { sub })
+  const count = await revokeSessions(tools, everywhere ? { sub } : { sid })
   tools.revocations.add(sid, tools.revocationTtl)
   return count
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { ownClaims, type OwnClaims } from '../login/claims.js'
+import { ownClaims, type OwnClaims } from '../login/token.js'
 import { findUser } from '../users/find.js'
 import { sessionTokens, type SessionData } from './issue.js'
 import { digestOf, newRefreshToken, seal, unseal, type RefreshToken } from './refresh-token.js'
@@ -42,21 +42,16 @@ export async function refreshSession(
   return { tokens: sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining }), user }
 }
 
-/** The token that a client gets in place of the one that it has presented. */
-interface Exchanged {
-  readonly refreshToken: RefreshToken
-  readonly session: StoredSession
-  /** When it was exchanged, by the clock of the store. */
-  readonly now: number
-}
-
-/** @param storeNow - the time by the clock of the store, in seconds since 1970 */
+/**
+ * @param storeNow - the time by the clock of the store, in seconds since 1970
+ * @returns the token that the client gets in place of the presented one, and when, by the clock of the store
+ */
 async function exchange(
   { access, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
   presented: RefreshToken,
   storeNow: number,
-): Promise<Exchanged> {
+): Promise<{ refreshToken: RefreshToken; session: StoredSession; now: number }> {
   const next = newRefreshToken(presented.handle)
   // A client whose answer was lost comes again with the same token: there must be time left for that before it counts as
   // stolen.

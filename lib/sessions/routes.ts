@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { defined } from '../common/objects.js'
 import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
@@ -7,10 +7,11 @@ import { declareOwnRoute, reportTokens, sendTokens, type Work } from '../login/o
 import { problemIn, type RouteBody } from '../login/schema.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
-import { throttled } from './throttle.js'
+import { digestOf, parseRefreshToken } from './refresh-token.js'
 import type { SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
+import type { RefusalCode } from '../../types/errors.js'
 
 /**
  * Declares the routes that refresh and revoke sessions, beside the login route. Like that one they are always open.
@@ -124,4 +125,41 @@ function logOut(registration: Registration, tools: SessionTools): Work<SessionBo
     cookies?.clear(request, reply)
     return reply.code(204).send()
   }
+}
+
+/** What counts as a failed attempt: not an expired access token, and not a request without a token. */
+const counted: ReadonlySet<RefusalCode> = new Set([
+  'ERR_AUTH_REFRESH_INVALID',
+  'ERR_AUTH_REFRESH_REUSED',
+  'ERR_AUTH_JWT_INVALID',
+])
+
+/**
+ * Throttles the use of tokens as logins are throttled: a client whose tokens were rejected too often has to wait.
+ *
+ * @param text - the refresh token; null where there is none
+ * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS, and what `work` throws
+ */
+async function throttled<T>(
+  registration: Registration,
+  request: FastifyRequest,
+  text: string | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  const attempt = registration.passwords.openAttempt(nameOf(request, text), null, request)
+  await attempt.begin(true)
+  try {
+    const result = await work()
+    await attempt.succeeded()
+    return result
+  } catch (error) {
+    if (isAuthenticationError(error) && counted.has(error.code)) await attempt.failed()
+    throw error
+  }
+}
+
+/** What failures are counted by, beside the address: the session of a refresh token, or else the token as sent. */
+function nameOf({ headers }: FastifyRequest, text: string | null): string {
+  const token = text === null ? null : parseRefreshToken(text)
+  return digestOf(token?.handle ?? text ?? headers.authorization ?? headers.cookie ?? '')
 }

@@ -30,10 +30,9 @@ type Found = object | null
  * Asks the user service for a user, and hands the answer to `use`. When the service does not return a promise,
  * neither does this function: then the request stays synchronous, which is faster.
  *
- * @param timeout - seconds after which the service counts as not answering
- * @param use - what to do with the user, or with null when there is none; default: to return it
- * @returns what `use` returns, or a promise of it
- * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user;
+ * @param timeout - seconds
+ * @param use - what to do with the user, or with null; default: to return it
+ * @throws (or rejects with) AuthenticationFault when the service fails or returns what is no user;
  * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws
  */
 export function findUser<Result = Found>(
@@ -52,12 +51,7 @@ export function findUser<Result = Found>(
     : withUserTimeout(answer.catch(fault), timeout).then(accept)
 }
 
-/**
- * An answer of the app, if it comes in time.
- *
- * @param seconds - `userServiceTimeout`; undefined: however long it takes
- * @throws (rejects) ERR_AUTH_USER_SERVICE_TIMEOUT, and as the answer does
- */
+/** Waits for an answer of the app, for `userServiceTimeout` at most. */
 export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {
   if (seconds === undefined) return answer
   const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
@@ -85,15 +79,12 @@ function fault(error: unknown): never {
   throw faultOf('ERR_AUTH_USER_SERVICE', error)
 }
 
-/**
- * Rejects an array: a service that returns the rows of a query would accept every name, with an empty array.
- *
- * @param source - the function that has returned the user, for the error
- */
+/** @param source - the function that has returned the user, for the error */
 export function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
   if (isError(user)) throw faultOf('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
+  // A service that returns the rows of a query would accept every name, with an empty array.
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
   throw faultOf(
     'ERR_AUTH_USER_SERVICE',

@@ -48,11 +48,7 @@ export function rolesOf(user: object): ReadonlySet<string> {
   return typeof role === 'string' ? new Set([role]) : none
 }
 
-/**
- * What an app's own `scopesOf` or `rolesOf` has returned, as a set.
- *
- * @throws TypeError for a string, which would be taken for its letters, and for what is no iterable of strings
- */
+/** @throws TypeError for what an app's `scopesOf` or `rolesOf` must not return: its letters would be the names of a string */
 export function namesOf(returned: unknown, option: string): ReadonlySet<string> {
   if (returned === null || returned === undefined) return none
   const names = new Set(typeof returned === 'object' ? (returned as Iterable<unknown>) : [0])

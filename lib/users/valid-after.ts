@@ -21,12 +21,15 @@ export function validAfterOf(
   log: FastifyBaseLogger,
 ): ValidAfter | null {
   const field = service?.validAfterField
-  if (field === undefined) return null
+  return field === undefined ? null : createValidAfter(field, log)
+}
+
+function createValidAfter(field: string, log: FastifyBaseLogger): ValidAfter {
   const name = `the field ${JSON.stringify(field)} ("jwt.validAfterField")`
   let hasWarned = false
   function of(user: object): number {
-    const value = propertyOf(user, field as string)
-    if (value === undefined && !hasWarned && !((field as string) in user)) {
+    const value = propertyOf(user, field)
+    if (value === undefined && !hasWarned && !(field in user)) {
       hasWarned = true
       log.warn(
         `fastify-authn: a user lacks ${name}, so that none of its tokens can be revoked. Have findByUsername return it, with null where all tokens are valid.`,

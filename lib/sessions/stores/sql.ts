@@ -17,7 +17,7 @@ import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
 import { rowsWith, type Row, type RowsOf, type SqlQuery } from './sql-query.js'
 import { checkSqlPrefix } from './sql-schema.js'
 import { sqlStatements, type SqlStatements } from './sql-statements.js'
-import { SqlUpkeep } from './sql-upkeep.js'
+import { sqlUpkeep } from './sql-upkeep.js'
 
 /**
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
@@ -53,14 +53,14 @@ class SqlSessions implements SessionStore {
   readonly #sql: SqlStatements
   /** The name of the registration, which is in every row. */
   readonly #name: string
-  readonly #upkeep: SqlUpkeep
+  readonly #upkeep: ReturnType<typeof sqlUpkeep>
   readonly #poller = new RevocationPoller((cursor) => this.#revocations(cursor ?? '0'))
 
   constructor(rows: RowsOf, statements: SqlStatements, name: string) {
     this.#rows = rows
     this.#sql = statements
     this.#name = name
-    this.#upkeep = new SqlUpkeep(rows, statements)
+    this.#upkeep = sqlUpkeep(rows, statements)
   }
 
   async create(session: NewSession): Promise<StoreTime> {

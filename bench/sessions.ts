@@ -62,7 +62,7 @@ const kinds: Readonly<Record<string, () => Open | null>> = {
           const store = sqlSessions({ query, prefix: 'bench' }).open('bench')
           await fillTable(pool, 'bench', count)
           // What is over is deleted meanwhile, as in an app.
-          await store.watch({ ended() {}, caughtUp() {}, lost: (error) => console.error(error) })
+          store.watch({ revoked() {}, caughtUp() {}, lost: (error) => console.error(error) })
           endings.push(() => store.close())
           const { rows } = await pool.query<{ bytes: string }>(
             "SELECT pg_total_relation_size('bench_sessions') AS bytes",

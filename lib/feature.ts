@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox/type'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JwtService } from './jwt/service.js'
 import type { MALFORMED } from './http/authorization.js'
@@ -5,15 +6,23 @@ import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
+import type { SecurityScheme } from '../types/openapi.js'
 import type { JwtClaims } from '../types/request-extra.js'
 
-/**
- * Finds the access token of a request that has no `Authorization` header.
- *
- * @returns null where there is none
- * @throws AuthenticationError for a request that must not use the token
- */
-export type TokenSource = (request: FastifyRequest) => string | typeof MALFORMED | null
+/** Where else than in the `Authorization` header an access token of our own keys may be. */
+export interface TokenSource {
+  /**
+   * Finds the token of a request that has no such header.
+   *
+   * @returns null where there is none
+   * @throws AuthenticationError for a request that must not use the token
+   */
+  find(request: FastifyRequest): string | typeof MALFORMED | null
+  /** For API documents: the name and the definition of its security scheme. */
+  readonly openapi: readonly [string, SecurityScheme]
+  /** For API documents: why a request with one of these methods may get a 403; null where it never does. */
+  forbidden(methods: readonly string[]): string | null
+}
 
 /** Refuses valid tokens of our own keys. Both functions throw an AuthenticationError. */
 export interface TokenCheck {
@@ -21,8 +30,8 @@ export interface TokenCheck {
   claims?(claims: JwtClaims): void
   /** With the user of the token. */
   user?(user: object, claims: JwtClaims): void
-  /** The time from which on tokens of a user are accepted, in seconds since 1970: tokens that are issued have it as `iat` at least. */
-  validAfter?(user: object): number
+  /** The least `iat` of tokens that are issued to a user now, in seconds since 1970. @throws AuthenticationFault */
+  issuedAfter?(user: object): number
 }
 
 /** The tokens of a login or of a refresh. Times are in seconds. */
@@ -44,6 +53,10 @@ export type IssueTokens = (
 
 /** How tokens travel between the plugin's own routes and a client. */
 export interface TokenCarrier {
+  /** For API documents: the JSON Schema of the body of {@link give}. */
+  readonly schema: TSchema
+  /** For API documents: why {@link refuse} does; null where it never does. */
+  readonly forbidden: string | null
   /** The refusal of a request to one of the own routes that must not be answered; null for all others. */
   refuse(request: FastifyRequest): AuthenticationErrorLike | null
   /** The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError */
@@ -81,7 +94,11 @@ export interface Feature {
   check?(registration: Registration, all: readonly Registration[]): void
   readonly api?: object
   stats?(): object
-  /** Called when the app closes. */
+  /** Called when the app is ready. */
+  ready?(): void | Promise<void>
+  /** Called when the app closes, before the server does: requests may be waiting for what it ends. */
+  stop?(): void
+  /** Called when the app has closed. */
   close?(): void | Promise<void>
 }
 
@@ -106,6 +123,11 @@ export interface FeatureModule {
 interface FeatureRow {
   isSet(options: ResolvedOptions, service: JwtService): boolean
   load(): Promise<FeatureModule>
+}
+
+/** The latest least `iat` of the checks; 0 where there is none. */
+export function issuedAfter(checks: readonly TokenCheck[], user: object): number {
+  return Math.max(0, ...checks.map((check) => check.issuedAfter?.(user) ?? 0))
 }
 
 /** All features, in the order in which they are made. Each is loaded only where its option is set. */

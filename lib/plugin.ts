@@ -10,7 +10,7 @@ import { createTranslator } from './http/language.js'
 import { JwtService } from './jwt/service.js'
 import { bodyCarrier } from './login/own-route.js'
 import { addLogin } from './login/route.js'
-import { issueToken } from './login/token.js'
+import { tokenIssuer } from './login/token.js'
 import { markScope } from './marks/inherit.js'
 import { parseMark } from './marks/parse.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
@@ -57,7 +57,7 @@ async function build(
     tokenSources: features.flatMap((feature) => feature.tokenSources ?? []),
     tokenChecks,
     onPass: features.flatMap((feature) => feature.onPass ?? []),
-    issueTokens: only(features, 'issueTokens') ?? issueToken(options, jwtService, tokenChecks),
+    issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
     carrier: only(features, 'carrier') ?? bodyCarrier,
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
@@ -132,12 +132,18 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   for (const authenticator of new Set([...authenticators.values(), ...defaultAuthenticators])) {
     await registration.initialize(authenticator)
   }
-  addLogin(registration)
+  addLogin(registration, record.routes.map(({ options }) => options))
   for (const feature of features) feature.routes?.(registration)
   requireDefault(registration)
   const all = [...record.registered].flatMap((scope) => registrationOf(scope) ?? [])
   checkSharedKeys(all)
   for (const each of all) for (const feature of each.features) feature.check?.(each, all)
+  app.addHook('onReady', async () => {
+    for (const feature of features) await feature.ready?.()
+  })
+  app.addHook('preClose', async () => {
+    for (const feature of features) feature.stop?.()
+  })
   app.addHook('onClose', async () => {
     for (const feature of features) await feature.close?.()
   })

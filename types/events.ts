@@ -51,7 +51,7 @@ export interface IssuerEvent {
   readonly duration: number
 }
 
-/** Published when an old refresh token was used again: somebody has stolen it, and its session has been ended. */
+/** Published when an old refresh token was used again: somebody has stolen it, and its session has been revoked. */
 export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string
@@ -61,10 +61,10 @@ export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
 
 /** Published when a client has logged out. */
 export interface LogoutEvent extends ReuseEvent {
-  /** Whether all sessions of the user were to be ended. */
+  /** Whether all sessions of the user were to be revoked. */
   readonly everywhere: boolean
-  /** How many sessions were ended. */
-  readonly ended: number
+  /** How many sessions were revoked. */
+  readonly revoked: number
 }
 
 /** The payload of each channel. The channel of `failure` has the name `fastify-authn:failure`, and so on. */
@@ -81,7 +81,7 @@ export interface AuthnEvents {
   readonly overloaded: RefusalEvent
   /** The key set of an issuer was renewed, or could not be. */
   readonly issuer: IssuerEvent
-  /** An old refresh token was used again, and the session has been ended: an alarm. */
+  /** An old refresh token was used again, and the session has been revoked: an alarm. */
   readonly reuse: ReuseEvent
   /** Somebody has logged out. */
   readonly logout: LogoutEvent

@@ -42,20 +42,20 @@ export interface SessionInfo {
 /** `app.authn.sessions`: the sessions of a registration. */
 export interface Sessions {
   /**
-   * The sessions of a user that are not over, the newest first.
+   * The sessions of a user that have not expired, the newest first.
    *
    * @param sub - the claim `sub` of their tokens
    * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
    */
   list(sub: string | number): Promise<SessionInfo[]>
   /**
-   * Ends a session, or all sessions of a user. Their access tokens are refused at once in this process, and within a
-   * second in all others that reach the store.
+   * Revokes a session, or all sessions of a user. Their access tokens are rejected at once in this process, and within
+   * a second in all others that reach the store.
    *
-   * @returns how many sessions this call has ended
+   * @returns how many sessions this call has revoked
    * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE, and ERR_AUTH_CLAIMS when neither is given, or both
    */
-  end(
+  revoke(
     which:
       | { readonly sid: string; readonly sub?: undefined }
       | { readonly sub: string | number; readonly sid?: undefined },
@@ -68,12 +68,12 @@ export interface SessionStats {
   readonly begun: number
   /** Uses of a refresh token that were answered with new tokens. */
   readonly refreshed: number
-  /** Sessions that were ended because an old refresh token was used again. */
+  /** Sessions that were revoked because an old refresh token was used again. */
   readonly reused: number
-  /** Ended sessions whose access tokens are refused here because they could still be valid. */
-  readonly ended: number
+  /** Revoked sessions whose access tokens are rejected here because they could still be valid. */
+  readonly revoked: number
   /** Calls of the store that failed or were not answered. */
   readonly storeFailures: number
-  /** Whether the store tells this process now which sessions are ended. */
+  /** Whether the store reports revocations to this process now. */
   readonly isCaughtUp: boolean
 }

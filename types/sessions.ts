@@ -10,7 +10,7 @@ export interface StoredSession {
   readonly created: number
   /** When its refresh token was last exchanged; the time of the login before that. */
   readonly lastUsed: number
-  /** When it ends at the latest, however often it is used. */
+  /** When it expires at the latest, however often it is used. */
   readonly endsAt: number
   /** The address of the client that logged in. */
   readonly address: string
@@ -28,7 +28,7 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
   readonly current: string
   /** Seconds that it may live however often it is used. */
   readonly lifetime: number
-  /** Seconds after its last use at which it ends. */
+  /** Seconds after its last use at which it expires. */
   readonly idle: number
 }
 
@@ -44,12 +44,12 @@ export interface Swap {
   readonly sealed: string
   /** For so many seconds after its first use, the last token before the current one gets the same successor again. */
   readonly grace: number
-  /** Seconds after this use at which the session ends, unless it is used again. */
+  /** Seconds after this use at which the session expires, unless it is used again. */
   readonly idle: number
   /** Seconds since 1970 by the clock of the store. At that time and later, the swap must not be made. */
   readonly deadline: number
-  /** Seconds for which the end of the session is kept where this use ends it: see {@link SessionEnd}. */
-  readonly keepEnd: number
+  /** Seconds for which the revocation is kept where this use revokes the session: see {@link Revocation}. */
+  readonly revocationTtl: number
 }
 
 /** The result of a use of a refresh token. */
@@ -59,7 +59,7 @@ export type Swapped = SwapDone | SwapRepeated | SwapWithout
 export interface SwapDone extends StoreTime {
   /**
    * `swapped`: the token was the current one, and `next` is the current one now. `reused`: it was an older token of the
-   * session, and not the last one within the grace; this call has ended the session.
+   * session, and not the last one within the grace; this call has revoked the session.
    */
   readonly outcome: 'swapped' | 'reused'
   /** As it is after the call. */
@@ -78,25 +78,25 @@ export interface SwapRepeated extends StoreTime {
 
 /** A use of a refresh token that has changed nothing. */
 export interface SwapWithout {
-  /** `unknown`: there is no such session, or it is over. `late`: the deadline had passed. */
+  /** `unknown`: there is no such session, or it has expired. `late`: the deadline had passed. */
   readonly outcome: 'unknown' | 'late'
 }
 
-/** A session that was ended before its time, and until when its access tokens have to be refused. */
-export interface SessionEnd {
+/** A session that was revoked, and until when its access tokens have to be rejected. */
+export interface Revocation {
   /** The session. */
   readonly sid: string
   /** Seconds since 1970 by the clock of the store: no token of the session lives longer. */
   readonly until: number
 }
 
-/** What a store tells of the sessions that any process has ended. */
+/** What a store reports of the sessions that any process has revoked. */
 export interface SessionWatcher {
-  /** Ends that this process may not know yet; some may come twice. */
-  ended(ends: readonly SessionEnd[], now: number): void
-  /** Everything that was ended up to now has been told: after the start, and after each time the store was away. */
+  /** Revocations that this process may not know yet; some may come twice. */
+  revoked(revocations: readonly Revocation[], now: number): void
+  /** All revocations up to now have been reported: after the start, and after each time the store was away. */
   caughtUp(): void
-  /** The store cannot be reached: from now on ends may be missed, until the next `caughtUp`. */
+  /** The store cannot be reached: from now on revocations may be missed, until the next `caughtUp`. */
   lost(error: unknown): void
 }
 
@@ -119,13 +119,14 @@ export type SessionChoice =
 
 /** What a store knows of a refresh token. */
 export interface FoundSession extends StoreTime {
-  /** Null where there is none, or it is over. */
+  /** Null where there is none, or it has expired. */
   readonly session: StoredSession | null
 }
 
 /**
- * The sessions of one registration in a store. Every method rejects when the store cannot be reached or does not
- * answer in time; it never answers as if there were no session then.
+ * The sessions of one registration in a store. Every method rejects when the store cannot be reached; it never answers
+ * as if there were no session then. The plugin waits five seconds at most for an answer. Texts are well-formed, without
+ * control characters, and at most 1,024 characters long.
  */
 export interface SessionStore {
   /** Keeps a session that begins. */
@@ -135,17 +136,20 @@ export interface SessionStore {
   /** Exchanges a refresh token for its successor, or says why not. */
   swap(swap: Swap): Promise<Swapped>
   /**
-   * Ends sessions: one, or all of a user. Those that are over already do not count.
+   * Revokes sessions: one, or all of a user. Those that have expired do not count.
    *
-   * @param keepEnd - seconds for which the ends are kept and told
-   * @returns the sessions that were ended by this call
+   * @param revocationTtl - seconds for which the revocations are kept and reported
+   * @returns the sessions that this call has revoked
    */
-  end(which: SessionChoice, keepEnd: number): Promise<readonly SessionEnd[]>
-  /** The sessions of a user that are not over, the newest first. */
+  revoke(which: SessionChoice, revocationTtl: number): Promise<readonly Revocation[]>
+  /** The sessions of a user that have not expired, the newest first. */
   list(sub: string): Promise<readonly StoredSession[]>
-  /** Tells what is ended, in this process and in others, within a second. Resolves at once; `caughtUp` follows. */
-  watch(watcher: SessionWatcher): Promise<void>
-  /** Ends what {@link watch} has begun. Connections that the app gave stay open. */
+  /**
+   * Reports what is revoked, in this process and in others, within a second. It returns at once and does not throw;
+   * `caughtUp` or `lost` follows within seconds.
+   */
+  watch(watcher: SessionWatcher): void
+  /** Stops what {@link watch} has begun. Connections that the app gave stay open. */
   close(): Promise<void>
 }
 

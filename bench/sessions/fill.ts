@@ -42,7 +42,7 @@ export async function fillTable(pool: Pool, prefix: string, count: number): Prom
     const to = Math.min(from + 100_000, count) - 1
     await pool.query(
       `INSERT INTO ${prefix}_sessions (registration, handle, sid, sub, current_token, address, user_agent, data,
-         created_at, last_used_at, ends_at, over_at, sweep_at)
+         created_at, last_used_at, ends_at, expires_at, sweep_at)
        SELECT 'bench', ${hash(`'handle ' || i`)}, left(${hash(`'sid ' || i`)}, 22), 'user ' || i,
          ${hash(`'token ' || i || ' 0'`)}, '203.0.113.7', $1, '{"iat":1790000000}', now(), now(),
          now() + interval '30 days', now() + interval '14 days', now() + interval '14 days'

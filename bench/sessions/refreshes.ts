@@ -57,7 +57,7 @@ export class Refreshes {
       grace: 10,
       idle: 1_209_600,
       deadline: now + 5,
-      keepEnd: 600,
+      revocationTtl: 600,
     })
     if (session === null || swapped.outcome !== 'swapped') {
       throw new Error(`session ${index}: ${swapped.outcome}`)

@@ -11,8 +11,8 @@ CREATE TABLE IF NOT EXISTS demo_sessions (
   created_at     timestamptz NOT NULL,
   last_used_at   timestamptz NOT NULL,
   ends_at        timestamptz NOT NULL,  -- however often it is used
-  over_at        timestamptz NOT NULL,  -- unless it is used
-  sweep_at       timestamptz NOT NULL,  -- when it is looked at next, whether it is over; see below
+  expires_at     timestamptz NOT NULL,  -- unless it is used
+  sweep_at       timestamptz NOT NULL,  -- when it is looked at next, whether it has expired; see below
   address        text NOT NULL,
   user_agent     text NOT NULL,
   data           text NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS demo_sessions (
 CREATE INDEX IF NOT EXISTS demo_sessions_sub ON demo_sessions USING hash (sub);
 CREATE INDEX IF NOT EXISTS demo_sessions_sweep ON demo_sessions (sweep_at);
 
--- Sessions whose successor has to be deleted when the grace is over.
+-- Sessions whose successor has to be deleted when the grace has passed.
 CREATE TABLE IF NOT EXISTS demo_graces (
   until          timestamptz NOT NULL,
   registration   text NOT NULL,
@@ -31,8 +31,8 @@ CREATE TABLE IF NOT EXISTS demo_graces (
   PRIMARY KEY (until, registration, handle)
 );
 
--- Sessions that were ended before their time, until the last of their access tokens is over.
-CREATE TABLE IF NOT EXISTS demo_ends (
+-- Sessions that were revoked, until the last of their access tokens has expired.
+CREATE TABLE IF NOT EXISTS demo_revocations (
   written_by     xid8 NOT NULL DEFAULT pg_current_xact_id(),
   registration   text NOT NULL,
   sid            text NOT NULL,

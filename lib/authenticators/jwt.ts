@@ -5,15 +5,16 @@ import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, filled } from '../options/resolve.js'
 import { setClaims } from '../request/extra.js'
-import { findUser, isUsableName, known } from '../users/find.js'
+import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { unverifiedPart } from '../jwt/unverified.js'
 import { registrationOf } from '../registration.js'
 import { perRegistration } from './per-registration.js'
+import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
-/** Those that this function has made: none of them claims tokens by more than their form. */
-const made = new WeakSet<Authenticator>()
+/** Marks the authenticators for tokens of our own keys, also where an app wraps one by spreading it. */
+const kOwnTokens = Symbol('fastify-authn.own-tokens')
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
@@ -49,39 +50,29 @@ export function jwtAuthenticator<Stored extends object>(
     return { service, verify, method, timeout: shared.userServiceTimeout, tokenSources, tokenChecks }
   })
 
-  /** The token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts. */
-  function tokenIn(request: FastifyRequest): string | typeof MALFORMED | null {
-    const { authorization } = request.headers
-    if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
-    for (const source of state.of(request).tokenSources) {
-      const token = source(request)
-      if (token !== null) return token
-    }
-    return null
-  }
-
-  const authenticator: Authenticator<Stored> = {
+  const authenticator: Authenticator<Stored> & { [kOwnTokens]: true } = {
+    [kOwnTokens]: true,
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,
     init: state.init,
     accepts(request) {
       let token: string | typeof MALFORMED | null
+      const { method, tokenSources } = state.of(request)
       try {
-        token = tokenIn(request)
+        token = ownTokenIn(request, tokenSources)
       } catch {
         // It is authenticate() that rejects a request with such a token.
         return true
       }
       if (typeof token !== 'string') return token === MALFORMED
-      const { method } = state.of(request)
       const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
       const isOurs = claims !== null && Object.hasOwn(claims, claimName)
       return isOurs && (method ?? header?.alg) === header?.alg && !isClaimedByOthers(request)
     },
     authenticate(request) {
-      const { service, verify, timeout, tokenChecks } = state.of(request)
-      const token = tokenIn(request)
+      const { service, verify, timeout, tokenSources, tokenChecks } = state.of(request)
+      const token = ownTokenIn(request, tokenSources)
       if (token === null) return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
@@ -90,19 +81,41 @@ export function jwtAuthenticator<Stored extends object>(
       const name = claims[claimName]
       if (!isUsableName(name)) throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
       const accept = (user: object | null): object => {
-        const accepted = known(user)
+        const accepted = requireUser(user)
         for (const each of tokenChecks) each.user?.(accepted, claims)
         return accepted
       }
       return findUser(service, name, request, timeout, accept) as Stored | Promise<Stored>
     },
   }
-  made.add(authenticator)
   return authenticator
 }
 
 /** Whether another authenticator of the registration, an issuer for instance, says that a token is its own. */
 function isClaimedByOthers(request: FastifyRequest): boolean {
   const others = registrationOf(request.server)?.authenticators.values() ?? []
-  return [...others].some((other) => !made.has(other) && other.accepts?.(request) === true)
+  return [...others].some((other) => !readsOwnTokens(other) && other.accepts?.(request) === true)
+}
+
+/** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */
+export function readsOwnTokens(authenticator: Authenticator): boolean {
+  return kOwnTokens in authenticator
+}
+
+/**
+ * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
+ *
+ * @throws AuthenticationError for a request that must not use its token
+ */
+export function ownTokenIn(
+  request: FastifyRequest,
+  sources: readonly TokenSource[],
+): string | typeof MALFORMED | null {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
+  for (const source of sources) {
+    const token = source.find(request)
+    if (token !== null) return token
+  }
+  return null
 }

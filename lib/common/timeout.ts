@@ -1,11 +1,11 @@
 /**
- * Waits for a promise, but not for ever. A promise that is late is not cancelled; its result is ignored.
+ * Waits for a promise for a limited time. A promise that is late is not cancelled; its result is ignored.
  *
  * @param late - makes the error that is thrown after so many milliseconds
  */
-export async function within<T>(
-  milliseconds: number,
+export async function withTimeout<T>(
   work: PromiseLike<T>,
+  milliseconds: number,
   late: () => Error,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined

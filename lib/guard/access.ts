@@ -6,7 +6,7 @@ import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
 import { claimsOf } from '../request/extra.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
-import { inTime } from '../users/timeout.js'
+import { withUserTimeout } from '../users/find.js'
 import type { Needs, Plan } from '../marks/plan.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
@@ -90,7 +90,7 @@ function grantedTo(
   const option = `access.${source}`
   if (!isThenable(answer)) return namesOf(answer, option)
   // What only looks like a promise may throw, or settle twice.
-  return inTime(Promise.resolve(answer), userServiceTimeout).then((names) =>
+  return withUserTimeout(Promise.resolve(answer), userServiceTimeout).then((names) =>
     namesOf(names, option),
   )
 }

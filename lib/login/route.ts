@@ -1,10 +1,17 @@
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
-import { declareEntry, reportEntry, sendTokens, tokensSchema, type Work } from './entry.js'
-import { loginBody, type Credentials, type OwnRoute } from './schema.js'
-import { issue, tokenMaker } from './token.js'
+import {
+  declareOwnRoute,
+  ownRouteOf,
+  reportTokens,
+  sendTokens,
+  urlOf,
+  type OwnRoute,
+  type Work,
+} from './own-route.js'
+import { loginBody, type Credentials } from './schema.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { Registration, SessionKeeper } from '../registration.js'
+import type { Registration } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
@@ -12,56 +19,74 @@ import type { UserService } from '../../types/user-service.js'
  *
  * @throws ERR_AUTH_OPTION when one is asked for that could not work
  */
-export function wantedLogin({ options, jwtService, sessions }: Registration): ResolvedLogin | null {
+export function wantedLogin({ options, jwtService, features }: Registration): ResolvedLogin | null {
   const { login, userService } = options
   if (login === false) return null
-  const canIssue =
-    login.tokenFunc !== undefined || jwtService?.canSign(login.signingMethod) === true
+  const canIssue = login.tokenFunc !== undefined || jwtService.canSign(login.signingMethod)
   if (userService !== undefined && canIssue) return login
-  if (!login.isExplicit && sessions === null) return null
+  const issuer = features.find(({ issueTokens }) => issueTokens !== undefined)
+  if (!login.isExplicit && issuer === undefined) return null
   const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
   return wrongOption(
-    `option "${login.isExplicit ? 'login' : 'sessions'}" is set, but the option ${needed} is missing. Set it, or login: false.`,
+    `option "${login.isExplicit ? 'login' : issuer?.name}" is set, but the option ${needed} is missing. Set it, or login: false.`,
   )
 }
 
 /**
- * Declares `POST /login`.
+ * Adds the login route. A default one, for which the app did not ask, does not replace that of another registration.
  *
+ * @param routes - the options of the routes that were declared so far
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
-export function declareLogin(
-  app: FastifyInstance,
-  registration: Registration,
-  login: ResolvedLogin,
-): void {
+export function addLogin(registration: Registration, routes: readonly object[]): void {
+  const login = wantedLogin(registration)
+  if (login === null) return
+  const { app } = registration
+  const url = urlOf(registration, login.path)
+  if (!app.hasRoute({ method: 'POST', url })) return declareLogin(registration, login)
+  const isOurs = routes.some(
+    (options) => ownRouteOf(options) !== undefined && (options as { url?: string }).url === url,
+  )
+  if (login.isExplicit || !isOurs) {
+    wrongOption(
+      `option "login.path": POST ${url} is already declared. Choose another path, or set login: false.`,
+    )
+  }
+  app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)
+}
+
+function declareLogin(registration: Registration, login: ResolvedLogin): void {
   const { config, schema } = login.routeOptions
   if (config !== undefined && 'auth' in config) {
     wrongOption(
       'option "login.routeOptions.config.auth": the login route is always open. Leave it out.',
     )
   }
-  const { usernameField, passwordField } = login
+  const { usernameField, passwordField, path } = login
   if (usernameField === passwordField) {
     wrongOption(
       `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
     )
   }
-  const body = loginBody(usernameField, passwordField, exampleOf(schema))
-  const work = logIn(registration, beginning(registration, login))
   const responses = {
-    200: tokensSchema(registration),
+    200: registration.carrier.schema,
     401: 'The username or the password is wrong.',
   }
-  const route: OwnRoute = { kind: 'login', registration, notes: { responses } }
-  declareEntry(app, login.path, route, body, work, {
+  const route: OwnRoute<Credentials> = {
+    kind: 'login',
+    path,
+    body: loginBody(usernameField, passwordField, exampleOf(schema)),
+    work: logIn(registration),
+    notes: { responses },
+  }
+  declareOwnRoute(registration, route, {
     ...login.routeOptions,
-    schema: { ...shown, ...schema },
+    schema: { ...documented, ...schema },
   })
 }
 
 /** The part of the route schema that only API documents read. */
-const shown = {
+const documented = {
   summary: 'Log in',
   description: 'Answers with a token for a username and a password.',
   tags: ['authentication'],
@@ -74,25 +99,14 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
   return typeof example === 'object' && example !== null ? example : undefined
 }
 
-function logIn(registration: Registration, begin: SessionKeeper['begin']): Work<Credentials> {
-  const { userService, passwordField } = registration.options
-  const check = registration.passwords.credentialCheck(
-    userService as UserService,
-    passwordField,
-    'login',
-  )
+function logIn(registration: Registration): Work<Credentials> {
+  const { options, passwords, issueTokens, carrier } = registration
+  const userService = options.userService as UserService
+  const check = passwords.credentialCheck(userService, options.passwordField, 'login')
   return async ({ username, password }, request, reply, started) => {
     const user = await check(username, password, request)
-    const tokens = await begin(username, request, user)
-    reportEntry(registration, request, user, 'login', started)
-    return sendTokens(registration, request, reply, tokens)
+    const tokens = await issueTokens(username, request, user)
+    reportTokens(registration, request, user, 'login', started)
+    return sendTokens(carrier, request, reply, tokens)
   }
-}
-
-/** What makes the tokens of a login: a session, or else a token alone. */
-function beginning(registration: Registration, login: ResolvedLogin): SessionKeeper['begin'] {
-  const { sessions } = registration
-  const makeToken = tokenMaker(login, registration)
-  if (sessions !== null) return (...args) => sessions.begin(...args)
-  return async (...args) => ({ token: await issue(makeToken, ...args) })
 }

@@ -1,79 +1,92 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf, wrongOption } from '../errors.js'
-import { ownClaims, type OwnClaims } from './claims.js'
-import type { Registration } from '../registration.js'
-import type { ValidAfter } from '../users/valid-after.js'
-import type { JwtServiceLike } from '../../types/jwt.js'
-import type { LoginOptions, TokenFunc } from '../../types/login.js'
-
-/** Makes the token that a login answers with. */
-export type MakeToken = (
-  username: string,
-  request: FastifyRequest,
-  user: object,
-) => ReturnType<TokenFunc>
+import { faultOf } from '../errors.js'
+import { isUsableName } from '../users/find.js'
+import { issuedAfter, type IssueTokens, type TokenCheck } from '../feature.js'
+import type { JwtService } from '../jwt/service.js'
+import type { ResolvedOptions } from '../options/resolve.js'
+import type { LoginOptions } from '../../types/login.js'
+import type { JwtClaims } from '../../types/request-extra.js'
 
 /**
- * The function of the app, or tokens whose `sub` is the submitted username.
- *
- * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
+ * Makes the token of a login: by the function of the app, or one whose `sub` is the submitted username. What fails is
+ * an AuthenticationFault.
  */
-export function tokenMaker(
-  { tokenFunc, claims, signingMethod }: LoginOptions,
-  { jwtService, validAfter }: Pick<Registration, 'jwtService' | 'validAfter'>,
-): MakeToken {
-  // Null only beside a tokenFunc that signs in its own way.
-  const service = (jwtService ?? undefined) as JwtServiceLike
-  if (tokenFunc !== undefined) {
-    if (jwtService === null && tokenFunc.length > 2) {
-      wrongOption(
-        'option "login.tokenFunc": it takes a third argument, jwtService, and there is none. Set "jwt" or "jwtService", or sign without it.',
-      )
+export function tokenIssuer(
+  { login }: ResolvedOptions,
+  service: JwtService,
+  tokenChecks: readonly TokenCheck[],
+): IssueTokens {
+  const { tokenFunc, claims, signingMethod }: LoginOptions = login || {}
+  return async (username, request, user) => {
+    try {
+      if (tokenFunc !== undefined) {
+        return { token: checkToken(await tokenFunc(request, user, service)) }
+      }
+      const own = await ownClaims(claims, username, request, user)
+      const iat = tokenChecks.length === 0 ? {} : { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
+      return { token: service.generateTokenWithClaims({ ...own, ...iat }, signingMethod) }
+    } catch (error) {
+      throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
     }
-    return (_, request, user) => tokenFunc(request, user, service)
   }
-  service.require(signingMethod, 'sign', 'login')
-  const sign = (own: OwnClaims, user: object): string => {
-    const iat = validAfter === null ? {} : { iat: issuedAt(Date.now() / 1000, user, validAfter) }
-    return service.generateTokenWithClaims({ ...own, ...iat }, signingMethod)
-  }
-  if (claims === undefined) return (username, _, user) => sign({ sub: username }, user)
-  return async (username, request, user) =>
-    sign(await ownClaims(claims, username, request, user), user)
+}
+
+function checkToken(token: unknown): string {
+  if (typeof token === 'string' && token !== '') return token
+  const found = token === '' ? 'an empty string' : typeof token
+  throw new TypeError(`tokenFunc returned ${found}, expected a token.`)
 }
 
 /**
- * The claim `iat` of a token that is issued now. Rounded up where the user has just had all tokens taken back: rounded
+ * The claim `iat` of a token that is issued now. Rounded up where all tokens of the user have just been revoked: rounded
  * down, it would be one of those.
  *
  * @param now - seconds since 1970
  */
-export function issuedAt(now: number, user: object, validAfter: ValidAfter | null): number {
-  return Math.max(Math.floor(now), Math.ceil(validAfter?.of(user) ?? 0))
+export function issuedAt(now: number, user: object, checks: readonly TokenCheck[]): number {
+  return Math.max(Math.floor(now), Math.ceil(issuedAfter(checks, user)))
+}
+
+/** Claims that the plugin sets itself: with one of the app a token could not be revoked, or would expire too late. */
+const reserved = ['sid', 'jti', 'iat', 'nbf', 'exp'] as const
+
+/** The claims of a login, with the name that the user service is asked for. */
+export interface OwnClaims extends Partial<JwtClaims> {
+  readonly sub: string | number
 }
 
 /**
- * The token of a login.
+ * The claims of the app, and `sub`: the submitted username where the app sets no other.
  *
- * @throws AuthenticationFault when none comes out
+ * @throws AuthenticationFault where `login.claims` throws, or returns what cannot be the claims of a token
  */
-export async function issue(
-  makeToken: MakeToken,
-  username: string,
+export async function ownClaims(
+  claims: LoginOptions['claims'],
+  sub: string | number,
   request: FastifyRequest,
   user: object,
-): Promise<string> {
-  let token: unknown
+): Promise<OwnClaims> {
+  if (claims === undefined) return { sub }
   try {
-    token = await makeToken(username, request, user)
+    return checked(await claims(request, user), sub)
   } catch (error) {
     throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
   }
-  if (typeof token === 'string' && token !== '') return token
-  throw faultOf(
-    'ERR_AUTH_TOKEN_FUNC',
-    new TypeError(
-      `tokenFunc returned ${token === '' ? 'an empty string' : typeof token}, expected a token.`,
-    ),
+}
+
+function checked(returned: unknown, sub: string | number): OwnClaims {
+  if (returned === undefined || returned === null) return { sub }
+  if (typeof returned !== 'object' || Array.isArray(returned)) {
+    throw new TypeError('login.claims must return an object of claims.')
+  }
+  const given = { ...returned } as Record<string, unknown>
+  const taken = reserved.filter((claim) => given[claim] !== undefined)
+  if (taken.length > 0) {
+    throw new TypeError(`login.claims returned ${taken.join(', ')}, which the plugin sets itself.`)
+  }
+  const own = given.sub === undefined ? sub : given.sub
+  if (isUsableName(own)) return { ...given, sub: own }
+  throw new TypeError(
+    'login.claims returned a "sub" that is no name: expected a string without control characters, or a finite number.',
   )
 }

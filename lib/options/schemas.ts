@@ -86,7 +86,7 @@ const cookies = options({
     shown: true,
   }),
   sameSite: oneOf(['lax', 'strict'], "'lax' or 'strict'"),
-  // Each is checked by trustedOf in lib/cookies/cross-site.ts.
+  // Each is checked by trustedOf in lib/cookies/csrf.ts.
   trustedOrigins: Type.Array(Type.String(), {
     description: 'an array of origins such as https://shop.example',
   }),

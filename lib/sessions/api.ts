@@ -1,25 +1,27 @@
 import { AuthnUsageError } from '../errors.js'
-import { endSessions, type SessionTools } from './tools.js'
+import { isUsableName } from '../users/find.js'
+import { revokeSessions, type SessionTools } from './tools.js'
 import type { SessionInfo, Sessions } from '../../types/session-api.js'
 import type { StoredSession } from '../../types/sessions.js'
 
-/** `app.authn.sessions`. */
-export function sessionsApi(tools: Pick<SessionTools, 'access' | 'ends' | 'keepEnd'>): Sessions {
+/** `app.authn.sessions`. A name that no session can have is not looked up: it may be a client's. */
+export function sessionsApi(tools: SessionTools): Sessions {
   return {
     async list(sub) {
-      const name = nameOf(sub, 'list', 'sub')
+      const name = nameOf(sub, 'list')
+      if (!isUsableName(name)) return []
       const stored = await tools.access.ask((store) => store.list(name))
-      return stored.filter(({ sid }) => !tools.ends.has(sid)).map(infoOf)
+      return stored.filter(({ sid }) => !tools.revocations.has(sid)).map(infoOf)
     },
-    async end(which) {
+    async revoke(which) {
       const { sid, sub } = (which ?? {}) as { sid?: unknown; sub?: unknown }
       // One that is undefined must not be taken for everybody.
       if ((sid === undefined) === (sub === undefined)) {
-        misuse('end(): expected { sid } or { sub }.')
+        misuse('revoke(): expected { sid } or { sub }.')
       }
-      const wanted =
-        sid === undefined ? { sub: nameOf(sub, 'end', 'sub') } : { sid: nameOf(sid, 'end', 'sid') }
-      return endSessions(tools, wanted)
+      const name = nameOf(sid === undefined ? sub : sid, 'revoke')
+      if (!isUsableName(name)) return 0
+      return revokeSessions(tools, sid === undefined ? { sub: name } : { sid: name })
     },
   }
 }
@@ -34,11 +36,9 @@ function infoOf({ sid, created, lastUsed, address, userAgent }: StoredSession): 
   }
 }
 
-function nameOf(value: unknown, method: string, name: string): string {
+function nameOf(value: unknown, method: string): string {
   const isName = typeof value === 'string' ? value !== '' : Number.isFinite(value)
-  return isName
-    ? String(value)
-    : misuse(`${method}(): found no name as "${name}", expected a text or a number.`)
+  return isName ? String(value) : misuse(`${method}(): expected a name, a string or a number.`)
 }
 
 function misuse(problem: string): never {

@@ -1,20 +1,21 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
-import { MALFORMED, parseBearer } from '../http/authorization.js'
+import { ownTokenIn } from '../authenticators/jwt.js'
+import { MALFORMED } from '../http/authorization.js'
 import { isUsableName } from '../users/find.js'
 import { digestOf } from './refresh-token.js'
-import { endSessions, invalidRefresh, requireRefreshToken, type SessionTools } from './tools.js'
+import { invalidRefresh, requireRefreshToken, revokeSessions, type SessionTools } from './tools.js'
 import type { Registration } from '../registration.js'
 
-/** Whose session is to be ended. */
+/** The session that a logout revokes. */
 export interface Leaving {
   readonly sid: string
   readonly sub: string
 }
 
 /**
- * The session that the tokens of a request belong to: that of its access token, or, where that one is over or not
- * there, that of its refresh token.
+ * The session that the tokens of a request belong to: that of its access token, or, where that one has expired or is
+ * missing, that of its refresh token.
  *
  * @param refreshToken - null where there is none
  * @throws (rejects) AuthenticationError
@@ -26,49 +27,34 @@ export async function leavingOf(
   refreshToken: string | null,
 ): Promise<Leaving> {
   try {
-    return ofAccessToken(tools, accessTokenOf(registration, request))
+    return ofAccessToken(tools, registration, request)
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
-    return ofRefreshToken(tools, refreshToken)
+    const handle = digestOf(requireRefreshToken(refreshToken).handle)
+    const { session } = await tools.access.ask((store) => store.find(handle))
+    if (session === null) throw invalidRefresh('no such session')
+    return session
   }
-}
-
-/** The header counts alone where it is there, as on any other route. */
-function accessTokenOf(
-  { cookies }: Registration,
-  request: FastifyRequest,
-): string | typeof MALFORMED | null {
-  const { authorization } = request.headers
-  return cookies === null || authorization !== undefined
-    ? parseBearer(authorization)
-    : cookies.accessToken(request)
 }
 
 function ofAccessToken(
-  { service, method, ends }: SessionTools,
-  token: string | typeof MALFORMED | null,
+  { service, method, revocations }: SessionTools,
+  { tokenSources }: Registration,
+  request: FastifyRequest,
 ): Leaving {
+  const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
   if (token === MALFORMED) throw refusal('auth.jwt-invalid')
   const { sid, sub } = service.verify(token, method)
-  if (typeof sid !== 'string' || !isUsableName(sub)) {
+  if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) {
     throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
   }
-  if (ends.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session ended' })
+  if (revocations.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
   return { sid, sub: String(sub) }
 }
 
-async function ofRefreshToken({ access }: SessionTools, text: string): Promise<Leaving> {
-  const handle = digestOf(requireRefreshToken(text).handle)
-  const { session } = await access.ask((store) => store.find(handle))
-  if (session === null) throw invalidRefresh('no such session')
-  return session
-}
-
 /**
- * Ends the session, or all sessions of its user.
- *
- * @returns how many were ended
+ * @returns how many sessions were revoked
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
 export async function leave(
@@ -76,8 +62,7 @@ export async function leave(
   { sid, sub }: Leaving,
   everywhere: boolean,
 ): Promise<number> {
-  if (!everywhere) return endSessions(tools, { sid })
-  const count = await endSessions(tools, { sub })
-  tools.ends.add(sid, tools.keepEnd)
+  const count = await revokeSessions(tools, everywhere ? { sub } : { sid })
+  tools.revocations.add(sid, tools.revocationTtl)
   return count
 }

@@ -1,115 +1,182 @@
-import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
+import * as Type from '@sinclair/typebox/type'
+import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { defined } from '../common/objects.js'
 import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
-import { declareEntry, reportEntry, sendTokens, tokensSchema, type Work } from '../login/entry.js'
-import { logoutBody, refreshBody, type SessionBody } from './bodies.js'
+import {
+  bodyCarrier,
+  declareOwnRoute,
+  reportTokens,
+  sendTokens,
+  urlOf,
+  type Work,
+} from '../login/own-route.js'
+import { problemIn, type RouteBody } from '../login/schema.js'
 import { leave, leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
-import { throttled } from './throttled.js'
+import { digestOf, parseRefreshToken } from './refresh-token.js'
 import type { SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
-
-/** The paths of the routes that stand beside a login route. */
-export function sessionPaths(login: string): { refresh: string; logout: string } {
-  const path = login.replace(/\/+$/, '')
-  return { refresh: `${path}/refresh`, logout: `${path.replace(/\/[^/]*$/, '')}/logout` }
-}
+import type { RefusalCode } from '../../types/errors.js'
 
 /**
- * Declares the routes that refresh and end sessions. Like the login route they are always open.
+ * Declares the routes that refresh and revoke sessions, beside the login route. Like that one they are always open.
  *
  * @throws ERR_AUTH_OPTION where a path is taken
  */
 export function declareSessionRoutes(
-  app: FastifyInstance,
   registration: Registration,
   login: ResolvedLogin,
   tools: SessionTools,
 ): void {
-  const paths = sessionPaths(login.path)
-  const { authenticators, cookies } = registration
+  const { authenticators, carrier } = registration
   const rejected = { 401: 'The token is missing or invalid, or its session was revoked.' }
-  const notes = {
-    refresh: { responses: { 200: tokensSchema(registration), ...rejected } },
+  const path = login.path.replace(/\/+$/, '')
+  const routes = {
+    refresh: {
+      path: `${path}/refresh`,
+      body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
+      work: refresh(registration, tools),
+      notes: { responses: { 200: carrier.schema, ...rejected } },
+    },
     logout: {
-      responses: { 204: 'The session is revoked.', ...rejected },
-      accepts: [authenticators.get('jwt') ?? []].flat(),
+      path: `${path.replace(/\/[^/]*$/, '')}/logout`,
+      // Its access token may say which session it is.
+      body: sessionBody(
+        { refreshToken: text, everywhere: Type.Boolean({ default: false }) },
+        true,
+      ),
+      work: logOut(registration, tools),
+      notes: {
+        responses: { 204: 'The session is revoked.', ...rejected },
+        accepts: [authenticators.get('jwt') ?? []].flat(),
+      },
     },
   }
-  const bodies = { refresh: refreshBody(cookies === null), logout: logoutBody() }
   for (const kind of ['refresh', 'logout'] as const) {
-    const url = `${app.prefix.replace(/\/$/, '')}${paths[kind]}`
-    if (app.hasRoute({ method: 'POST', url })) {
+    const route = { kind, ...routes[kind] }
+    const url = urlOf(registration, route.path)
+    if (registration.app.hasRoute({ method: 'POST', url })) {
       wrongOption(
         `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
       )
     }
-    const work = works[kind](registration, tools)
-    const route = { kind, registration, notes: notes[kind] }
-    declareEntry(app, paths[kind], route, bodies[kind], work, optionsOf(login, kind))
+    declareOwnRoute(registration, route, optionsOf(login, kind))
+  }
+}
+
+interface SessionBody {
+  readonly refreshToken?: string
+  readonly everywhere?: boolean
+}
+
+const text = Type.String({ minLength: 1, maxLength: 512 })
+
+/** @param isOptional - whether all of it may be left out */
+function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBody<SessionBody> {
+  const schema = isOptional ? Type.Partial(Type.Object(properties)) : Type.Object(properties)
+  return {
+    schema,
+    problem: (body) => (isOptional && (body ?? null) === null ? null : problemIn(schema, body)),
+    read: (body) => (body ?? {}) as SessionBody,
   }
 }
 
 /** Options of the login route that the others have too. Hooks of the app may look for a username: they stay with it. */
 function optionsOf(
   { routeOptions }: ResolvedLogin,
-  kind: keyof typeof shown,
+  kind: keyof typeof documented,
 ): RouteShorthandOptions {
   const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
   // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
-  const own: object = { ...shown[kind], ...defined({ tags, hide }) }
+  const own: object = { ...documented[kind], ...defined({ tags, hide }) }
   return { ...defined({ config, constraints, bodyLimit, logLevel }), schema: own }
 }
 
 /** The part of the route schemas that only API documents read. */
-const shown = {
+const documented = {
   refresh: {
     summary: 'Refresh the tokens',
     description: 'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
   },
   logout: {
     summary: 'Log out',
-    description: 'Ends the session of a token, or with `everywhere` all sessions of its user.',
+    description: 'Revokes the session of a token, or with `everywhere` all sessions of its user.',
   },
 }
 
 function refresh(registration: Registration, tools: SessionTools): Work<SessionBody> {
-  const { cookies } = registration
+  const { carrier } = registration
   return async ({ refreshToken = null }, request, reply, started) => {
-    const inCookie = cookies?.refreshToken(request) ?? null
-    const text = inCookie ?? refreshToken
-    if (text === null) throw refusal('auth.no-credentials-provided')
-    const { tokens, user } = await throttled(registration, request, text, () =>
-      refreshSession(tools, registration, request, text),
+    const carried = carrier.refreshToken(request)
+    const token = carried ?? refreshToken
+    if (token === null) throw refusal('auth.no-credentials-provided')
+    const { tokens, user } = await throttled(registration, request, token, () =>
+      refreshSession(tools, registration, request, token),
     )
-    reportEntry(registration, request, user, 'refresh', started)
-    return sendTokens(registration, request, reply, tokens, inCookie === null)
+    reportTokens(registration, request, user, 'refresh', started)
+    // A client that keeps its refresh token itself gets the next one in the body, also where others get cookies.
+    return sendTokens(carried === null ? bodyCarrier : carrier, request, reply, tokens)
   }
 }
 
 function logOut(registration: Registration, tools: SessionTools): Work<SessionBody> {
-  const { cookies } = registration
+  const { carrier } = registration
   return async ({ refreshToken = null, everywhere = false }, request, reply) => {
-    const text = cookies?.refreshToken(request) ?? refreshToken
+    const token = carrier.refreshToken(request) ?? refreshToken
     let leaving: Leaving
     try {
-      leaving = await throttled(registration, request, text, () =>
-        leavingOf(tools, registration, request, text),
+      leaving = await throttled(registration, request, token, () =>
+        leavingOf(tools, registration, request, token),
       )
     } catch (error) {
-      // There is nothing left to end, and the browser should not keep what is worth nothing.
-      if (isAuthenticationError(error) && error.statusCode === 401) cookies?.clear(request, reply)
+      // There is no session left, and the browser should not keep its tokens.
+      if (isAuthenticationError(error) && error.statusCode === 401) carrier.clear(request, reply)
       throw error
     }
-    const ended = await leave(tools, leaving, everywhere)
+    const revoked = await leave(tools, leaving, everywhere)
     const { sid, sub } = leaving
-    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, ended })
-    cookies?.clear(request, reply)
+    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
+    carrier.clear(request, reply)
     return reply.code(204).send()
   }
 }
 
-const works = { refresh, logout: logOut }
+/** What counts as a failed attempt: not an expired access token, and not a request without a token. */
+const counted: ReadonlySet<RefusalCode> = new Set([
+  'ERR_AUTH_REFRESH_INVALID',
+  'ERR_AUTH_REFRESH_REUSED',
+  'ERR_AUTH_JWT_INVALID',
+])
+
+/**
+ * Throttles the use of tokens as logins are throttled: a client whose tokens were rejected too often has to wait.
+ *
+ * @param text - the refresh token; null where there is none
+ * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS, and what `work` throws
+ */
+async function throttled<T>(
+  registration: Registration,
+  request: FastifyRequest,
+  text: string | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  const attempt = registration.passwords.openAttempt(nameOf(request, text), null, request)
+  await attempt.begin(true)
+  try {
+    const result = await work()
+    await attempt.succeeded()
+    return result
+  } catch (error) {
+    if (isAuthenticationError(error) && counted.has(error.code)) await attempt.failed()
+    throw error
+  }
+}
+
+/** What failures are counted by, beside the address: the session of a refresh token, or else the token as sent. */
+function nameOf({ headers }: FastifyRequest, text: string | null): string {
+  const token = text === null ? null : parseRefreshToken(text)
+  return digestOf(token?.handle ?? text ?? headers.authorization ?? headers.cookie ?? '')
+}

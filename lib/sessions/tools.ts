@@ -1,58 +1,59 @@
 import { randomBytes } from 'node:crypto'
 import { refusal, type AuthenticationError } from '../errors.js'
 import { parseRefreshToken, type RefreshToken } from './refresh-token.js'
-import type { Ends } from './ends.js'
+import type { Revocations } from './revocations.js'
 import type { StoreAccess } from './store-access.js'
-import type { ValidAfter } from '../users/valid-after.js'
+import type { TokenCheck } from '../feature.js'
 import type { ResolvedSessions } from '../options/resolve.js'
-import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
+import type { JwtService } from '../jwt/service.js'
+import type { SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
 import type { SessionChoice } from '../../types/sessions.js'
 
-/** What the sessions of a registration are made, refreshed and ended with. */
+/** What the sessions of a registration are begun, refreshed and revoked with. */
 export interface SessionTools {
   readonly settings: Omit<ResolvedSessions, 'store'>
   readonly access: StoreAccess
-  readonly ends: Ends
-  readonly service: JwtServiceLike
+  readonly revocations: Revocations
+  readonly service: JwtService
   readonly method: SigningMethod | undefined
   /** Seconds for which access tokens are valid. */
   readonly expiry: number
-  /** Seconds for which ends are kept: as long as any access token of the session can be accepted somewhere. */
-  readonly keepEnd: number
+  /** Seconds for which revocations are kept: as long as any access token of the session can be accepted somewhere. */
+  readonly revocationTtl: number
   readonly claims: LoginOptions['claims']
-  readonly validAfter: ValidAfter | null
+  readonly tokenChecks: readonly TokenCheck[]
   readonly counts: { begun: number; refreshed: number; reused: number }
 }
 
-/** A name that nobody can guess: 128 random bits. */
+/** 128 random bits. */
 export function randomName(): string {
   return randomBytes(16).toString('base64url')
 }
 
 /**
- * Ends sessions: in this process at once, in all others when the store tells them.
+ * Revokes sessions: in this process at once, in all others when the store reports it.
  *
- * @returns how many the store has ended
+ * @returns how many the store has revoked
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
-export async function endSessions(
-  { access, ends, keepEnd }: Pick<SessionTools, 'access' | 'ends' | 'keepEnd'>,
+export async function revokeSessions(
+  { access, revocations, revocationTtl }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {
-  const ended = await access.ask((store) => store.end(which, keepEnd))
+  const revoked = await access.ask((store) => store.revoke(which, revocationTtl))
   // Also where the store knew no such session: it may have lost it.
-  if ('sid' in which) ends.add(which.sid, keepEnd)
-  for (const { sid } of ended) ends.add(sid, keepEnd)
-  return ended.length
+  if ('sid' in which) revocations.add(which.sid, revocationTtl)
+  for (const { sid } of revoked) revocations.add(sid, revocationTtl)
+  return revoked.length
 }
 
-/** The refusal of a refresh token. @param reason - for the log */
+/** @param reason - for the log */
 export function invalidRefresh(reason: string): AuthenticationError {
   return refusal('auth.refresh-invalid', { cause: reason })
 }
 
-/** Reads a refresh token. @throws ERR_AUTH_REFRESH_INVALID */
+/** @throws ERR_AUTH_REFRESH_INVALID */
 export function requireRefreshToken(text: string): RefreshToken {
   const token = parseRefreshToken(text)
   if (token === null) throw invalidRefresh('no refresh token')

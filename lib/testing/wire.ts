@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
-import { within } from '../common/timeout.js'
+import { withTimeout } from '../common/timeout.js'
 import { strangerKey } from './forge.js'
 
 /** How long a response may take, in milliseconds. */
@@ -75,7 +75,7 @@ export async function statusWithin(
 ): Promise<number | null> {
   const late = new Error(`no answer in ${wait} ms`)
   try {
-    return (await within(wait, answer, () => late)).statusCode
+    return (await withTimeout(answer, wait, () => late)).statusCode
   } catch (error) {
     if (error === late) return null
     throw error

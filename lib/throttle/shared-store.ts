@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
-import { within } from '../common/timeout.js'
+import { withTimeout } from '../common/timeout.js'
 
 /** What is used of a client of ioredis. */
 interface RedisClient {
@@ -45,7 +45,7 @@ export class SharedStore {
       // A client that has lost its connection says so at once, and may be asked again as soon as it has one.
       if (!isReady) throw new Error(`the client of the store is not ready, but ${status}`)
       const late = (): Error => new NoAnswer(`no answer in ${patience} ms`)
-      const answer = await within(patience, question(), late)
+      const answer = await withTimeout(question(), patience, late)
       this.#askAgainAt = 0
       return answer
     } catch (error) {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { isError, isThenable } from '../common/objects.js'
-import { inTime } from './timeout.js'
+import { withTimeout } from '../common/timeout.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** The longest username that the user service is asked for, in characters. */
@@ -30,10 +30,9 @@ type Found = object | null
  * Asks the user service for a user, and hands the answer to `use`. When the service does not return a promise,
  * neither does this function: then the request stays synchronous, which is faster.
  *
- * @param timeout - seconds after which the service counts as not answering
- * @param use - what to do with the user, or with null when there is none; default: to return it
- * @returns what `use` returns, or a promise of it
- * @throws AuthenticationFault (or a rejection with it) when the service fails or returns what is no user;
+ * @param timeout - seconds
+ * @param use - what to do with the user, or with null; default: to return it
+ * @throws (or rejects with) AuthenticationFault when the service fails or returns what is no user;
  * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws
  */
 export function findUser<Result = Found>(
@@ -46,19 +45,27 @@ export function findUser<Result = Found>(
   const answer = ask(service, username, request)
   if (!(answer instanceof Promise)) return use(checkUser(answer))
   const accept = (user: unknown): Result | Promise<Result> => use(checkUser(user))
-  // Before the timeout, so that a refusal of the service is a fault, and the one of the timeout is none.
+  // Errors of the service become faults (500) before the time-out, whose own error is a 503.
   return timeout === undefined
     ? answer.then(accept, fault)
-    : inTime(answer.catch(fault), timeout).then(accept)
+    : withUserTimeout(answer.catch(fault), timeout).then(accept)
+}
+
+/** Waits for an answer of the app, for `userServiceTimeout` at most. */
+export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {
+  if (seconds === undefined) return answer
+  const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
+  const late = (): Error => refusal('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
+  return withTimeout(answer, seconds * 1000, late)
 }
 
 /** @throws AuthenticationError when a valid token names a user who does not exist */
-export function known(user: Found): object {
+export function requireUser(user: Found): object {
   if (user === null) throw refusal('auth.invalid-credentials')
   return user
 }
 
-/** @returns the answer, not yet checked, or a real promise of it: a thenable, such as a query builder, may settle twice */
+/** @returns the answer, unchecked, or a real promise of it: a thenable, such as a query builder, may settle twice */
 function ask(service: UserService, username: string | number, request: FastifyRequest): unknown {
   try {
     const answer: unknown = service.findByUsername(username, request)
@@ -72,15 +79,12 @@ function fault(error: unknown): never {
   throw faultOf('ERR_AUTH_USER_SERVICE', error)
 }
 
-/**
- * Refuses an array: a service that returns the rows of a query would accept every name, with an empty array.
- *
- * @param source - the function that has returned the user, for the error
- */
+/** @param source - the function that has returned the user, for the error */
 export function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
   if (isError(user)) throw faultOf('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
+  // A service that returns the rows of a query would accept every name, with an empty array.
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
   throw faultOf(
     'ERR_AUTH_USER_SERVICE',

@@ -9,10 +9,10 @@ export interface ValidAfter {
   /** Seconds since 1970 with a fraction; 0 where all tokens are. @throws AuthenticationFault */
   of(user: object): number
   /** @throws AuthenticationError for a token that was issued before; AuthenticationFault */
-  judge(user: object, iat: unknown): void
+  check(user: object, iat: unknown): void
 }
 
-/** No seconds are that many before the year 5138: they are milliseconds, and would refuse every token. */
+/** No seconds are that many before the year 5138: they are milliseconds, and would reject every token. */
 const tooLarge = 1e11
 
 /** @returns null for a service without that option */
@@ -25,35 +25,28 @@ export function validAfterOf(
 }
 
 function createValidAfter(field: string, log: FastifyBaseLogger): ValidAfter {
+  const name = `the field ${JSON.stringify(field)} ("jwt.validAfterField")`
   let hasWarned = false
   function of(user: object): number {
     const value = propertyOf(user, field)
     if (value === undefined && !hasWarned && !(field in user)) {
       hasWarned = true
       log.warn(
-        `fastify-authn: a user has no field ${JSON.stringify(field)} ("jwt.validAfterField"), so that none of its tokens can be taken back. Have findByUsername return it, with null where all tokens are valid.`,
+        `fastify-authn: a user lacks ${name}, so that none of its tokens can be revoked. Have findByUsername return it, with null where all tokens are valid.`,
       )
     }
-    return secondsOf(value, field)
+    if (value === null || value === undefined) return 0
+    const seconds = types.isDate(value) ? value.getTime() / 1000 : value
+    if (typeof seconds === 'number' && seconds >= 0 && seconds < tooLarge) return seconds
+    const problem = `${name} of a user is no Date and no number of seconds since 1970.`
+    throw new AuthenticationFault('ERR_AUTH_USER_SERVICE', new TypeError(problem))
   }
   return {
     of,
-    judge(user, iat) {
+    check(user, iat) {
       const start = of(user)
       if (start === 0 || (typeof iat === 'number' && iat >= start)) return
       throw refusal('auth.jwt-invalid', { cause: 'claim iat: before the tokens of the user' })
     },
   }
-}
-
-function secondsOf(value: unknown, field: string): number {
-  if (value === null || value === undefined) return 0
-  const seconds = types.isDate(value) ? value.getTime() / 1000 : value
-  if (typeof seconds === 'number' && seconds >= 0 && seconds < tooLarge) return seconds
-  throw new AuthenticationFault(
-    'ERR_AUTH_USER_SERVICE',
-    new TypeError(
-      `the field ${JSON.stringify(field)} of a user ("jwt.validAfterField") is no Date and no number of seconds since 1970.`,
-    ),
-  )
 }

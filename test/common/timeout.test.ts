@@ -1,11 +1,11 @@
 import t from 'tap'
-import { within } from '../../lib/common/timeout.js'
+import { withTimeout } from '../../lib/common/timeout.js'
 
 const late = (): Error => new Error('too late')
 
 t.test('work in time: what it comes to', async (t) => {
-  t.equal(await within(60_000, Promise.resolve(1), late), 1)
-  await t.rejects(within(60_000, Promise.reject(new Error('no')), late), { message: 'no' })
+  t.equal(await withTimeout(Promise.resolve(1), 60_000, late), 1)
+  await t.rejects(withTimeout(Promise.reject(new Error('no')), 60_000, late), { message: 'no' })
 })
 
 t.test('work that is late, and then fails', async (t) => {
@@ -13,6 +13,6 @@ t.test('work that is late, and then fails', async (t) => {
   const work = new Promise((_, reject) => {
     fail = reject
   })
-  await t.rejects(within(1, work, late), { message: 'too late' })
+  await t.rejects(withTimeout(work, 1, late), { message: 'too late' })
   fail(new Error('nobody is told'))
 })

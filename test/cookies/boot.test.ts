@@ -107,7 +107,7 @@ t.test('two registrations with the same cookies', async (t) => {
   t.match(error, { code: 'ERR_AUTH_OPTION' })
   t.match(
     error?.message,
-    "the cookie __Host-token too, so that a login there would end the one here. Give one of them a name: cookies: { name: 'admin' }.",
+    "the cookie __Host-token too, so that a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.",
   )
   t.match(
     (await both({ cookies: { name: 'a' } }, { cookies: { name: 'a' } }))?.message,

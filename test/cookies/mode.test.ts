@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
-import { lifeOf } from '../../lib/cookies/give.js'
+import { lifeOf } from '../../lib/cookies/reply.js'
 import {
   appWith,
   bearer,

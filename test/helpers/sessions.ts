@@ -56,11 +56,12 @@ export function breakable({ prefix, isLocal, open }: SessionStoreFactory): {
           create: (session) => answer('create', () => store.create(session)),
           find: (handle) => answer('find', () => store.find(handle)),
           swap: (swap) => answer('swap', () => store.swap(swap)),
-          end: (which, keep) => answer('end', () => store.end(which, keep)),
+          revoke: (which, ttl) => answer('revoke', () => store.revoke(which, ttl)),
           list: (sub) => answer('list', () => store.list(sub)),
           watch: (watcher) => {
             state.watchers.push(watcher)
-            return answer('watch', () => store.watch(watcher))
+            if (state.failure === null) store.watch(watcher)
+            else watcher.lost(state.failure)
           },
           close: () => store.close(),
         }

@@ -87,7 +87,7 @@ t.test('a field that is none is a fault, and one that is missing is told once', 
   t.equal((await get()).statusCode, 200)
   const told = lines.slice(before).filter(({ level }) => level === 40)
   t.equal(told.length, 1)
-  t.match(told[0]?.msg, /no field "tokensValidAfter"/)
+  t.match(told[0]?.msg, /lacks the field "tokensValidAfter"/)
 })
 
 t.test('a session that began before ends at its next refresh', async (t) => {

@@ -60,7 +60,7 @@ export function pageRoutes(
       const own = (await app.authn.sessions?.list(request.user.name)) ?? []
       // A session of another user counts as unknown.
       if (!own.some((session) => session.sid === sid)) return reply.code(404).send()
-      await app.authn.sessions?.end({ sid })
+      await app.authn.sessions?.revoke({ sid })
       return reply.code(204).send()
     })
   }

@@ -7,8 +7,8 @@ import { columns, count, didYouMean } from '../text.js'
 import { relative } from '../times.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
-/** Seconds for which an end is kept: longer than any access token should live. */
-const keepEnd = 30 * 86_400
+/** Seconds for which a revocation is kept: longer than any access token should live. */
+const revocationTtl = 30 * 86_400
 
 const actions: Readonly<Record<string, (given: Given, io: Io) => Outcome | Promise<Outcome>>> =
   Object.assign(Object.create(null), { schema, list, end })
@@ -83,7 +83,7 @@ async function end(given: Given, io: Io): Promise<Outcome> {
     misuse('expected either <sub>, to end all sessions of a user, or --sid, to end one.')
   }
   const which = sid === undefined ? { sub: sub as string } : { sid }
-  const ended = await store(given, io, (each) => each.end(which, keepEnd))
+  const ended = await store(given, io, (each) => each.revoke(which, revocationTtl))
   return {
     exit: ended.length > 0 ? exits.done : exits.no,
     lines: [`${count(ended.length, 'session')} ended.`],

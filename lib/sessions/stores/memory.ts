@@ -1,6 +1,15 @@
 import { defaults } from '../../options/resolve.js'
-import { MemorySpace } from './memory-space.js'
-import type { SessionStore, SessionStoreFactory, SessionWatcher } from '../../../types/sessions.js'
+import type {
+  NewSession,
+  Revocation,
+  SessionChoice,
+  SessionStore,
+  SessionStoreFactory,
+  SessionWatcher,
+  StoredSession,
+  Swap,
+  Swapped,
+} from '../../../types/sessions.js'
 
 /** Options of {@link memorySessions}. */
 export interface MemorySessionsOptions {
@@ -12,7 +21,7 @@ export interface MemorySessionsOptions {
 
 /**
  * Keeps sessions in the memory of this process, for development, tests, and apps of one process that may log
- * everybody out when they restart. Apps of one process that are given the same object share their sessions.
+ * all users out when they restart. Apps of one process that are given the same object share their sessions.
  *
  * @example
  * await app.register(authn, { userService, jwt, sessions: { store: memorySessions() } })
@@ -42,14 +51,138 @@ function storeOver(space: MemorySpace): SessionStore {
     create: async (session) => space.create(session),
     find: async (handle) => space.find(handle),
     swap: async (swap) => space.swap(swap),
-    end: async (which, keepEnd) => space.end(which, keepEnd),
+    revoke: async (which, revocationTtl) => space.revoke(which, revocationTtl),
     list: async (sub) => space.list(sub),
-    async watch(watcher) {
+    watch(watcher) {
       watchers.add(watcher)
       space.watch(watcher)
     },
     async close() {
-      for (const watcher of watchers) space.unwatch(watcher)
+      for (const watcher of watchers) space.watchers.delete(watcher)
     },
+  }
+}
+
+type Answer<Method extends keyof SessionStore> = Awaited<ReturnType<SessionStore[Method]>>
+
+/** A session, with its refresh tokens. */
+interface Entry {
+  readonly handle: string
+  session: StoredSession
+  current: string
+  /** The predecessor of the current token, what it is answered with, and until when. */
+  previous: { readonly digest: string; sealed: string; readonly until: number } | null
+  /** When the session expires if it is not used before. */
+  expires: number
+}
+
+/** Seconds between two searches for what has expired. */
+const sweepEvery = 60
+
+/** The sessions of one name. */
+class MemorySpace {
+  readonly watchers = new Set<SessionWatcher>()
+  readonly #now: () => number
+  readonly #byHandle = new Map<string, Entry>()
+  readonly #bySid = new Map<string, Entry>()
+  readonly #bySub = new Map<string, Set<Entry>>()
+  /** Until when each revocation is reported to those who begin to watch. */
+  readonly #revocations = new Map<string, number>()
+  #sweptAt = Number.NEGATIVE_INFINITY
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  create({ handle, current, lifetime, idle, ...given }: NewSession): Answer<'create'> {
+    const now = this.#now()
+    this.#sweep(now)
+    const session = { ...given, created: now, lastUsed: now, endsAt: now + lifetime }
+    const expires = now + Math.min(lifetime, idle)
+    const entry: Entry = { handle, session, current, previous: null, expires }
+    this.#byHandle.set(handle, entry)
+    this.#bySid.set(session.sid, entry)
+    const others = this.#bySub.get(session.sub) ?? new Set()
+    this.#bySub.set(session.sub, others.add(entry))
+    return { now }
+  }
+
+  find(handle: string): Answer<'find'> {
+    const now = this.#now()
+    const entry = this.#byHandle.get(handle)
+    return { session: entry !== undefined && now < entry.expires ? entry.session : null, now }
+  }
+
+  swap({ handle, presented, next, sealed, grace, idle, deadline, revocationTtl }: Swap): Swapped {
+    const now = this.#now()
+    if (now >= deadline) return { outcome: 'late' }
+    const entry = this.#byHandle.get(handle)
+    if (entry === undefined || now >= entry.expires) return { outcome: 'unknown' }
+    const { session, previous } = entry
+    if (presented === entry.current) {
+      entry.previous = { digest: presented, sealed, until: now + grace }
+      entry.current = next
+      entry.session = { ...session, lastUsed: now }
+      entry.expires = Math.min(session.endsAt, now + idle)
+      return { outcome: 'swapped', session: entry.session, now }
+    }
+    if (presented === previous?.digest && now < previous.until) {
+      return { outcome: 'repeated', session, sealed: previous.sealed, now }
+    }
+    this.#revoke([entry], revocationTtl, now)
+    return { outcome: 'reused', session, now }
+  }
+
+  revoke(which: SessionChoice, revocationTtl: number): Revocation[] {
+    const now = this.#now()
+    const found = 'sid' in which ? [this.#bySid.get(which.sid) ?? []] : this.#of(which.sub)
+    const alive = found.flat().filter(({ expires }) => now < expires)
+    return this.#revoke(alive, revocationTtl, now)
+  }
+
+  list(sub: string): StoredSession[] {
+    const now = this.#now()
+    const alive = this.#of(sub).filter(({ expires }) => now < expires)
+    return alive.map(({ session }) => session).toReversed()
+  }
+
+  watch(watcher: SessionWatcher): void {
+    this.watchers.add(watcher)
+    const revocations = [...this.#revocations].map(([sid, until]) => ({ sid, until }))
+    watcher.revoked(revocations, this.#now())
+    watcher.caughtUp()
+  }
+
+  #of(sub: string): Entry[] {
+    return [...(this.#bySub.get(sub) ?? [])]
+  }
+
+  #revoke(entries: readonly Entry[], revocationTtl: number, now: number): Revocation[] {
+    const until = now + revocationTtl
+    const revocations = entries.map(({ session: { sid } }) => ({ sid, until }))
+    for (const entry of entries) this.#remove(entry)
+    for (const { sid } of revocations) this.#revocations.set(sid, until)
+    for (const watcher of this.watchers) watcher.revoked(revocations, now)
+    return revocations
+  }
+
+  #remove(entry: Entry): void {
+    const { sid, sub } = entry.session
+    this.#byHandle.delete(entry.handle)
+    this.#bySid.delete(sid)
+    const others = this.#bySub.get(sub)
+    others?.delete(entry)
+    if (others?.size === 0) this.#bySub.delete(sub)
+  }
+
+  /** Drops what has expired, once a minute at most: a search through all of it. */
+  #sweep(now: number): void {
+    if (now - this.#sweptAt < sweepEvery) return
+    this.#sweptAt = now
+    for (const entry of this.#byHandle.values()) {
+      if (now >= entry.expires) this.#remove(entry)
+      else if (entry.previous !== null && now >= entry.previous.until) entry.previous.sealed = ''
+    }
+    for (const [sid, until] of this.#revocations) if (now >= until) this.#revocations.delete(sid)
   }
 }

@@ -3,14 +3,14 @@
  * Redis. `KEYS[1]` is what all keys of a registration begin with. It is a hash tag, so that in a cluster they are all
  * in one slot, also those that a script derives from it:
  *
- * - `:session:<handle>`: what changes of the record, a hash; gone when the session is over. Its values are short, which
- *   Redis keeps in half of the memory
+ * - `:session:<handle>`: what changes of the record, a hash. Its values are short, which Redis keeps in half of the
+ *   memory
  * - `:about:<handle>`: what does not change, as JSON
- * - `:sealed:<handle>`: the successor that the direct predecessor gets once more; gone when the grace is over
+ * - `:sealed:<handle>`: the successor that the direct predecessor gets once more; gone when the grace has passed
  * - `:sid:<sid>`: the handle of a session
- * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they are over
- * - `:ends`: the sessions that were ended before their time, by the time of that; `:until`: the same, by the time
- *   until which they matter. A member is `<until>:<sid>`
+ * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they expire
+ * - `:revoked`: the sessions that were revoked, by the time of that; `:until`: the same, by the time until which they
+ *   matter. A member is `<until>:<sid>`
  *
  * Each of them has a time to live. Numbers are returned as texts, because Redis cuts off their fractions.
  */
@@ -28,7 +28,7 @@ local function keepUntil(key, seconds)
   end
 end
 
-local fields = { 'created', 'used', 'ends', 'over', 'current', 'previous', 'grace', 'sid', 'owner' }
+local fields = { 'created', 'used', 'ends', 'expires', 'current', 'previous', 'grace', 'sid', 'owner' }
 
 local function load(handle)
   local values = redis.call('HMGET', root .. ':session:' .. handle, unpack(fields))
@@ -36,7 +36,7 @@ local function load(handle)
   local session = { handle = handle }
   for i, field in ipairs(fields) do session[field] = values[i] end
   session.about = redis.call('GET', root .. ':about:' .. handle)
-  if not session.about or now >= tonumber(session.over) then return nil end
+  if not session.about or now >= tonumber(session.expires) then return nil end
   return session
 end
 
@@ -44,48 +44,46 @@ local function shown(session)
   return { session.about, session.created, session.used, session.ends }
 end
 
-local function finish(session, keepEnd)
-  local ending = text(now + keepEnd)
+local function revoke(session, ttl)
+  local ending = text(now + ttl)
   local member = ending .. ':' .. session.sid
   redis.call('DEL', root .. ':session:' .. session.handle, root .. ':about:' .. session.handle,
     root .. ':sealed:' .. session.handle, root .. ':sid:' .. session.sid)
   redis.call('ZREM', root .. ':owner:' .. session.owner, session.handle)
-  redis.call('ZADD', root .. ':ends', text(now), member)
+  redis.call('ZADD', root .. ':revoked', text(now), member)
   redis.call('ZADD', root .. ':until', ending, member)
-  for _, over in ipairs(redis.call('ZRANGEBYSCORE', root .. ':until', '-inf', text(now), 'LIMIT', 0, 10)) do
-    redis.call('ZREM', root .. ':ends', over)
-    redis.call('ZREM', root .. ':until', over)
+  for _, old in ipairs(redis.call('ZRANGEBYSCORE', root .. ':until', '-inf', text(now), 'LIMIT', 0, 10)) do
+    redis.call('ZREM', root .. ':revoked', old)
+    redis.call('ZREM', root .. ':until', old)
   end
-  keepUntil(root .. ':ends', now + keepEnd)
-  keepUntil(root .. ':until', now + keepEnd)
-  -- A hint, which may be lost: every process asks twice a second.
-  redis.pcall('PUBLISH', root .. ':ends', session.sid)
+  keepUntil(root .. ':revoked', now + ttl)
+  keepUntil(root .. ':until', now + ttl)
+  -- A hint, which may be lost: every process polls twice a second.
+  redis.pcall('PUBLISH', root .. ':revoked', session.sid)
   return member
 end
 
--- Keeps a record, and what leads to it, until the session is over.
-local function keep(handle, sid, owner, over)
-  redis.call('PEXPIREAT', root .. ':session:' .. handle, milliseconds(over))
-  redis.call('PEXPIREAT', root .. ':about:' .. handle, milliseconds(over))
+-- Keeps a record, and what leads to it, until the session expires.
+local function keep(handle, sid, owner, expires)
+  redis.call('PEXPIREAT', root .. ':session:' .. handle, milliseconds(expires))
+  redis.call('PEXPIREAT', root .. ':about:' .. handle, milliseconds(expires))
   redis.call('SET', root .. ':sid:' .. sid, handle)
-  redis.call('PEXPIREAT', root .. ':sid:' .. sid, milliseconds(over))
-  redis.call('ZADD', root .. ':owner:' .. owner, text(over), handle)
-  keepUntil(root .. ':owner:' .. owner, over)
+  redis.call('PEXPIREAT', root .. ':sid:' .. sid, milliseconds(expires))
+  redis.call('ZADD', root .. ':owner:' .. owner, text(expires), handle)
+  keepUntil(root .. ':owner:' .. owner, expires)
 end
 `
 
 const create = `
-local handle, current, sid, owner, about, lifetime, idle, deadline = unpack(ARGV)
--- Nobody waits for it any more, and nobody would ever have its tokens.
-if deadline ~= '' and now >= tonumber(deadline) then return redis.error_reply('ERR too late for a new session') end
+local handle, current, sid, owner, about, lifetime, idle = unpack(ARGV)
 local ends = now + tonumber(lifetime)
-local over = math.min(ends, now + tonumber(idle))
+local expires = math.min(ends, now + tonumber(idle))
 redis.call('SET', root .. ':about:' .. handle, about)
 redis.call('HSET', root .. ':session:' .. handle, 'created', text(now), 'used', text(now),
-  'ends', text(ends), 'over', text(over), 'current', current, 'previous', '', 'grace', '0', 'sid', sid,
+  'ends', text(ends), 'expires', text(expires), 'current', current, 'previous', '', 'grace', '0', 'sid', sid,
   'owner', owner)
 redis.call('ZREMRANGEBYSCORE', root .. ':owner:' .. owner, '-inf', text(now))
-keep(handle, sid, owner, over)
+keep(handle, sid, owner, expires)
 return text(now)
 `
 
@@ -95,21 +93,21 @@ return { text(now), session and shown(session) or false }
 `
 
 const swap = `
-local handle, presented, following, sealed, grace, idle, deadline, keepEnd = unpack(ARGV)
+local handle, presented, following, sealed, grace, idle, deadline, ttl = unpack(ARGV)
 if now >= tonumber(deadline) then return { 'late' } end
 local session = load(handle)
 if not session then return { 'unknown' } end
 local sealedKey = root .. ':sealed:' .. handle
 
 if presented == session.current then
-  local over = math.min(tonumber(session.ends), now + tonumber(idle))
+  local expires = math.min(tonumber(session.ends), now + tonumber(idle))
   local graceEnd = now + tonumber(grace)
   session.used = text(now)
   redis.call('HSET', root .. ':session:' .. handle, 'current', following, 'previous', presented,
-    'grace', text(graceEnd), 'used', session.used, 'over', text(over))
+    'grace', text(graceEnd), 'used', session.used, 'expires', text(expires))
   redis.call('SET', sealedKey, sealed)
   redis.call('PEXPIREAT', sealedKey, milliseconds(graceEnd))
-  keep(handle, session.sid, session.owner, over)
+  keep(handle, session.sid, session.owner, expires)
   return { 'swapped', text(now), shown(session) }
 end
 
@@ -120,29 +118,29 @@ if presented == session.previous and now < tonumber(session.grace) then
   return { 'repeated', text(now), shown(session), successor }
 end
 
-finish(session, tonumber(keepEnd))
+revoke(session, tonumber(ttl))
 return { 'reused', text(now), shown(session) }
 `
 
-const endSid = `
+const revokeSid = `
 local handle = redis.call('GET', root .. ':sid:' .. ARGV[1])
 local session = handle and load(handle)
-return session and { finish(session, tonumber(ARGV[2])) } or {}
+return session and { revoke(session, tonumber(ARGV[2])) } or {}
 `
 
-/** At most 100 at a time, so that Redis is not held up. @returns whether there may be more, and what was ended */
-const endOwner = `
+/** At most 100 at a time, so that Redis is not held up. @returns whether there may be more, and what was revoked */
+const revokeOwner = `
 local handles = redis.call('ZRANGEBYSCORE', root .. ':owner:' .. ARGV[1], '(' .. text(now), '+inf', 'LIMIT', 0, 100)
-local ended = {}
+local revoked = {}
 for _, handle in ipairs(handles) do
   local session = load(handle)
   if session then
-    table.insert(ended, finish(session, tonumber(ARGV[2])))
+    table.insert(revoked, revoke(session, tonumber(ARGV[2])))
   else
     redis.call('ZREM', root .. ':owner:' .. ARGV[1], handle)
   end
 end
-return { #handles == 100 and '1' or '0', ended }
+return { #handles == 100 and '1' or '0', revoked }
 `
 
 const list = `
@@ -155,22 +153,19 @@ return found
 `
 
 /**
- * The ends since a time, or with an empty text all that still matter. Where the clock of Redis has gone back, all are
- * told too. It writes nothing, so that a server that takes no writes still tells what it knows.
+ * The revocations since a time; with an empty text, and where the clock of Redis has gone back, all that still matter.
+ * It writes nothing, so that a server that takes no writes still reports what it knows.
  */
-const ends = `
+const revocations = `
 local since = tonumber(ARGV[1])
-local members
 if since and since <= now then
-  -- One second more: the clock may have gone back and forth in between.
-  members = redis.call('ZRANGEBYSCORE', root .. ':ends', text(since - 1), '+inf')
-else
-  members = redis.call('ZRANGEBYSCORE', root .. ':until', '(' .. text(now), '+inf')
+  -- A second more, since the clock may have been set back a little in between.
+  return { text(now), redis.call('ZRANGEBYSCORE', root .. ':revoked', text(since - 1), '+inf') }
 end
-return { text(now), members }
+return { text(now), redis.call('ZRANGEBYSCORE', root .. ':until', '(' .. text(now), '+inf') }
 `
 
-const bodies = { create, find, swap, endSid, endOwner, list, ends }
+const bodies = { create, find, swap, revokeSid, revokeOwner, list, revocations }
 export type ScriptName = keyof typeof bodies
 
 /** The scripts by their names. */

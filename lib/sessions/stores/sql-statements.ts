@@ -20,44 +20,42 @@ const shown = (row: string): string => `
 export function sqlStatements(prefix: string) {
   const sessions = `${prefix}_sessions`
   const graces = `${prefix}_graces`
-  const ends = `${prefix}_ends`
+  const revocations = `${prefix}_revocations`
 
-  /** Ends what a condition finds: $1 is the registration, $2 what is looked for, $3 for how long it is kept. */
-  const end = (condition: string): string => `
+  /** Revokes what a condition finds: $1 is the registration, $2 what is looked for, $3 the seconds it is kept. */
+  const revoke = (condition: string): string => `
 WITH found AS MATERIALIZED (
-  SELECT handle, sid, over_at FROM ${sessions} WHERE registration = $1 AND ${condition}
+  SELECT handle, sid, expires_at FROM ${sessions} WHERE registration = $1 AND ${condition}
   ORDER BY handle FOR UPDATE
 ), timed AS MATERIALIZED (
   SELECT found.*, clock_timestamp() AS now FROM found
 ), alive AS MATERIALIZED (
-  SELECT handle, sid, ${after('now', '$3')} AS until FROM timed WHERE now < over_at
+  SELECT handle, sid, ${after('now', '$3')} AS until FROM timed WHERE now < expires_at
 ), gone AS (
   DELETE FROM ${sessions} s USING alive WHERE s.registration = $1 AND s.handle = alive.handle
-), told AS (
-  INSERT INTO ${ends} (registration, sid, until) SELECT $1, sid, until FROM alive
+), reported AS (
+  INSERT INTO ${revocations} (registration, sid, until) SELECT $1, sid, until FROM alive
 )
 SELECT sid, ${seconds('until')} AS until FROM alive`
 
   return {
-    /** After the deadline $11 nobody waits for it any more, and nobody would ever have its tokens. */
     create: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 times AS MATERIALIZED (
   SELECT now, ${after('now', '$9')} AS ends_at,
-    least(${after('now', '$9')}, ${after('now', '$10')}) AS over_at
+    least(${after('now', '$9')}, ${after('now', '$10')}) AS expires_at
   FROM clock
 )
 INSERT INTO ${sessions} (registration, handle, sid, sub, current_token, address, user_agent, data,
-  created_at, last_used_at, ends_at, over_at, sweep_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, over_at, over_at
-FROM times WHERE coalesce(now < to_timestamp($11::float8), true)
+  created_at, last_used_at, ends_at, expires_at, sweep_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, expires_at, expires_at FROM times
 RETURNING ${seconds('created_at')} AS now`,
 
     find: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
 SELECT ${seconds('clock.now')} AS now, ${shown('s')}, ${seconds('s.last_used_at')} AS last_used
 FROM clock LEFT JOIN ${sessions} s
-  ON s.registration = $1 AND s.handle = $2 AND clock.now < s.over_at`,
+  ON s.registration = $1 AND s.handle = $2 AND clock.now < s.expires_at`,
 
     /**
      * Whoever locks the row first swaps. The others then find its digest as that of the predecessor, because a row that
@@ -68,10 +66,10 @@ WITH found AS MATERIALIZED (
   SELECT * FROM ${sessions} WHERE registration = $1 AND handle = $2 FOR UPDATE
 ), timed AS MATERIALIZED (
   SELECT found.*, clock_timestamp() AS now FROM found
-), judged AS MATERIALIZED (
+), decided AS MATERIALIZED (
   SELECT timed.*, CASE
     WHEN now >= to_timestamp($8::float8) THEN 'late'
-    WHEN now >= over_at THEN 'unknown'
+    WHEN now >= expires_at THEN 'unknown'
     WHEN current_token = $3 THEN 'swapped'
     WHEN previous_token = $3 AND now < grace_until THEN 'repeated'
     ELSE 'reused' END AS outcome
@@ -79,44 +77,44 @@ WITH found AS MATERIALIZED (
 ), swapped AS (
   UPDATE ${sessions} s SET current_token = $4, previous_token = $3, last_used_at = j.now,
     sealed = $5, grace_until = ${after('j.now', '$6')},
-    over_at = least(j.ends_at, ${after('j.now', '$7')})
-  FROM judged j WHERE j.outcome = 'swapped' AND s.registration = $1 AND s.handle = j.handle
+    expires_at = least(j.ends_at, ${after('j.now', '$7')})
+  FROM decided j WHERE j.outcome = 'swapped' AND s.registration = $1 AND s.handle = j.handle
 ), remembered AS (
   INSERT INTO ${graces} (until, registration, handle)
-  SELECT ${after('now', '$6')}, $1, handle FROM judged WHERE outcome = 'swapped'
+  SELECT ${after('now', '$6')}, $1, handle FROM decided WHERE outcome = 'swapped'
 ), gone AS (
-  DELETE FROM ${sessions} s USING judged j
+  DELETE FROM ${sessions} s USING decided j
   WHERE j.outcome = 'reused' AND s.registration = $1 AND s.handle = j.handle
-), told AS (
-  INSERT INTO ${ends} (registration, sid, until)
-  SELECT $1, sid, ${after('now', '$9')} FROM judged WHERE outcome = 'reused'
+), reported AS (
+  INSERT INTO ${revocations} (registration, sid, until)
+  SELECT $1, sid, ${after('now', '$9')} FROM decided WHERE outcome = 'reused'
 )
 SELECT j.outcome, ${seconds('j.now')} AS now, ${shown('j')},
   ${seconds(`CASE j.outcome WHEN 'swapped' THEN j.now ELSE j.last_used_at END`)} AS last_used,
   CASE j.outcome WHEN 'repeated' THEN j.sealed END AS sealed
-FROM judged j`,
+FROM decided j`,
 
-    endSid: end('sid = $2'),
-    endSub: end('sub = $2'),
+    revokeSid: revoke('sid = $2'),
+    revokeSub: revoke('sub = $2'),
 
     list: `
 SELECT ${shown('s')}, ${seconds('s.last_used_at')} AS last_used FROM ${sessions} s
-WHERE registration = $1 AND sub = $2 AND clock_timestamp() < over_at
+WHERE registration = $1 AND sub = $2 AND clock_timestamp() < expires_at
 ORDER BY created_at DESC, handle`,
 
     /**
-     * Ends that a process cannot have seen yet. What a snapshot does not show was written by a transaction that was not
-     * over then, and those have at least the number `xmin` of it, however long their commit takes.
+     * Revocations that a process cannot have seen yet. What a snapshot does not show was written by a transaction that
+     * had not committed then, and those have at least the number `xmin` of it, however long their commit takes.
      */
-    ends: `
+    revocations: `
 WITH mark AS MATERIALIZED (
   SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin, clock_timestamp() AS now
 )
 SELECT mark.xmin::text AS cursor, ${seconds('mark.now')} AS now, e.sid, ${seconds('e.until')} AS until
-FROM mark LEFT JOIN ${ends} e
+FROM mark LEFT JOIN ${revocations} e
   ON e.registration = $1 AND e.written_by >= $2::text::xid8 AND e.until > mark.now`,
 
-    /** Deletes successors whose grace is over. @returns how many were due */
+    /** Deletes successors whose grace has passed. @returns how many were due */
     clear: `
 WITH due AS MATERIALIZED (
   SELECT until, registration, handle FROM ${graces} WHERE until <= clock_timestamp()
@@ -135,29 +133,29 @@ WITH due AS MATERIALIZED (
 )
 SELECT count(*)::int AS count FROM due`,
 
-    /** Deletes sessions that are over, and looks again later at those that were used. @returns how many were due */
+    /** Deletes sessions that have expired, and looks again later at those that were used. @returns how many were due */
     sweep: `
 WITH due AS MATERIALIZED (
-  SELECT registration, handle, over_at FROM ${sessions} WHERE sweep_at <= clock_timestamp()
+  SELECT registration, handle, expires_at FROM ${sessions} WHERE sweep_at <= clock_timestamp()
   ORDER BY sweep_at LIMIT $1 FOR UPDATE SKIP LOCKED
-), judged AS MATERIALIZED (
-  SELECT due.*, over_at <= clock_timestamp() AS is_over FROM due
+), decided AS MATERIALIZED (
+  SELECT due.*, expires_at <= clock_timestamp() AS has_expired FROM due
 ), gone AS (
-  DELETE FROM ${sessions} s USING judged j
-  WHERE j.is_over AND s.registration = j.registration AND s.handle = j.handle
+  DELETE FROM ${sessions} s USING decided j
+  WHERE j.has_expired AND s.registration = j.registration AND s.handle = j.handle
 ), later AS (
-  UPDATE ${sessions} s SET sweep_at = j.over_at FROM judged j
-  WHERE NOT j.is_over AND s.registration = j.registration AND s.handle = j.handle
+  UPDATE ${sessions} s SET sweep_at = j.expires_at FROM decided j
+  WHERE NOT j.has_expired AND s.registration = j.registration AND s.handle = j.handle
 )
 SELECT count(*)::int AS count FROM due`,
 
-    /** Deletes ends that no longer matter. @returns how many */
+    /** Deletes revocations that no longer matter. @returns how many */
     forget: `
 WITH due AS MATERIALIZED (
-  SELECT written_by, registration, sid FROM ${ends} WHERE until <= clock_timestamp()
+  SELECT written_by, registration, sid FROM ${revocations} WHERE until <= clock_timestamp()
   LIMIT $1 FOR UPDATE SKIP LOCKED
 ), forgotten AS (
-  DELETE FROM ${ends} e USING due
+  DELETE FROM ${revocations} e USING due
   WHERE e.written_by = due.written_by AND e.registration = due.registration AND e.sid = due.sid
 )
 SELECT count(*)::int AS count FROM due`,

@@ -3,8 +3,8 @@ import { defaults } from '../../options/resolve.js'
 import type {
   FoundSession,
   NewSession,
+  Revocation,
   SessionChoice,
-  SessionEnd,
   SessionStore,
   SessionStoreFactory,
   SessionWatcher,
@@ -13,13 +13,11 @@ import type {
   Swap,
   Swapped,
 } from '../../../types/sessions.js'
-import { EndFeed, type EndPage } from './end-feed.js'
-import { StoreClock } from './patience.js'
-import { SqlDatabase, type Row, type SqlQuery } from './sql-database.js'
+import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
+import { rowsWith, type Row, type RowsOf, type SqlQuery } from './sql-query.js'
 import { checkSqlPrefix } from './sql-schema.js'
 import { sqlStatements, type SqlStatements } from './sql-statements.js'
-import { fromColumn, toColumn } from './sql-text.js'
-import { SqlUpkeep } from './sql-upkeep.js'
+import { sqlUpkeep } from './sql-upkeep.js'
 
 /**
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
@@ -39,110 +37,100 @@ export function sqlSessions(options: {
   const { query, prefix = defaults.sqlSessions.prefix } = options
   if (typeof query !== 'function') {
     wrongOption(
-      `sqlSessions({ query }): found ${query === null ? 'null' : typeof query}, expected a function: (text, params) => pool.query(text, params).`,
+      'sqlSessions({ query }): expected a function: (text, params) => pool.query(text, params).',
     )
   }
   const statements = sqlStatements(checkSqlPrefix(prefix))
   return {
     prefix,
     isLocal: false,
-    open: (name) => new SqlSessions(new SqlDatabase(query), statements, toColumn(name)),
+    open: (name) => new SqlSessions(rowsWith(query), statements, name),
   }
 }
 
 class SqlSessions implements SessionStore {
-  readonly #database: SqlDatabase
+  readonly #rows: RowsOf
   readonly #sql: SqlStatements
   /** The name of the registration, which is in every row. */
   readonly #name: string
-  readonly #upkeep: SqlUpkeep
-  readonly #clock = new StoreClock()
-  readonly #feed = new EndFeed('PostgreSQL', (cursor) => this.#ends(cursor))
+  readonly #upkeep: ReturnType<typeof sqlUpkeep>
+  readonly #poller = new RevocationPoller((cursor) => this.#revocations(cursor ?? '0'))
 
-  constructor(database: SqlDatabase, statements: SqlStatements, name: string) {
-    this.#database = database
+  constructor(rows: RowsOf, statements: SqlStatements, name: string) {
+    this.#rows = rows
     this.#sql = statements
     this.#name = name
-    this.#upkeep = new SqlUpkeep(database, statements)
+    this.#upkeep = sqlUpkeep(rows, statements)
   }
 
   async create(session: NewSession): Promise<StoreTime> {
     const { handle, sid, sub, current, address, userAgent, data, lifetime, idle } = session
-    const texts = [sid, sub].map(toColumn)
-    const about = [address, userAgent, data].map(toColumn)
-    const all = [this.#name, handle, ...texts, current, ...about, lifetime, idle]
-    const row = await this.#database.row(this.#sql.create, [...all, this.#clock.deadline()])
-    return { now: Number(row.now) }
+    const texts = [this.#name, handle, sid, sub, current, address, userAgent, data]
+    const [row] = await this.#rows(this.#sql.create, [...texts, lifetime, idle])
+    return { now: Number((row as Row).now) }
   }
 
   async find(handle: string): Promise<FoundSession> {
-    const row = await this.#database.row(this.#sql.find, [this.#name, handle])
-    this.#clock.heard(Number(row.now))
+    const [row] = (await this.#rows(this.#sql.find, [this.#name, handle])) as [Row]
     return { session: row.sid === null ? null : sessionOf(row), now: Number(row.now) }
   }
 
   async swap(swap: Swap): Promise<Swapped> {
-    const { handle, presented, next, sealed, grace, idle, deadline, keepEnd } = swap
-    const [row] = await this.#database.rows(
-      this.#sql.swap,
-      [this.#name, handle, presented, next, sealed, grace, idle, deadline, keepEnd],
-      this.#clock.patienceUntil(deadline),
-    )
+    const { handle, presented, next, sealed, grace, idle, deadline, revocationTtl } = swap
+    const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
+    const [row] = await this.#rows(this.#sql.swap, [this.#name, ...values])
     const outcome = (row?.outcome ?? 'unknown') as Swapped['outcome']
-    if (row === undefined || outcome === 'unknown' || outcome === 'late')
+    if (row === undefined || outcome === 'unknown' || outcome === 'late') {
       return { outcome } as Swapped
+    }
     if (outcome === 'swapped') this.#upkeep.swapped(grace)
-    const known = { outcome, session: sessionOf(row), now: Number(row.now) }
-    return (outcome === 'repeated' ? { ...known, sealed: row.sealed } : known) as Swapped
+    const swapped = { outcome, session: sessionOf(row), now: Number(row.now) }
+    return (outcome === 'repeated' ? { ...swapped, sealed: row.sealed } : swapped) as Swapped
   }
 
-  async end(which: SessionChoice, keepEnd: number): Promise<SessionEnd[]> {
+  async revoke(which: SessionChoice, revocationTtl: number): Promise<Revocation[]> {
     const [statement, text] =
-      'sid' in which ? [this.#sql.endSid, which.sid] : [this.#sql.endSub, which.sub]
-    const rows = await this.#database.rows(statement, [this.#name, toColumn(text), keepEnd])
-    return rows.map(endOf)
+      'sid' in which ? [this.#sql.revokeSid, which.sid] : [this.#sql.revokeSub, which.sub]
+    return (await this.#rows(statement, [this.#name, text, revocationTtl])).map(revocationOf)
   }
 
   async list(sub: string): Promise<StoredSession[]> {
-    return (await this.#database.rows(this.#sql.list, [this.#name, toColumn(sub)])).map(sessionOf)
+    return (await this.#rows(this.#sql.list, [this.#name, sub])).map(sessionOf)
   }
 
-  async watch(watcher: SessionWatcher): Promise<void> {
-    this.#feed.start(watcher)
+  watch(watcher: SessionWatcher): void {
+    this.#poller.start(watcher)
   }
 
   async close(): Promise<void> {
-    this.#feed.stop()
+    this.#poller.stop()
   }
 
-  async #ends(before: string | null): Promise<EndPage> {
-    const rows = await this.#database.patiently(this.#sql.ends, [this.#name, before ?? '0'])
+  async #revocations(since: string): Promise<RevocationPage> {
+    const rows = await this.#rows(this.#sql.revocations, [this.#name, since])
     void this.#upkeep.run()
     const { cursor, now } = rows[0] as Row
-    this.#clock.heard(Number(now))
     return {
-      ends: rows.filter(({ sid }) => sid !== null).map(endOf),
+      revocations: rows.filter(({ sid }) => sid !== null).map(revocationOf),
       now: Number(now),
-      // Numbers of transactions that go back are those of another server: all of its ends are asked for.
-      cursor: BigInt(String(cursor)) < BigInt(before ?? '0') ? '0' : String(cursor),
+      cursor: String(cursor),
     }
   }
 }
 
 function sessionOf(row: Row): StoredSession {
-  const text = (name: string): string => fromColumn(row[name] as string)
   return {
-    sid: text('sid'),
-    sub: text('sub'),
+    sid: row.sid as string,
+    sub: row.sub as string,
     created: Number(row.created),
     lastUsed: Number(row.last_used),
     endsAt: Number(row.ends_at),
-    address: text('address'),
-    userAgent: text('user_agent'),
-    data: text('data'),
+    address: row.address as string,
+    userAgent: row.user_agent as string,
+    data: row.data as string,
   }
 }
 
-function endOf(row: Row): SessionEnd {
-  return { sid: fromColumn(row.sid as string), until: Number(row.until) }
+function revocationOf({ sid, until }: Row): Revocation {
+  return { sid: sid as string, until: Number(until) }
 }

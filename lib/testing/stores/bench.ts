@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type {
   NewSession,
-  SessionEnd,
+  Revocation,
   SessionStore,
   SessionStoreFactory,
   Swap,
@@ -25,7 +25,7 @@ export const sleep = (seconds: number): Promise<void> =>
 
 /** What a store has told, with the time by our clock. */
 export interface Told {
-  readonly ends: Map<string, SessionEnd>
+  readonly revocations: Map<string, Revocation>
   caughtUp: number
   readonly lost: unknown[]
 }
@@ -57,7 +57,7 @@ export class StoreFactories {
 export class StoreBench {
   readonly #factories: StoreFactories
   readonly #opened: SessionStore[] = []
-  readonly #name = `case ${randomUUID()}`
+  readonly #name = `case-${randomUUID()}`
 
   constructor(factories: StoreFactories) {
     this.#factories = factories
@@ -84,13 +84,13 @@ export class StoreBench {
 
   /** Watches a store until everything has been told. */
   async watch(store: SessionStore): Promise<Told> {
-    const told: Told = { ends: new Map(), caughtUp: 0, lost: [] }
-    await store.watch({
-      ended: (ends) => ends.forEach((end) => told.ends.set(end.sid, end)),
+    const told: Told = { revocations: new Map(), caughtUp: 0, lost: [] }
+    store.watch({
+      revoked: (list) => list.forEach((each) => told.revocations.set(each.sid, each)),
       caughtUp: () => void (told.caughtUp += 1),
       lost: (error) => void told.lost.push(error),
     })
-    await until(() => told.caughtUp > 0, 'everything that was ended before is told')
+    await until(() => told.caughtUp > 0, 'everything that was revoked before is reported')
     return told
   }
 }
@@ -130,7 +130,7 @@ export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {
     grace: 20,
     idle: session.idle,
     deadline: Date.now() / 1000 + 600,
-    keepEnd: 60,
+    revocationTtl: 60,
     ...given,
   }
 }

@@ -11,7 +11,7 @@ export async function isOver(bench: StoreBench, session: NewSession): Promise<vo
   assert.equal((await store.find(session.handle)).session, null, 'it is not found')
   assert.deepEqual(await store.list(session.sub), [], 'it is not listed')
   assert.equal((await store.swap(swapOf(session))).outcome, 'unknown', 'it takes no token')
-  assert.deepEqual(await store.end({ sid: session.sid }, 60), [], 'it cannot be ended once more')
+  assert.deepEqual(await store.revoke({ sid: session.sid }, 60), [], 'it cannot be revoked')
 }
 
 export const sessionCases: Cases = {

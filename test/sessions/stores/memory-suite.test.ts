@@ -1,4 +1,3 @@
-// Also holds lib/sessions/index.ts.
 import t from 'tap'
 import { memorySessions } from '../../../lib/sessions/index.js'
 import { sessionStoreSuite } from '../../../lib/testing/index.js'
@@ -70,46 +69,45 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     }),
     /200 uses/,
   ],
-  'ends that are not counted once': [
+  'revocations that are not counted once': [
     (store) => ({
-      end: async (which, keepEnd) => [
-        ...(await store.end(which, keepEnd)),
+      revoke: async (which, ttl) => [
+        ...(await store.revoke(which, ttl)),
         { sid: 'sid' in which ? which.sid : '', until: 1 },
       ],
     }),
-    /ended by its sid/,
+    /revoked by its sid/,
   ],
-  'ends of one session only': [
+  'revocations of one session only': [
     (store) => ({
-      async end(which, keepEnd) {
+      async revoke(which, ttl) {
         const [first] = 'sub' in which ? await store.list(which.sub) : []
-        return store.end(first === undefined ? which : { sid: first.sid }, keepEnd)
+        return store.revoke(first === undefined ? which : { sid: first.sid }, ttl)
       },
     }),
     /all sessions of a user/,
   ],
   'nothing told of what was before': [
     (store) => ({
-      watch: (watcher) => {
+      watch(watcher) {
         let isReady = false
-        const watching = store.watch({
-          ended: (ends, now) => void (isReady && watcher.ended(ends, now)),
+        store.watch({
+          revoked: (list, now) => void (isReady && watcher.revoked(list, now)),
           caughtUp: () => {
             isReady = true
             watcher.caughtUp()
           },
           lost: (error) => watcher.lost(error),
         })
-        return watching
       },
     }),
-    /ended before is told/,
+    /revoked before is reported/,
   ],
   'a store that says that it is away, and is not': [
     (store) => ({
-      async watch(watcher) {
+      watch(watcher) {
         watcher.lost(new Error('away'))
-        await store.watch(watcher)
+        store.watch(watcher)
       },
     }),
     /within a second/,

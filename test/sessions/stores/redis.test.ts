@@ -1,4 +1,3 @@
-// Also holds lib/sessions/stores/redis-scripts.ts.
 import { Redis } from 'ioredis'
 import t from 'tap'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'

@@ -1,6 +1,3 @@
-// Also holds lib/testing/stores/bench.ts, lib/testing/stores/ends.ts, lib/testing/stores/sessions.ts,
-// lib/testing/stores/suite.ts, lib/testing/stores/swaps.ts and lib/testing/stores/texts.ts; and of the store lib/sessions/index.ts,
-// lib/sessions/stores/sql-statements.ts and lib/sessions/stores/sql-upkeep.ts.
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../../examples/demo/embedded.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'

@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify'
 import { wrongOption } from '../errors.js'
 import { isOrigin, isOwnOrigin } from '../http/origin.js'
 
-/** Methods that change nothing (RFC 9110 §9.2.1), and that links and images of other sites may therefore send. */
+/** Methods that change nothing (RFC 9110 §9.2.1), which links and images of other sites may therefore use. */
 export const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * The option `cookies.trustedOrigins`.
  *
- * @throws ERR_AUTH_OPTION for a text that no browser would send, and that would so trust nobody
+ * @throws ERR_AUTH_OPTION for a text that no browser would send
  */
 export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
   for (const [index, origin] of origins.entries()) {
@@ -23,11 +23,11 @@ export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * Whether a request may have been sent by a page of another site, with the cookies of its visitor: the rule of
- * `CrossOriginProtection` in Go 1.25. What browsers say of themselves decides (`Sec-Fetch-Site`, and `Origin` from older
- * ones); pages cannot change these headers. A request with neither comes from no browser.
+ * Whether a request may be a CSRF, sent by a page of another site with the cookies of its visitor: the rule of
+ * `CrossOriginProtection` in Go 1.25. The headers `Sec-Fetch-Site` and, of older browsers, `Origin` decide, which pages
+ * cannot change. A request with neither comes from no browser.
  *
- * @param trusted - other origins whose pages may do it
+ * @param trusted - other origins whose pages may send such requests
  * @returns why, for the log; null for a request that passes
  */
 export function crossSiteReason(
@@ -47,7 +47,7 @@ export function crossSiteReason(
   return 'Origin: not that of request.protocol and request.host'
 }
 
-/** Whether a WebSocket is asked for: by GET (RFC 6455 §4.1), and browsers let pages of every site do it. */
+/** A WebSocket is asked for by GET (RFC 6455 §4.1), and browsers let pages of every site do it. */
 function isSocket(upgrade: string | undefined): boolean {
   return upgrade !== undefined && /\bwebsocket\b/i.test(upgrade)
 }

@@ -5,16 +5,14 @@ import { scripts, type ScriptName } from './redis-scripts.js'
 export interface RedisClient {
   readonly status?: string
   readonly options?: { readonly keyPrefix?: string | Buffer | undefined }
-  connect?(): Promise<unknown>
-  on?(event: string, listener: (...values: never[]) => void): unknown
-  off?(event: string, listener: (...values: never[]) => void): unknown
   evalsha(digest: string, keys: number, ...values: string[]): Promise<unknown>
   eval(script: string, keys: number, ...values: string[]): Promise<unknown>
   duplicate(): RedisSubscriber
 }
 
 /** What is used of its second connection. */
-interface RedisSubscriber extends RedisClient {
+interface RedisSubscriber {
+  on(event: string, listener: () => void): unknown
   subscribe(channel: string): Promise<unknown>
   disconnect(): void
 }
@@ -26,14 +24,13 @@ const digests = Object.fromEntries(
   ]),
 ) as Readonly<Record<ScriptName, string>>
 
-/** The states of a client before its first connection. */
-const beginnings = new Set(['wait', 'connecting', 'connect'])
+/** The states of a client that has lost its connection. Before its first one, ioredis waits for it. */
+const lost: ReadonlySet<string | undefined> = new Set(['reconnecting', 'close', 'end'])
 
 /** The keys of one registration in Redis. */
 export class RedisKeys {
   readonly #client: RedisClient
   readonly #root: string
-  #opening: Promise<void> | null = null
 
   constructor(client: RedisClient, root: string) {
     this.#client = client
@@ -42,7 +39,9 @@ export class RedisKeys {
 
   /** Runs a script. It is sent as a whole only to a server that does not know it yet. */
   async run(name: ScriptName, ...values: readonly (string | number)[]): Promise<unknown> {
-    await this.#ready()
+    const { status } = this.#client
+    // Otherwise ioredis would keep the command until there is a connection again.
+    if (lost.has(status)) throw new Error(`the Redis client is not ready, but ${status}`)
     const texts = values.map(String)
     try {
       return await this.#client.evalsha(digests[name], 1, this.#root, ...texts)
@@ -53,7 +52,8 @@ export class RedisKeys {
   }
 
   /**
-   * Calls a function for every end that Redis tells on a connection of its own. Messages are lost while that is away.
+   * Calls a function for every revocation that Redis publishes, on a connection of its own. Messages are lost while that
+   * is away.
    *
    * @returns what closes it
    */
@@ -61,38 +61,15 @@ export class RedisKeys {
     const subscriber = this.#client.duplicate()
     const { keyPrefix = '' } = this.#client.options ?? {}
     // Scripts see their keys with the prefix of the client. Names of channels do not get it.
-    const channel = `${keyPrefix.toString()}${this.#root}:ends`
-    const subscribe = (): void => void subscriber.subscribe(channel).then(hint, () => undefined)
+    const channel = `${keyPrefix.toString()}${this.#root}:revoked`
+    const ignore = (): void => undefined
     // Without a listener an error would end the process. The app's own client reports the same ones.
-    subscriber.on?.('error', () => undefined)
-    subscriber.on?.('ready', subscribe)
-    subscriber.on?.('message', hint)
-    if (subscriber.status === 'wait') subscriber.connect?.().catch(() => undefined)
+    subscriber.on('error', ignore)
+    subscriber.on('message', hint)
+    const subscribe = (): void => void subscriber.subscribe(channel).then(hint, ignore)
+    subscriber.on('ready', subscribe)
+    // With lazyConnect it connects for a first command only.
+    subscribe()
     return () => subscriber.disconnect()
-  }
-
-  /**
-   * A client that has lost its connection says so at once, instead of keeping commands until it has one again. One that
-   * is about to get its first connection is waited for.
-   */
-  async #ready(): Promise<void> {
-    const { status = 'ready' } = this.#client
-    if (beginnings.has(status)) await (this.#opening ??= this.#open(status))
-    const { status: now = 'ready' } = this.#client
-    if (now !== 'ready') throw new Error(`the client of Redis is not ready, but ${now}`)
-  }
-
-  #open(status: string): Promise<void> {
-    const client = this.#client
-    return new Promise((resolve) => {
-      const settled = (): void => {
-        for (const event of ['ready', 'close', 'end']) client.off?.(event, settled)
-        this.#opening = null
-        resolve()
-      }
-      for (const event of ['ready', 'close', 'end']) client.on?.(event, settled)
-      // With lazyConnect it waits for a first command, which is not sent before it is ready.
-      if (status === 'wait') client.connect?.().catch(() => undefined)
-    })
   }
 }

@@ -4,36 +4,36 @@ import { digest, newSession, sleep, swapOf, until, type Cases, type Told } from 
 import { isOver } from './sessions.js'
 
 const knows = (told: Told, sid: string): Promise<void> =>
-  until(() => told.ends.has(sid), 'the end is told')
+  until(() => told.revocations.has(sid), 'the revocation is reported')
 
-/** Milliseconds until an end is told in both processes. */
+/** Milliseconds until a revocation is reported in both processes. */
 async function timeToTell(store: SessionStore, processes: readonly Told[]): Promise<number> {
   const session = newSession()
   await store.create(session)
   const start = performance.now()
-  const [end] = await store.end({ sid: session.sid }, 60)
+  const [end] = await store.revoke({ sid: session.sid }, 60)
   await Promise.all(processes.map((each) => knows(each, session.sid)))
   const passed = performance.now() - start
-  for (const { ends } of processes) {
-    const until = ends.get(session.sid)?.until ?? 0
+  for (const { revocations } of processes) {
+    const until = revocations.get(session.sid)?.until ?? 0
     assert.ok(Math.abs(until - (end?.until ?? 0)) < 0.001, 'with the time until which it matters')
   }
   return passed
 }
 
-export const endCases: Cases = {
-  async 'a session is ended by its sid'(bench) {
+export const revocationCases: Cases = {
+  async 'a session is revoked by its sid'(bench) {
     const [store, other] = [await bench.open(), await bench.open()]
     const sub = `user ${digest()}`
     const [session, stays] = [newSession({ sub }), newSession({ sub })]
     const { now } = await store.create(session)
     await store.create(stays)
-    const [end, ...more] = await other.end({ sid: session.sid }, 60)
+    const [end, ...more] = await other.revoke({ sid: session.sid }, 60)
     assert.equal(more.length, 0)
     assert.equal(end?.sid, session.sid)
     assert.ok(end.until >= now + 60 && end.until < now + 120, 'until: now and what was asked for')
-    assert.deepEqual(await store.end({ sid: session.sid }, 60), [], 'once')
-    assert.deepEqual(await store.end({ sid: digest() }, 60), [], 'no such session')
+    assert.deepEqual(await store.revoke({ sid: session.sid }, 60), [], 'once')
+    assert.deepEqual(await store.revoke({ sid: digest() }, 60), [], 'no such session')
     assert.equal((await store.find(session.handle)).session, null)
     assert.equal((await store.swap(swapOf(session))).outcome, 'unknown')
     assert.deepEqual(
@@ -43,36 +43,36 @@ export const endCases: Cases = {
     )
   },
 
-  async 'all sessions of a user are ended, and of nobody else'(bench) {
+  async 'all sessions of a user are revoked, and of nobody else'(bench) {
     const store = await bench.open()
     const sub = `user ${digest()}`
     const sessions = Array.from({ length: 230 }, () => newSession({ sub }))
     const other = newSession()
     await Promise.all([...sessions, other].map((session) => store.create(session)))
-    await store.end({ sid: sessions[0]?.sid ?? '' }, 60)
-    const ended = await store.end({ sub }, 60)
+    await store.revoke({ sid: sessions[0]?.sid ?? '' }, 60)
+    const revoked = await store.revoke({ sub }, 60)
     assert.deepEqual(
-      new Set(ended.map(({ sid }) => sid)),
+      new Set(revoked.map(({ sid }) => sid)),
       new Set(sessions.slice(1).map(({ sid }) => sid)),
-      'all that were not over, each once',
+      'all that had not expired, each once',
     )
-    assert.equal(ended.length, 229)
+    assert.equal(revoked.length, 229)
     assert.deepEqual(await store.list(sub), [])
-    assert.deepEqual(await store.end({ sub }, 60), [])
+    assert.deepEqual(await store.revoke({ sub }, 60), [])
     for (const session of sessions.slice(0, 3)) await isOver(bench, session)
     assert.equal((await store.list(other.sub)).length, 1, 'nobody else')
   },
 
-  async 'what is over is not ended once more'(bench) {
+  async 'what has expired is not revoked'(bench) {
     const store = await bench.open()
     const session = newSession({ idle: 0.05 })
     await store.create(session)
     await sleep(0.1)
-    assert.deepEqual(await store.end({ sub: session.sub }, 60), [])
+    assert.deepEqual(await store.revoke({ sub: session.sub }, 60), [])
     await isOver(bench, session)
   },
 
-  async 'ends are told to every process within a second'(bench) {
+  async 'revocations are reported to every process within a second'(bench) {
     const [store, other] = [await bench.open(), await bench.open()]
     const [here, there] = [await bench.watch(store), await bench.watch(other)]
     // More than once, because a machine may be slow for a moment.
@@ -84,35 +84,35 @@ export const endCases: Cases = {
     const sub = `user ${digest()}`
     const sessions = [newSession({ sub }), newSession({ sub }), newSession()]
     for (const session of sessions) await store.create(session)
-    await store.end({ sub }, 60)
+    await store.revoke({ sub }, 60)
     await store.swap(swapOf(sessions[2] as NewSession, { presented: digest() }))
     await Promise.all(sessions.map(({ sid }) => knows(there, sid)))
     assert.deepEqual([here.lost, there.lost], [[], []], 'the store was there all the time')
     assert.deepEqual([here.caughtUp, there.caughtUp], [1, 1])
   },
 
-  async 'what was ended before is told to who begins to watch'(bench) {
+  async 'what was revoked before is reported to a new watcher'(bench) {
     const store = await bench.open()
     const [matters, old] = [newSession(), newSession()]
     await Promise.all([store.create(matters), store.create(old)])
-    await store.end({ sid: old.sid }, 0.05)
-    await store.end({ sid: matters.sid }, 60)
+    await store.revoke({ sid: old.sid }, 0.05)
+    await store.revoke({ sid: matters.sid }, 60)
     await sleep(0.1)
     const later = await bench.watch(await bench.open())
-    assert.ok(later.ends.has(matters.sid), 'it is told before `caughtUp` is called')
-    const until = later.ends.get(old.sid)?.until ?? 0
-    assert.ok(until < Date.now() / 1000 + 1, 'what no longer matters need not be told')
+    assert.ok(later.revocations.has(matters.sid), 'it is reported before `caughtUp` is called')
+    const until = later.revocations.get(old.sid)?.until ?? 0
+    assert.ok(until < Date.now() / 1000 + 1, 'what no longer matters need not be reported')
   },
 
-  async 'a store that was closed tells nothing'(bench) {
+  async 'a store that was closed reports nothing'(bench) {
     const [store, other] = [await bench.open(), await bench.open()]
     const [here, there] = [await bench.watch(store), await bench.watch(other)]
     await store.close()
     await store.close()
     const session = newSession()
     await other.create(session)
-    await other.end({ sid: session.sid }, 60)
+    await other.revoke({ sid: session.sid }, 60)
     await knows(there, session.sid)
-    assert.equal(here.ends.has(session.sid), false, 'nobody listens any more')
+    assert.equal(here.revocations.has(session.sid), false, 'nobody listens any more')
   },
 }

@@ -8,9 +8,9 @@ import { unverifiedPart } from '../jwt/unverified.js'
  *
  * @throws AuthenticationFault for a token that no browser would keep; none of the cookies is set then
  */
-export function giveCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
+export function setCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
   const lines = cookies.map(lineOf)
-  // Fastify keeps what is there of this header, and adds to it.
+  // Fastify adds to what is there of this header.
   for (const line of lines) void reply.header('set-cookie', line)
 }
 
@@ -21,12 +21,10 @@ function lineOf(cookie: NewCookie): string {
   }
   const line = setCookie(cookie)
   if (line.length <= longestCookie) return line
-  // All of it is ASCII. The size is no secret, and whoever tries the app should see at once why nobody stays logged in.
+  // The size is no secret, and tells at once why nobody stays logged in.
   throw new AuthenticationFault(
     'ERR_AUTH_COOKIE',
-    new RangeError(
-      'Give the token fewer claims: what is asked of the user service at each request need not be in it.',
-    ),
+    new RangeError('Give the token fewer claims: the user is looked up at each request anyway.'),
     500,
     `The cookie ${cookie.name} would have ${line.length} bytes, and browsers keep ${longestCookie}.`,
   )
@@ -35,7 +33,7 @@ function lineOf(cookie: NewCookie): string {
 /**
  * Seconds that a token of ours still lives. Its signature is not verified: the login has just made it.
  *
- * @returns null for a token without an end, or that is no JWT
+ * @returns null for a token without `exp`, or that is no JWT
  */
 export function lifeOf(token: string): number | null {
   const { exp, nbf } = unverifiedPart(token, 1) ?? {}

@@ -1,0 +1,174 @@
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+  RouteShorthandOptions,
+} from 'fastify'
+import * as Type from '@sinclair/typebox/type'
+import { faultOf, isAuthenticationError } from '../errors.js'
+import { reportRefusal, reportSuccess, startClock } from '../events.js'
+import { sendRefusal, setChallenges, textOf } from '../guard/response.js'
+import { ABANDONED } from '../http/disconnect.js'
+import { viewOf } from '../users/view.js'
+import type { RouteBody } from './schema.js'
+import type { IssuedTokens, TokenCarrier } from '../feature.js'
+import type { Registration } from '../registration.js'
+import type { Authenticator } from '../../types/authenticator.js'
+
+const kOwnRoute = Symbol('fastify-authn.own-route')
+
+/** What a route of the plugin does with a request, whose body is checked and read. Refusals are thrown. */
+export type Work<Content> = (
+  content: Content,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  started: number,
+) => Promise<FastifyReply>
+
+/** One of the plugin's own routes: a POST in the scope of the registration, always open. */
+export interface OwnRoute<Content = unknown> {
+  /** Its name in events and in the log. */
+  readonly kind: 'login' | 'refresh' | 'logout'
+  readonly path: string
+  readonly body: RouteBody<Content>
+  readonly work: Work<Content>
+  readonly notes: RouteNotes
+}
+
+/** What API documents say of an own route, besides its body and what all of these routes answer. */
+export interface RouteNotes {
+  readonly responses: Responses
+  /** The authenticators of the credentials that the route reads itself; a request needs none. */
+  readonly accepts?: readonly Authenticator[]
+}
+
+/** Responses of a route by status: a description, or the schema of a body, with a description. */
+export type Responses = Readonly<Record<number, string | Type.TSchema>>
+
+/** What the options of an own route say of it; undefined for every other route. */
+export function ownRouteOf(options: object): OwnRoute | undefined {
+  return (options as { readonly [kOwnRoute]?: OwnRoute })[kOwnRoute]
+}
+
+/**
+ * Declares one of the plugin's own routes. It has a validator of its own, so that a schema compiler of the app (Zod, say)
+ * does not have to understand our schema.
+ */
+export function declareOwnRoute<Content>(
+  registration: Registration,
+  route: OwnRoute<Content>,
+  { config, schema, onRequest, ...options }: RouteShorthandOptions,
+): void {
+  const { body, path } = route
+  const declared: RouteOptions & { [kOwnRoute]: OwnRoute<Content> } = {
+    ...options,
+    [kOwnRoute]: route,
+    method: 'POST',
+    url: path,
+    config: { ...config, auth: false },
+    onRequest: [firstHook(registration, route), ...[onRequest ?? []].flat()],
+    schema: { ...schema, body: body.schema },
+    validatorCompiler: () => (value) => {
+      const problem = body.problem(value)
+      return problem === null ? { value } : { error: invalid(problem) }
+    },
+    handler: handlerOf(registration, route),
+  }
+  registration.app.route(declared)
+}
+
+/** The URL of an own route, with the prefix of its scope. */
+export function urlOf({ app }: Registration, path: string): string {
+  return `${app.prefix.replace(/\/$/, '')}${path}`
+}
+
+function firstHook<Content>(
+  registration: Registration,
+  { kind }: OwnRoute<Content>,
+): onRequestHookHandler {
+  return (request, reply, done) => {
+    // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
+    void reply.header('cache-control', 'no-store')
+    const error = registration.carrier.refuse(request)
+    if (error === null) return done()
+    reportRefusal(request, error, kind, startClock())
+    sendRefusal(error, textOf(error, request, registration), reply)
+  }
+}
+
+/** A validation error as Fastify reports its own. */
+function invalid(problem: string): Error {
+  return Object.assign(new Error(problem), { code: 'FST_ERR_VALIDATION', statusCode: 400 })
+}
+
+/** Answers refusals as the guard does. */
+function handlerOf<Content>(
+  registration: Registration,
+  { kind, body, work, notes }: OwnRoute<Content>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  // Where a route does not read the header `Authorization`, its challenge says nothing about the token in it.
+  const readsHeader = notes.accepts !== undefined
+  return async (request, reply) => {
+    const started = startClock()
+    // Checked again after the validator: some content types have bypassed validation before (CVE-2026-25223 of
+    // Fastify), and a hook of the app can set attachValidation.
+    const problem = body.problem(request.body)
+    if (problem !== null) throw invalid(problem)
+    try {
+      return await work(body.read(request.body), request, reply, started)
+    } catch (error) {
+      if (error === ABANDONED) return reply.hijack()
+      if (!isAuthenticationError(error)) throw error
+      reportRefusal(request, error, kind, started)
+      setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
+      sendRefusal(error, textOf(error, request, registration), reply)
+      return reply
+    }
+  }
+}
+
+/** Tokens in the JSON body. */
+export const bodyCarrier: TokenCarrier = {
+  schema: Type.Object(
+    {
+      token: Type.String(),
+      refreshToken: Type.Optional(Type.String()),
+      expiresIn: Type.Optional(Type.Integer()),
+    },
+    // Written as code: Markdown would take <token> for an HTML tag and not show it.
+    { description: 'A token, for the header `Authorization: Bearer <token>`.' },
+  ),
+  refuse: () => null,
+  refreshToken: () => null,
+  give: (_request, _reply, { token, refreshToken, expiresIn }) =>
+    refreshToken === undefined ? { token } : { token, refreshToken, expiresIn },
+  clear: () => undefined,
+}
+
+/** Sends tokens, in the way of `carrier`. */
+export function sendTokens(
+  carrier: TokenCarrier,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tokens: IssuedTokens,
+): FastifyReply {
+  const body = JSON.stringify(carrier.give(request, reply, tokens))
+  // Sent as text: a response schema or serializer of the app must neither drop nor refuse it.
+  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
+}
+
+/** @throws AuthenticationFault when a getter of the user throws */
+export function reportTokens(
+  { hiddenFields }: Registration,
+  request: FastifyRequest,
+  user: object,
+  name: 'login' | 'refresh',
+  started: number,
+): void {
+  try {
+    reportSuccess(request, viewOf(user, hiddenFields), name, started)
+  } catch (error) {
+    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
+  }
+}

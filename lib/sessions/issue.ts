@@ -1,0 +1,100 @@
+import type { FastifyRequest } from 'fastify'
+import { faultOf } from '../errors.js'
+import { issuedAt, ownClaims, type OwnClaims } from '../login/token.js'
+import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
+import { randomName, type SessionTools } from './tools.js'
+import { issuedAfter, type IssuedTokens } from '../feature.js'
+
+/** Characters of a user agent, and of an address, that are kept. */
+const longestAgent = 256
+const longestAddress = 64
+
+/** The member `data` of a stored session, as JSON. */
+export interface SessionData {
+  /** When it began, by the clock that the users' `validAfterField` goes by: seconds since 1970. */
+  readonly begun: number
+  /** The claim `sub` where it is a number: the store has it as a string. */
+  readonly sub?: number | undefined
+}
+
+/**
+ * Begins a session for a user who has logged in.
+ *
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault
+ */
+export async function beginSession(
+  tools: SessionTools,
+  username: string,
+  request: FastifyRequest,
+  user: object,
+): Promise<IssuedTokens> {
+  const { lifetime, idle } = tools.settings
+  const claims = await ownClaims(tools.claims, username, request, user)
+  const { sub } = claims
+  const sid = randomName()
+  const refreshToken = newRefreshToken()
+  const now = Date.now() / 1000
+  const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
+  const data: SessionData = { begun, sub: typeof sub === 'number' ? sub : undefined }
+  const remaining = Math.min(lifetime, idle)
+  // Signed before the session is stored, so that claims that cannot be signed leave no session behind.
+  const tokens = sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
+  const session = {
+    sid,
+    sub: String(sub),
+    handle: digestOf(refreshToken.handle),
+    current: digestOf(refreshToken.text),
+    lifetime,
+    idle,
+    // Behind a proxy it is that of the client only with Fastify's `trustProxy`.
+    address: shortened(request.ip, longestAddress),
+    userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
+    data: JSON.stringify(data),
+  }
+  await tools.access.ask((store) => store.create(session))
+  tools.counts.begun += 1
+  return tokens
+}
+
+/** Cuts a text, and drops what databases reject: control characters, and half of a surrogate pair at the cut. */
+function shortened(text: string, most: number): string {
+  return text
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, most)
+    .toWellFormed()
+}
+
+interface TokenParts {
+  readonly sid: string
+  readonly claims: OwnClaims
+  readonly user: object
+  readonly refreshToken: RefreshToken
+  /** When they count as issued, in seconds since 1970 by the clock of this process. */
+  readonly now: number
+  /** Seconds from `now` on after which the session expires if it is not used. */
+  readonly remaining: number
+}
+
+/**
+ * The tokens of a session. The access token is never valid for longer than the session.
+ *
+ * @throws AuthenticationFault where JSON cannot express the claims of the app
+ */
+export function sessionTokens(
+  { service, method, expiry, tokenChecks }: SessionTools,
+  { sid, claims, user, refreshToken, now, remaining }: TokenParts,
+): IssuedTokens {
+  const nbf = Math.floor(now)
+  const exp = Math.min(nbf + expiry, Math.floor(now + remaining))
+  const own = { iat: issuedAt(now, user, tokenChecks), nbf, exp, jti: randomName(), sid }
+  try {
+    return {
+      token: service.generateTokenWithClaims({ ...claims, ...own }, method),
+      expiresIn: Math.max(0, exp - nbf),
+      refreshToken: refreshToken.text,
+      refreshExpiresIn: Math.max(0, Math.floor(remaining)),
+    }
+  } catch (error) {
+    throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
+  }
+}

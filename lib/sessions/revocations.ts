@@ -1,0 +1,87 @@
+import { refusal } from '../errors.js'
+import type { JwtClaims } from '../../types/request-extra.js'
+import type { Revocation, SessionWatcher } from '../../types/sessions.js'
+
+/** Seconds after which a client may try again while it is not known which sessions are revoked. */
+const retryAfter = 1
+/** Milliseconds between two searches for revocations that no longer matter. */
+const sweepEvery = 10_000
+
+/**
+ * The sessions that were revoked while access tokens of theirs can still be valid: all that this process knows of,
+ * so that no request has to ask the store.
+ */
+export class Revocations implements SessionWatcher {
+  /** Until when each is kept, in milliseconds on the clock of `performance.now()`. */
+  readonly #until = new Map<string, number>()
+  #nextSweep = 0
+  readonly #onLost: (error: unknown) => void
+  #isCaughtUp = false
+  #hasCaughtUp = false
+  #settle: (() => void) | undefined
+  /** Resolves when the store has reported all revocations for the first time, or that it cannot. */
+  readonly settled: Promise<void>
+
+  /** @param onLost - called when the store cannot be reached any more */
+  constructor(onLost: (error: unknown) => void) {
+    this.#onLost = onLost
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  /** Whether the store reports revocations now. */
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp
+  }
+
+  /** How many are kept. */
+  get size(): number {
+    this.#sweep()
+    return this.#until.size
+  }
+
+  has(sid: string): boolean {
+    return this.#until.has(sid)
+  }
+
+  add(sid: string, seconds: number): void {
+    const until = performance.now() + seconds * 1000
+    if (until > (this.#until.get(sid) ?? 0)) this.#until.set(sid, until)
+    if (performance.now() >= this.#nextSweep) this.#sweep()
+  }
+
+  /** @throws AuthenticationError for a token of a revoked session, and while it is not known which are revoked */
+  check({ sid }: JwtClaims): void {
+    if (sid === undefined) return
+    if (!this.#hasCaughtUp) {
+      throw refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
+    }
+    if (this.#until.size > 0 && this.#until.has(sid as string)) {
+      throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
+    }
+  }
+
+  revoked(revocations: readonly Revocation[], now: number): void {
+    for (const { sid, until } of revocations) if (until > now) this.add(sid, until - now)
+  }
+
+  caughtUp(): void {
+    this.#isCaughtUp = true
+    this.#hasCaughtUp = true
+    this.#settle?.()
+  }
+
+  lost(error: unknown): void {
+    this.#isCaughtUp = false
+    this.#settle?.()
+    this.#onLost(error)
+  }
+
+  /** Looks at all of them, since some are kept for far longer than others. */
+  #sweep(): void {
+    const now = performance.now()
+    this.#nextSweep = now + sweepEvery
+    for (const [sid, until] of this.#until) if (until <= now) this.#until.delete(sid)
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as later } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import {
+  RevocationPoller,
+  type RevocationPage,
+} from '../../../lib/sessions/stores/revocation-poller.js'
+import { settle, until } from '../../helpers/load.js'
+
+interface Poll {
+  readonly cursor: string | null
+  readonly answer: (page: RevocationPage) => void
+  readonly fail: (error: Error) => void
+}
+
+/** A watched store that answers when the test says so. */
+function heldStore(t: Test) {
+  const polls: Poll[] = []
+  const told: unknown[] = []
+  const poller = new RevocationPoller(
+    (cursor) => new Promise((answer, fail) => void polls.push({ cursor, answer, fail })),
+  )
+  t.teardown(() => poller.stop())
+  poller.hint()
+  poller.start({
+    revoked: (revocations, now) => void told.push([revocations, now]),
+    caughtUp: () => void told.push('caughtUp'),
+    lost: (error) => void told.push(error),
+  })
+  const asked = async (count: number): Promise<Poll> => {
+    await until(() => polls.length === count, `poll ${count} is made`)
+    return polls[count - 1] as Poll
+  }
+  return { poller, told, asked, polls }
+}
+const revocation = { sid: 's', until: 2 }
+const page = (cursor: string, revocations = [revocation]): RevocationPage => ({
+  revocations,
+  now: 1,
+  cursor,
+})
+
+t.test('goes on from where it was, and anew after a failure', async (t) => {
+  const { told, asked } = heldStore(t)
+  const first = await asked(1)
+  t.equal(first.cursor, null)
+  first.answer(page('a'))
+  const second = await asked(2)
+  t.strictSame(told.splice(0), [[[revocation], 1], 'caughtUp'], 'first what, then that it is all')
+  t.equal(second.cursor, 'a')
+  second.answer(page('b', []))
+  const third = await asked(3)
+  t.strictSame([third.cursor, told.splice(0)], ['b', []], 'nothing new, nothing told')
+  const away = new Error('away')
+  third.fail(away)
+  const fourth = await asked(4)
+  t.strictSame([fourth.cursor, told.splice(0)], [null, [away]])
+  fourth.fail(new Error('still away'))
+  const fifth = await asked(5)
+  t.strictSame([fifth.cursor, told.splice(0)], [null, []], 'that it is away is told once')
+  fifth.answer(page('c'))
+  await asked(6)
+  t.strictSame(told, [[[revocation], 1], 'caughtUp'])
+})
+
+t.test('hints', async (t) => {
+  const { poller, asked, polls } = heldStore(t)
+  const first = await asked(1)
+  const start = performance.now()
+  // The answer of a poll that is on its way may not have the revocation in it yet.
+  for (let count = 0; count < 100; count++) poller.hint()
+  t.equal(polls.length, 1, 'one poll at a time')
+  first.answer(page('a'))
+  const second = await asked(2)
+  t.ok(performance.now() - start < 450, 'one that comes meanwhile polls again at once')
+  second.answer(page('b'))
+  await settle()
+  const again = performance.now()
+  poller.hint()
+  poller.hint()
+  const third = await asked(3)
+  t.ok(performance.now() - again < 450, 'and one in between too')
+  third.answer(page('c'))
+})
+
+t.test('after its end nothing is asked or told', async (t) => {
+  const { poller, told, asked, polls } = heldStore(t)
+  const first = await asked(1)
+  poller.stop()
+  poller.hint()
+  first.answer(page('a'))
+  await settle()
+  t.strictSame([told, polls.length], [[], 1])
+})
+
+t.test('a store that does not answer is not polled again until it does', async (t) => {
+  const { poller, told, asked, polls } = heldStore(t)
+  const first = await asked(1)
+  await until(() => told.length === 1, 'that it is away is told')
+  t.match(told, [/no answer in 2000 ms/])
+  poller.hint()
+  await later(200)
+  t.equal(polls.length, 1, 'no second poll beside the first')
+  first.answer(page('late', []))
+  await until(() => told.length === 2, 'its answer counts')
+  t.equal((await asked(2)).cursor, 'late')
+  t.equal(told[1], 'caughtUp')
+})

@@ -1,0 +1,74 @@
+// What happens where a database does not do what it should.
+import t from 'tap'
+import { rowsWith } from '../../../lib/sessions/stores/sql-query.js'
+import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
+import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
+import { until } from '../../helpers/load.js'
+
+const failure = (code: string): Error => Object.assign(new Error(`error ${code}`), { code })
+
+t.test('options', async (t) => {
+  const query = async () => ({ rows: [] })
+  const code = 'ERR_AUTH_OPTION'
+  for (const prefix of ['', 'A', '1a', 'a-b', 'a b', 'a"b', 'a;--', 'é', 'x'.repeat(41), 1, null]) {
+    const options = { query, prefix: prefix as string }
+    t.throws(() => sqlSessions(options), { code, message: /at most 40 characters of a-z/ })
+  }
+  for (const wrong of [undefined, null, {}]) {
+    t.throws(() => sqlSessions({ query: wrong } as never), { code, message: /pool.query/ })
+  }
+  t.match(sqlSessions({ query }), { prefix: 'fastify_authn', isLocal: false })
+  t.match(sqlSessions({ query, prefix: '_a1' }), { prefix: '_a1' })
+  const names = sqlSchema('x'.repeat(40)).match(/x{40}\w*/g) ?? []
+  t.ok(names.length > 5 && names.every((name) => name.length <= 63), 'what PostgreSQL does not cut')
+})
+
+t.test('statements that were in the way of others are run again', async (t) => {
+  const failures = [failure('40001'), failure('40P01')]
+  let calls = 0
+  const rows = rowsWith(async () => {
+    calls += 1
+    const error = failures.shift()
+    if (error !== undefined) throw error
+    return { rows: [{ count: 1 }] }
+  })
+  t.strictSame(await rows('x', []), [{ count: 1 }])
+  t.equal(calls, 3)
+  failures.push(failure('40001'), failure('40001'), failure('40001'))
+  await t.rejects(rows('x', []), { code: '40001' }, 'but not for ever')
+  failures.splice(0, 3, failure('57P01'))
+  await t.rejects(rows('x', []), { code: '57P01' })
+  t.equal(calls, 7)
+})
+
+t.test('what is no result, and tables that are missing', async (t) => {
+  for (const result of [undefined, null, {}, { rows: 1 }, []]) {
+    await t.rejects(rowsWith(async () => result as never)('x', []), /no array "rows"/)
+  }
+  const missing = rowsWith(() => {
+    throw failure('42P01')
+  })
+  await t.rejects(missing('x', []), {
+    message: /npx fastify-authn sessions schema/,
+    cause: { code: '42P01' },
+  })
+  await t.rejects(rowsWith(() => Promise.reject(null))('x', []))
+})
+
+t.test('upkeep that fails is done later, and tells nobody', async (t) => {
+  let tries = 0
+  const told: unknown[] = []
+  const store = sqlSessions({
+    query: async (text) => {
+      if (text.includes('pg_snapshot_xmin')) {
+        return { rows: [{ cursor: '1', now: 1, sid: null, until: null }] }
+      }
+      tries += 1
+      throw failure('57014')
+    },
+  }).open('shop')
+  store.watch({ revoked() {}, caughtUp() {}, lost: (error) => told.push(error) })
+  await until(() => tries === 2, 'it is tried again')
+  t.strictSame(told, [])
+  await store.close()
+})

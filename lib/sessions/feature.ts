@@ -29,7 +29,8 @@ export function sessionsFeature(
   validAfter: ValidAfter | null,
 ): SessionKeeper {
   if (service === null) stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
-  if (login !== false && login.tokenFunc !== undefined) {
+  const { tokenFunc, signingMethod, claims }: Partial<ResolvedLogin> = login === false ? {} : login
+  if (tokenFunc !== undefined) {
     stop(
       '"login.tokenFunc" stands beside "sessions": its tokens could not be revoked, since they lack the claim "sid". Use login.claims, which adds claims to the tokens of the plugin, and leave "tokenFunc" out',
     )
@@ -45,10 +46,10 @@ export function sessionsFeature(
     access,
     revocations,
     service,
-    method: login === false ? undefined : login.signingMethod,
+    method: signingMethod,
     expiry,
     revocationTtl: expiry + longestTolerance,
-    claims: login === false ? undefined : login.claims,
+    claims,
     validAfter,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }

@@ -4,7 +4,7 @@ import { ownTokenIn } from '../authenticators/jwt.js'
 import { MALFORMED } from '../http/authorization.js'
 import { isUsableName } from '../users/find.js'
 import { digestOf } from './refresh-token.js'
-import { invalidRefresh, requireRefreshToken, revokeSessions, type SessionTools } from './tools.js'
+import { invalidRefresh, requireRefreshToken, type SessionTools } from './tools.js'
 import type { Registration } from '../registration.js'
 
 /** The session that a logout revokes. */
@@ -51,18 +51,4 @@ function ofAccessToken(
   }
   if (revocations.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
   return { sid, sub: String(sub) }
-}
-
-/**
- * @returns how many sessions were revoked
- * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
- */
-export async function leave(
-  tools: SessionTools,
-  { sid, sub }: Leaving,
-  everywhere: boolean,
-): Promise<number> {
-  const count = await revokeSessions(tools, everywhere ? { sub } : { sid })
-  tools.revocations.add(sid, tools.revocationTtl)
-  return count
 }

@@ -12,10 +12,10 @@ import {
   type Work,
 } from '../login/own-route.js'
 import { problemIn, type RouteBody } from '../login/schema.js'
-import { leave, leavingOf, type Leaving } from './logout.js'
+import { leavingOf, type Leaving } from './logout.js'
 import { refreshSession } from './refresh.js'
 import { digestOf, parseRefreshToken } from './refresh-token.js'
-import type { SessionTools } from './tools.js'
+import { revokeSessions, type SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 import type { RefusalCode } from '../../types/errors.js'
@@ -79,7 +79,7 @@ function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBo
   return {
     schema,
     problem: (body) => (isOptional && (body ?? null) === null ? null : problemIn(schema, body)),
-    read: (body) => (body ?? {}) as SessionBody,
+    read: (body) => body ?? {},
   }
 }
 
@@ -136,8 +136,9 @@ function logOut(registration: Registration, tools: SessionTools): Work<SessionBo
       if (isAuthenticationError(error) && error.statusCode === 401) carrier.clear(request, reply)
       throw error
     }
-    const revoked = await leave(tools, leaving, everywhere)
     const { sid, sub } = leaving
+    const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
+    tools.revocations.add(sid, tools.revocationTtl)
     channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
     carrier.clear(request, reply)
     return reply.code(204).send()
@@ -151,12 +152,7 @@ const counted: ReadonlySet<RefusalCode> = new Set([
   'ERR_AUTH_JWT_INVALID',
 ])
 
-/**
- * Throttles the use of tokens as logins are throttled: a client whose tokens were rejected too often has to wait.
- *
- * @param text - the refresh token; null where there is none
- * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS, and what `work` throws
- */
+/** Throttles the use of tokens as logins are throttled. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */
 async function throttled<T>(
   registration: Registration,
   request: FastifyRequest,

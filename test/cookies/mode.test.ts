@@ -1,4 +1,3 @@
-// Also holds lib/cookies/give.ts.
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'

@@ -1,6 +1,4 @@
-// Also holds lib/login/route.ts, lib/login/entry.ts, lib/login/schema.ts and lib/login/token.ts.
 import formbody from '@fastify/formbody'
-import bcrypt from 'bcrypt'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -15,7 +13,6 @@ import {
   appWith,
   basic,
   bearer,
-  cost,
   logLines,
   passwords,
   secret,
@@ -587,60 +584,4 @@ t.test('a user service that fails is a fault, and the next login works', async (
     answer = null
     tokenOf(t, await post(app, alice))
   }
-})
-
-t.test('stored hashes', async (t) => {
-  const hash = bcrypt.hashSync(passwords.alice, cost)
-  const appOf = async (user: () => object, more: AuthnOptions = {}) => {
-    const { lines, stream } = logLines()
-    const options = { userService: serviceOf(user), jwt: { secret }, throttle: false, ...more }
-    const server = { logger: { level: 'info', stream } }
-    return { app: await appWith(t, options as AuthnOptions, undefined, server), lines }
-  }
-  let password: unknown
-  const { app, lines } = await appOf(() => ({ password }))
-  for (const prefix of ['$2a$', '$2b$', '$2y$']) {
-    password = hash.replace('$2b$', prefix)
-    tokenOf(t, await post(app, alice))
-  }
-  for (password of [
-    '',
-    null,
-    undefined,
-    5,
-    passwords.alice,
-    hash.slice(1),
-    `${hash}x`,
-    'x'.repeat(60),
-    {},
-  ]) {
-    lines.length = 0
-    isRefusal(t, await post(app, alice), refusal, `stored: ${JSON.stringify(password)}`)
-    const warnings = lines.filter(({ level }) => level === 40)
-    t.equal(warnings.length, 1, 'one warning')
-    t.match(warnings, [{ msg: /no bcrypt hash/ }])
-    t.notMatch(JSON.stringify(lines), passwords.alice)
-  }
-  const user = { name: 'alice', hash }
-  const faulty = await appOf(() => user, { passwordField: 'passwordHash' })
-  const response = await post(faulty.app, alice)
-  isFault(t, response, 'ERR_AUTH_PASSWORD_FIELD')
-  t.notMatch(response.body, 'passwordHash')
-  const errors = faulty.lines.filter(({ level }) => level === 50)
-  t.match(JSON.stringify(errors), /no field .{2,4}passwordHash/)
-  const renamed = await appOf(() => user, { passwordField: 'hash' })
-  tokenOf(t, await post(renamed.app, alice))
-})
-
-t.test('passwords over 72 bytes', async (t) => {
-  const full = 'é'.repeat(36)
-  const user = { password: bcrypt.hashSync(full, cost) }
-  const options = { userService: serviceOf(() => user), jwt: { secret } }
-  t.ok(bcrypt.compareSync(`${full}!`, user.password), 'bcrypt ignores the rest')
-  const strict = await appWith(t, options)
-  tokenOf(t, await post(strict, { username: 'alice', password: full }))
-  isRefusal(t, await post(strict, { username: 'alice', password: `${full}!` }), refusal)
-  isRefusal(t, await post(strict, { username: 'alice', password: full.repeat(3) }), refusal)
-  const loose = await appWith(t, { ...options, maxPasswordBytes: false })
-  tokenOf(t, await post(loose, { username: 'alice', password: `${full}!` }))
 })

@@ -122,9 +122,9 @@ t.test('a user that cannot be shown is a fault, at login too', async (t) => {
       throw new Error('the keys of the vault')
     },
   }
-  const options = { userService: serviceOf(() => user), jwt: { secret }, authenticator: 'basic' }
-  const app = await appWith(t, options as never, (app) => {
-    app.get('/', { config: { auth: true } }, () => 'in')
+  const options = { userService: serviceOf(() => user), jwt: { secret } }
+  const app = await appWith(t, options, (app) => {
+    app.get('/', { config: { auth: { use: 'basic' } } }, () => 'in')
   })
   const payload = { username: 'a', password: passwords.alice }
   const login = await app.inject({ method: 'POST', url: '/login', payload })

@@ -1,12 +1,8 @@
-import { equal, ok } from 'node:assert/strict'
-import { assert, property, string } from 'fast-check'
 import t, { type Test } from 'tap'
-import { isThenable } from '../../lib/common/objects.js'
 import { findUser, isUsableName } from '../../lib/users/find.js'
 import { rejectionOf, thrownBy, type CaughtError } from '../helpers/errors.js'
 import { requestWith } from '../helpers/fakes.js'
 import type { UserService } from '../../types/user-service.js'
-import { anyCharacter } from '../helpers/cases.js'
 
 const request = requestWith({})
 
@@ -51,37 +47,11 @@ t.test('usable names: non-empty text without control characters, and finite numb
   }
 })
 
-t.test('usable names: what is usable can be stored as UTF-8 and comes back', async () => {
-  assert(
-    property(string({ unit: anyCharacter }), (name) => {
-      if (!isUsableName(name)) return
-      equal(Buffer.from(name).toString(), name)
-      ok(!name.includes('\0'))
-    }),
-    { numRuns: 200 },
-  )
-})
-
 /** An object with a `then`. */
 function withThen(then: unknown, object: object = {}): object {
   // oxlint-disable-next-line unicorn/no-thenable -- thenables are what is tested
   return Object.assign(object, { then })
 }
-
-t.test('isThenable', async (t) => {
-  const thenables = [
-    Promise.resolve(1),
-    withThen(() => undefined),
-    withThen(
-      () => 1,
-      () => 1,
-    ),
-  ]
-  for (const value of thenables) t.ok(isThenable<unknown>(value))
-  for (const value of [null, undefined, 0, 'then', {}, withThen(1), withThen({}), () => 1]) {
-    t.notOk(isThenable<unknown>(value), typeof value)
-  }
-})
 
 t.test('the service is asked with the name and the request, on itself', async (t) => {
   const service = {

@@ -2,8 +2,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { anyOf } from './authenticators/any-of.js'
-import { JwtService } from './jwt/service.js'
-import { tokenKindsOf } from './jwt/token-kind.js'
+import { JwtService } from './tokens/service.js'
 import { resolveSessions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
 import type { Issuers } from './issuers/index.js'
 import type { CookieMode, Registration, SessionKeeper } from './registration.js'
@@ -36,8 +35,7 @@ export async function openIssuers(
 ): Promise<Issuers | null> {
   if (Object.keys(options.issuers ?? {}).length === 0) return null
   const room = await import('./issuers/index.js')
-  const own = jwtService === null ? undefined : tokenKindsOf(jwtService, undefined)[0]?.issuer
-  const issuers = room.openIssuers(options, own, anyOf, app.log)
+  const issuers = room.openIssuers(options, jwtService?.issuer, anyOf, app.log)
   issuers.open(app)
   return issuers
 }

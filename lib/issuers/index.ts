@@ -47,10 +47,10 @@ export function openIssuers(
   const taken = Object.keys(options.authenticators)
   const issuers = resolveIssuers(options.issuers ?? {}, taken, own)
   const { finderOf, requireOwnUsers } = userFinders(options, issuers)
-  const remember = options.jwt?.rememberTokens
-  const remembering = remember !== false && filled(defaults.rememberTokens, remember)
+  const given = options.jwt?.tokenCache
+  const tokenCache = given !== false && filled(defaults.tokenCache, given)
   const opened = issuers.map((issuer) => {
-    const judge = new IssuerJudge(issuer, remembering, log)
+    const judge = new IssuerJudge(issuer, tokenCache, log)
     const authenticator = issuerAuthenticator(judge, finderOf(issuer), issuer.issuer)
     forTests.set(authenticator, judge)
     return { issuer, authenticator, source: judge.source }

@@ -1,13 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ownOf } from '../common/objects.js'
 import { isAuthenticationError } from '../errors.js'
-import { checkClaims } from '../jwt/claims.js'
-import { TokenMemory, type TokenMemoryOptions } from '../jwt/remembered.js'
+import { checkClaims } from '../tokens/claims.js'
+import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'
 import { readHeader, unknownKid } from './token.js'
-import { invalidToken } from '../jwt/token-errors.js'
+import { invalidToken } from '../tokens/invalid.js'
 import type { IssuerKeys } from './keys.js'
-import type { VerifiedToken, VerifySignature } from '../jwt/engine.js'
+import type { VerifiedToken, VerifySignature } from '../tokens/engine.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -19,18 +19,18 @@ export class IssuerJudge {
 
   constructor(
     issuer: ResolvedIssuer,
-    remembering: TokenMemoryOptions | false,
+    tokenCache: TokenCacheLimits | false,
     log: FastifyBaseLogger,
   ) {
     this.issuer = issuer
-    // A memory belongs to one set: when that is replaced, what its keys have verified is forgotten.
+    // A cache belongs to one set: when that is replaced, the tokens of its keys are verified again.
     this.source = new KeySource(
       issuer,
       (keys) => {
         const verify = verifierOf(issuer, keys)
-        if (remembering === false) return verify
-        const memory = new TokenMemory(verify, remembering)
-        return (token) => memory.verify(token)
+        if (tokenCache === false) return verify
+        const cache = new TokenCache(tokenCache)
+        return (token) => cache.get(token) ?? cache.set(token, verify(token))
       },
       log,
     )

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { kFacts, readsCookie, type KnownAuthenticator } from '../authenticators/facts.js'
 import { credentialsOf } from '../http/authorization.js'
-import { invalidToken } from '../jwt/token-errors.js'
+import { invalidToken } from '../tokens/invalid.js'
 import { unverifiedIssuer } from './token.js'
 import type { Authenticator } from '../../types/authenticator.js'
 

@@ -1,5 +1,5 @@
 import { factsOf, membersOf, readsCookie } from '../authenticators/facts.js'
-import { tokenKindsOf } from '../jwt/token-kind.js'
+import { tokenKindsOf } from '../tokens/token-kind.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SecurityScheme } from '../../types/openapi.js'

@@ -1,9 +1,9 @@
 import { AuthenticationError, refusal } from '../errors.js'
 
 /**
- * Makes a refusal of what the engine throws while it verifies a token. The keys are checked at boot, so only the
- * client's bytes can make it throw: whatever the error is, the token is invalid. The engine's error is not kept
- * as the cause, because some of its messages quote the token.
+ * The rejection of a token. The keys are checked at boot, so that only the client's bytes can make the engine throw:
+ * whatever its error is, the token is invalid. That error is not the cause, because some of its messages quote the
+ * token.
  *
  * @param reason - the error of the engine, or a word for what our own checks found
  */

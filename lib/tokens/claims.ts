@@ -1,5 +1,4 @@
 import { AuthnUsageError, refusal } from '../errors.js'
-import { isThenable } from '../common/objects.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { VerifiedToken } from './engine.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -28,7 +27,7 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
 }
 
 /**
- * Checks what a token is for: one that resets a password must not stand for a user who has logged in (RFC 8725 §3.11).
+ * Checks the purpose of a token: one that resets a password must not authenticate a user (RFC 8725 §3.11).
  *
  * @throws AuthenticationError
  */
@@ -60,9 +59,6 @@ export function issued(
 ): Record<string, unknown> {
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
     throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: expected an object.')
-  }
-  if (isThenable(claims)) {
-    throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: found a promise. Await it.')
   }
   const { issuer, audience, expiry, validAfterField } = config
   const now = Math.floor(Date.now() / 1000)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { VerifiedToken } from './engine.js'
 
-/** How many tokens are cached; `maxBytes` counts their characters. */
+/** `maxBytes` counts the characters of all cached tokens. */
 export interface TokenCacheLimits {
   readonly max: number
   readonly maxBytes: number
@@ -11,11 +11,6 @@ export interface TokenCacheLimits {
 export interface TokenCounts {
   hits: number
   misses: number
-}
-
-interface Cached<Verified> {
-  readonly token: string
-  readonly verified: Verified
 }
 
 /**
@@ -29,7 +24,7 @@ const keyLength = 12
  * audience and user are checked on every request. Rejected tokens are not stored, so that they displace none.
  */
 export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
-  readonly #cached: LRUCache<string, Cached<Verified>>
+  readonly #cached: LRUCache<string, { readonly token: string; readonly verified: Verified }>
   readonly #counts: TokenCounts
 
   constructor({ max, maxBytes }: TokenCacheLimits, counts: TokenCounts = { hits: 0, misses: 0 }) {

@@ -1,4 +1,5 @@
 import { AuthnUsageError, refusal } from '../errors.js'
+import { invalidToken } from './invalid.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { VerifiedToken } from './engine.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -13,10 +14,11 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   const { exp, nbf } = claims as { exp?: unknown; nbf?: unknown }
   const tolerance = rules.clockTolerance
   const seconds = now / 1000
-  if (exp === undefined ? rules.requireExp : !Number.isFinite(exp)) invalid('exp')
-  if (nbf !== undefined && !Number.isFinite(nbf)) invalid('nbf')
-  if (rules.issuer !== undefined && claims.iss !== rules.issuer) invalid('iss')
-  if (rules.audience !== undefined && !meetsAudience(claims.aud, rules.audience)) invalid('aud')
+  if (exp === undefined ? rules.requireExp : !Number.isFinite(exp)) throw invalidToken('claim exp')
+  if (nbf !== undefined && !Number.isFinite(nbf)) throw invalidToken('claim nbf')
+  if (rules.issuer !== undefined && claims.iss !== rules.issuer) throw invalidToken('claim iss')
+  if (rules.audience !== undefined && !meetsAudience(claims.aud, rules.audience))
+    throw invalidToken('claim aud')
   // RFC 7519 §4.1.4 refuses a token "on or after" its exp, so the very second of exp counts as expired.
   if (exp !== undefined && seconds >= (exp as number) + tolerance) {
     throw refusal('auth.jwt-expired')
@@ -32,14 +34,10 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
  * @throws AuthenticationError
  */
 export function checkTyp({ typ }: Pick<VerifiedToken, 'typ'>, rules: ResolvedRules): void {
-  if (!rules.typ.has(typ)) throw refusal('auth.jwt-invalid', { cause: 'typ' })
+  if (!rules.typ.has(typ)) throw invalidToken('typ')
 }
 
-function invalid(claim: string): never {
-  throw refusal('auth.jwt-invalid', { cause: `claim ${claim}` })
-}
-
-/** Whether `aud`, a string or an array of strings (RFC 7519 §4.1.3), names one of the accepted audiences. */
+/** @param aud - a string, or an array of strings (RFC 7519 §4.1.3) */
 function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
   const values: unknown[] = Array.isArray(aud) ? aud : [aud]
   return (
@@ -71,10 +69,6 @@ export function issued(
   if (payload.nbf === undefined) payload.nbf = now
   if (payload.exp === undefined) payload.exp = now + expiry
   if (payload.iat === undefined && validAfterField !== undefined) payload.iat = now
-  return withWholeSeconds(payload)
-}
-
-function withWholeSeconds(payload: Record<string, unknown>): Record<string, unknown> {
   for (const claim of ['nbf', 'exp', 'iat']) {
     const value = payload[claim]
     if (value === undefined) continue

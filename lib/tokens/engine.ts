@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import fastifyJwt from '@fastify/jwt'
-import { LRUCache } from 'lru-cache'
 import { typOf } from '../common/typ.js'
 import { isCanonical } from '../http/base64.js'
 import { invalidToken } from './invalid.js'
@@ -24,7 +23,6 @@ export interface EngineKey {
   readonly verify: Buffer | string
 }
 
-/** Signs and verifies with one key and one algorithm. */
 export interface Engine {
   /** @param typ - the purpose of the token, for its header; default `JWT` */
   readonly sign: (claims: Readonly<Record<string, unknown>>, typ?: string) => string
@@ -37,9 +35,6 @@ interface Decorator {
   verify(token: string): { readonly header: object; readonly payload: JwtClaims }
 }
 
-/** How many instances of @fastify/jwt are kept for signing: few apps issue tokens for many purposes. */
-const maxSigners = 16
-
 /**
  * Makes the engine for a key: an instance of @fastify/jwt. That adds `iat` to the claims; told not to (`noTimestamp`),
  * it also drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and so are those with
@@ -50,7 +45,7 @@ const maxSigners = 16
 export function createEngine(key: EngineKey, alg: SigningMethod, kid?: string): Engine {
   const named = kid === undefined ? { alg } : { alg, kid }
   const plain = decorated(key, { ...named, typ: 'JWT' }, false)
-  const others = new LRUCache<string, Decorator>({ max: maxSigners })
+  const others = new Map<string, Decorator>()
   return {
     sign(claims, typ = 'JWT') {
       const isDated = claims.iat !== undefined

@@ -1,12 +1,11 @@
 import nodeFs from 'node:fs'
-import { AuthnUsageError, wrongOption } from '../errors.js'
+import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
 import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
 import { checkClaims, checkTyp, issued } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
-import type { TokenCounts } from './cache.js'
 import type {
   JwkSet,
   JwtConfig,
@@ -20,7 +19,6 @@ import type {
 } from '../../types/jwt.js'
 import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 
-/** Reports as warnings of the process, for a service that has no log. */
 const processLog: KeyLog = {
   error: ({ err }, message) =>
     process.emitWarning(`${message}: ${err instanceof Error ? err.message : ''}`, {
@@ -38,8 +36,13 @@ const processLog: KeyLog = {
 export class JwtService implements JwtServiceLike {
   readonly #config: ResolvedJwtConfig
   readonly #log: KeyLog
-  readonly #counts: TokenCounts = { hits: 0, misses: 0 }
   readonly #store: KeyStore
+
+  readonly expiry: number
+  readonly validAfterField: string | undefined
+  readonly publish: string | undefined
+  readonly issuer: string | undefined
+  readonly audience: readonly string[] | undefined
 
   /**
    * @param config - keys, and the rules of tokens
@@ -49,38 +52,19 @@ export class JwtService implements JwtServiceLike {
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
     const { fs = nodeFs, log = processLog } = options
-    if (typeof (fs as Partial<KeyFileSystem> | null)?.readFile !== 'function') {
-      wrongOption(
-        'JwtService: option "fs": expected an object with a function readFile, such as node:fs.',
-      )
-    }
-    this.#config = resolveJwtConfig(config)
+    const resolved = resolveJwtConfig(config)
+    this.#config = resolved
+    this.expiry = resolved.expiry
+    this.validAfterField = resolved.validAfterField
+    this.publish = resolved.publish
+    this.issuer = resolved.issuer
+    this.audience = resolved.audience
     this.#log = log
-    this.#store = new KeyStore(this.#config, fs, this.#counts)
-  }
-
-  get expiry(): number {
-    return this.#config.expiry
-  }
-
-  get validAfterField(): string | undefined {
-    return this.#config.validAfterField
+    this.#store = new KeyStore(resolved, fs)
   }
 
   get signingMethod(): SigningMethod | undefined {
     return this.#config.signingMethod ?? this.#store.current.signingMethod
-  }
-
-  get publish(): string | undefined {
-    return this.#config.publish
-  }
-
-  get issuer(): string | undefined {
-    return this.#config.issuer
-  }
-
-  get audience(): readonly string[] | undefined {
-    return this.#config.audience
   }
 
   async load(): Promise<this> {
@@ -165,7 +149,7 @@ export class JwtService implements JwtServiceLike {
   }
 
   stats(): JwtStats {
-    return { keys: this.#store.stats, tokens: { ...this.#store.tokens, ...this.#counts } }
+    return this.#store.stats
   }
 
   static {

@@ -47,7 +47,7 @@ export async function makeKey(
   }
   const passphrase = passphraseEnv === undefined ? undefined : passphraseOf(passphraseEnv, env)
   const { privateKey, publicKey } = await makePair(alg, bits)
-  const kid = thumbprintOf(publicJwk({ verify: publicPem(publicKey) }) ?? {})
+  const kid = thumbprintOf(publicJwk(publicPem(publicKey)))
   const entry: KeyFileEntry = {
     alg,
     kid,

@@ -4,27 +4,22 @@ import { wrongOption } from '../../errors.js'
 import { problemOf } from '../../options/check.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schemas.js'
 import { pemMarker, readKeyFile } from './files.js'
-import { fingerprintOf, keyError, misfit, namesOf, publicJwk, thumbprintOf } from './key.js'
-import { parsePair, parseSecret, type KeyFiles, type PairFamily } from './parse.js'
+import { fingerprintOf, keyError, namesOf, publicJwk, thumbprintOf } from './key.js'
+import { parsePair, parseSecret } from './parse.js'
 import type { Key, KeyMaterial, NameOf } from './key.js'
 import type { Environment } from '../../options/environment.js'
-import type { MisuseCode } from '../../../types/errors.js'
-import type { KeyEntry, KeyFileEntry, KeyFileSystem } from '../../../types/keys.js'
+import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'
 
 /** An entry of the option `jwt.keys`, or of a key set file. */
 type AnyEntry = KeyEntry & Pick<KeyFileEntry, 'passphraseEnv'>
 
-/** Where entries stand, and what is needed to read what they name. */
+/** Where entries stand, and what reads the files and the passphrases that they name. */
 interface Place {
   /** The path of the key set file; undefined for a list in the options. */
   readonly file: string | undefined
   readonly fs: KeyFileSystem
-  /** Where the passphrases of a key set file are. */
   readonly env: Environment
 }
-
-/** The most keys of a key set. A longer one has grown by mistake. */
-const maxKeys = 100
 
 /**
  * Reads the key set of the option `jwt.keys` with all its key files, and checks it.
@@ -36,10 +31,10 @@ export async function readKeySet(
   keys: string | readonly KeyEntry[],
   fs: KeyFileSystem,
 ): Promise<Key[]> {
-  if (typeof keys !== 'string') {
-    return parseEntries(checkEntries(keys), { file: undefined, fs, env: process.env })
+  if (typeof keys === 'string') {
+    return checkKeySetFile(await readKeyFile(fs, namesOf('jwt')('keys'), keys), keys, fs)
   }
-  return checkKeySetFile(await readKeyFile(fs, namesOf('jwt')('keys'), keys), keys, fs)
+  return parseEntries(checkEntries(keys), { file: undefined, fs, env: process.env })
 }
 
 /**
@@ -85,12 +80,9 @@ function nameOfEntry(index: number, file: string | undefined): NameOf {
 }
 
 function checkEntries(list: unknown, file?: string): AnyEntry[] {
-  if (!Array.isArray(list) || list.length === 0 || list.length > maxKeys) {
-    wrong(
-      namesOf('jwt', file)('keys'),
-      `found ${Array.isArray(list) ? `an array of ${list.length}` : 'something else'}, expected an array of 1 to ${maxKeys} keys.`,
-      'Make a key set with: npx fastify-authn keys init',
-    )
+  if (!Array.isArray(list) || list.length === 0) {
+    const remedy = 'Make a key set with: npx fastify-authn keys init'
+    wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', remedy)
   }
   return list.map((given: unknown, index) => {
     // A copy without a prototype, so that a polluted Object.prototype adds nothing.
@@ -124,100 +116,73 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
     const remedy = 'Everybody sees it in the tokens: give any other name, such as "2027-01".'
     wrong(nameOf('kid'), problem, remedy)
   }
-  if (entry.public !== undefined && state !== 'verify') {
-    const remedy = 'Give the private key, or state: "verify".'
-    wrong(nameOf('private'), `is missing, but a key with the state ${state} has to sign.`, remedy)
-  }
-  if (until !== undefined && state !== 'verify') {
-    const remedy = 'Leave it out, or set state: "verify".'
-    wrong(nameOf('until'), `found a time, but the state is ${state}.`, remedy)
-  }
+  const remedy = 'Give it the state verify, or change that.'
+  if (state === 'verify') return
+  if (entry.public !== undefined) wrong(nameOf('public'), 'a public key cannot sign.', remedy)
+  if (until !== undefined) wrong(nameOf('until'), 'only a retired key expires.', remedy)
 }
 
 async function parseEntries(entries: readonly AnyEntry[], place: Place): Promise<Key[]> {
   const keys: Key[] = []
+  const seen = new Map<string, number>()
   // One after the other, so that the error is that of the first bad entry.
   for (const [index, entry] of entries.entries()) {
-    keys.push(await parseEntry(entry, nameOfEntry(index, place.file), place))
-  }
-  for (const { of, problem, code } of unique) {
-    const seen = new Map<string, number>()
-    for (const [index, key] of keys.entries()) {
-      const what = of(key)
-      const earlier = what === null ? undefined : seen.get(what)
-      if (earlier !== undefined) {
-        keyError(nameOfEntry(index, place.file)(), `${problem} as jwt.keys[${earlier}].`, '', code)
+    const nameOf = nameOfEntry(index, place.file)
+    const key = await parseEntry(entry, nameOf, place)
+    for (const what of uniqueIn(key)) {
+      const twin = seen.get(what)
+      if (twin !== undefined) {
+        const problem = `has the same ${what.split(':')[0]} as jwt.keys[${twin}].`
+        const code = what.startsWith('key') ? 'ERR_AUTH_KEY' : 'ERR_AUTH_OPTION'
+        keyError(nameOf(), problem, 'Each key needs its own.', code)
       }
-      if (what !== null) seen.set(what, index)
+      seen.set(what, index)
     }
+    keys.push(key)
   }
   return keys
 }
 
-/** What two keys must not have in common. */
-const unique: readonly {
-  readonly of: (key: Key) => string | null
-  readonly problem: string
-  readonly code: MisuseCode
-}[] = [
-  { of: ({ kid }) => String(kid), problem: 'has the same "kid"', code: 'ERR_AUTH_OPTION' },
-  {
-    of: ({ alg, state }) => (state === 'sign' ? alg : null),
-    problem: 'has the state sign for the same algorithm',
-    code: 'ERR_AUTH_OPTION',
-  },
-  {
-    of: ({ alg, legacy }) => (legacy ? alg : null),
-    problem: 'has legacy: true for the same algorithm',
-    code: 'ERR_AUTH_OPTION',
-  },
-  // Under two names, it could not be revoked by one of them; for two algorithms, see RFC 8725 section 3.1.
-  { of: fingerprintOf, problem: 'is the same key', code: 'ERR_AUTH_KEY' },
-]
-
-async function parseEntry(entry: AnyEntry, nameOf: NameOf, place: Place): Promise<Key> {
-  const { alg, secret, state, until, legacy } = entry
-  const material =
-    secret === undefined
-      ? await parsePairEntry(entry, nameOf, place)
-      : parseSecret(nameOf('secret'), secret)
-  const problem = misfit(material, alg)
-  if (problem !== null) keyError(nameOf(), `${problem}.`, 'Give another key, or another "alg".')
-  const jwk = publicJwk(material)
-  return {
-    ...material,
-    alg,
-    // A secret has no thumbprint: its entry has a "kid".
-    kid: entry.kid ?? thumbprintOf(jwk ?? {}),
-    state,
-    until: until === undefined ? Infinity : Date.parse(until),
-    legacy: legacy === true,
-  }
+/** What no two keys have in common. One key for two algorithms: RFC 8725 section 3.1. */
+function uniqueIn(key: Key): string[] {
+  const { alg, kid, state, legacy } = key
+  return [
+    `key: ${fingerprintOf(key)}`,
+    `"kid": ${kid}`,
+    ...(state === 'sign' ? [`algorithm and the state sign: ${alg}`] : []),
+    ...(legacy ? [`algorithm and legacy true: ${alg}`] : []),
+  ]
 }
 
-async function parsePairEntry(
+async function parseEntry(entry: AnyEntry, nameOf: NameOf, place: Place): Promise<Key> {
+  const { alg, secret, state, until, legacy = false } = entry
+  const common = { alg, state, until: until === undefined ? Infinity : Date.parse(until), legacy }
+  if (secret !== undefined) {
+    return { ...parseSecret(nameOf('secret'), secret, [alg]), ...common, kid: String(entry.kid) }
+  }
+  const material = await readPair(entry, nameOf, place)
+  const jwk = publicJwk(String(material.verify))
+  const { kid = thumbprintOf(jwk) } = entry
+  return { ...material, ...common, kid, jwk: { ...jwk, kid, alg, use: 'sig' } as PublicJwk }
+}
+
+async function readPair(
   entry: AnyEntry,
   nameOf: NameOf,
   { file, fs, env }: Place,
 ): Promise<KeyMaterial> {
   const half = entry.private === undefined ? 'public' : 'private'
   const value = String(entry[half])
-  const files: KeyFiles = pemMarker.test(value)
-    ? new Map()
-    : new Map([[value, await readKeyFile(fs, nameOf(half), resolved(value, file))]])
+  const files = new Map<string, string>()
+  if (!pemMarker.test(value)) {
+    const isRelative = file !== undefined && !path.isAbsolute(value)
+    const found = isRelative ? path.join(path.dirname(file), value) : value
+    files.set(value, await readKeyFile(fs, nameOf(half), found))
+  }
   const { passphraseEnv, passphrase = passphraseEnv && env[passphraseEnv] } = entry
   if (passphraseEnv !== undefined && !passphrase) {
-    keyError(
-      nameOf('passphraseEnv'),
-      `names the environment variable ${passphraseEnv}, which is not set.`,
-      'Set it to the passphrase of the private key.',
-    )
+    const problem = `names the environment variable ${passphraseEnv}, which is not set.`
+    keyError(nameOf('passphraseEnv'), problem, 'Set it to the passphrase of the private key.')
   }
-  const { family } = algorithmOf(entry.alg)
-  return parsePair(nameOf, family as PairFamily, { [half]: value, passphrase }, files)
-}
-
-/** Paths in a key set file are relative to it. */
-function resolved(value: string, file: string | undefined): string {
-  return file === undefined || path.isAbsolute(value) ? value : path.join(path.dirname(file), value)
+  return parsePair(nameOf, { [half]: value, passphrase }, [entry.alg], files)
 }

@@ -1,18 +1,25 @@
 import { createHash, createHmac, createPublicKey } from 'node:crypto'
-import { algorithmOf } from '../../common/algorithms.js'
+import { algorithmOf, type KeyFamily } from '../../common/algorithms.js'
 import { AuthnUsageError } from '../../errors.js'
 import type { MisuseCode } from '../../../types/errors.js'
-import type { KeyState, SigningMethod } from '../../../types/keys.js'
+import type { KeyState, PublicJwk, SigningMethod } from '../../../types/keys.js'
 import type { EngineKey } from '../engine.js'
 
-/** Both halves of a key, checked and parsed, with its size: bits of a secret and of RSA, the curve of ECDSA. */
-export interface KeyMaterial extends EngineKey {
-  readonly bits?: number
-  readonly curve?: string
+/** What decides which algorithms a key fits. */
+export interface KeyTraits {
+  /** The `asymmetricKeyType` of node:crypto, or `secret`. */
+  readonly type: string
+  /** Of a secret and of an RSA key. */
+  readonly bits?: number | undefined
+  /** As node:crypto names it. */
+  readonly curve?: string | undefined
 }
 
+/** Both halves of a key: checked, and parsed. */
+export type KeyMaterial = EngineKey & KeyTraits
+
 /** A key of a key set. */
-export interface Key extends KeyMaterial {
+export type Key = KeyMaterial & {
   /** Its name in the header of its tokens. Keys of `secret`, `rsa`, `ecdsa` and `eddsa` have none. */
   readonly kid?: string
   readonly alg: SigningMethod
@@ -21,6 +28,8 @@ export interface Key extends KeyMaterial {
   readonly until: number
   /** Whether it verifies tokens of its algorithm that have no `kid`. */
   readonly legacy: boolean
+  /** The public half of a pair with a `kid`. */
+  readonly jwk?: PublicJwk
 }
 
 /** Names a key, or a member of it, in errors. */
@@ -39,15 +48,24 @@ export function namesOf(option: string, file?: string): NameOf {
 export function keyError(
   name: string,
   problem: string,
-  remedy = '',
+  remedy: string,
   code: MisuseCode = 'ERR_AUTH_KEY',
 ): never {
-  throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`.trimEnd())
+  throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`)
+}
+
+const typesOf: Readonly<Record<KeyFamily, readonly string[]>> = {
+  secret: ['secret'],
+  rsa: ['rsa'],
+  ecdsa: ['ec'],
+  eddsa: ['ed25519', 'ed448'],
 }
 
 /** What keeps a key from being used with an algorithm; null where it fits. */
-export function misfit({ bits, curve }: KeyMaterial, alg: SigningMethod): string | null {
-  const { minimumBits = 0, curve: needed } = algorithmOf(alg)
+export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): string | null {
+  const { family, minimumBits = 0, curve: needed } = algorithmOf(alg)
+  const types = typesOf[family]
+  if (!types.includes(type)) return `is of type ${type}, but ${alg} needs ${types.join(' or ')}`
   if (bits !== undefined && bits < minimumBits) {
     return `is ${bits} bits long, but ${alg} needs at least ${minimumBits}`
   }
@@ -57,18 +75,17 @@ export function misfit({ bits, curve }: KeyMaterial, alg: SigningMethod): string
 }
 
 /** Equal for keys that verify the same signatures. HMAC and not a plain hash: it pads secrets with zeros, as HS256 does. */
-export function fingerprintOf({ verify }: KeyMaterial): string {
+export function fingerprintOf({ verify }: EngineKey): string {
   return createHmac('sha256', verify).update('fastify-authn').digest('hex')
 }
 
-/** The public half of a key pair (RFC 7517 §4), its members in the order of RFC 7638 §3.3; null for a secret. */
-export function publicJwk({ verify }: KeyMaterial): Record<string, string> | null {
-  if (typeof verify !== 'string') return null
-  const jwk = createPublicKey(verify).export({ format: 'jwk' }) as Record<string, string>
+/** The public half of a key pair (RFC 7517 §4), its members in the order of RFC 7638 §3.3. */
+export function publicJwk(pem: string): Record<string, string> {
+  const jwk = createPublicKey(pem).export({ format: 'jwk' }) as Record<string, string>
   return Object.fromEntries(Object.entries(jwk).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The thumbprint of a public key (RFC 7638). */
-export function thumbprintOf(jwk: Readonly<Record<string, string>>): string {
+/** The thumbprint (RFC 7638) of what {@link publicJwk} returns. */
+export function thumbprintOf(jwk: object): string {
   return createHash('sha256').update(JSON.stringify(jwk)).digest('base64url')
 }

@@ -4,15 +4,11 @@ import { TokenCache, type TokenCounts } from '../cache.js'
 import { createEngine, type Engine, type VerifiedToken } from '../engine.js'
 import { invalidToken } from '../invalid.js'
 import { unverifiedPart } from '../unverified.js'
-import { fingerprintOf, keyError, misfit, namesOf, publicJwk, type Key } from './key.js'
+import { keyError, misfit, namesOf, type Key } from './key.js'
 import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'
 import type { PublicJwk, SigningMethod } from '../../../types/keys.js'
 
 export type KeyUse = 'sign' | 'verify'
-
-interface CachedToken extends VerifiedToken {
-  readonly key: Key
-}
 
 /** The keys that are in force together, with the cache of the tokens that they have verified. */
 export class Keyset {
@@ -26,8 +22,7 @@ export class Keyset {
   readonly #byAlg: ReadonlyMap<unknown, Key>
   readonly #signers: ReadonlyMap<unknown, Key>
   readonly #engines = new Map<Key, Engine>()
-  readonly #cache: TokenCache<CachedToken> | null
-  #jwks: readonly (readonly [Key, PublicJwk])[] | undefined
+  readonly #cache: TokenCache<VerifiedToken & { readonly key: Key }> | null
 
   /**
    * @param keys - those of `jwt.keys`, which all have a `kid`; or those of the other options, of which none has one
@@ -38,19 +33,19 @@ export class Keyset {
     { signingMethod, tokenCache }: Pick<ResolvedJwtConfig, 'signingMethod' | 'tokenCache'>,
     counts: TokenCounts,
   ) {
-    const signing = keys.filter(({ state }) => state === 'sign')
-    const byAlg = (of: readonly Key[]): Map<unknown, Key> =>
-      new Map(of.map((key) => [key.alg, key]))
+    const byAlg = (isIn: (key: Key) => boolean): Map<unknown, Key> =>
+      new Map(keys.filter(isIn).map((key) => [key.alg, key]))
     this.keys = keys
     this.#isNamed = keys[0]?.kid !== undefined
     this.#byKid = new Map(keys.map((key) => [key.kid, key]))
-    this.#byAlg = byAlg(keys.filter(({ legacy }) => legacy))
-    this.#signers = byAlg(signing)
+    this.#byAlg = byAlg(({ legacy }) => legacy)
+    this.#signers = byAlg(({ state }) => state === 'sign')
     this.#cache = tokenCache === false ? null : new TokenCache(tokenCache, counts)
-    this.signingMethod = signingMethod ?? signing[0]?.alg
-    if (signingMethod === undefined && signing.length > 1) {
+    const [first, ...others] = this.#signers.values()
+    this.signingMethod = signingMethod ?? first?.alg
+    if (signingMethod === undefined && others.length > 0) {
       wrongOption(
-        `option "jwt.signingMethod": is missing, but keys for ${signing.map(({ alg }) => alg).join(' and ')} have the state sign. Choose the default: jwt: { signingMethod: '${this.signingMethod}' }`,
+        `option "jwt.signingMethod": is missing, but keys of several algorithms have the state sign. Choose the default: jwt: { signingMethod: '${first?.alg}' }`,
       )
     }
   }
@@ -86,8 +81,8 @@ export class Keyset {
    * @throws ERR_AUTH_KEY
    */
   prepare(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
+    if (!this.has(method, use)) this.#missing(method, use, wanted)
     if (use === 'sign') this.signer(method, wanted)
-    else if (!this.has(method, use)) this.#missing(method, use, wanted)
     else for (const key of this.keysFor(method)) this.#engineOf(key)
   }
 
@@ -117,23 +112,7 @@ export class Keyset {
 
   /** The public halves of the keys that verify now. */
   publish(now = Date.now()): PublicJwk[] {
-    this.#jwks ??= this.keys.flatMap((key) => {
-      const jwk = key.kid === undefined ? null : publicJwk(key)
-      return jwk === null
-        ? []
-        : [[key, { ...jwk, kid: key.kid, alg: key.alg, use: 'sig' } as PublicJwk]]
-    })
-    return this.#jwks.flatMap(([{ until }, jwk]) => (now < until ? jwk : []))
-  }
-
-  /** Equal for key sets that accept and sign the same tokens. */
-  get fingerprint(): string {
-    return JSON.stringify(
-      this.keys.map((key) => {
-        const { alg, kid, state, until, legacy, sign } = key
-        return [alg, kid, state, String(until), legacy, sign === undefined, fingerprintOf(key)]
-      }),
-    )
+    return this.keys.flatMap(({ jwk, until }) => (jwk !== undefined && now < until ? jwk : []))
   }
 
   #accepted(method: SigningMethod | undefined): SigningMethod | undefined {
@@ -141,11 +120,10 @@ export class Keyset {
   }
 
   #engineOf(key: Key): Engine {
-    let engine = this.#engines.get(key)
-    if (engine === undefined) {
-      engine = createEngine(key, key.alg, key.kid)
-      this.#engines.set(key, engine)
-    }
+    const known = this.#engines.get(key)
+    if (known !== undefined) return known
+    const engine = createEngine(key, key.alg, key.kid)
+    this.#engines.set(key, engine)
     return engine
   }
 
@@ -154,13 +132,10 @@ export class Keyset {
    * a key or its address along (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
    */
   #keyOf(token: string, accepted: SigningMethod | undefined): Key {
-    if (!this.#isNamed) {
-      return this.#byAlg.get(accepted) ?? this.#missing(accepted, 'verify', 'verify()')
-    }
+    const unnamed = this.#isNamed ? undefined : this.#byAlg.get(accepted)
+    if (unnamed !== undefined) return unnamed
     if (!this.has(accepted, 'verify')) this.#missing(accepted, 'verify', 'verify()')
-    const header = unverifiedPart(token, 0)
-    if (header === null) throw invalidToken('header')
-    const { alg, kid } = header
+    const { alg, kid } = unverifiedPart(token, 0) ?? {}
     const key = kid === undefined ? this.#byAlg.get(alg) : this.#byKid.get(kid)
     if (key === undefined) throw invalidToken(kid === undefined ? 'no kid' : 'unknown kid')
     if (key.alg !== alg) throw invalidToken('alg of kid')
@@ -173,20 +148,14 @@ export class Keyset {
     if (this.#isNamed || alg === undefined || family === undefined) {
       const what = `no key${use === 'sign' ? ' with the state sign' : ''}${alg ? ` for ${alg}` : ''}`
       const remedy = `Add one with: npx fastify-authn keys init ${alg ?? 'ES256'}`
-      return keyError(
-        'option "jwt.keys"',
-        `has ${what}, but ${wanted} needs one to ${use}.`,
-        remedy,
-      )
+      keyError('option "jwt.keys"', `has ${what}, but ${wanted} needs one to ${use}.`, remedy)
     }
     const name = namesOf(`jwt.${family}`)
-    const key = this.keys.find((each) => algorithmOf(each.alg).family === family)
     const remedy = 'Set it, or choose another signing method.'
-    if (key === undefined) {
-      return keyError(name(), `is missing, but ${wanted} needs it for ${alg}.`, remedy)
-    }
+    const key = this.keys.find((each) => algorithmOf(each.alg).family === family)
+    if (key === undefined) keyError(name(), `is missing, but ${wanted} needs ${alg}.`, remedy)
     const problem = misfit(key, alg)
-    if (problem !== null) return keyError(name(), `${problem} (${wanted}).`, remedy)
-    return keyError(name('private'), `is missing, but ${wanted} needs it to sign.`, 'Set it.')
+    if (problem !== null) keyError(name(), `${problem}, which ${wanted} asks for.`, remedy)
+    keyError(name('private'), `is missing, but ${wanted} needs it to sign.`, 'Set it.')
   }
 }

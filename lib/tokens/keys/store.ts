@@ -1,18 +1,17 @@
 import { onceAMinute } from '../../common/once-a-minute.js'
-import { AuthnUsageError, wrongOption } from '../../errors.js'
+import { AuthnUsageError } from '../../errors.js'
 import { readKeyFile } from './files.js'
 import { keyError, type Key } from './key.js'
 import { Keyset, type KeyUse } from './keyset.js'
 import { keyFilePaths, parseKeys } from './parse.js'
 import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'
-import type { TokenCounts } from '../cache.js'
-import type { KeyFileSystem, KeyLog, KeyStats, SigningMethod } from '../../../types/keys.js'
+import type { JwtStats, KeyFileSystem, KeyLog, SigningMethod } from '../../../types/keys.js'
 
 /** Holds the key set that is in force, and exchanges it as a whole or not at all. */
 export class KeyStore {
   readonly #config: ResolvedJwtConfig
   readonly #fs: KeyFileSystem
-  readonly #counts: TokenCounts
+  readonly #counts = { hits: 0, misses: 0 }
   /** What a new key set has to be good for, too. */
   readonly #needs = new Map<string, (keys: Keyset) => void>()
   #keys: Keyset | undefined
@@ -25,12 +24,11 @@ export class KeyStore {
   #failures = 0
 
   /** @throws ERR_AUTH_KEY for a bad key that needs no file */
-  constructor(config: ResolvedJwtConfig, fs: KeyFileSystem, counts: TokenCounts) {
+  constructor(config: ResolvedJwtConfig, fs: KeyFileSystem) {
     this.#config = config
     this.#fs = fs
-    this.#counts = counts
     if (config.keys === undefined && keyFilePaths(config).size === 0) {
-      this.#keys = new Keyset(parseKeys(config, new Map()), config, counts)
+      this.#keys = new Keyset(parseKeys(config, new Map()), config, this.#counts)
     }
   }
 
@@ -43,32 +41,29 @@ export class KeyStore {
     )
   }
 
-  get tokens(): Keyset['tokens'] {
-    return this.#keys?.tokens ?? { size: 0, bytes: 0 }
+  get stats(): JwtStats {
+    const { size = 0, tokens = { size: 0, bytes: 0 } } = this.#keys ?? {}
+    return {
+      keys: { size, reloads: this.#reloads, failures: this.#failures },
+      tokens: { ...tokens, ...this.#counts },
+    }
   }
 
-  get stats(): KeyStats {
-    return { size: this.#keys?.size ?? 0, reloads: this.#reloads, failures: this.#failures }
-  }
-
-  /** Reads the keys, unless they are there. A failure is not kept: the next call reads them again. */
-  load(): Promise<void> {
-    this.#loading ??= this.#keys === undefined ? this.#exchange() : Promise.resolve()
-    this.#loading.catch(() => {
-      this.#loading = undefined
-    })
-    return this.#loading
+  /** Reads the keys, unless they are there. */
+  async load(): Promise<void> {
+    if (this.#keys !== undefined) return
+    this.#loading ??= this.#exchange().finally(() => (this.#loading = undefined))
+    await this.#loading
   }
 
   async reload(): Promise<void> {
-    const isFirst = this.#keys === undefined
     try {
       await this.#exchange()
+      this.#reloads += 1
     } catch (error) {
       this.#failures += 1
       throw error
     }
-    if (!isFirst) this.#reloads += 1
   }
 
   /** Reloads the keys every few seconds. The timer does not keep the process alive. */
@@ -95,11 +90,7 @@ export class KeyStore {
     clearInterval(this.#timer)
   }
 
-  /**
-   * Makes sure that there is a key for a use, now and after every reload.
-   *
-   * @throws ERR_AUTH_KEY
-   */
+  /** Makes sure that there is a key for a use, now and after every reload. @throws ERR_AUTH_KEY */
   require(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
     const need = (keys: Keyset): void => keys.prepare(method, use, wanted)
     need(this.current)
@@ -110,13 +101,17 @@ export class KeyStore {
     this.#started += 1
     const turn = this.#started
     const keys = new Keyset(await this.#read(), this.#config, this.#counts)
-    if (this.#keys === undefined) this.#checkFirst(keys)
+    // Not checked after a reload: a revoked key has to go, whatever is left.
+    if (this.#keys === undefined && this.#config.publish && keys.publish(0).length === 0) {
+      const remedy = 'Leave "publish" out, or add a pair of keys.'
+      keyError('option "jwt.publish"', 'all keys are secrets, and none may be published.', remedy)
+    }
     for (const need of this.#needs.values()) need(keys)
     // When two reloads run at the same time, the one that was started last wins, whichever ends first.
     if (turn < this.#finished) return
     this.#finished = turn
     // Where nothing has changed, the cached tokens stay.
-    if (this.#keys?.fingerprint !== keys.fingerprint) this.#keys = keys
+    if (JSON.stringify(this.#keys?.keys) !== JSON.stringify(keys.keys)) this.#keys = keys
   }
 
   async #read(): Promise<Key[]> {
@@ -131,21 +126,5 @@ export class KeyStore {
       files.set(path, await readKeyFile(this.#fs, name, path))
     }
     return parseKeys(this.#config, files)
-  }
-
-  /** What need not hold after a reload: a revoked key has to go, whatever is left. */
-  #checkFirst({ keys }: Keyset): void {
-    if (this.#config.keys === undefined) return
-    const { signingMethod, publish } = this.#config
-    const signing = keys.filter(({ state }) => state === 'sign').map(({ alg }) => alg)
-    if (signingMethod !== undefined && signing.length > 0 && !signing.includes(signingMethod)) {
-      wrongOption(
-        `option "jwt.signingMethod": found ${signingMethod}, but the keys with the state sign are for ${signing.join(' and ')}. Leave it out, or name one of these.`,
-      )
-    }
-    if (publish !== undefined && keys.every(({ verify }) => typeof verify !== 'string')) {
-      const remedy = 'Leave "publish" out, or add a pair of keys.'
-      keyError('option "jwt.publish"', 'all keys are secrets, and none may be published.', remedy)
-    }
   }
 }

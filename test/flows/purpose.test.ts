@@ -46,7 +46,7 @@ interface Subject {
 }
 
 /** One app: the default, one purpose, two purposes, and a choice of two authenticators. */
-async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
+async function subject(t: Test, tokenCache?: false): Promise<Subject> {
   const { handler, take } = probe()
   const users = userService()
   const app = Fastify()
@@ -54,7 +54,7 @@ async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
   const reset = jwtAuthenticator({ typ: 'Reset+JWT' })
   await app.register(authn, {
     userService: users,
-    jwt: { secret, ...(rememberTokens === false && { rememberTokens }) },
+    jwt: { secret, ...(tokenCache === false && { tokenCache }) },
     authenticators: {
       reset,
       two: jwtAuthenticator({ typ: ['application/reset+jwt', 'invite+jwt'] }),
@@ -69,9 +69,9 @@ async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
   return { app, users, take, get: (url, token) => app.inject({ url, headers: bearer(token) }) }
 }
 
-for (const rememberTokens of [undefined, false] as const) {
-  t.test(`by default: rememberTokens ${rememberTokens}`, async (t) => {
-    const { get, users, take, app } = await subject(t, rememberTokens)
+for (const tokenCache of [undefined, false] as const) {
+  t.test(`by default: tokenCache ${tokenCache}`, async (t) => {
+    const { get, users, take, app } = await subject(t, tokenCache)
     for (const token of [withoutTyp, ...accepted.map(withTyp)]) {
       // Twice: the second one is remembered.
       for (let each = 0; each < 2; each += 1) isWelcome(t, await get('/', token), 'alice')
@@ -148,7 +148,7 @@ t.test('any kind of key', async (t) => {
     ES256: { ecdsa: pem('p256'), signingMethod: 'ES256' },
     EdDSA: { eddsa: pem('ed25519'), signingMethod: 'EdDSA' },
     'a ring': { keys: [...ring] },
-    'nothing remembered': { secret, rememberTokens: false },
+    'nothing remembered': { secret, tokenCache: false },
   }
   for (const [name, config] of Object.entries(configs)) {
     const service = await new JwtService(config).load()

@@ -6,6 +6,7 @@ const knownSecrets: ReadonlySet<string> = new Set([
   // Documentation of this package.
   'replace me by 32 or more random bytes',
   'a-secret-of-at-least-32-bytes-here',
+  'a secret of 256 bits for the docs',
   // RFC 7515 appendix A.1, RFC 7520 section 3.5.
   'AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow',
   'hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg',

@@ -1,7 +1,7 @@
 // The engine, over the real @fastify/jwt; what is taken for granted of that: fastify-jwt.test.ts.
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { createEngine } from '../../lib/jwt/engine.js'
+import { createEngine } from '../../lib/tokens/engine.js'
 import { thrownBy } from '../helpers/errors.js'
 import { hmacSecret } from '../helpers/keys.js'
 import { encode, hmacToken, keys, privatePem, publicPem, signedToken } from '../helpers/tokens.js'

@@ -1,4 +1,4 @@
-// What lib/jwt/engine.ts takes for granted of @fastify/jwt, called as it is called there. When one of these fails
+// What lib/tokens/engine.ts takes for granted of @fastify/jwt, called as it is called there. When one of these fails
 // after an update of the package, its title says what has changed.
 import { createRequire } from 'node:module'
 import t from 'tap'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkClaims, checkTyp, issued } from '../../lib/jwt/claims.js'
+import { checkClaims, checkTyp, issued } from '../../lib/tokens/claims.js'
 import type { ResolvedRules } from '../../lib/options/resolve-jwt.js'
 import { thrownBy } from '../helpers/errors.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -183,7 +183,7 @@ t.test('the claims of a token to be signed', async (t) => {
     aud: ['a', 'b'],
     ...times,
   })
-  for (const claims of [null, undefined, 'a', 5, [], () => 0, Promise.resolve({})]) {
+  for (const claims of [null, undefined, 'a', 5, [], () => 0]) {
     t.equal(thrownBy(() => of(claims as object)).code, 'ERR_AUTH_CLAIMS')
   }
 })

@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
-import { credentialsOf, isBearerToken, MALFORMED, parseBearer } from '../http/authorization.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, filled, type ResolvedOptions } from '../options/resolve.js'
 import { carriedBy } from '../request/carried.js'
 import { proveClaims, setClaims } from '../request/extra.js'
 import { findUser, isUsableName, known } from '../users/find.js'
-import { JwtService } from '../tokens/service.js'
 import { kFacts, type BusyStatus, type KnownAuthenticator } from './facts.js'
 import { perRegistration } from './per-registration.js'
 import { tokenKindsOf } from '../tokens/token-kind.js'
@@ -41,16 +40,13 @@ export function jwtAuthenticator<Stored extends object>(
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
     const kinds = tokenKindsOf(jwtService, signingMethod, rules)
     tokenUses.push(...kinds.map((kind) => ({ ...kind, userService: service, prefix })))
-    // Ours looks at the letters itself, and not again at those of a token that it remembers.
-    const isOurs = jwtService instanceof JwtService
-    const tokenOf = isOurs ? bearerCredentials : parseBearer
 
     /** The token of a request. Where there is an `Authorization` header, whatever it holds, no cookie counts. */
     function tokenIn(request: FastifyRequest): string | typeof MALFORMED | null {
       const { authorization } = request.headers
-      if (cookies === null || authorization !== undefined) return tokenOf(authorization)
-      const token = cookies.accessToken(request)
-      return token === null || isOurs || isBearerToken(token) ? token : MALFORMED
+      if (cookies === null || authorization !== undefined)
+        return credentialsOf(authorization, 'Bearer') || null
+      return cookies.accessToken(request)
     }
 
     /** The name that the token of a request proves; null when there is no token. */
@@ -93,11 +89,6 @@ export function jwtAuthenticator<Stored extends object>(
 /** The status that tells a client to wait: 503, when the user service is too slow. */
 function busyWithUsers({ userServiceTimeout }: ResolvedOptions): BusyStatus[] {
   return userServiceTimeout === undefined ? [] : [503]
-}
-
-/** The text after `Bearer`. Its characters are not checked yet. */
-function bearerCredentials(header: string | undefined): string | typeof MALFORMED | null {
-  return credentialsOf(header, 'Bearer') || null
 }
 
 function missing(option: string, what: string): never {

@@ -1,4 +1,4 @@
-// An app with a ring of keys. Also holds lib/app/published.ts and lib/jwt/ring/publish.ts.
+// An app with a key set.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
 import { authn, JwtService, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
-import { thumbprintOf } from '../../lib/jwt/ring/thumbprint.js'
+import { publicJwk, thumbprintOf } from '../../lib/tokens/keys/key.js'
 import { authAttacks, authnTesting, actingAs, mintToken } from '../../lib/testing/index.js'
 import { appWith, bearer, logLines, passwords, userService, type TestApp } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -19,14 +19,14 @@ import type { KeyEntry } from '../../types/keys.js'
 const { a, b, rsa, edwards, old } = entries
 const wellKnown = '/.well-known/jwks.json'
 
-/** A ring file in a folder of its own. */
-async function ringFile(t: Test, ring: readonly KeyEntry[]) {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'authn-ring-'))
+/** A key set file in a folder of its own. */
+async function keySetFile(t: Test, list: readonly KeyEntry[]) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'authn-keys-'))
   t.teardown(() => rm(folder, { recursive: true }))
-  const file = path.join(folder, 'ring.json')
-  const write = (ring: readonly KeyEntry[] | string): Promise<void> =>
-    writeFile(file, typeof ring === 'string' ? ring : JSON.stringify(ring))
-  await write(ring)
+  const file = path.join(folder, 'keys.json')
+  const write = (given: readonly KeyEntry[] | string): Promise<void> =>
+    writeFile(file, typeof given === 'string' ? given : JSON.stringify(given))
+  await write(list)
   return { file, write }
 }
 
@@ -49,7 +49,7 @@ async function login(app: FastifyInstance): Promise<string> {
 t.test('from HS256 to ES256, with tokens of both alive', async (t) => {
   const before = await appWith(t, options({ secret: ringSecret }), declare)
   const tokens = [await login(before)]
-  const { file, write } = await ringFile(t, [{ ...old, state: 'sign' }])
+  const { file, write } = await keySetFile(t, [{ ...old, state: 'sign' }])
   const app = await appWith(t, options({ keys: file }), declare)
   tokens.push(await login(app))
   const steps: KeyEntry[][] = [
@@ -74,11 +74,11 @@ t.test('from HS256 to ES256, with tokens of both alive', async (t) => {
   await write([{ ...b, state: 'sign' }])
   await app.jwtService.reload()
   const statuses = await Promise.all(tokens.map((token) => statusOf(app, token)))
-  t.strictSame(statuses, [401, 401, 401, 401, 200], 'remembered tokens too')
+  t.strictSame(statuses, [401, 401, 401, 401, 200], 'cached tokens too')
 })
 
 t.test('the timer reads the file again, reports a bad one, and ends with the app', async (t) => {
-  const { file, write } = await ringFile(t, [a])
+  const { file, write } = await keySetFile(t, [a])
   const log = logLines()
   const app = await appWith(t, options({ keys: file, reloadEvery: 0.1 }), declare, {
     logger: { stream: log.stream },
@@ -93,7 +93,7 @@ t.test('the timer reads the file again, reports a bad one, and ends with the app
   t.match(errors[0], { msg: /the keys could not be read again/, err: { code: 'ERR_AUTH_OPTION' } })
   t.notMatch(JSON.stringify(log.lines), ringSecret)
   await write([{ ...b, state: 'sign' }])
-  await until(async () => (await statusOf(app, token)) === 401, 'the new ring counts')
+  await until(async () => (await statusOf(app, token)) === 401, 'the new key set counts')
   t.equal(headerOf(await login(app)).kid, 'b')
   await app.close()
   const { reloads } = app.authn.stats().keys
@@ -102,7 +102,7 @@ t.test('the timer reads the file again, reports a bad one, and ends with the app
 })
 
 t.test('a timer does not keep a process alive, and close() of a service ends it', async (t) => {
-  const { file } = await ringFile(t, [a])
+  const { file } = await keySetFile(t, [a])
   const service = await new JwtService({ keys: file, reloadEvery: 0.01 }).load()
   await until(() => service.stats().keys.reloads > 0, 'it was read again')
   t.strictSame(
@@ -150,7 +150,7 @@ t.test('attacks: the corpus, over keys of each kind that signs', async (t) => {
   }
 })
 
-t.test('attacks: with a good token of another app, whose key the ring knows', async (t) => {
+t.test('attacks: with a good token of another app, whose key is in the set', async (t) => {
   const issuer = await appWith(t, options({ keys: [a] }))
   const app = await appWith(t, options({ keys: [publicHalf(rsa), publicHalf(a), b] }), declare)
   const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
@@ -189,7 +189,7 @@ t.test('attacks: whatever the name of a key says, only that key judges', async (
     [
       'thumbprint of a',
       signedToken(
-        { alg: 'ES256', kid: thumbprintOf(keys.p256.publicKey) },
+        { alg: 'ES256', kid: thumbprintOf(publicJwk(publicPem(keys.p256.publicKey))) },
         claims(),
         keys.p256.privateKey,
       ),
@@ -200,7 +200,7 @@ t.test('attacks: whatever the name of a key says, only that key judges', async (
   t.equal(await statusOf(app, named), 200, 'a key that is called so')
 })
 
-t.test('the test kit acts with a ring too', async (t) => {
+t.test('the test kit works with a key set', async (t) => {
   const app = await appWith(t, options({ keys: [a] }), async (app) => {
     await app.register(authnTesting)
     declare(app)
@@ -218,7 +218,7 @@ t.test('boots that are refused', async (t) => {
   const cases: [AuthnOptions, RegExp][] = [
     [{ jwt: { keys: [a], secret: ringSecret } }, /"jwt\.keys": found beside jwt\.secret/],
     [{ jwt: { keys: [a], rsa: { public: 'x.pem' } } }, /"jwt\.keys": found beside jwt\.rsa/],
-    [{ jwt: { keys: [] } }, /"jwt\.keys": found an array of 0/],
+    [{ jwt: { keys: [] } }, /"jwt\.keys": expected an array/],
     [{ jwt: { keys: [a, rsa] } }, /"jwt\.signingMethod": is missing/],
     [
       { jwt: { keys: [publicHalf(a)] }, login: {} },
@@ -226,8 +226,8 @@ t.test('boots that are refused', async (t) => {
     ],
     [{ jwt: { keys: [a] }, login: { signingMethod: 'RS256' } }, /"login" is set/],
     [{ jwt: { keys: [a], reloadEvery: -1 } }, /"jwt\.reloadEvery": found -1, expected seconds, 0/],
-    [{ jwt: { secret: ringSecret, reloadEvery: 5 } }, /"jwt\.reloadEvery": it is for a ring/],
-    [{ jwt: { secret: ringSecret, publish: true } }, /"jwt\.publish": it is for a ring/],
+    [{ jwt: { secret: ringSecret, reloadEvery: 5 } }, /"jwt\.reloadEvery": it is for a key set/],
+    [{ jwt: { secret: ringSecret, publish: true } }, /"jwt\.publish": it is for a key set/],
     [{ jwt: { keys: [{ ...old, state: 'sign' }], publish: true } }, /"jwt\.publish".*are secrets/],
     [{ jwt: { keys: [a], publish: 'jwks.json' } }, /"jwt\.publish": found "jwks\.json", expected/],
     [{ jwt: { keys: [a], publish: '/:kid' } }, /"jwt\.publish": found "\/:kid"/],
@@ -276,7 +276,7 @@ t.test('published: the public halves of pairs, nothing else', async (t) => {
   const pairs = methodCases.filter(
     ({ pair, method }) => pair !== null && !/^[RP]S(?:384|512)|PS/.test(method),
   )
-  const ring = pairs.map(({ pair, method }, at): KeyEntry => ({
+  const list = pairs.map(({ pair, method }, at): KeyEntry => ({
     alg: method,
     private: privatePem(pair?.privateKey as never),
     state: at % 2 === 0 ? 'next' : 'verify',
@@ -286,7 +286,7 @@ t.test('published: the public halves of pairs, nothing else', async (t) => {
   const { otherRsa } = moreKeys
   const jwt = {
     keys: [
-      ...ring,
+      ...list,
       ended,
       { ...far, public: publicPem(otherRsa.publicKey) },
       { ...old, state: 'sign' },
@@ -315,14 +315,15 @@ t.test('published: the public halves of pairs, nothing else', async (t) => {
     t.equal(jwk.use, 'sig')
     t.not(jwk.kty, 'oct')
   }
-  t.equal(published[0]?.kid, thumbprintOf(pairs[0]?.pair?.publicKey as never))
+  const pem = publicPem(pairs[0]?.pair?.publicKey as never)
+  t.equal(published[0]?.kid, thumbprintOf(publicJwk(pem)))
   for (const secret of [ringSecret, Buffer.from(ringSecret).toString('base64url')]) {
     t.notMatch(reply.body, secret)
   }
 })
 
 t.test('published: conditions and methods', async (t) => {
-  const { file, write } = await ringFile(t, [a, b])
+  const { file, write } = await keySetFile(t, [a, b])
   const app = await appWith(t, options({ keys: file, publish: '/keys.json' }))
   const get = (condition?: string, method: 'GET' | 'HEAD' = 'GET') =>
     app.inject({
@@ -473,7 +474,7 @@ t.test(
 )
 
 t.test('published: createRemoteJWKSet of jose follows the rotations', async (t) => {
-  const { file, write } = await ringFile(t, [a, b])
+  const { file, write } = await keySetFile(t, [a, b])
   const app = await appWith(t, options({ keys: file, publish: true }), declare)
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const jwks = createRemoteJWKSet(new URL(wellKnown, address), { cooldownDuration: 0 })

@@ -73,7 +73,7 @@ for (const tokenCache of [undefined, false] as const) {
   t.test(`by default: tokenCache ${tokenCache}`, async (t) => {
     const { get, users, take, app } = await subject(t, tokenCache)
     for (const token of [withoutTyp, ...accepted.map(withTyp)]) {
-      // Twice: the second one is remembered.
+      // Twice: the second one is cached.
       for (let each = 0; each < 2; each += 1) isWelcome(t, await get('/', token), 'alice')
       t.equal(tokensOf(app).verify(token).sub, 'alice')
     }
@@ -86,11 +86,11 @@ for (const tokenCache of [undefined, false] as const) {
       }
       t.equal(thrownBy(() => tokensOf(app).verify(token)).code, 'ERR_AUTH_JWT_INVALID')
     }
-    t.strictSame([take(), users.asked], [0, []], 'nobody was looked up')
+    t.strictSame([take(), users.asked], [0, []], 'no user was looked up')
   })
 }
 
-t.test('each authenticator has its own purpose, over one memory of tokens', async (t) => {
+t.test('each authenticator has its own purpose, over one cache of tokens', async (t) => {
   const { get, app } = await subject(t)
   const rows: Record<string, string[]> = {
     '/': ['JWT', 'at+jwt'],
@@ -109,7 +109,7 @@ t.test('each authenticator has its own purpose, over one memory of tokens', asyn
     const expected = url === '/' || url === '/either' ? 200 : 401
     t.equal((await get(url, withoutTyp)).statusCode, expected, `${url} without typ`)
   }
-  t.equal(app.authn.stats().tokens.size, purposes.length + 1, 'one memory for all')
+  t.equal(app.authn.stats().tokens.size, purposes.length + 1, 'one cache for all')
 })
 
 t.test('the service writes and asks for it', async (t) => {
@@ -142,18 +142,18 @@ t.test('any kind of key', async (t) => {
   const pem = (key: keyof typeof keys): { private: string } => ({
     private: privatePem(keys[key].privateKey),
   })
-  const ring = [{ alg: 'HS256', kid: 'one', secret, state: 'sign' }] as const
+  const list = [{ alg: 'HS256', kid: 'one', secret, state: 'sign' }] as const
   const configs: Record<string, JwtConfig> = {
     RS256: { rsa: pem('rsa'), signingMethod: 'RS256' },
     ES256: { ecdsa: pem('p256'), signingMethod: 'ES256' },
     EdDSA: { eddsa: pem('ed25519'), signingMethod: 'EdDSA' },
-    'a ring': { keys: [...ring] },
-    'nothing remembered': { secret, tokenCache: false },
+    'a key set': { keys: [...list] },
+    'no cache': { secret, tokenCache: false },
   }
   for (const [name, config] of Object.entries(configs)) {
     const service = await new JwtService(config).load()
     const token = service.generateTokenWithClaims({ sub: 'a' }, undefined, { typ: 'reset+jwt' })
-    // Before and after it is remembered.
+    // Before and after it is cached.
     for (let round = 0; round < 2; round += 1) {
       t.equal(thrownBy(() => service.verify(token)).error.cause, 'typ', name)
       t.equal(service.verify(token, undefined, { typ: 'reset+jwt' }).sub, 'a', name)

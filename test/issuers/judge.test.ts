@@ -311,7 +311,7 @@ t.test('without a memory', async (t) => {
   const issuer = await startIssuer(t)
   const app = await appWith(
     t,
-    { jwt: { secret: 'x'.repeat(32), rememberTokens: false }, issuers: { corp: issuer.options() } },
+    { jwt: { secret: 'x'.repeat(32), tokenCache: false }, issuers: { corp: issuer.options() } },
     (app) => void app.get('/', { config: { auth: { use: 'corp' } } }, probe().handler),
   )
   for (let at = 0; at < 2; at += 1) {

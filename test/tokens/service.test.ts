@@ -325,7 +325,7 @@ t.test('reload: all or nothing', async (t) => {
     [
       'another family',
       { 'rsa.pem': otherEc },
-      'is of type ec, but RS256 needs rsa (file "rsa.pem")',
+      'holds a key of type ec, expected an RSA key for RS256 (file "rsa.pem")',
     ],
     ['too small', { 'rsa.pem': privatePem(moreKeys.rsa1024.privateKey) }, 'is 1024 bits long'],
     [
@@ -407,7 +407,7 @@ t.test('require', async (t) => {
   t.doesNotThrow(() => service.require('HS256', 'sign', 'x'))
   t.doesNotThrow(() => service.require('PS384', 'verify', 'x'))
   const cases: [SigningMethod, 'sign' | 'verify', string][] = [
-    ['HS384', 'verify', 'option "jwt.secret": is 256 bits long, but HS384 needs at least 384'],
+    ['HS384', 'verify', 'option "jwt.secret": is 256 bits long, expected at least 384'],
     ['RS256', 'sign', 'option "jwt.rsa.private": is missing, but x needs it to sign.'],
     ['EdDSA', 'verify', 'option "jwt.eddsa": is missing, but x needs EdDSA.'],
   ]

@@ -21,6 +21,8 @@ interface Place {
   readonly env: Environment
 }
 
+const makeOne = 'Give the path of a key set file, or make one with: npx fastify-authn keys init'
+
 /**
  * Reads the key set of the option `jwt.keys` with all its key files, and checks it.
  *
@@ -32,7 +34,8 @@ export async function readKeySet(
   fs: KeyFileSystem,
 ): Promise<Key[]> {
   if (typeof keys === 'string') {
-    return checkKeySetFile(await readKeyFile(fs, namesOf('jwt')('keys'), keys), keys, fs)
+    const text = await readKeyFile(fs, 'option "jwt.keys"', keys, makeOne)
+    return checkKeySetFile(text, keys, fs)
   }
   return parseEntries(checkEntries(keys), { file: undefined, fs, env: process.env })
 }
@@ -81,8 +84,7 @@ function nameOfEntry(index: number, file: string | undefined): NameOf {
 
 function checkEntries(list: unknown, file?: string): AnyEntry[] {
   if (!Array.isArray(list) || list.length === 0) {
-    const remedy = 'Make a key set with: npx fastify-authn keys init'
-    wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', remedy)
+    wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', makeOne)
   }
   return list.map((given: unknown, index) => {
     // A copy without a prototype, so that a polluted Object.prototype adds nothing.

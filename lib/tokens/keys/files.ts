@@ -12,7 +12,12 @@ export const pemMarker = /-----\s*BEGIN/i
  * @param name - of the option
  * @throws ERR_AUTH_KEY
  */
-export async function readKeyFile(fs: KeyFileSystem, name: string, path: string): Promise<string> {
+export async function readKeyFile(
+  fs: KeyFileSystem,
+  name: string,
+  path: string,
+  remedy = 'Give PEM text, or the path of a PEM file that the process may read.',
+): Promise<string> {
   const { promises } = fs as { promises?: KeyFileSystem }
   const reader = typeof promises?.readFile === 'function' ? promises : fs
   try {
@@ -20,10 +25,6 @@ export async function readKeyFile(fs: KeyFileSystem, name: string, path: string)
     return typeof content === 'string' ? content : Buffer.from(content).toString()
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
-    return keyError(
-      name,
-      `the file that it names cannot be read (${reason}).`,
-      'Give the path of a file that the process may read, absolute or from the working directory; of a key, the path or its PEM text.',
-    )
+    return keyError(name, `the file that it names cannot be read (${reason}).`, remedy)
   }
 }

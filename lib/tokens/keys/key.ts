@@ -54,20 +54,21 @@ export function keyError(
   throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`)
 }
 
-const typesOf: Readonly<Record<KeyFamily, readonly string[]>> = {
-  secret: ['secret'],
-  rsa: ['rsa'],
-  ecdsa: ['ec'],
-  eddsa: ['ed25519', 'ed448'],
+/** The types of key that each family takes, and their name in errors. */
+const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: string }>> = {
+  secret: { types: ['secret'], label: 'a secret' },
+  rsa: { types: ['rsa'], label: 'an RSA key' },
+  ecdsa: { types: ['ec'], label: 'an elliptic curve key' },
+  eddsa: { types: ['ed25519', 'ed448'], label: 'an Ed25519 or Ed448 key' },
 }
 
 /** What keeps a key from being used with an algorithm; null where it fits. */
 export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): string | null {
   const { family, minimumBits = 0, curve: needed } = algorithmOf(alg)
-  const types = typesOf[family]
-  if (!types.includes(type)) return `is of type ${type}, but ${alg} needs ${types.join(' or ')}`
+  const { types, label } = families[family]
+  if (!types.includes(type)) return `holds a key of type ${type}, expected ${label} for ${alg}`
   if (bits !== undefined && bits < minimumBits) {
-    return `is ${bits} bits long, but ${alg} needs at least ${minimumBits}`
+    return `is ${bits} bits long, expected at least ${minimumBits} for ${alg}`
   }
   return needed === undefined || needed === curve
     ? null

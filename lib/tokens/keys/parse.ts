@@ -55,9 +55,14 @@ function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wron
   const problems = algs.map((alg) => misfit(traits, alg))
   const [problem] = problems
   if (problem && !problems.includes(null)) {
-    wrong(problem, 'Make one with: npx fastify-authn secret, or npx fastify-authn keys')
+    wrong(
+      problem,
+      `Make one with: ${traits.type === 'secret' ? makeSecret : 'npx fastify-authn keys'}`,
+    )
   }
 }
+
+const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
 
 /** PEM, or a JSON Web Key or a set of them, also after a byte order mark, which \s matches. */
 const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i

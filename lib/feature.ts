@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox/type'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { JwtService } from './jwt/service.js'
+import type { JwtService } from './tokens/service.js'
 import type { MALFORMED } from './http/authorization.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'

@@ -12,7 +12,7 @@ export { AuthenticationError } from './errors.js'
 export { channels } from './events.js'
 export { EXTRA_JWT_CLAIMS } from './request/extra.js'
 export { hashPassword, needsRehash } from './passwords/password.js'
-export { JwtService } from './jwt/service.js'
+export { JwtService } from './tokens/service.js'
 export type * from '../types/index.js'
 
 /** The plugin: `await app.register(authn, { userService, jwt: { secret } })`. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Feature, IssueTokens, OnPass, TokenCarrier, TokenCheck, TokenSource } from './feature.js'
-import type { JwtService } from './jwt/service.js'
+import type { JwtService } from './tokens/service.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
 import type { ResolvedOptions } from './options/resolve.js'

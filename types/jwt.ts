@@ -3,8 +3,8 @@ import type {
   JwtStats,
   KeyEntry,
   KeyPairConfig,
-  RememberTokensOptions,
   SigningMethod,
+  TokenCacheOptions,
 } from './keys.js'
 import type { JwtClaims, VerifiedClaims } from './request-extra.js'
 import type { TokenHeaderOptions, TokenRules, VerifyRules } from './token-rules.js'
@@ -23,13 +23,13 @@ export interface JwtConfig extends TokenRules {
   expiry?: number | undefined
   /**
    * Field of the stored user that says from when on its tokens are valid: a `Date`, or seconds since 1970 with a fraction;
-   * null for all. An older token is a 401. A change of password can set it, and so ends all logins. Tokens then carry
+   * null for all. An older token is a 401. A change of password can set it, and so revokes all tokens. Tokens then carry
    * `iat`. Default: none.
    */
   validAfterField?: string | undefined
   /**
-   * The method of everything that names none itself. Default `HS256`. With `keys` it chooses among the keys that sign,
-   * and says nothing of what is accepted; default: the only one of them.
+   * The default algorithm of tokens that are issued and accepted: `HS256`. With `keys` it only selects which key signs
+   * by default; it is needed where keys of several algorithms can sign.
    */
   signingMethod?: SigningMethod | undefined
   /** Keys of RS256 … PS512: RSA of 2048 bits or more. */
@@ -39,38 +39,43 @@ export interface JwtConfig extends TokenRules {
   /** Keys of EdDSA: Ed25519 or Ed448. */
   eddsa?: KeyPairConfig | undefined
   /**
-   * A ring of keys that can be replaced while tokens of earlier ones go on, in place of `secret`, `rsa`, `ecdsa` and
-   * `eddsa`: a list, or the path of a ring file, which is a JSON array of {@link KeyFileEntry}.
+   * A key set, in place of `secret`, `rsa`, `ecdsa` and `eddsa`: its keys can be replaced while tokens of earlier ones
+   * are still accepted. A list, or the path of a key set file, which is a JSON array of {@link KeyFileEntry}.
    */
   keys?: string | readonly KeyEntry[] | undefined
   /**
-   * After how many seconds the ring is read again, 0 to 86,400; 0 for never. Default: 60 for a ring file, 0 for a list,
-   * whose key files are then read again.
+   * After how many seconds the key set is read again, 0 to 86,400; 0 for never. Default: 60 for a key set file, 0 for a
+   * list, whose key files are then read again.
    */
   reloadEvery?: number | undefined
   /**
-   * The path at which everybody can read the public halves of the ring (a JSON Web Key Set, RFC 7517 §5), whatever the
-   * prefix of the registration. `true`: `/.well-known/jwks.json`. Default `false`.
+   * The path at which the public keys are published (a JSON Web Key Set, RFC 7517 §5), whatever the prefix of the
+   * registration. `true`: `/.well-known/jwks.json`. Default `false`.
    */
   publish?: string | boolean | undefined
   /**
-   * Tokens whose signature was good are remembered, so that it is computed once and not on every request;
-   * their claims are judged on every request. `false` switches it off. Default: see
-   * {@link RememberTokensOptions}.
+   * Caches tokens whose signature was good, so that it is verified once; their claims are checked on every request.
+   * `false` switches it off. Default: see {@link TokenCacheOptions}.
    */
-  rememberTokens?: RememberTokensOptions | false | undefined
+  tokenCache?: TokenCacheOptions | false | undefined
 }
 
-/** What `app.jwtService` offers. */
+/** What `app.jwtService` offers: the class `JwtService`. */
 export interface JwtServiceLike {
-  /** The signing method of all calls that name none; undefined for a ring in which no key signs. */
+  /** The signing method of all calls that name none; undefined for a key set in which no key signs. */
   readonly signingMethod: SigningMethod | undefined
 
   /** Life of the tokens that are issued, in seconds. Default 300. */
-  readonly expiry?: number
+  readonly expiry: number
 
   /** The field of the user from when on tokens are valid: the option `jwt.validAfterField`. */
-  readonly validAfterField?: string | undefined
+  readonly validAfterField: string | undefined
+
+  /** The `iss` of its tokens: the option `jwt.issuer`. */
+  readonly issuer: string | undefined
+
+  /** The `aud` of its tokens: the option `jwt.audience`. */
+  readonly audience: readonly string[] | undefined
 
   /**
    * Reads the key files, once. The plugin does it while the app boots; call it to use a service of
@@ -81,7 +86,7 @@ export interface JwtServiceLike {
   load(): Promise<this>
 
   /**
-   * Reads the ring file and all key files again and swaps all keys at once; when a new key is bad, or does not fit a
+   * Reads the key set and all key files again and swaps all keys at once; when a new key is bad, or does not fit a
    * signing method in use, all the old ones stay in force and the promise rejects.
    *
    * @throws `ERR_AUTH_KEY`
@@ -91,13 +96,13 @@ export interface JwtServiceLike {
   /** Whether there is a key to sign with a method; default: `jwt.signingMethod`. */
   canSign(signingMethod?: SigningMethod): boolean
 
-  /** Whether there is a key to verify with a method; default: `jwt.signingMethod`, with a ring any. */
+  /** Whether there is a key to verify with a method; default: `jwt.signingMethod`, with `jwt.keys` any. */
   canVerify(signingMethod?: SigningMethod): boolean
 
   /**
    * Makes sure that a key fits a signing method, now and after every reload.
    *
-   * @param signingMethod - default: `jwt.signingMethod`; to verify with a ring, any
+   * @param signingMethod - default: `jwt.signingMethod`; to verify with `jwt.keys`, any
    * @param wanted - who needs it, for the error
    * @throws `ERR_AUTH_KEY`
    */
@@ -148,7 +153,8 @@ export interface JwtServiceLike {
    * @typeParam Claims - more claims that the app expects. Only the compiler uses this: a token is not checked for
    * them. Claims of all tokens of an app are better declared in {@link JwtClaims}.
    * @param token - the compact serialization (RFC 7515 §7.1)
-   * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`, with a ring that of the key
+   * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`, with
+   * `jwt.keys` that of the key
    * @param rules - what differs from the rules of the configuration
    * @returns the claims
    * @throws `AuthenticationError` with `ERR_AUTH_JWT_INVALID`, `ERR_AUTH_JWT_NOT_VALID_YET` or
@@ -160,12 +166,20 @@ export interface JwtServiceLike {
     rules?: VerifyRules,
   ): VerifiedClaims<Claims>
 
-  /** Counts of tokens and keys; a service that the app wrote itself need not have them. */
-  stats?(): JwtStats
+  /** Counts of tokens and keys. */
+  stats(): JwtStats
 
   /** The path of `jwt.publish`; undefined where nothing is published. */
-  readonly publish?: string | undefined
+  readonly publish: string | undefined
 
-  /** The public halves of the ring that verify now; those of an app that publishes no ring need not be there. */
-  jwks?(): JwkSet
+  /** The public halves of the keys of `jwt.keys` that verify now. */
+  jwks(): JwkSet
+
+  /**
+   * One string for each key that verifies, equal for equal keys with one algorithm, to find services that accept each
+   * other's tokens. It tells nothing of the keys.
+   *
+   * @param signingMethod - default: `jwt.signingMethod`, with `jwt.keys` any
+   */
+  fingerprints(signingMethod?: SigningMethod): string[]
 }

@@ -27,16 +27,16 @@ export interface KeyPairConfig {
 }
 
 /**
- * What a key of a ring is for. Keys of all three states verify: another process may be one rotation ahead, and sign
+ * The state of a key of a key set. Keys of all three states verify: another process may be one rotation ahead, and sign
  * with the key that is `next` here.
  *
  * - `next`: signs after the next rotation.
  * - `sign`: signs now. There is at most one for each algorithm.
- * - `verify`: has signed; verifies until the last token that it signed is over.
+ * - `verify`: retired; verifies until the last token that it has signed is expired.
  */
 export type KeyState = 'next' | 'sign' | 'verify'
 
-/** What an entry of a ring has, whether it stands in the options or in a file. */
+/** What an entry of a key set has, whether it stands in the options or in a file. */
 interface CommonKeyEntry {
   /** The one algorithm of the key: a key must not be used with two (RFC 8725 §3.1). */
   readonly alg: SigningMethod
@@ -54,13 +54,13 @@ interface CommonKeyEntry {
   /** When the key came into this state: ISO 8601 with a zone. For people, and for `--settle` of `keys rotate`. */
   readonly since?: string | undefined
   /**
-   * From then on the key verifies nothing any more: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the
-   * state `verify`. Default: it verifies until it is taken out of the ring.
+   * From then on the key verifies nothing: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the state
+   * `verify`. Default: it verifies until it is removed from the key set.
    */
   readonly until?: string | undefined
   /**
-   * `true`: judges tokens of its algorithm without a `kid`, such as those that were issued before there was a ring. At
-   * most one key for each algorithm. Default `false`.
+   * `true`: verifies tokens of its algorithm without a `kid`, such as those that were issued before there was a key
+   * set. At most one key for each algorithm. Default `false`.
    */
   readonly legacy?: boolean | undefined
 }
@@ -73,9 +73,7 @@ export interface KeyEntry extends CommonKeyEntry {
   readonly passphrase?: string | undefined
 }
 
-/**
- * An entry of a ring file, which is a JSON array of them. Paths of PEM files are relative to the ring file.
- */
+/** An entry of a key set file, which is a JSON array of them. Paths of PEM files are relative to that file. */
 export interface KeyFileEntry extends CommonKeyEntry {
   /** HMAC secret as text, in place of a key: signs and verifies. */
   readonly secret?: string | undefined
@@ -86,30 +84,27 @@ export interface KeyFileEntry extends CommonKeyEntry {
   readonly passphraseEnv?: string | undefined
 }
 
-/** How many tokens are remembered, for each signing method in use; for a ring, over all its keys. */
-export interface RememberTokensOptions {
-  /** Tokens; those not used for the longest time are dropped first. Default 10,000. */
+/** How many tokens are cached. */
+export interface TokenCacheOptions {
+  /** Tokens; the least recently used ones are dropped first. Default 10,000. */
   max?: number | undefined
-  /**
-   * Bytes that all of them together may take, their claims included, by an estimate: a token of 250 characters with
-   * five claims counts as about 600. Default 8,388,608 (8 MiB).
-   */
+  /** Bytes of the cached tokens. Default 8,388,608 (8 MiB). */
   maxBytes?: number | undefined
 }
 
-/** What a service remembers of tokens, over all its signing methods. */
+/** The token cache of a service. */
 export interface TokenStats {
-  /** Tokens that are remembered now. */
+  /** Tokens that are cached now. */
   readonly size: number
-  /** Bytes that they take, by an estimate. */
+  /** Their bytes. */
   readonly bytes: number
-  /** Tokens whose signature did not have to be computed, since the service was made. */
+  /** Tokens that were found in the cache, since the service was made. */
   readonly hits: number
-  /** Tokens whose signature had to be computed, those that were refused included. */
+  /** Tokens whose signature had to be verified, rejected ones included. */
   readonly misses: number
 }
 
-/** How many keys a service has, and how often it has read them. */
+/** The keys of a service. */
 export interface KeyStats {
   /** How many keys there are. */
   readonly size: number
@@ -121,9 +116,8 @@ export interface KeyStats {
 
 /** The current counts of a service. */
 export interface JwtStats {
-  /** The keys, and how often they were read again. */
   readonly keys: KeyStats
-  /** All zero when `jwt.rememberTokens` is `false`. */
+  /** All zero when `jwt.tokenCache` is `false`. */
   readonly tokens: TokenStats
 }
 
@@ -139,13 +133,11 @@ export interface KeyFileSystem {
 export interface KeyLog {
   /** Reports a fault, with an error in which nothing is secret. */
   error: (details: { readonly err: unknown }, message: string) => unknown
-  /** Reports what may be a mistake. */
-  warn: (message: string) => unknown
 }
 
 /** Public keys (RFC 7517 §5). */
 export interface JwkSet {
-  /** In the order of the ring. */
+  /** In the order of the key set. */
   readonly keys: readonly PublicJwk[]
 }
 

@@ -192,8 +192,8 @@ const ofBareVariants: readonly Variant[] = [
     ours('HS256', { settings: { passwordHash } }),
   ),
   ofBare(
-    'fastify-authn, HS256, rememberTokens: false',
-    ours('HS256', { jwt: { rememberTokens: false } }),
+    'fastify-authn, HS256, tokenCache: false',
+    ours('HS256', { jwt: { tokenCache: false } }),
   ),
   ofBare('fastify-authn, optional, without credentials', ours('HS256', nobody)),
   ofBare('fastify-authn, Basic, remembered', basic),
@@ -223,7 +223,7 @@ const againstVariants: readonly Variant[] = [
   },
   ...(['HS256', 'ES256'] as const).flatMap((algorithm) => [
     ring(algorithm, 'remembered', {}),
-    ring(algorithm, 'first seen', { rememberTokens: false }),
+    ring(algorithm, 'first seen', { tokenCache: false }),
   ]),
   against('ES256, of an issuer: of our own', ofIssuer(true), ours('ES256'), { algorithm: 'ES256' }),
   against(

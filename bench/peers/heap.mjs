@@ -3,7 +3,7 @@ import { JwtService } from '../../dist/esm/lib/index.js'
 import { answer, memory, settings } from './serve.mjs'
 
 const { jwt, tokens } = settings
-const service = new JwtService({ ...jwt, rememberTokens: { max: 2 * tokens, maxBytes: 2 ** 30 } })
+const service = new JwtService({ ...jwt, tokenCache: { max: 2 * tokens, maxBytes: 2 ** 30 } })
 
 function verifyTokens(count) {
   for (let index = 0; index < count; index += 1) {

@@ -1,4 +1,4 @@
-import { unverifiedPart } from '../jwt/unverified.js'
+import { unverifiedPart } from '../tokens/unverified.js'
 import { quoted } from './text.js'
 
 type Part = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@ import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { algorithmOf } from '../common/algorithms.js'
 import { fail, misuse, type Given, type Option } from './command.js'
-import type { PairFamily } from '../jwt/keys/ring.js'
+import type { PairFamily } from '../tokens/keys/parse.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 const generate = promisify(generateKeyPair)

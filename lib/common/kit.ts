@@ -1,5 +1,5 @@
 import type { Authenticator } from '../../types/authenticator.js'
-import type { SigningMethod, VerifyRules } from '../../types/jwt.js'
+import type { SigningMethod } from '../../types/jwt.js'
 
 /** What tokens of an issuer have to look like. */
 export interface IssuerFacts {
@@ -20,8 +20,6 @@ export interface IssuerFacts {
 export const kit: {
   /** The keys of a `JwtService` for a method; undefined for a service that the app wrote itself. */
   keysOf?: (service: object, method: SigningMethod | undefined) => unknown
-  /** The kinds of tokens that a `JwtService` accepts; undefined for a service that the app wrote itself. */
-  kindsOf?: (service: object, method: SigningMethod | undefined, rules: VerifyRules) => unknown
   /**
    * Puts a key set of the test kit in the place of an issuer's, and says what its tokens have to look like; undefined
    * for an authenticator that is not an issuer's.

@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { createEngine, type VerifySignature } from '../jwt/engine.js'
+import { createEngine, type VerifySignature } from '../tokens/engine.js'
 import { issuerMethods } from '../options/issuer-schemas.js'
 import { FetchError } from './fetch.js'
 import { limits } from './limits.js'

@@ -1,6 +1,6 @@
 import { typOf } from '../common/typ.js'
-import { invalidToken } from '../jwt/token-errors.js'
-import { unverifiedPart } from '../jwt/unverified.js'
+import { invalidToken } from '../tokens/invalid.js'
+import { unverifiedPart } from '../tokens/unverified.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 
 /** What the header of a token says about its key. */

@@ -16,7 +16,7 @@ export interface EnvironmentConfig {
 
 /**
  * Reads the options `jwt` and `basic` from environment variables:
- * `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a ring file), `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
+ * `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a key set file), `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
  * `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. A variable that is empty counts as not set.
  *
  * @param env - default `process.env`

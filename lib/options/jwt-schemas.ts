@@ -39,7 +39,7 @@ export const jwtSchema = options(
     ecdsa: keyPair,
     eddsa: keyPair,
     keys: Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.Any())], {
-      description: 'the path of a ring file, or an array of keys',
+      description: 'the path of a key set file, or an array of keys',
     }),
     reloadEvery: Type.Number({
       minimum: 0,
@@ -50,7 +50,7 @@ export const jwtSchema = options(
       description: "true, false, or a path such as '/.well-known/jwks.json', without parameters",
       shown: true,
     }),
-    rememberTokens: or(false, options({ max: whole(1, 1_000_000), maxBytes: whole(1, 2 ** 30) })),
+    tokenCache: or(false, options({ max: whole(1, 1_000_000), maxBytes: whole(1, 2 ** 30) })),
     ...tokenRules,
   },
   'an object with secret, rsa, ecdsa, eddsa or keys',

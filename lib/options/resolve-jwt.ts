@@ -19,9 +19,9 @@ export interface ResolvedRules {
 export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
   ResolvedRules & {
     readonly expiry: number
-    /** Undefined only for a ring, where it has no default. */
+    /** Undefined only with `keys`, where it has no default. */
     readonly signingMethod: SigningMethod | undefined
-    readonly rememberTokens: typeof defaults.rememberTokens | false
+    readonly tokenCache: typeof defaults.tokenCache | false
     /** Seconds; 0 for never. */
     readonly reloadEvery: number
     /** The path; undefined where nothing is published. */
@@ -29,40 +29,40 @@ export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
   }
 
 /**
- * Checks the option `jwt`, and adds the defaults. The entries of a ring are checked when it is loaded.
+ * Checks the option `jwt`, and adds the defaults. The entries of `keys` are checked when they are read.
  *
  * @throws ERR_AUTH_OPTION
  */
 export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   const checked: JwtConfig = filled({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
-  const { rememberTokens, signingMethod, keys, reloadEvery, publish } = checked
+  const { tokenCache, signingMethod, keys, reloadEvery, publish } = checked
   requireKeys(checked)
   return {
     ...filled(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
     keys,
     signingMethod: signingMethod ?? (keys === undefined ? defaults.jwt.signingMethod : undefined),
-    rememberTokens: rememberTokens !== false && filled(defaults.rememberTokens, rememberTokens),
-    reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.ring.reloadEvery : 0),
-    publish: publish === true ? defaults.ring.publish : publish || undefined,
+    tokenCache: tokenCache !== false && filled(defaults.tokenCache, tokenCache),
+    reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.keySet.reloadEvery : 0),
+    publish: publish === true ? defaults.keySet.publish : publish || undefined,
   }
 }
 
 const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
-const ofRing = ['reloadEvery', 'publish'] as const
+const ofKeySet = ['reloadEvery', 'publish'] as const
 
 /** @throws ERR_AUTH_OPTION */
 function requireKeys(config: JwtConfig): void {
   const given = families.filter((name) => config[name] !== undefined)
   if (config.keys !== undefined && given.length > 0) {
     wrongOption(
-      `option "jwt.keys": found beside jwt.${given[0]}, expected one or the other. Make that key an entry of the ring: { alg, ${given[0] === 'secret' ? 'secret, kid' : 'private'}, state: 'sign', legacy: true } goes on with the tokens that it has signed.`,
+      `option "jwt.keys": found beside jwt.${given[0]}, expected one or the other. Make that key an entry of jwt.keys: { alg, ${given[0] === 'secret' ? 'secret, kid' : 'private'}, state: 'sign', legacy: true } goes on accepting its tokens.`,
     )
   }
   if (config.keys !== undefined) return
-  const alone = ofRing.find((name) => config[name] !== undefined && config[name] !== false)
+  const alone = ofKeySet.find((name) => config[name] !== undefined && config[name] !== false)
   if (alone !== undefined) {
-    wrongOption(`option "jwt.${alone}": it is for a ring of keys. Set jwt.keys, or leave it out.`)
+    wrongOption(`option "jwt.${alone}": it is for a key set. Set jwt.keys, or leave it out.`)
   }
   if (given.length > 0) return
   wrongOption(

@@ -20,12 +20,12 @@ export const defaults = {
   defaultLanguage: 'en',
   audit: { middleware: false },
   jwt: { expiry: 300, signingMethod: 'HS256' as SigningMethod },
-  /** Of a ring of keys: seconds between two reloads of a ring file, and the path that `publish: true` means. */
-  ring: { reloadEvery: 60, publish: '/.well-known/jwks.json' },
+  /** Seconds between two reloads of a key set file, and the path that `publish: true` means. */
+  keySet: { reloadEvery: 60, publish: '/.well-known/jwks.json' },
   tokenRules: { clockTolerance: 0, requireExp: true, issuer: undefined, audience: undefined },
   /** What the tokens of users who have logged in say of their purpose, or leave out (RFC 9068 §2.1). */
   typ: new Set([undefined, 'jwt', 'at+jwt']),
-  rememberTokens: { max: 10_000, maxBytes: 8 * 2 ** 20 },
+  tokenCache: { max: 10_000, maxBytes: 8 * 2 ** 20 },
   cookies: {
     name: '',
     sameSite: 'lax' as 'lax' | 'strict',

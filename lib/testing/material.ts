@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { defined } from '../common/objects.js'
 import { kit } from '../common/kit.js'
-import { unverifiedPart } from '../jwt/unverified.js'
+import { unverifiedPart } from '../tokens/unverified.js'
 import { forge, headerLike, now } from './forge.js'
 import { misuse } from './error.js'
-import type { HeldKey } from '../jwt/key-holder.js'
+import type { Key } from '../tokens/keys/key.js'
 import type { JwtServiceLike, SigningMethod, TokenHeaderOptions } from '../../types/jwt.js'
 
 /** What bad tokens are made from: a good token, and the keys that are known. */
@@ -86,13 +86,13 @@ export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceL
 }
 
 /** The keys of a service for a method. Those of a service that the app wrote itself are unknown. */
-function heldBy(service: JwtServiceLike, method?: SigningMethod): readonly HeldKey[] {
-  return (kit.keysOf?.(service, method) ?? []) as readonly HeldKey[]
+function heldBy(service: JwtServiceLike, method?: SigningMethod): readonly Key[] {
+  return (kit.keysOf?.(service, method) ?? []) as readonly Key[]
 }
 
 /** The method of a service; of a ring without a key that signs, that of any of its keys. */
 function methodOf(service: JwtServiceLike): SigningMethod {
-  return service.signingMethod ?? heldBy(service)[0]?.method ?? 'HS256'
+  return service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
 }
 
 /**
@@ -108,7 +108,7 @@ export function keysOf(
   const keys = heldBy(service, method)
   const held = keys.find((key) => kid !== undefined && key.kid === kid) ?? keys[0]
   if (held === undefined) return {}
-  const { sign, verify } = held.key
+  const { sign, verify } = held
   const named = { kid: held.kid }
   if (typeof verify !== 'string') return { ...named, key: createSecretKey(verify) }
   const publicKey = createPublicKey(verify)

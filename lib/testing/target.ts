@@ -1,5 +1,5 @@
 import { signingMethods } from '../common/algorithms.js'
-import { unverifiedPart } from '../jwt/unverified.js'
+import { unverifiedPart } from '../tokens/unverified.js'
 import { now } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { keysOf, materialOf, type Material } from './material.js'

@@ -1,9 +1,7 @@
-// Also holds lib/jwt/token-kind.ts.
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import authn, { configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
-import { kindsOfKeys } from '../../lib/jwt/token-kind.js'
 import { tokensOf } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { privatePem, publicPem } from '../helpers/tokens.js'
@@ -197,44 +195,4 @@ t.test('two apps know nothing of each other', async (t) => {
     await app.register(authn, { ...env(), ...own })
     t.ok(await app.ready())
   }
-})
-
-t.test('a service of another make is known by being one object', async (t) => {
-  /** What the contract asks for, and nothing of ours. */
-  const make = () => {
-    const inner = new JwtService({ secret })
-    const made = {
-      signingMethod: 'HS256' as const,
-      load: async () => made,
-      reload: async () => made,
-      canSign: () => false,
-      canVerify: () => true,
-      require: () => undefined,
-      verifier: inner.verifier.bind(inner),
-      generateToken: inner.generateToken.bind(inner),
-      generateTokenWithClaims: inner.generateTokenWithClaims.bind(inner),
-      verify: inner.verify.bind(inner),
-    }
-    return made as unknown as JwtService
-  }
-  const one = make()
-  const { message } = await rejectionOf(
-    boot({ jwtService: one, ...users }, { jwtService: one, ...others }),
-  )
-  t.match(message, 'with one key')
-  t.ok(await boot({ jwtService: one, ...users }, { jwtService: make(), ...others }))
-  const accepting = (audience: string | readonly string[]): AuthnOptions => ({
-    jwtService: one,
-    authenticators: { jwt: jwtAuthenticator({ audience }) },
-  })
-  t.ok(await boot({ ...accepting('one'), ...users }, { ...accepting(['two']), ...others }))
-})
-
-t.test('without keys there is one kind still, whose issuer is known', async (t) => {
-  const typ = new Set(['jwt'])
-  const rules = { clockTolerance: 0, requireExp: true, issuer: 'corp', audience: undefined, typ }
-  const [kind, ...more] = kindsOfKeys([], rules)
-  t.match(kind, { method: undefined, issuer: 'corp', typ })
-  t.equal(kind?.key(), undefined)
-  t.strictSame(more, [])
 })

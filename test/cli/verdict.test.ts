@@ -1,7 +1,7 @@
 import t from 'tap'
 import { judge, type Judge } from '../../lib/cli/verdict.js'
 import { AuthnUsageError, refusal } from '../../lib/errors.js'
-import type { JwtService } from '../../lib/jwt/service.js'
+import type { JwtService } from '../../lib/tokens/service.js'
 
 /** A server that throws. */
 function throwing(error: Error): Judge {

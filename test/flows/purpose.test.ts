@@ -46,7 +46,7 @@ interface Subject {
 }
 
 /** One app: the default, one purpose, two purposes, and a choice of two authenticators. */
-async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
+async function subject(t: Test, tokenCache?: false): Promise<Subject> {
   const { handler, take } = probe()
   const users = userService()
   const app = Fastify()
@@ -54,7 +54,7 @@ async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
   const reset = jwtAuthenticator({ typ: 'Reset+JWT' })
   await app.register(authn, {
     userService: users,
-    jwt: { secret, ...(rememberTokens === false && { rememberTokens }) },
+    jwt: { secret, ...(tokenCache === false && { tokenCache }) },
     authenticators: {
       reset,
       two: jwtAuthenticator({ typ: ['application/reset+jwt', 'invite+jwt'] }),
@@ -69,11 +69,11 @@ async function subject(t: Test, rememberTokens?: false): Promise<Subject> {
   return { app, users, take, get: (url, token) => app.inject({ url, headers: bearer(token) }) }
 }
 
-for (const rememberTokens of [undefined, false] as const) {
-  t.test(`by default: rememberTokens ${rememberTokens}`, async (t) => {
-    const { get, users, take, app } = await subject(t, rememberTokens)
+for (const tokenCache of [undefined, false] as const) {
+  t.test(`by default: tokenCache ${tokenCache}`, async (t) => {
+    const { get, users, take, app } = await subject(t, tokenCache)
     for (const token of [withoutTyp, ...accepted.map(withTyp)]) {
-      // Twice: the second one is remembered.
+      // Twice: the second one is cached.
       for (let each = 0; each < 2; each += 1) isWelcome(t, await get('/', token), 'alice')
       t.equal(tokensOf(app).verify(token).sub, 'alice')
     }
@@ -86,11 +86,11 @@ for (const rememberTokens of [undefined, false] as const) {
       }
       t.equal(thrownBy(() => tokensOf(app).verify(token)).code, 'ERR_AUTH_JWT_INVALID')
     }
-    t.strictSame([take(), users.asked], [0, []], 'nobody was looked up')
+    t.strictSame([take(), users.asked], [0, []], 'no user was looked up')
   })
 }
 
-t.test('each authenticator has its own purpose, over one memory of tokens', async (t) => {
+t.test('each authenticator has its own purpose, over one cache of tokens', async (t) => {
   const { get, app } = await subject(t)
   const rows: Record<string, string[]> = {
     '/': ['JWT', 'at+jwt'],
@@ -109,7 +109,7 @@ t.test('each authenticator has its own purpose, over one memory of tokens', asyn
     const expected = url === '/' || url === '/either' ? 200 : 401
     t.equal((await get(url, withoutTyp)).statusCode, expected, `${url} without typ`)
   }
-  t.equal(app.authn.stats().tokens.size, purposes.length + 1, 'one memory for all')
+  t.equal(app.authn.stats().tokens.size, purposes.length + 1, 'one cache for all')
 })
 
 t.test('the service writes and asks for it', async (t) => {
@@ -142,18 +142,18 @@ t.test('any kind of key', async (t) => {
   const pem = (key: keyof typeof keys): { private: string } => ({
     private: privatePem(keys[key].privateKey),
   })
-  const ring = [{ alg: 'HS256', kid: 'one', secret, state: 'sign' }] as const
+  const list = [{ alg: 'HS256', kid: 'one', secret, state: 'sign' }] as const
   const configs: Record<string, JwtConfig> = {
     RS256: { rsa: pem('rsa'), signingMethod: 'RS256' },
     ES256: { ecdsa: pem('p256'), signingMethod: 'ES256' },
     EdDSA: { eddsa: pem('ed25519'), signingMethod: 'EdDSA' },
-    'a ring': { keys: [...ring] },
-    'nothing remembered': { secret, rememberTokens: false },
+    'a key set': { keys: [...list] },
+    'no cache': { secret, tokenCache: false },
   }
   for (const [name, config] of Object.entries(configs)) {
     const service = await new JwtService(config).load()
     const token = service.generateTokenWithClaims({ sub: 'a' }, undefined, { typ: 'reset+jwt' })
-    // Before and after it is remembered.
+    // Before and after it is cached.
     for (let round = 0; round < 2; round += 1) {
       t.equal(thrownBy(() => service.verify(token)).error.cause, 'typ', name)
       t.equal(service.verify(token, undefined, { typ: 'reset+jwt' }).sub, 'a', name)

@@ -18,7 +18,7 @@ import {
 import { fakeLog, until } from '../helpers/load.js'
 import { keys } from '../helpers/tokens.js'
 import type { IssuerEvent } from '../../lib/index.js'
-import type { VerifySignature } from '../../lib/jwt/engine.js'
+import type { VerifySignature } from '../../lib/tokens/engine.js'
 
 interface Setting {
   readonly issuer: TestIssuer

@@ -247,7 +247,7 @@ t.test('Cognito: client_id is the audience, and token_use has to be access', asy
 })
 
 t.test('without a cache, and without exp where the app says so', async (t) => {
-  const jwt = { secret: 'x'.repeat(32), rememberTokens: false } as const
+  const jwt = { secret: 'x'.repeat(32), tokenCache: false } as const
   const { issuer, get } = await setting(t, { requireExp: false }, { jwt })
   const token = issuer.token({ claims: { exp: undefined } })
   isWelcome(t, await get(token), 'alice')

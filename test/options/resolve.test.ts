@@ -57,7 +57,7 @@ t.test('what holds where nothing is said', async (t) => {
     issuer: undefined,
     audience: undefined,
     typ: new Set([undefined, 'jwt', 'at+jwt']),
-    rememberTokens: { max: 10_000, maxBytes: 8_388_608 },
+    tokenCache: { max: 10_000, maxBytes: 8_388_608 },
     keys: undefined,
     reloadEvery: 0,
     publish: undefined,
@@ -69,7 +69,7 @@ t.test('what holds where nothing is said', async (t) => {
 t.test('undefined is as good as nothing, in every place', async (t) => {
   const unset = (object: object): object =>
     Object.fromEntries(Object.keys(object).map((name) => [name, undefined]))
-  const { rememberCredentials, throttle, hashing, login, jwt, tokenRules, rememberTokens } =
+  const { rememberCredentials, throttle, hashing, login, jwt, tokenRules, tokenCache } =
     defaults
   const given = {
     ...unset(resolveOptions({})),
@@ -83,7 +83,7 @@ t.test('undefined is as good as nothing, in every place', async (t) => {
   const config = {
     secret,
     ...unset({ ...jwt, ...tokenRules }),
-    rememberTokens: unset(rememberTokens),
+    tokenCache: unset(tokenCache),
   }
   t.strictSame(plain(resolveJwtConfig(config)), plain(resolveJwtConfig({ secret })))
   for (const standard of [defaults.jwtAuthenticator, defaults.basicAuthenticator]) {
@@ -100,8 +100,8 @@ t.test('what is said overrides each default alone, and false stays false', async
     usernameField: 'username',
     isExplicit: true,
   })
-  t.equal(resolveJwtConfig({ secret, rememberTokens: false }).rememberTokens, false)
-  t.match(resolveJwtConfig({ secret, rememberTokens: { max: 5 } }).rememberTokens, {
+  t.equal(resolveJwtConfig({ secret, tokenCache: false }).tokenCache, false)
+  t.match(resolveJwtConfig({ secret, tokenCache: { max: 5 } }).tokenCache, {
     max: 5,
     maxBytes: 8_388_608,
   })
@@ -184,7 +184,7 @@ t.test('what somebody has put on Object.prototype is no option', async (t) => {
 const valueOf = (literal: string): unknown => plain(runInNewContext(`(${literal})`))
 
 t.test('the documents tell these defaults', async (t) => {
-  const { tokenRules: _, rememberTokens: __, typ: ___, ...known } = defaults
+  const { tokenRules: _, tokenCache: __, typ: ___, ...known } = defaults
   const document = readFileSync(join(root, 'docs/options.md'), 'utf8')
   const told = [
     ...document.matchAll(/^## `(\w+)`\n\nType: (?:(?!\n\n).)*? Default: `(.+?)`(?: |\.|,)/gms),

@@ -12,7 +12,7 @@ import { openSigner } from '../ring/sign.js'
 import { parseSpan } from '../times.js'
 import { quoted } from '../text.js'
 import { defaults } from '../../options/resolve.js'
-import { unverifiedPart } from '../../jwt/unverified.js'
+import { unverifiedPart } from '../../tokens/unverified.js'
 import { isUsableName } from '../../users/find.js'
 import { userNameRule } from '../verdict.js'
 

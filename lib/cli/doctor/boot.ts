@@ -1,11 +1,7 @@
-import fs from 'node:fs'
 import { configFromEnv, type Environment } from '../../options/environment.js'
 import { isUsageError } from '../../errors.js'
-import { keyFor, remedyOf, type FamilyKeys } from '../../jwt/keys/ring.js'
-import { readKeyFiles } from '../../jwt/keys/files.js'
-import { parseKeys } from '../../jwt/keys/parse.js'
+import { JwtService } from '../../tokens/service.js'
 import { defaults, resolveOptions } from '../../options/resolve.js'
-import { resolveJwtConfig } from '../../options/resolve-jwt.js'
 import { CliError } from '../command.js'
 import { inVariables, pairVariables, standardMethod } from '../environment.js'
 import { error, note, type Finding } from './finding.js'
@@ -65,14 +61,13 @@ export function isSet(env: Environment, name: string): boolean {
 /** Runs the checks that the plugin makes at boot, as far as they depend on the environment. */
 export async function bootWith(env: Environment, method?: SigningMethod): Promise<void> {
   const { jwt } = resolveOptions(configFromEnv(env))
-  const ring = jwt && (await keysOf(jwt))
-  if (ring && jwt.keys === undefined && method !== undefined)
-    keyFor(ring, method, 'verify', 'jwtAuthenticator')
+  const service = jwt && (await openOnce(jwt))
+  if (service && jwt.keys === undefined && method !== undefined)
+    service.require(method, 'verify', 'jwtAuthenticator')
 }
 
-/** Not by a `JwtService`, which would check the secret by the `NODE_ENV` of this process, not by that of the env file. */
-async function keysOf(jwt: JwtConfig): Promise<FamilyKeys> {
-  return parseKeys(resolveJwtConfig(jwt), await readKeyFiles(jwt, fs))
+function openOnce(jwt: JwtConfig): Promise<JwtService> {
+  return new JwtService(jwt.keys === undefined ? jwt : { ...jwt, reloadEvery: 0 }).load()
 }
 
 /**
@@ -83,9 +78,9 @@ async function methodNotes(env: Environment): Promise<Finding[]> {
   const { jwt } = configFromEnv(env)
   // The keys of a ring name their algorithms.
   if (jwt === undefined || jwt.keys !== undefined) return []
-  const keys = await keysOf(jwt)
+  const service = await openOnce(jwt)
   try {
-    const method = standardMethod(jwt, (each) => keyFor(keys, each, 'verify', 'doctor'))
+    const method = standardMethod(jwt, (each) => service.require(each, 'verify', 'doctor'))
     if (method === defaults.jwt.signingMethod) return []
     const problem =
       'AUTH_JWT_SECRET is not set, but an app without jwt.signingMethod uses HS256, which needs it.'
@@ -100,16 +95,12 @@ async function methodNotes(env: Environment): Promise<Finding[]> {
 
 function toFinding(fault: unknown): Finding {
   if (!isUsageError(fault)) throw fault
-  const remedy = remedyOf(fault)
-  const message = inVariables(
-    fault.message.slice(0, fault.message.length - remedy.length).trimEnd(),
-  )
+  const message = inVariables(fault.message)
   const [, variable = null, problem = message] = /^(AUTH_\w+\*?):? (.*)$/s.exec(message) ?? []
-  return error(variable, problem, ownRemedy(variable, inVariables(remedy)))
+  return error(variable, problem, ownRemedy(variable))
 }
 
-function ownRemedy(variable: string | null, remedy: string): string {
-  if (remedy !== '' && !remedy.startsWith('Make one with')) return remedy
+function ownRemedy(variable: string | null): string {
   const [, found] = remedies.find(([start]) => variable?.startsWith(start)) ?? remedies[0]
   return found
 }

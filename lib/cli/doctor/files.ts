@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { keyFilePaths } from '../../jwt/keys/files.js'
+import { keyFilePaths } from '../../tokens/keys/parse.js'
 import { pairVariables, variables } from '../environment.js'
 import { quoted, shellWord } from '../text.js'
 import { isSet } from './boot.js'

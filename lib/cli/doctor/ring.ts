@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { isUsageError } from '../../errors.js'
-import { pemMarker } from '../../jwt/keys/detect.js'
+import { pemMarker } from '../../tokens/keys/files.js'
 import { CliError } from '../command.js'
 import { folderOpenToAll } from '../new-files.js'
 import { readRing } from '../ring/change.js'

@@ -1,5 +1,5 @@
 import { isProduction } from '../../common/production.js'
-import { madeUp } from '../../jwt/keys/made-up.js'
+import { weaknessOf } from '../../tokens/keys/known-secrets.js'
 import { pairVariables } from '../environment.js'
 import { bootWith, isSet } from './boot.js'
 import { error, warning, type Finding, type Setting } from './finding.js'
@@ -10,11 +10,11 @@ export function poorSecret({ env }: Setting): Finding[] {
   const remedy = 'Make one with: npx fastify-authn secret'
   // A secret that is too short is reported elsewhere, as an error.
   if (Buffer.byteLength(secret) < 32) return []
-  const found = madeUp(secret)
+  const found = weaknessOf(Buffer.from(secret))
   if (found !== null) {
     // In production such a secret stops the boot.
     const judge = isProduction(env) ? error : warning
-    return [judge('AUTH_JWT_SECRET', `looks made up, not random: it ${found}.`, remedy)]
+    return [judge('AUTH_JWT_SECRET', `is weak: it ${found}.`, remedy)]
   }
   if (/^[\da-f]{32,63}$/i.test(secret)) {
     return [

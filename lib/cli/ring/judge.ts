@@ -1,16 +1,16 @@
+import fs from 'node:fs'
 import { algorithmOf } from '../../common/algorithms.js'
-import { loadRing } from '../../jwt/ring/load.js'
-import { JwtService } from '../../jwt/service.js'
+import { checkKeySetFile } from '../../tokens/keys/entries.js'
+import { JwtService } from '../../tokens/service.js'
 import { quoted } from '../text.js'
 import { readRing } from './change.js'
 import { thisMachine } from './files.js'
-import { filesWith } from './keys-of.js'
 import type { Decoded } from '../decode.js'
 import type { OpenedService } from '../environment.js'
 import type { Environment } from '../../options/environment.js'
 import type { JwtConfig, SigningMethod, TokenRules } from '../../../types/jwt.js'
 
-type LoadedKey = Awaited<ReturnType<typeof loadRing>>[number]
+type LoadedKey = Awaited<ReturnType<typeof checkKeySetFile>>[number]
 
 /** What is shown of the key that judges a token. */
 export interface JudgingKey {
@@ -40,7 +40,7 @@ export async function chooseKey(
   rules: TokenRules,
 ): Promise<Chosen> {
   const { text } = await readRing(thisMachine, ring)
-  const found = find(await loadRing(ring, filesWith(ring, text), env), header)
+  const found = find(await checkKeySetFile(text, ring, fs, env), header)
   if (typeof found === 'string') return { key: null, opened: null, problem: found }
   const key = shown(found)
   const problem = problemOf(found, header, alg)
@@ -54,7 +54,7 @@ export async function chooseKey(
 function find(keys: readonly LoadedKey[], header: object): LoadedKey | string {
   const { kid, alg } = header as { kid?: unknown; alg?: unknown }
   if (!Object.hasOwn(header, 'kid')) {
-    const legacy = keys.find((key) => key.isLegacy && key.alg === alg)
+    const legacy = keys.find((key) => key.legacy && key.alg === alg)
     return (
       legacy ??
       `it names no key ("kid"), and no key of the ring for ${quoted(alg) ?? 'none'} has legacy: true.`
@@ -79,15 +79,14 @@ function problemOf(
   return null
 }
 
-function shown({ kid, alg, state, until, isLegacy }: LoadedKey): JudgingKey {
+function shown({ kid = '', alg, state, until, legacy }: LoadedKey): JudgingKey {
   const end = until === Infinity ? null : new Date(until).toISOString()
-  return { kid, alg, state, until: end, legacy: isLegacy }
+  return { kid, alg, state, until: end, legacy }
 }
 
 /** The option `jwt` with one key, to verify with. */
-function configOf({ alg, key }: LoadedKey): JwtConfig {
+function configOf({ alg, verify }: LoadedKey): JwtConfig {
   const { family } = algorithmOf(alg)
-  const verifying =
-    family === 'secret' ? { secret: key.verify } : { [family]: { public: key.verify } }
+  const verifying = family === 'secret' ? { secret: verify } : { [family]: { public: verify } }
   return { ...(verifying as JwtConfig), signingMethod: alg }
 }

@@ -1,7 +1,6 @@
-import fs from 'node:fs/promises'
+import fs from 'node:fs'
 import { isUsageError } from '../../errors.js'
-import { parseRingFile } from '../../jwt/ring/entries.js'
-import { loadRing } from '../../jwt/ring/load.js'
+import { checkKeySetFile, parseKeySetFile } from '../../tokens/keys/entries.js'
 import type { Environment } from '../../options/environment.js'
 import type { RingKey } from './rotation.js'
 
@@ -18,12 +17,12 @@ export interface RingText {
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY for what would stop the boot
  */
 export async function keysOf({ given, text }: RingText, env: Environment): Promise<RingKey[]> {
-  const entries = parseRingFile(text, given)
-  const loaded = await loadRing(given, filesWith(given, text), env)
+  const entries = parseKeySetFile(text, given)
+  const loaded = await checkKeySetFile(text, given, fs, env)
   return entries.map((entry, index) => ({
     entry,
     kid: loaded[index]?.kid as string,
-    bits: loaded[index]?.key.bits,
+    bits: loaded[index]?.bits,
   }))
 }
 
@@ -40,7 +39,7 @@ export async function keysAsFar(
   keys: readonly (Omit<RingKey, 'kid'> & { kid: string | null })[]
   problem: string | null
 }> {
-  const entries = parseRingFile(ring.text, ring.given)
+  const entries = parseKeySetFile(ring.text, ring.given)
   try {
     return { keys: await keysOf(ring, env), problem: null }
   } catch (error) {
@@ -48,14 +47,6 @@ export async function keysAsFar(
     const keys = entries.map((entry) => ({ entry, kid: entry.kid ?? null }))
     return { keys, problem: error.message.replace(/^fastify-authn: /, '') }
   }
-}
-
-/**
- * What reads the files of a ring: for the path of the ring it gives `text`, so that a ring can be checked before it is
- * written; all other files come from the disk.
- */
-export function filesWith(ring: string, text: string) {
-  return { readFile: (file: string) => (file === ring ? text : fs.readFile(file)) }
 }
 
 /** The text of a ring file. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { algorithmOf } from '../../common/algorithms.js'
-import { thumbprintOf } from '../../jwt/ring/thumbprint.js'
+import { publicJwk, thumbprintOf } from '../../tokens/keys/key.js'
 import { fail } from '../command.js'
 import { timeText } from '../times.js'
-import { checkPassphrase, defaultBits, makePair, privatePem } from '../key-pairs.js'
+import { checkPassphrase, defaultBits, makePair, privatePem, publicPem } from '../key-pairs.js'
 import type { Environment } from '../../options/environment.js'
 import type { RingKey } from './rotation.js'
 import type { KeyFileEntry, KeyState } from '../../../types/keys.js'
@@ -47,7 +47,7 @@ export async function makeKey(
   }
   const passphrase = passphraseEnv === undefined ? undefined : passphraseOf(passphraseEnv, env)
   const { privateKey, publicKey } = await makePair(alg, bits)
-  const kid = thumbprintOf(publicKey)
+  const kid = thumbprintOf(publicJwk(publicPem(publicKey)))
   const entry: KeyFileEntry = {
     alg,
     kid,

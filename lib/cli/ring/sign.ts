@@ -1,7 +1,7 @@
 import path from 'node:path'
-import { parseRingFile } from '../../jwt/ring/entries.js'
-import { pemMarker } from '../../jwt/keys/detect.js'
-import { JwtService } from '../../jwt/service.js'
+import { parseKeySetFile } from '../../tokens/keys/entries.js'
+import { pemMarker } from '../../tokens/keys/files.js'
+import { JwtService } from '../../tokens/service.js'
 import { configFromEnv, type Environment } from '../../options/environment.js'
 import { readRing } from './change.js'
 import { thisMachine } from './files.js'
@@ -20,7 +20,7 @@ export async function openSigner(
   alg: SigningMethod | undefined,
 ): Promise<{ service: JwtService; method: SigningMethod | undefined }> {
   const { text } = await readRing(thisMachine, ring)
-  const keys = parseRingFile(text, ring).map((entry) => asOption(entry, ring, env))
+  const keys = parseKeySetFile(text, ring).map((entry) => asOption(entry, ring, env))
   const { expiry } = configFromEnv(env).jwt ?? {}
   const service = await new JwtService({ keys, expiry, signingMethod: alg }).load()
   return { service, method: service.signingMethod }

@@ -1,6 +1,6 @@
 // Also holds lib/cli/decode.ts.
 import t from 'tap'
-import { JwtService } from '../../../lib/jwt/service.js'
+import { JwtService } from '../../../lib/tokens/service.js'
 import { cli, FakeTerminal, piped } from '../../helpers/cli.js'
 import { encode, hmacToken, keys, now, privatePem, publicPem } from '../../helpers/tokens.js'
 

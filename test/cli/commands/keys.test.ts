@@ -11,7 +11,7 @@ import {
 import path from 'node:path'
 import t from 'tap'
 import { configFromEnv } from '../../../lib/options/environment.js'
-import { JwtService } from '../../../lib/jwt/service.js'
+import { JwtService } from '../../../lib/tokens/service.js'
 import { signingMethods } from '../../../lib/common/algorithms.js'
 import { cli, envOf, FakeTerminal, piped } from '../../helpers/cli.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { JwtService } from '../../../lib/jwt/service.js'
+import { JwtService } from '../../../lib/tokens/service.js'
 import { configFromEnv } from '../../../lib/options/environment.js'
 import { cli, envOf } from '../../helpers/cli.js'
 

@@ -1,6 +1,6 @@
 import util from 'node:util'
 import t from 'tap'
-import { JwtService } from '../../../lib/jwt/service.js'
+import { JwtService } from '../../../lib/tokens/service.js'
 import { cli } from '../../helpers/cli.js'
 import { moreKeys } from '../../helpers/keys.js'
 import { keys, privatePem, publicPem } from '../../helpers/tokens.js'

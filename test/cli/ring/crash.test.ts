@@ -6,7 +6,7 @@ import path from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'
 import { thisMachine, type Files } from '../../../lib/cli/ring/files.js'
-import { parseRingFile } from '../../../lib/jwt/ring/entries.js'
+import { parseKeySetFile } from '../../../lib/tokens/keys/entries.js'
 import { cli } from '../../helpers/cli.js'
 import { programOf } from '../../helpers/project.js'
 import { rotateBySteps } from '../../helpers/ring-steps.js'
@@ -77,7 +77,7 @@ async function rotateAsOneGone(file: string, stopsAt = 0): Promise<Rotation> {
 }
 
 const statesIn = (file: string): string[] =>
-  parseRingFile(readFileSync(file, 'utf8'), file).map(({ state }) => state)
+  parseKeySetFile(readFileSync(file, 'utf8'), file).map(({ state }) => state)
 
 t.test('gone at each step: the ring is the old one or the new one', async (t) => {
   const root = t.testdir({ before: {} })
@@ -139,7 +139,7 @@ t.test('five processes at once rotate five times, one after the other', async (t
     ends.map(({ end }) => end),
     Array.from({ length: 5 }, () => 0),
   )
-  const entries = parseRingFile(readFileSync(file, 'utf8'), file)
+  const entries = parseKeySetFile(readFileSync(file, 'utf8'), file)
   t.strictSame(
     entries.map(({ state }) => state),
     [...Array.from({ length: 5 }, () => 'verify'), 'sign', 'next'],

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { JwtService } from '../../../lib/jwt/service.js'
+import { JwtService } from '../../../lib/tokens/service.js'
 import { cli, piped } from '../../helpers/cli.js'
 import { keys, publicPem } from '../../helpers/tokens.js'
 import type { KeyFileEntry } from '../../../types/keys.js'

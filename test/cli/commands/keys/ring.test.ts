@@ -3,13 +3,12 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { parseRingFile } from '../../../../lib/jwt/ring/entries.js'
-import { loadRing } from '../../../../lib/jwt/ring/load.js'
+import { parseKeySetFile, readKeySet } from '../../../../lib/tokens/keys/entries.js'
 import { thisMachine } from '../../../../lib/cli/ring/files.js'
 import { cli, type Ran } from '../../../helpers/cli.js'
 import type { KeyFileEntry } from '../../../../types/keys.js'
 
-const entriesOf = (file: string): KeyFileEntry[] => parseRingFile(readFileSync(file, 'utf8'), file)
+const entriesOf = (file: string): KeyFileEntry[] => parseKeySetFile(readFileSync(file, 'utf8'), file)
 const write = (file: string, entries: readonly unknown[]): void =>
   writeFileSync(file, JSON.stringify(entries))
 
@@ -51,7 +50,7 @@ t.test('init: a ring that boots, and what to do with it', async (t) => {
   t.match(stdout, new RegExp(`^${sign?.kid} +EdDSA +sign +${sign?.since} +-$`, 'm'))
   t.match(stderr, `jwt: { keys: ${JSON.stringify(file)}, reloadEvery: 60 }`)
   t.match(stderr, `npx fastify-authn keys rotate --ring '${file}'`)
-  const loaded = await loadRing(file, thisMachine.files as never)
+  const loaded = await readKeySet(file, thisMachine.files as never)
   t.strictSame(
     loaded.map(({ kid }) => kid),
     [sign?.kid, next?.kid],

@@ -1,0 +1,59 @@
+import * as Type from '@sinclair/typebox/type'
+import { flag, oneOf, optional, signingMethod, strict, text } from './parts.js'
+
+const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
+
+/** RFC 3339, with or without seconds. */
+const time = text('a time in ISO 8601 with a zone, such as 2027-01-01T00:10:00Z', {
+  pattern:
+    '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d([.]\\d{1,9})?)?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$',
+})
+
+const common = {
+  alg: signingMethod,
+  private: optional(keyValue),
+  public: optional(keyValue),
+  kid: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+      description: 'a string of 1 to 256 characters without control characters',
+    }),
+  ),
+  state: oneOf(['next', 'sign', 'verify'], 'next, sign or verify'),
+  since: optional(time),
+  until: optional(time),
+  legacy: optional(flag),
+}
+
+const description = 'an object with alg, state, and one of private, public and secret'
+
+/** An entry of the option `jwt.keys`. */
+export const keyEntrySchema = strict(
+  {
+    ...common,
+    secret: optional(
+      Type.Union([Type.String({ minLength: 1 }), Type.Uint8Array()], {
+        description: 'a string or a Buffer',
+        secret: true,
+      }),
+    ),
+    passphrase: optional(text('a non-empty string', { secret: true })),
+  },
+  description,
+)
+
+/** An entry of a key set file. */
+export const keyFileEntrySchema = strict(
+  {
+    ...common,
+    secret: optional(text('a non-empty string', { secret: true })),
+    passphraseEnv: optional(
+      text('the name of an environment variable, such as KEYS_PASSPHRASE', {
+        pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+      }),
+    ),
+  },
+  description,
+)

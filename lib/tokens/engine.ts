@@ -1,0 +1,132 @@
+import { isUtf8 } from 'node:buffer'
+import fastifyJwt from '@fastify/jwt'
+import { typOf } from '../common/typ.js'
+import { isCanonical } from '../http/base64.js'
+import { invalidToken } from './invalid.js'
+import type { SigningMethod } from '../../types/jwt.js'
+import type { JwtClaims } from '../../types/request-extra.js'
+
+/** A token whose signature is good. */
+export interface VerifiedToken {
+  /** Frozen, but not checked yet. */
+  readonly claims: JwtClaims
+  /** The purpose that its header names, not checked yet: see `typOf()`. */
+  readonly typ: string | null | undefined
+}
+
+/** @throws AuthenticationError for every token that is not valid */
+export type VerifySignature = (token: string) => VerifiedToken
+
+/** A secret, or the PEM text of a key pair. With a public key alone, tokens can be verified and not signed. */
+export interface EngineKey {
+  readonly sign?: Buffer | string
+  readonly verify: Buffer | string
+}
+
+export interface Engine {
+  /** @param typ - the purpose of the token, for its header; default `JWT` */
+  readonly sign: (claims: Readonly<Record<string, unknown>>, typ?: string) => string
+  readonly verify: VerifySignature
+}
+
+/** What @fastify/jwt adds to an instance. Both functions are synchronous when they are called without options. */
+interface Decorator {
+  sign(claims: object): string
+  verify(token: string): { readonly header: object; readonly payload: JwtClaims }
+}
+
+/**
+ * Makes the engine for a key: an instance of @fastify/jwt. That adds `iat` to the claims; told not to (`noTimestamp`),
+ * it also drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and so are those with
+ * another `typ`; each is made when it is needed for the first time.
+ *
+ * @param kid - names the key in the header of the tokens that are signed
+ */
+export function createEngine(key: EngineKey, alg: SigningMethod, kid?: string): Engine {
+  const named = kid === undefined ? { alg } : { alg, kid }
+  const plain = decorated(key, { ...named, typ: 'JWT' }, false)
+  const others = new Map<string, Decorator>()
+  return {
+    sign(claims, typ = 'JWT') {
+      const isDated = claims.iat !== undefined
+      if (!isDated && typ === 'JWT') return plain.sign(claims)
+      const kind = `${isDated} ${typ}`
+      const other = others.get(kind) ?? decorated(key, { ...named, typ }, isDated)
+      others.set(kind, other)
+      return other.sign(claims)
+    },
+    verify: strictly(plain),
+  }
+}
+
+/**
+ * Calls the plugin function of @fastify/jwt with an object that has only the three methods that it needs, because a
+ * whole Fastify instance would add 2 ms to the boot. The app's own instance stays free for its own @fastify/jwt.
+ */
+function decorated(
+  key: EngineKey,
+  header: { readonly alg: SigningMethod; readonly typ: string },
+  isDated: boolean,
+): Decorator {
+  let decorator: unknown
+  const instance = {
+    decorate(_name: 'jwt', value: unknown) {
+      decorator = value
+    },
+    decorateRequest() {},
+    decorateReply() {},
+  }
+  fastifyJwt(
+    instance,
+    {
+      secret:
+        typeof key.verify === 'string' ? { private: key.sign, public: key.verify } : key.verify,
+      sign: { algorithm: header.alg, noTimestamp: !isDated, header },
+      // lib/tokens/claims.ts checks the times: the engine accepts Infinity, and throws a RangeError for a huge nbf.
+      verify: {
+        algorithms: [header.alg],
+        cache: false,
+        complete: true,
+        ignoreExpiration: true,
+        ignoreNotBefore: true,
+      },
+    },
+    (error) => {
+      if (error !== undefined) throw error
+    },
+  )
+  return decorator as Decorator
+}
+
+/** Adds the checks of RFC 7515 and RFC 7519 that @fastify/jwt does not make. */
+function strictly(engine: Decorator): VerifySignature {
+  return (token) => {
+    const payloadEnd = token.lastIndexOf('.')
+    if (!isCanonical(token.slice(payloadEnd + 1))) throw invalidToken('signature not canonical')
+    let decoded: ReturnType<Decorator['verify']>
+    try {
+      decoded = engine.verify(token)
+    } catch (error) {
+      throw invalidToken(error)
+    }
+    // We support no extensions, so any `crit` is refused (RFC 7515 §4.1.11); the engine accepts a falsy one.
+    if ('crit' in decoded.header) throw invalidToken('crit')
+    // Claims have to be UTF-8 (RFC 7519 §7.2). The engine would replace other bytes.
+    const payload = token.slice(token.indexOf('.') + 1, payloadEnd)
+    if (!isUtf8(Buffer.from(payload, 'base64url'))) throw invalidToken('payload not UTF-8')
+    freeze(decoded.payload)
+    return { claims: decoded.payload, typ: typOf(decoded.header) }
+  }
+}
+
+/** Freezes claims at every depth, because all requests with one token share them. */
+function freeze(claims: object): void {
+  const found = [claims]
+  // The loop also visits what is added to the array while it runs. A recursion could overflow the stack.
+  for (const object of found) {
+    for (const value of Object.values(object) as unknown[]) {
+      if (typeof value === 'object' && value !== null) found.push(value)
+    }
+    Object.freeze(object)
+  }
+}

@@ -1,0 +1,190 @@
+import path from 'node:path'
+import { algorithmOf } from '../../common/algorithms.js'
+import { wrongOption } from '../../errors.js'
+import { problemOf } from '../../options/check.js'
+import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schemas.js'
+import { pemMarker, readKeyFile } from './files.js'
+import { fingerprintOf, keyError, namesOf, publicJwk, thumbprintOf } from './key.js'
+import { parsePair, parseSecret } from './parse.js'
+import type { Key, KeyMaterial, NameOf } from './key.js'
+import type { Environment } from '../../options/environment.js'
+import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'
+
+/** An entry of the option `jwt.keys`, or of a key set file. */
+type AnyEntry = KeyEntry & Pick<KeyFileEntry, 'passphraseEnv'>
+
+/** Where entries stand, and what reads the files and the passphrases that they name. */
+interface Place {
+  /** The path of the key set file; undefined for a list in the options. */
+  readonly file: string | undefined
+  readonly fs: KeyFileSystem
+  readonly env: Environment
+}
+
+const makeOne = 'Give the path of a key set file, or make one with: npx fastify-authn keys init'
+
+/**
+ * Reads the key set of the option `jwt.keys` with all its key files, and checks it.
+ *
+ * @param keys - the entries, or the path of a key set file
+ * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
+ */
+export async function readKeySet(
+  keys: string | readonly KeyEntry[],
+  fs: KeyFileSystem,
+): Promise<Key[]> {
+  if (typeof keys === 'string') {
+    const text = await readKeyFile(fs, 'option "jwt.keys"', keys, makeOne)
+    return checkKeySetFile(text, keys, fs)
+  }
+  return parseEntries(checkEntries(keys), { file: undefined, fs, env: process.env })
+}
+
+/**
+ * Checks the text of a key set file as startup does, with all key files that it names.
+ *
+ * @param file - where the text stands, or is to stand: paths in it are relative to that
+ * @returns a key for each entry, in their order
+ * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
+ */
+export function checkKeySetFile(
+  text: string,
+  file: string,
+  fs: KeyFileSystem,
+  env: Environment = process.env,
+): Promise<Key[]> {
+  return parseEntries(parseKeySetFile(text, file), { file, fs, env })
+}
+
+/**
+ * The entries of a key set file. Their keys are not read.
+ *
+ * @param file - its path, for errors
+ * @throws ERR_AUTH_OPTION
+ */
+export function parseKeySetFile(text: string, file: string): KeyFileEntry[] {
+  let list: unknown
+  try {
+    // Some editors begin a file with a byte order mark.
+    list = JSON.parse(text.replace(/^\ufeff/, ''))
+  } catch {
+    // The error of JSON.parse quotes the text.
+    wrong(namesOf('jwt', file)('keys'), 'the file is not JSON.', 'Restore it from a backup.')
+  }
+  return checkEntries(list, file) as KeyFileEntry[]
+}
+
+function wrong(name: string, problem: string, remedy: string): never {
+  keyError(name, problem, remedy, 'ERR_AUTH_OPTION')
+}
+
+function nameOfEntry(index: number, file: string | undefined): NameOf {
+  return namesOf(`jwt.keys[${index}]`, file)
+}
+
+function checkEntries(list: unknown, file?: string): AnyEntry[] {
+  if (!Array.isArray(list) || list.length === 0) {
+    wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', makeOne)
+  }
+  return list.map((given: unknown, index) => {
+    // A copy without a prototype, so that a polluted Object.prototype adds nothing.
+    const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
+    const entry: unknown = isObject ? Object.assign(Object.create(null), given) : given
+    const schema = file === undefined ? keyEntrySchema : keyFileEntrySchema
+    const problem = problemOf(schema, entry, `jwt.keys[${index}]`)
+    if (problem !== null) {
+      wrongOption(file === undefined ? problem : `key set file ${JSON.stringify(file)}: ${problem}`)
+    }
+    checkEntry(entry as AnyEntry, nameOfEntry(index, file))
+    return entry as AnyEntry
+  })
+}
+
+const halves = ['private', 'public', 'secret'] as const
+
+/** What has to hold between the members of one entry. */
+function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
+  const { alg, kid, secret, state, until } = entry
+  const isHmac = algorithmOf(alg).family === 'secret'
+  const allowed: readonly string[] = isHmac ? ['secret'] : ['private', 'public']
+  const found = halves.filter((half) => entry[half] !== undefined)
+  if (found.length !== 1 || !allowed.includes(String(found[0]))) {
+    const what = found.join(' and ') || 'none of them'
+    const remedy = 'Of a pair give the private key: its public half comes with it.'
+    wrong(nameOf(), `found ${what}, expected ${allowed.join(' or ')} for ${alg}.`, remedy)
+  }
+  if (secret !== undefined && (kid === undefined || Buffer.from(kid).equals(Buffer.from(secret)))) {
+    const problem = kid === undefined ? 'is missing beside a secret.' : 'it is the secret.'
+    const remedy = 'Everybody sees it in the tokens: give any other name, such as "2027-01".'
+    wrong(nameOf('kid'), problem, remedy)
+  }
+  const remedy = 'Give it the state verify, or change that.'
+  if (state === 'verify') return
+  if (entry.public !== undefined) wrong(nameOf('public'), 'a public key cannot sign.', remedy)
+  if (until !== undefined) wrong(nameOf('until'), 'only a retired key expires.', remedy)
+}
+
+async function parseEntries(entries: readonly AnyEntry[], place: Place): Promise<Key[]> {
+  const keys: Key[] = []
+  const seen = new Map<string, number>()
+  // One after the other, so that the error is that of the first bad entry.
+  for (const [index, entry] of entries.entries()) {
+    const nameOf = nameOfEntry(index, place.file)
+    const key = await parseEntry(entry, nameOf, place)
+    for (const what of uniqueIn(key)) {
+      const twin = seen.get(what)
+      if (twin !== undefined) {
+        const problem = `has the same ${what.split(':')[0]} as jwt.keys[${twin}].`
+        const code = what.startsWith('key') ? 'ERR_AUTH_KEY' : 'ERR_AUTH_OPTION'
+        keyError(nameOf(), problem, 'Each key needs its own.', code)
+      }
+      seen.set(what, index)
+    }
+    keys.push(key)
+  }
+  return keys
+}
+
+/** What no two keys have in common. One key for two algorithms: RFC 8725 section 3.1. */
+function uniqueIn(key: Key): string[] {
+  const { alg, kid, state, legacy } = key
+  return [
+    `key: ${fingerprintOf(key)}`,
+    `"kid": ${kid}`,
+    ...(state === 'sign' ? [`algorithm and the state sign: ${alg}`] : []),
+    ...(legacy ? [`algorithm and legacy true: ${alg}`] : []),
+  ]
+}
+
+async function parseEntry(entry: AnyEntry, nameOf: NameOf, place: Place): Promise<Key> {
+  const { alg, secret, state, until, legacy = false } = entry
+  const common = { alg, state, until: until === undefined ? Infinity : Date.parse(until), legacy }
+  if (secret !== undefined) {
+    return { ...parseSecret(nameOf('secret'), secret, [alg]), ...common, kid: String(entry.kid) }
+  }
+  const material = await readPair(entry, nameOf, place)
+  const jwk = publicJwk(String(material.verify))
+  const { kid = thumbprintOf(jwk) } = entry
+  return { ...material, ...common, kid, jwk: { ...jwk, kid, alg, use: 'sig' } as PublicJwk }
+}
+
+async function readPair(
+  entry: AnyEntry,
+  nameOf: NameOf,
+  { file, fs, env }: Place,
+): Promise<KeyMaterial> {
+  const half = entry.private === undefined ? 'public' : 'private'
+  const value = String(entry[half])
+  const files = new Map<string, string>()
+  if (!pemMarker.test(value)) {
+    const isRelative = file !== undefined && !path.isAbsolute(value)
+    const found = isRelative ? path.join(path.dirname(file), value) : value
+    files.set(value, await readKeyFile(fs, nameOf(half), found))
+  }
+  const { passphraseEnv, passphrase = passphraseEnv && env[passphraseEnv] } = entry
+  if (passphraseEnv !== undefined && !passphrase) {
+    const problem = `names the environment variable ${passphraseEnv}, which is not set.`
+    keyError(nameOf('passphraseEnv'), problem, 'Set it to the passphrase of the private key.')
+  }
+  return parsePair(nameOf, { [half]: value, passphrase }, [entry.alg], files)
+}

@@ -1,0 +1,30 @@
+import type { KeyFileSystem } from '../../../types/keys.js'
+import { keyError } from './key.js'
+
+/** The first line of PEM text, wherever it stands in a text. Every other value of a key option is a path. */
+export const pemMarker = /-----\s*BEGIN/i
+
+/**
+ * Reads a file that a key option names. Errors do not quote the path, nor does their cause: what stands in the option
+ * may be a key or a passphrase.
+ *
+ * @param fs - of node:fs, `fs.promises` is used
+ * @param name - of the option
+ * @throws ERR_AUTH_KEY
+ */
+export async function readKeyFile(
+  fs: KeyFileSystem,
+  name: string,
+  path: string,
+  remedy = 'Give PEM text, or the path of a PEM file that the process may read.',
+): Promise<string> {
+  const { promises } = fs as { promises?: KeyFileSystem }
+  const reader = typeof promises?.readFile === 'function' ? promises : fs
+  try {
+    const content: string | Uint8Array = await reader.readFile(path)
+    return typeof content === 'string' ? content : Buffer.from(content).toString()
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException | null)?.code ?? 'unknown reason'
+    return keyError(name, `the file that it names cannot be read (${reason}).`, remedy)
+  }
+}

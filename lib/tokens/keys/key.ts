@@ -1,0 +1,92 @@
+import { createHash, createHmac, createPublicKey } from 'node:crypto'
+import { algorithmOf, type KeyFamily } from '../../common/algorithms.js'
+import { AuthnUsageError } from '../../errors.js'
+import type { MisuseCode } from '../../../types/errors.js'
+import type { KeyState, PublicJwk, SigningMethod } from '../../../types/keys.js'
+import type { EngineKey } from '../engine.js'
+
+/** What decides which algorithms a key fits. */
+export interface KeyTraits {
+  /** The `asymmetricKeyType` of node:crypto, or `secret`. */
+  readonly type: string
+  /** Of a secret and of an RSA key. */
+  readonly bits?: number | undefined
+  /** As node:crypto names it. */
+  readonly curve?: string | undefined
+}
+
+/** Both halves of a key: checked, and parsed. */
+export type KeyMaterial = EngineKey & KeyTraits
+
+/** A key of a key set. */
+export type Key = KeyMaterial & {
+  /** Its name in the header of its tokens. Keys of `secret`, `rsa`, `ecdsa` and `eddsa` have none. */
+  readonly kid?: string
+  readonly alg: SigningMethod
+  readonly state: KeyState
+  /** Milliseconds since 1970: from then on it verifies nothing. `Infinity` for ever. */
+  readonly until: number
+  /** Whether it verifies tokens of its algorithm that have no `kid`. */
+  readonly legacy: boolean
+  /** The public half of a pair with a `kid`. */
+  readonly jwk?: PublicJwk
+}
+
+/** Names a key, or a member of it, in errors. */
+export type NameOf = (member?: string) => string
+
+/** @param file - the key set file in which the key stands */
+export function namesOf(option: string, file?: string): NameOf {
+  const place = file === undefined ? '' : ` (key set file ${JSON.stringify(file)})`
+  return (member) => `option "${member === undefined ? option : `${option}.${member}`}"${place}`
+}
+
+/**
+ * @param name - of the key or its member: see {@link NameOf}
+ * @param remedy - what to do; a sentence of its own
+ */
+export function keyError(
+  name: string,
+  problem: string,
+  remedy: string,
+  code: MisuseCode = 'ERR_AUTH_KEY',
+): never {
+  throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`)
+}
+
+/** The types of key that each family takes, and their name in errors. */
+const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: string }>> = {
+  secret: { types: ['secret'], label: 'a secret' },
+  rsa: { types: ['rsa'], label: 'an RSA key' },
+  ecdsa: { types: ['ec'], label: 'an elliptic curve key' },
+  eddsa: { types: ['ed25519', 'ed448'], label: 'an Ed25519 or Ed448 key' },
+}
+
+/** What keeps a key from being used with an algorithm; null where it fits. */
+export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): string | null {
+  const { family, minimumBits = 0, curve: needed } = algorithmOf(alg)
+  const { types, label } = families[family]
+  if (!types.includes(type)) return `holds a key of type ${type}, expected ${label} for ${alg}`
+  if (bits !== undefined && bits < minimumBits) {
+    return `is ${bits} bits long, expected at least ${minimumBits} for ${alg}`
+  }
+  return needed === undefined || needed === curve
+    ? null
+    : `is on the curve ${curve}, but ${alg} needs ${needed}`
+}
+
+/** Equal for keys that verify the same signatures. HMAC and not a plain hash: it pads secrets with zeros, as HS256 does. */
+export function fingerprintOf({ verify }: EngineKey): string {
+  return createHmac('sha256', verify).update('fastify-authn').digest('hex')
+}
+
+/** The public half of a key pair (RFC 7517 §4), its members in the order of RFC 7638 §3.3. */
+export function publicJwk(pem: string): Record<string, string> {
+  const jwk = createPublicKey(pem).export({ format: 'jwk' }) as Record<string, string>
+  return Object.fromEntries(Object.entries(jwk).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** The thumbprint (RFC 7638) of what {@link publicJwk} returns. */
+export function thumbprintOf(jwk: object): string {
+  return createHash('sha256').update(JSON.stringify(jwk)).digest('base64url')
+}

@@ -1,0 +1,54 @@
+import { isProduction } from '../../common/production.js'
+import { keyError } from './key.js'
+
+/** Secrets of 256 bits or more that stand in documentation or in popular examples. */
+const knownSecrets: ReadonlySet<string> = new Set([
+  // Documentation of this package.
+  'replace me by 32 or more random bytes',
+  'a-secret-of-at-least-32-bytes-here',
+  'a secret of 256 bits for the docs',
+  // RFC 7515 appendix A.1, RFC 7520 section 3.5.
+  'AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow',
+  'hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg',
+  // jwt.io.
+  'a-string-secret-at-least-256-bits-long',
+  'a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long',
+  'your-256-bit-secret-your-256-bit-secret',
+  // Tutorials of FastAPI and of Spring Boot.
+  '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
+  '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
+  '413F4428472B4B6250655368566D5970337336763979244226452948404D6351',
+])
+
+const minimumDifferentBytes = 8
+
+/** Why everybody can guess a secret, in words that follow "it"; null for one that is not known to be weak. */
+export function weaknessOf(secret: Uint8Array): string | null {
+  if (new Set(secret).size < minimumDifferentBytes) {
+    return `has fewer than ${minimumDifferentBytes} different bytes`
+  }
+  const isKnown = knownSecrets.has(Buffer.from(secret).toString().trim())
+  return isKnown ? 'is printed in documentation that everybody can read' : null
+}
+
+/** Options whose secret was warned of, so that a test suite with many apps prints one warning. */
+const warned = new Set<string>()
+
+/**
+ * Refuses a secret that everybody can guess in production. Elsewhere it emits a process warning, once for each option.
+ *
+ * @throws ERR_AUTH_KEY
+ */
+export function checkWeakness(name: string, secret: Uint8Array): void {
+  const found = weaknessOf(secret)
+  if (found === null) return
+  const problem = `it ${found}, expected a random secret.`
+  const remedy = 'Make one with: npx fastify-authn secret'
+  if (isProduction()) keyError(name, problem, remedy)
+  if (warned.has(name)) return
+  warned.add(name)
+  process.emitWarning(
+    `fastify-authn: ${name}: ${problem} Startup fails with it where NODE_ENV is production. ${remedy}`,
+    { code: 'AUTHN_WEAK_SECRET' },
+  )
+}

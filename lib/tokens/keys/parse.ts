@@ -1,0 +1,172 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { algorithmOf, signingMethods, type KeyFamily } from '../../common/algorithms.js'
+import { pemMarker } from './files.js'
+import { keyError, misfit, namesOf } from './key.js'
+import { checkWeakness } from './known-secrets.js'
+import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
+import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
+
+export type PairFamily = Exclude<KeyFamily, 'secret'>
+
+export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
+
+/** Contents of key files, by path. */
+export type KeyFiles = ReadonlyMap<string, string>
+
+/** The key files of `rsa`, `ecdsa` and `eddsa`: each path with the first option that names it. */
+export function keyFilePaths(config: JwtConfig): Map<string, string> {
+  const options = new Map<string, string>()
+  for (const family of pairNames) {
+    for (const half of ['private', 'public'] as const) {
+      const value = config[family]?.[half]
+      if (value === undefined || pemMarker.test(value) || options.has(value)) continue
+      options.set(value, namesOf(`jwt.${family}`)(half))
+    }
+  }
+  return options
+}
+
+/**
+ * The keys of `secret`, `rsa`, `ecdsa` and `eddsa`: one without a `kid` for each algorithm that the option's key fits.
+ *
+ * @throws ERR_AUTH_KEY for the first key that is wrong
+ */
+export function parseKeys(config: JwtConfig, files: KeyFiles): Key[] {
+  return (['secret', ...pairNames] as const).flatMap((family): Key[] => {
+    const given = config[family]
+    if (given === undefined) return []
+    const algs = signingMethods.filter((alg) => algorithmOf(alg).family === family)
+    const material =
+      typeof given === 'string' || given instanceof Uint8Array
+        ? parseSecret(namesOf('jwt')('secret'), given, algs)
+        : parsePair(namesOf(`jwt.${family}`), given, algs, files)
+    const state = material.sign === undefined ? 'verify' : 'sign'
+    return algs
+      .filter((alg) => misfit(material, alg) === null)
+      .map((alg) => ({ ...material, alg, state, until: Infinity, legacy: true }))
+  })
+}
+
+/** Throws the error of one option. */
+type Wrong = (problem: string, remedy: string) => never
+
+/** @param algs - those that the key may be used with; it has to fit one of them */
+function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wrong): void {
+  const problems = algs.map((alg) => misfit(traits, alg))
+  const [problem] = problems
+  if (problem && !problems.includes(null)) {
+    wrong(
+      problem,
+      `Make one with: ${traits.type === 'secret' ? makeSecret : 'npx fastify-authn keys'}`,
+    )
+  }
+}
+
+const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
+
+/** PEM, or a JSON Web Key or a set of them, also after a byte order mark, which \s matches. */
+const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
+
+/**
+ * Checks an HMAC secret (RFC 7518 §3.2). Everybody could sign with a public key that is used as a secret, so no key is
+ * accepted in its place, as it stands or in base64 (CVE-2023-48223).
+ *
+ * @param name - of the option, for errors
+ * @param algs - those that it may be used with; it has to fit one of them
+ * @throws ERR_AUTH_KEY
+ */
+export function parseSecret(
+  name: string,
+  secret: string | Uint8Array,
+  algs: readonly SigningMethod[],
+): KeyMaterial {
+  const bytes = Buffer.from(secret as string)
+  const text = bytes.toString()
+  if ([text, Buffer.from(text, 'base64').toString()].some((form) => asymmetric.test(form))) {
+    keyError(
+      name,
+      'holds a key or certificate (PEM, or a JSON Web Key), expected a random secret.',
+      'Give a key as jwt.rsa, jwt.ecdsa or jwt.eddsa; in jwt.keys, as "private" or "public".',
+    )
+  }
+  const key = { type: 'secret', bits: bytes.length * 8, sign: bytes, verify: bytes }
+  checkFit(key, algs, (problem, remedy) => keyError(name, `${problem}.`, remedy))
+  checkWeakness(name, bytes)
+  return key
+}
+
+/**
+ * Checks a pair of keys, or one half of it.
+ *
+ * @param algs - those that it may be used with; it has to fit one of them
+ * @param files - what the key files hold that it names
+ * @throws ERR_AUTH_KEY
+ */
+export function parsePair(
+  nameOf: NameOf,
+  pair: KeyPairConfig,
+  algs: readonly SigningMethod[],
+  files: KeyFiles,
+): KeyMaterial {
+  const parse = (half: 'private' | 'public'): KeyObject | undefined => {
+    const value = pair[half]
+    if (value === undefined) return undefined
+    const source = files.has(value) ? ` (file ${JSON.stringify(value)})` : ''
+    const wrong: Wrong = (problem, remedy) => keyError(nameOf(half), `${problem}${source}.`, remedy)
+    // PEM text in environment variables often has the two characters \n in place of each line break.
+    const pem = files.get(value) ?? value.replaceAll('\\n', '\n')
+    const key =
+      half === 'private' ? parsePrivate(pem, pair.passphrase, wrong) : parsePublic(pem, wrong)
+    checkFit(traitsOf(key), algs, wrong)
+    return key
+  }
+  const privateKey = parse('private')
+  const publicKey = parse('public')
+  const derived = privateKey && createPublicKey(privateKey)
+  const verifying = publicKey ?? derived
+  if (verifying === undefined) {
+    const remedy = 'Set "private" to sign and verify, or "public" to verify only.'
+    return keyError(nameOf(), 'names no key.', remedy)
+  }
+  if (derived && !derived.equals(verifying)) {
+    const remedy = 'Give the two halves of one pair, or leave the public one out.'
+    keyError(nameOf('public'), 'is not the public half of "private".', remedy)
+  }
+  return {
+    ...traitsOf(verifying),
+    ...(privateKey && { sign: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
+    verify: verifying.export({ type: 'spki', format: 'pem' }),
+  }
+}
+
+function traitsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): KeyTraits {
+  const { modulusLength: bits, namedCurve: curve } = { ...asymmetricKeyDetails }
+  return { type: String(asymmetricKeyType), bits, curve }
+}
+
+function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong): KeyObject {
+  try {
+    return createPrivateKey({ key: pem, ...(passphrase !== undefined && { passphrase }) })
+  } catch {
+    if (/BEGIN (?:\w+ )?PUBLIC KEY|BEGIN CERTIFICATE/.test(pem)) {
+      return wrong('holds a public key', 'Give the private key of the pair.')
+    }
+    if (!pem.includes('ENCRYPTED')) return wrong('is no private key in PEM', 'Give PKCS#8 PEM.')
+    return wrong(
+      `is encrypted, and its passphrase is ${passphrase === undefined ? 'missing' : 'wrong'}`,
+      'Set "passphrase" beside it; in a key set file, "passphraseEnv".',
+    )
+  }
+}
+
+function parsePublic(pem: string, wrong: Wrong): KeyObject {
+  // Refused here, because createPublicKey() accepts a private key too and uses its public half.
+  if (/BEGIN (?:\w+ )?PRIVATE KEY/.test(pem)) {
+    return wrong('holds a private key', 'Give the public key of the pair.')
+  }
+  try {
+    return createPublicKey(pem)
+  } catch {
+    return wrong('is no public key in PEM', 'Give SPKI PEM.')
+  }
+}

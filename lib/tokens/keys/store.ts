@@ -1,0 +1,130 @@
+import { onceAMinute } from '../../common/once-a-minute.js'
+import { AuthnUsageError } from '../../errors.js'
+import { readKeyFile } from './files.js'
+import { keyError, type Key } from './key.js'
+import { Keyset, type KeyUse } from './keyset.js'
+import { keyFilePaths, parseKeys } from './parse.js'
+import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'
+import type { JwtStats, KeyFileSystem, KeyLog, SigningMethod } from '../../../types/keys.js'
+
+/** Holds the key set that is in force, and exchanges it as a whole or not at all. */
+export class KeyStore {
+  readonly #config: ResolvedJwtConfig
+  readonly #fs: KeyFileSystem
+  readonly #counts = { hits: 0, misses: 0 }
+  /** What a new key set has to be good for, too. */
+  readonly #needs = new Map<string, (keys: Keyset) => void>()
+  #keys: Keyset | undefined
+  #started = 0
+  #finished = 0
+  #loading: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #reloads = 0
+  #failures = 0
+
+  /** @throws ERR_AUTH_KEY for a bad key that needs no file */
+  constructor(config: ResolvedJwtConfig, fs: KeyFileSystem) {
+    this.#config = config
+    this.#fs = fs
+    if (config.keys === undefined && keyFilePaths(config).size === 0) {
+      this.#keys = new Keyset(parseKeys(config, new Map()), config, this.#counts)
+    }
+  }
+
+  /** @throws ERR_AUTH_KEY before the keys are read */
+  get current(): Keyset {
+    if (this.#keys !== undefined) return this.#keys
+    throw new AuthnUsageError(
+      'ERR_AUTH_KEY',
+      'the keys of this JwtService are not read yet. Await its load() before it is used.',
+    )
+  }
+
+  get stats(): JwtStats {
+    const { size = 0, tokens = { size: 0, bytes: 0 } } = this.#keys ?? {}
+    return {
+      keys: { size, reloads: this.#reloads, failures: this.#failures },
+      tokens: { ...tokens, ...this.#counts },
+    }
+  }
+
+  /** Reads the keys, unless they are there. */
+  async load(): Promise<void> {
+    if (this.#keys !== undefined) return
+    this.#loading ??= this.#exchange().finally(() => (this.#loading = undefined))
+    await this.#loading
+  }
+
+  async reload(): Promise<void> {
+    try {
+      await this.#exchange()
+      this.#reloads += 1
+    } catch (error) {
+      this.#failures += 1
+      throw error
+    }
+  }
+
+  /** Reloads the keys every few seconds. The timer does not keep the process alive. */
+  reloadEvery(seconds: number, log: KeyLog): void {
+    if (this.#isClosed || this.#timer !== undefined) return
+    const isReportDue = onceAMinute()
+    const report = (err: unknown): void => {
+      const message = 'fastify-authn: the keys could not be read again; the old ones stay in force'
+      if (isReportDue()) log.error({ err }, message)
+    }
+    let isReading = false
+    this.#timer = setInterval(() => {
+      // Reads that hang must not take all threads of the process.
+      if (isReading) return
+      isReading = true
+      const done = (): void => void (isReading = false)
+      this.reload().catch(report).finally(done)
+    }, seconds * 1000)
+    this.#timer.unref()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+  }
+
+  /** Makes sure that there is a key for a use, now and after every reload. @throws ERR_AUTH_KEY */
+  require(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
+    const need = (keys: Keyset): void => keys.prepare(method, use, wanted)
+    need(this.current)
+    this.#needs.set(`${method} ${use} ${wanted}`, need)
+  }
+
+  async #exchange(): Promise<void> {
+    this.#started += 1
+    const turn = this.#started
+    const keys = new Keyset(await this.#read(), this.#config, this.#counts)
+    // Not checked after a reload: a revoked key has to go, whatever is left.
+    if (this.#keys === undefined && this.#config.publish && keys.publish(0).length === 0) {
+      const remedy = 'Leave "publish" out, or add a pair of keys.'
+      keyError('option "jwt.publish"', 'all keys are secrets, and none may be published.', remedy)
+    }
+    for (const need of this.#needs.values()) need(keys)
+    // When two reloads run at the same time, the one that was started last wins, whichever ends first.
+    if (turn < this.#finished) return
+    this.#finished = turn
+    // Where nothing has changed, the cached tokens stay.
+    if (JSON.stringify(this.#keys?.keys) !== JSON.stringify(keys.keys)) this.#keys = keys
+  }
+
+  async #read(): Promise<Key[]> {
+    const { keys } = this.#config
+    if (keys !== undefined) {
+      // Loaded only where the option is set.
+      const { readKeySet } = await import('./entries.js')
+      return readKeySet(keys, this.#fs)
+    }
+    const files = new Map<string, string>()
+    for (const [path, name] of keyFilePaths(this.#config)) {
+      files.set(path, await readKeyFile(this.#fs, name, path))
+    }
+    return parseKeys(this.#config, files)
+  }
+}

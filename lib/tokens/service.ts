@@ -1,0 +1,169 @@
+import nodeFs from 'node:fs'
+import { AuthnUsageError } from '../errors.js'
+import { kit } from '../common/kit.js'
+import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
+import { checkClaims, checkTyp, issued } from './claims.js'
+import { fingerprintOf } from './keys/key.js'
+import { KeyStore } from './keys/store.js'
+import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
+import type {
+  JwkSet,
+  JwtConfig,
+  JwtServiceLike,
+  JwtStats,
+  KeyFileSystem,
+  KeyLog,
+  SigningMethod,
+  TokenHeaderOptions,
+  VerifyRules,
+} from '../../types/jwt.js'
+import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
+
+const processLog: KeyLog = {
+  error: ({ err }, message) =>
+    process.emitWarning(`${message}: ${err instanceof Error ? err.message : ''}`, {
+      code: 'AUTHN_KEYS',
+    }),
+}
+
+/**
+ * Issues and verifies tokens. Keys are read, checked and parsed once.
+ *
+ * @example
+ * const jwtService = new JwtService({ rsa: { private: 'keys/rsa.pem' } }, { fs })
+ * await app.register(authn, { userService, jwtService })
+ */
+export class JwtService implements JwtServiceLike {
+  readonly #config: ResolvedJwtConfig
+  readonly #log: KeyLog
+  readonly #store: KeyStore
+
+  readonly expiry: number
+  readonly validAfterField: string | undefined
+  readonly publish: string | undefined
+  readonly issuer: string | undefined
+  readonly audience: readonly string[] | undefined
+
+  /**
+   * @param config - keys, and the rules of tokens
+   * @param options - `fs`: reads the key files, any object with `readFile`; default: node:fs. `log`: is told of keys
+   * that are bad when they are read again; default: warnings of the process
+   * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (`jwt.keys` and key files are read later)
+   */
+  constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
+    const { fs = nodeFs, log = processLog } = options
+    const resolved = resolveJwtConfig(config)
+    this.#config = resolved
+    this.expiry = resolved.expiry
+    this.validAfterField = resolved.validAfterField
+    this.publish = resolved.publish
+    this.issuer = resolved.issuer
+    this.audience = resolved.audience
+    this.#log = log
+    this.#store = new KeyStore(resolved, fs)
+  }
+
+  get signingMethod(): SigningMethod | undefined {
+    return this.#config.signingMethod ?? this.#store.current.signingMethod
+  }
+
+  async load(): Promise<this> {
+    await this.#store.load()
+    const { keys, reloadEvery } = this.#config
+    if (keys !== undefined && reloadEvery > 0) this.#store.reloadEvery(reloadEvery, this.#log)
+    return this
+  }
+
+  async reload(): Promise<this> {
+    await this.#store.reload()
+    return this
+  }
+
+  /** Ends the timer of `jwt.reloadEvery`. The plugin does it for the service that it made, when the app closes. */
+  close(): void {
+    this.#store.close()
+  }
+
+  require(method: SigningMethod | undefined, use: 'sign' | 'verify', wanted: string): void {
+    this.#store.require(method, use, wanted)
+  }
+
+  canSign(signingMethod?: SigningMethod): boolean {
+    return this.#store.current.has(signingMethod, 'sign')
+  }
+
+  canVerify(signingMethod?: SigningMethod): boolean {
+    return this.#store.current.has(signingMethod, 'verify')
+  }
+
+  jwks(): JwkSet {
+    return { keys: this.#store.current.publish() }
+  }
+
+  fingerprints(signingMethod?: SigningMethod): string[] {
+    const keys = this.#store.current.keysFor(signingMethod)
+    return keys.map((key) => `${key.alg} ${fingerprintOf(key)}`)
+  }
+
+  generateToken(id: string | number): string {
+    if (!(typeof id === 'string' ? id !== '' : Number.isFinite(id))) {
+      throw new AuthnUsageError(
+        'ERR_AUTH_CLAIMS',
+        `generateToken: found ${id === '' ? 'an empty string' : typeof id} as the id, expected a non-empty string or a finite number.`,
+      )
+    }
+    return this.generateTokenWithClaims({ sub: id })
+  }
+
+  generateTokenWithClaims(
+    claims: Readonly<Partial<JwtClaims>>,
+    signingMethod?: SigningMethod,
+    header: TokenHeaderOptions = {},
+  ): string {
+    const { typ } = checkTokenHeader(header)
+    const payload = issued(claims, this.#config)
+    const sign = this.#store.current.signer(signingMethod, 'generateTokenWithClaims()')
+    try {
+      return sign(payload, typ)
+    } catch (error) {
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: JSON cannot express them.', error)
+    }
+  }
+
+  verify<Claims extends object = JwtClaims>(
+    token: string,
+    signingMethod?: SigningMethod,
+    rules?: VerifyRules,
+  ): VerifiedClaims<Claims> {
+    const own = rules === undefined ? this.#config : resolveRules(rules, this.#config)
+    return this.#verifier(signingMethod, own)(String(token)) as VerifiedClaims<Claims>
+  }
+
+  verifier(
+    signingMethod: SigningMethod | undefined,
+    rules: VerifyRules,
+    wanted: string,
+  ): (token: string) => JwtClaims {
+    this.require(signingMethod, 'verify', wanted)
+    return this.#verifier(signingMethod, resolveRules(rules, this.#config))
+  }
+
+  stats(): JwtStats {
+    return this.#store.stats
+  }
+
+  static {
+    // For the test kit, which needs the key to make tokens that a service would not sign.
+    kit.keysOf = (service, method) =>
+      #store in service ? service.#store.current.keysFor(method) : undefined
+  }
+
+  #verifier(method: SigningMethod | undefined, rules: ResolvedRules): (token: string) => JwtClaims {
+    return (token) => {
+      const verified = this.#store.current.verify(token, method)
+      checkTyp(verified, rules)
+      checkClaims(verified.claims, rules)
+      return verified.claims
+    }
+  }
+}

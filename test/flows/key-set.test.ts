@@ -1,0 +1,498 @@
+// An app with a key set.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import t, { type Test } from 'tap'
+import { authn, JwtService, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
+import { publicJwk, thumbprintOf } from '../../lib/tokens/keys/key.js'
+import { authAttacks, authnTesting, actingAs, mintToken } from '../../lib/testing/index.js'
+import { appWith, bearer, logLines, passwords, userService, type TestApp } from '../helpers/app.js'
+import { rejectionOf } from '../helpers/errors.js'
+import { methodCases, moreKeys } from '../helpers/keys.js'
+import { until } from '../helpers/load.js'
+import { entries, headerOf, publicHalf, ringSecret } from '../helpers/rings.js'
+import { claims, hmacToken, keys, privatePem, publicPem, signedToken } from '../helpers/tokens.js'
+import type { KeyEntry } from '../../types/keys.js'
+
+const { a, b, rsa, edwards, old } = entries
+const wellKnown = '/.well-known/jwks.json'
+
+/** A key set file in a folder of its own. */
+async function keySetFile(t: Test, list: readonly KeyEntry[]) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'authn-keys-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const file = path.join(folder, 'keys.json')
+  const write = (given: readonly KeyEntry[] | string): Promise<void> =>
+    writeFile(file, typeof given === 'string' ? given : JSON.stringify(given))
+  await write(list)
+  return { file, write }
+}
+
+function declare(app: TestApp): void {
+  app.get('/me', { config: { auth: true } }, ({ user }) => user)
+}
+
+const options = (jwt: AuthnOptions['jwt']): AuthnOptions => ({ userService: userService(), jwt })
+
+async function statusOf(app: FastifyInstance, token: string, url = '/me'): Promise<number> {
+  return (await app.inject({ url, headers: bearer(token) })).statusCode
+}
+
+async function login(app: FastifyInstance): Promise<string> {
+  const payload = { username: 'alice', password: passwords.alice }
+  const reply = await app.inject({ method: 'POST', url: '/login', payload })
+  return (reply.json() as { token: string }).token
+}
+
+t.test('from HS256 to ES256, with tokens of both alive', async (t) => {
+  const before = await appWith(t, options({ secret: ringSecret }), declare)
+  const tokens = [await login(before)]
+  const { file, write } = await keySetFile(t, [{ ...old, state: 'sign' }])
+  const app = await appWith(t, options({ keys: file }), declare)
+  tokens.push(await login(app))
+  const steps: KeyEntry[][] = [
+    [
+      { ...old, state: 'sign' },
+      { ...a, state: 'next' },
+    ],
+    [old, a],
+    [old, { ...a, state: 'verify' }, { ...b, state: 'sign' }],
+  ]
+  for (const step of steps) {
+    await write(step)
+    await app.jwtService.reload()
+    tokens.push(await login(app))
+    for (const token of tokens) t.equal(await statusOf(app, token), 200)
+  }
+  t.strictSame(
+    tokens.map((token) => headerOf(token).kid),
+    [undefined, 'old', 'old', 'a', 'b'],
+  )
+  t.strictSame(app.authn.stats().keys, { size: 3, reloads: 3, failures: 0 })
+  await write([{ ...b, state: 'sign' }])
+  await app.jwtService.reload()
+  const statuses = await Promise.all(tokens.map((token) => statusOf(app, token)))
+  t.strictSame(statuses, [401, 401, 401, 401, 200], 'cached tokens too')
+})
+
+t.test('the timer reads the file again, reports a bad one, and ends with the app', async (t) => {
+  const { file, write } = await keySetFile(t, [a])
+  const log = logLines()
+  const app = await appWith(t, options({ keys: file, reloadEvery: 0.1 }), declare, {
+    logger: { stream: log.stream },
+  })
+  await until(() => app.authn.stats().keys.reloads > 1, 'it was read again')
+  const token = await login(app)
+  await write(`[{"secret": "${ringSecret}", oops`)
+  await until(() => app.authn.stats().keys.failures > 2, 'it was bad three times')
+  t.equal(await statusOf(app, token), 200)
+  const errors = log.lines.filter(({ level }) => level === 50)
+  t.equal(errors.length, 1, 'reported once a minute')
+  t.match(errors[0], { msg: /the keys could not be read again/, err: { code: 'ERR_AUTH_OPTION' } })
+  t.notMatch(JSON.stringify(log.lines), ringSecret)
+  await write([{ ...b, state: 'sign' }])
+  await until(async () => (await statusOf(app, token)) === 401, 'the new key set counts')
+  t.equal(headerOf(await login(app)).kid, 'b')
+  await app.close()
+  const { reloads } = app.authn.stats().keys
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  t.ok(app.authn.stats().keys.reloads <= reloads + 1, 'one may have been on its way')
+})
+
+t.test('a timer does not keep a process alive, and close() of a service ends it', async (t) => {
+  const { file } = await keySetFile(t, [a])
+  const service = await new JwtService({ keys: file, reloadEvery: 0.01 }).load()
+  await until(() => service.stats().keys.reloads > 0, 'it was read again')
+  t.strictSame(
+    process.getActiveResourcesInfo().filter((name) => name === 'Timeout'),
+    [],
+  )
+  service.close()
+  const early = new JwtService({ keys: file, reloadEvery: 0.01 })
+  early.close()
+  await early.load()
+  const { reloads } = early.stats().keys
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  t.equal(early.stats().keys.reloads, reloads)
+})
+
+t.test('an authenticator with a method of its own takes that one only', async (t) => {
+  const app = await appWith(
+    t,
+    {
+      ...options({ keys: [a, rsa, old], signingMethod: 'RS256' }),
+      authenticators: { es: jwtAuthenticator({ signingMethod: 'ES256' }) },
+    },
+    (app) => {
+      declare(app)
+      app.get('/es', { config: { auth: { use: 'es' } } }, () => 'in')
+    },
+  )
+  const es = mintToken(app, { sub: 'alice', algorithm: 'ES256' })
+  const rs = mintToken(app, { sub: 'alice' })
+  t.strictSame([headerOf(es).kid, headerOf(rs).kid], ['a', 'r'])
+  t.strictSame([await statusOf(app, es), await statusOf(app, rs)], [200, 200])
+  t.strictSame([await statusOf(app, es, '/es'), await statusOf(app, rs, '/es')], [200, 401])
+})
+
+/** What is no token does not depend on the keys. */
+const except = [/^(?:Authorization|socket): /]
+
+t.test('attacks: the corpus, over keys of each kind that signs', async (t) => {
+  for (const signer of [a, { ...old, state: 'sign', legacy: false } as const, rsa]) {
+    const others = [b, { ...edwards, state: 'next' } as const]
+    const app = await appWith(t, options({ keys: [signer, ...others] }), declare)
+    const report = await authAttacks(app, { url: '/me', sub: 'alice', except })
+    t.strictSame(report.problems, [], String(report))
+    t.ok(report.cases > 300, `${report.cases} cases`)
+  }
+})
+
+t.test('attacks: with a good token of another app, whose key is in the set', async (t) => {
+  const issuer = await appWith(t, options({ keys: [a] }))
+  const app = await appWith(t, options({ keys: [publicHalf(rsa), publicHalf(a), b] }), declare)
+  const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
+  const report = await authAttacks(app, { url: '/me', good, except })
+  t.strictSame(report.problems, [], String(report))
+  t.ok(report.leftOut.includes('names of other keys (the key that signs is not known)'))
+  t.notOk(report.leftOut.some((each) => each.startsWith('key confusion')))
+})
+
+t.test('attacks: whatever the name of a key says, only that key judges', async (t) => {
+  const odd = { ...old, kid: '__proto__', legacy: false } as const
+  const app = await appWith(t, options({ keys: [a, b, rsa, odd], signingMethod: 'ES256' }), declare)
+  const pem = publicPem(keys.rsa.publicKey)
+  const attacks: [string, string][] = [
+    ['HS256 keyed with the public PEM', hmacToken({ alg: 'HS256', kid: 'r' }, claims(), pem)],
+    ['named RS256, keyed so', hmacToken({ alg: 'RS256', kid: 'r' }, claims(), pem)],
+    [
+      'the key of b as a',
+      signedToken({ alg: 'ES256', kid: 'a' }, claims(), moreKeys.otherP256.privateKey),
+    ],
+    ['no kid', signedToken({ alg: 'ES256' }, claims(), keys.p256.privateKey)],
+    [
+      'kid in two',
+      signedToken('{"alg":"ES256","kid":"a","kid":"b"}', claims(), keys.p256.privateKey),
+    ],
+    [
+      'kid inherited',
+      signedToken('{"alg":"ES256","__proto__":{"kid":"a"}}', claims(), keys.p256.privateKey),
+    ],
+    ['a path', signedToken({ alg: 'ES256', kid: '../a' }, claims(), keys.p256.privateKey)],
+    [
+      'constructor',
+      signedToken({ alg: 'ES256', kid: 'constructor' }, claims(), keys.p256.privateKey),
+    ],
+    ['7 kB', signedToken({ alg: 'ES256', kid: 'a'.repeat(7000) }, claims(), keys.p256.privateKey)],
+    [
+      'thumbprint of a',
+      signedToken(
+        { alg: 'ES256', kid: thumbprintOf(publicJwk(publicPem(keys.p256.publicKey))) },
+        claims(),
+        keys.p256.privateKey,
+      ),
+    ],
+  ]
+  for (const [title, token] of attacks) t.equal(await statusOf(app, token), 401, title)
+  const named = hmacToken('{"alg":"HS256","kid":"__proto__"}', claims(), ringSecret)
+  t.equal(await statusOf(app, named), 200, 'a key that is called so')
+})
+
+t.test('the test kit works with a key set', async (t) => {
+  const app = await appWith(t, options({ keys: [a] }), async (app) => {
+    await app.register(authnTesting)
+    declare(app)
+  })
+  const alice = { id: 1, name: 'alice' }
+  t.equal((await app.inject({ url: '/me', ...actingAs(alice) })).statusCode, 200)
+  const reader = await appWith(t, options({ keys: [publicHalf(a)] }), declare)
+  t.equal(await statusOf(reader, mintToken(app, { sub: 'alice' })), 200)
+  t.equal(await statusOf(reader, mintToken(reader, { sub: 'alice', broken: 'otherKey' })), 401)
+  t.throws(() => mintToken(reader, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
+  t.equal((await reader.inject({ method: 'POST', url: '/login' })).statusCode, 404)
+})
+
+t.test('boots that are refused', async (t) => {
+  const cases: [AuthnOptions, RegExp][] = [
+    [{ jwt: { keys: [a], secret: ringSecret } }, /"jwt\.keys": found beside jwt\.secret/],
+    [{ jwt: { keys: [a], rsa: { public: 'x.pem' } } }, /"jwt\.keys": found beside jwt\.rsa/],
+    [{ jwt: { keys: [] } }, /"jwt\.keys": expected an array/],
+    [{ jwt: { keys: [a, rsa] } }, /"jwt\.signingMethod": is missing/],
+    [
+      { jwt: { keys: [publicHalf(a)] }, login: {} },
+      /"login" is set, but the option "jwt" with a key/,
+    ],
+    [{ jwt: { keys: [a] }, login: { signingMethod: 'RS256' } }, /"login" is set/],
+    [{ jwt: { keys: [a], reloadEvery: -1 } }, /"jwt\.reloadEvery": found -1, expected seconds, 0/],
+    [{ jwt: { secret: ringSecret, reloadEvery: 5 } }, /"jwt\.reloadEvery": it is for a key set/],
+    [{ jwt: { secret: ringSecret, publish: true } }, /"jwt\.publish": it is for a key set/],
+    [{ jwt: { keys: [{ ...old, state: 'sign' }], publish: true } }, /"jwt\.publish".*are secrets/],
+    [{ jwt: { keys: [a], publish: 'jwks.json' } }, /"jwt\.publish": found "jwks\.json", expected/],
+    [{ jwt: { keys: [a], publish: '/:kid' } }, /"jwt\.publish": found "\/:kid"/],
+    [
+      { jwt: { keys: [(() => 1) as never] } },
+      /"jwt\.keys\[0\]": found a function, expected an object/,
+    ],
+  ]
+  for (const [given, message] of cases) {
+    const app = Fastify()
+    const error = await rejectionOf(app.register(authn, { userService: userService(), ...given }))
+    t.match(error.message, message)
+    t.match(error.code, /^ERR_AUTH_(?:KEY|OPTION)$/)
+    await app.close()
+  }
+})
+
+t.test('two registrations with a key in common', async (t) => {
+  const [admins, people] = [userService(), userService([])]
+  const cases: [AuthnOptions['jwt'], AuthnOptions['jwt'], boolean][] = [
+    [{ keys: [a] }, { keys: [{ ...b, state: 'sign' }, publicHalf(a)] }, false],
+    [{ secret: ringSecret }, { keys: [a, old] }, false],
+    [{ keys: [a] }, { keys: [{ ...b, state: 'sign' }] }, true],
+    [{ keys: [a], audience: 'x' }, { keys: [publicHalf(a)], audience: 'y' }, true],
+  ]
+  for (const [one, other, isFine] of cases) {
+    const app = Fastify()
+    await app.register(authn, { userService: admins, jwt: one })
+    const second = app.register(
+      async (scope) => {
+        await scope.register(authn, { userService: people, jwt: other, login: false })
+      },
+      { prefix: '/people' },
+    )
+    if (isFine) await second
+    else
+      t.match((await rejectionOf(second)).message, /with one key, but have different user services/)
+    await app.close()
+  }
+})
+
+/** Everything that may be published of a key. */
+const members = new Set(['kty', 'kid', 'alg', 'use', 'n', 'e', 'crv', 'x', 'y'])
+
+t.test('published: the public halves of pairs, nothing else', async (t) => {
+  const pairs = methodCases.filter(
+    ({ pair, method }) => pair !== null && !/^[RP]S(?:384|512)|PS/.test(method),
+  )
+  const list = pairs.map(({ pair, method }, at): KeyEntry => ({
+    alg: method,
+    private: privatePem(pair?.privateKey as never),
+    state: at % 2 === 0 ? 'next' : 'verify',
+  }))
+  const ended = { ...b, state: 'verify', until: '2020-01-01T00:00:00Z' } as const
+  const far = { ...publicHalf(rsa), kid: 'far', until: '2120-01-01T00:00:00Z' }
+  const { otherRsa } = moreKeys
+  const jwt = {
+    keys: [
+      ...list,
+      ended,
+      { ...far, public: publicPem(otherRsa.publicKey) },
+      { ...old, state: 'sign' },
+    ],
+    publish: true,
+  } as const
+  const app = await appWith(t, { ...options(jwt), auth: true, audit: 'explicit' })
+  const reply = await app.inject(wellKnown)
+  t.equal(reply.statusCode, 200)
+  t.match(reply.headers, {
+    'content-type': /^application\/jwk-set\+json$/,
+    'cache-control': 'public, max-age=300',
+    etag: /^(?:W\/)?"[^"]+"$/,
+  })
+  const { keys: published } = reply.json() as { keys: Record<string, string>[] }
+  t.strictSame(
+    published.map(({ alg }) => alg),
+    [...pairs.map(({ method }) => method), 'RS256'],
+  )
+  for (const jwk of published) {
+    t.strictSame(
+      Object.keys(jwk).filter((name) => !members.has(name)),
+      [],
+      String(jwk.kid),
+    )
+    t.equal(jwk.use, 'sig')
+    t.not(jwk.kty, 'oct')
+  }
+  const pem = publicPem(pairs[0]?.pair?.publicKey as never)
+  t.equal(published[0]?.kid, thumbprintOf(publicJwk(pem)))
+  for (const secret of [ringSecret, Buffer.from(ringSecret).toString('base64url')]) {
+    t.notMatch(reply.body, secret)
+  }
+})
+
+t.test('published: conditions and methods', async (t) => {
+  const { file, write } = await keySetFile(t, [a, b])
+  const app = await appWith(t, options({ keys: file, publish: '/keys.json' }))
+  const get = (condition?: string, method: 'GET' | 'HEAD' = 'GET') =>
+    app.inject({
+      method,
+      url: '/keys.json',
+      headers: condition === undefined ? {} : { 'if-none-match': condition },
+    })
+  const first = await get()
+  const etag = String(first.headers.etag)
+  const opaque = etag.replace(/^W\//, '')
+  for (const known of [etag, opaque, `W/${opaque}`, '*', ` "x", W/${opaque} ,"y"`]) {
+    for (const method of ['GET', 'HEAD'] as const) {
+      const reply = await get(known, method)
+      t.strictSame([reply.statusCode, reply.body, reply.headers.etag], [304, '', etag], known)
+      t.equal(reply.headers['cache-control'], 'public, max-age=300')
+    }
+  }
+  for (const unknown of ['"x"', opaque.replaceAll('"', ''), '', 'W/"*"', `"${etag.slice(1, 9)}"`]) {
+    t.equal((await get(unknown)).statusCode, 200, unknown)
+  }
+  const head = await get(undefined, 'HEAD')
+  t.strictSame([head.statusCode, head.body, head.headers.etag], [200, '', etag])
+  t.equal(head.headers['content-length'], String(Buffer.byteLength(first.body)))
+  t.equal((await app.inject({ method: 'POST', url: '/keys.json' })).statusCode, 404)
+  t.equal((await app.inject(wellKnown)).statusCode, 404)
+  await write([
+    { ...a, state: 'verify' },
+    { ...b, state: 'sign' },
+  ])
+  await app.jwtService.reload()
+  t.equal((await get(etag)).statusCode, 304, 'a rotation alone changes nothing of the keys')
+  await write([{ ...b, state: 'sign' }])
+  await app.jwtService.reload()
+  const later = await get(etag)
+  t.equal(later.statusCode, 200)
+  t.not(later.headers.etag, etag)
+})
+
+t.test('published: where it stands', async (t) => {
+  const app = Fastify({ exposeHeadRoutes: false })
+  t.teardown(() => app.close())
+  app.addHook('onRoute', () => undefined)
+  await app.register(
+    async (scope) => {
+      await scope.register(authn, { ...options({ keys: [a], publish: true }), auth: true })
+      scope.get('/me', () => 'in')
+    },
+    { prefix: '/api' },
+  )
+  await app.register(
+    async (scope) => {
+      await scope.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: '/b.json' }))
+    },
+    { prefix: '/b' },
+  )
+  await app.ready()
+  t.equal((await app.inject(wellKnown)).statusCode, 200)
+  t.equal((await app.inject({ method: 'HEAD', url: wellKnown })).statusCode, 200)
+  t.equal((await app.inject(`/api${wellKnown}`)).statusCode, 404)
+  t.equal((await app.inject('/api/me')).statusCode, 401)
+})
+
+t.test('published: it is in the report of its registration', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  let scope: FastifyInstance | undefined
+  await app.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: '/b.json' }))
+  await app.register(
+    async (inner) => {
+      scope = inner
+      await inner.register(authn, options({ keys: [a], publish: true }))
+    },
+    { prefix: '/api' },
+  )
+  await app.ready()
+  const rows = (instance: FastifyInstance | undefined) =>
+    instance?.authn
+      .routes()
+      .filter(({ url }) => url.endsWith('.json'))
+      .map(({ methods, url, mode, source, registration }) => [
+        methods.join(),
+        url,
+        mode,
+        source,
+        registration,
+      ])
+  const own = [
+    ['GET', wellKnown, false, 'route', '/api'],
+    ['HEAD', wellKnown, false, 'route', '/api'],
+  ]
+  const others = [
+    ['GET', '/b.json', false, 'route', '/'],
+    ['HEAD', '/b.json', false, 'route', '/'],
+  ]
+  t.strictSame(rows(scope), own)
+  t.strictSame(rows(app), [...own, ...others])
+  t.match(app.authn.printRoutes(), /GET \(HEAD\) +\/\.well-known\/jwks\.json +open/)
+})
+
+t.test('published: a path that is taken', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, options({ keys: [a], publish: true }))
+  const twice = app.register(
+    async (scope) => {
+      await scope.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
+    },
+    { prefix: '/b' },
+  )
+  const { code, message } = await rejectionOf(twice)
+  t.equal(code, 'ERR_AUTH_OPTION')
+  t.match(
+    message,
+    /"jwt\.publish": GET \/\.well-known\/jwks\.json is taken by the registration in the scope "\/"/,
+  )
+  const other = Fastify()
+  t.teardown(() => other.close())
+  other.get(wellKnown, () => 'mine')
+  const late = await rejectionOf(other.register(authn, options({ keys: [a], publish: true })))
+  t.match(late.message, /is taken by a route of the app/)
+})
+
+t.test(
+  'published: a service that two registrations share, and one that replaces another',
+  async (t) => {
+    const service = new JwtService({ keys: [a], publish: true })
+    const app = Fastify({ logger: { level: 'silent' } })
+    t.teardown(() => app.close())
+    const users = userService()
+    await app.register(authn, { userService: users, jwtService: service })
+    await app.register(
+      async (scope) => {
+        await scope.register(authn, { userService: users, jwtService: service })
+      },
+      { prefix: '/b' },
+    )
+    const kids = async () =>
+      ((await app.inject(wellKnown)).json() as { keys: { kid: string }[] }).keys.map(
+        ({ kid }) => kid,
+      )
+    await app.register(authn, {
+      userService: users,
+      login: false,
+      jwt: { keys: [{ ...b, state: 'sign' }], publish: true },
+    })
+    t.strictSame(await kids(), ['b'])
+  },
+)
+
+t.test('published: createRemoteJWKSet of jose follows the rotations', async (t) => {
+  const { file, write } = await keySetFile(t, [a, b])
+  const app = await appWith(t, options({ keys: file, publish: true }), declare)
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const jwks = createRemoteJWKSet(new URL(wellKnown, address), { cooldownDuration: 0 })
+  const accept = async (token: string) =>
+    t.match(await jwtVerify(token, jwks, { algorithms: ['ES256', 'EdDSA'] }), {
+      payload: { sub: 'alice' },
+    })
+  const first = await login(app)
+  await accept(first)
+  await write([
+    { ...a, state: 'verify' },
+    { ...b, state: 'sign' },
+  ])
+  await app.jwtService.reload()
+  const second = await login(app)
+  for (const token of [first, second]) await accept(token)
+  await write([{ ...b, state: 'verify' }, edwards])
+  await app.jwtService.reload()
+  const third = await login(app)
+  for (const token of [second, third]) await accept(token)
+})

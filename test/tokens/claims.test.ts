@@ -1,0 +1,242 @@
+import t from 'tap'
+import { checkClaims, checkTyp, issued } from '../../lib/tokens/claims.js'
+import type { ResolvedRules } from '../../lib/options/resolve-jwt.js'
+import { thrownBy } from '../helpers/errors.js'
+import type { JwtClaims } from '../../types/request-extra.js'
+
+/** A moment in seconds, and one in milliseconds. */
+const moment = 1_800_000_000
+const at = moment * 1000
+
+const plain: ResolvedRules = {
+  clockTolerance: 0,
+  requireExp: true,
+  issuer: undefined,
+  audience: undefined,
+  typ: new Set([undefined, 'jwt']),
+}
+
+/** `ok`, or the code of the refusal. */
+function verdict(claims: unknown, rules: Partial<ResolvedRules> = {}, now = at): unknown {
+  const check = (): string => {
+    checkClaims(claims as JwtClaims, { ...plain, ...rules }, now)
+    return 'ok'
+  }
+  try {
+    return check()
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+const invalid = 'ERR_AUTH_JWT_INVALID'
+const expired = 'ERR_AUTH_JWT_EXPIRED'
+const early = 'ERR_AUTH_JWT_NOT_VALID_YET'
+const alive = { exp: moment + 60 }
+
+t.test('exp: dead in the very second of it (RFC 7519 §4.1.4)', async (t) => {
+  t.equal(verdict({ exp: moment }, {}, at - 1), 'ok', 'a millisecond before')
+  t.equal(verdict({ exp: moment }, {}, at), expired, 'exactly now')
+  t.equal(verdict({ exp: moment }, {}, at + 1), expired, 'a millisecond after')
+  t.equal(verdict({ exp: moment + 0.5 }, {}, at + 499), 'ok', 'fractions count')
+  t.equal(verdict({ exp: moment + 0.5 }, {}, at + 500), expired, 'fractions count')
+  for (const exp of [0, -0, -1, -1e300, 5e-324]) t.equal(verdict({ exp }), expired, String(exp))
+  t.equal(verdict({ exp: Number.MAX_VALUE }), 'ok', 'the largest number')
+})
+
+t.test('nbf: alive in the very second of it (RFC 7519 §4.1.5)', async (t) => {
+  t.equal(verdict({ ...alive, nbf: moment }, {}, at - 1), early, 'a millisecond before')
+  t.equal(verdict({ ...alive, nbf: moment }, {}, at), 'ok', 'exactly now')
+  t.equal(verdict({ ...alive, nbf: moment }, {}, at + 1), 'ok', 'a millisecond after')
+  t.equal(verdict({ ...alive, nbf: moment + 0.5 }, {}, at + 499), early, 'fractions count')
+  for (const nbf of [0, -1, -1e300]) t.equal(verdict({ ...alive, nbf }), 'ok', String(nbf))
+  // Dates end at 8.64e15 ms: a library that prints this one throws a RangeError.
+  for (const nbf of [1e13, 1e300]) t.equal(verdict({ ...alive, nbf }), early, String(nbf))
+})
+
+t.test('clockTolerance moves both edges, by exactly itself', async (t) => {
+  const rules = { clockTolerance: 5 }
+  t.equal(verdict({ exp: moment }, rules, at + 4999), 'ok')
+  t.equal(verdict({ exp: moment }, rules, at + 5000), expired)
+  t.equal(verdict({ ...alive, nbf: moment + 5 }, rules, at), 'ok')
+  t.equal(verdict({ ...alive, nbf: moment + 5 }, rules, at - 1), early)
+})
+
+t.test('exp and nbf are finite numbers, or the token is invalid', async (t) => {
+  const wrong: [string, string][] = [
+    ['a numeric string', '"1900000000"'],
+    ['an empty string', '""'],
+    ['a date', '"2100-01-01T00:00:00Z"'],
+    ['null', 'null'],
+    ['Infinity', '1e400'],
+    ['-Infinity', '-1e400'],
+    ['true', 'true'],
+    ['false', 'false'],
+    ['an empty array', '[]'],
+    ['an array of a number', '[1900000000]'],
+    ['an object', '{}'],
+    ['an object with valueOf', '{"valueOf":1900000000}'],
+  ]
+  for (const [title, json] of wrong) {
+    t.equal(verdict(JSON.parse(`{"exp":${json}}`)), invalid, `exp: ${title}`)
+    t.equal(verdict(JSON.parse(`{"exp":${json}}`), { requireExp: false }), invalid, `exp: ${title}`)
+    t.equal(verdict(JSON.parse(`{"exp":1900000000,"nbf":${json}}`)), invalid, `nbf: ${title}`)
+  }
+  for (const value of [NaN, 1_900_000_000n, Symbol('exp'), new Date(at + 1000)]) {
+    t.equal(verdict({ exp: value }), invalid, `exp: ${String(value)}`)
+    t.equal(verdict({ ...alive, nbf: value }), invalid, `nbf: ${String(value)}`)
+  }
+})
+
+t.test('requireExp', async (t) => {
+  t.equal(verdict({}), invalid, 'by default a token without exp is refused')
+  t.equal(verdict({}, { requireExp: false }), 'ok')
+  t.equal(verdict({ exp: moment }, { requireExp: false }), expired, 'one that is there counts')
+  t.equal(verdict({ nbf: moment + 1 }, { requireExp: false }), early, 'nbf counts')
+})
+
+t.test('issuer: the same string', async (t) => {
+  const rules = { issuer: 'https://a.example' }
+  t.equal(verdict({ ...alive, iss: 'https://a.example' }, rules), 'ok')
+  const wrong = [undefined, null, '', 'https://A.example', 'https://a.example/', 1, true, {}]
+  for (const iss of [...wrong, ['https://a.example']]) {
+    t.equal(verdict({ ...alive, iss }, rules), invalid, JSON.stringify(iss))
+  }
+  t.equal(verdict({ ...alive, iss: 7 }), 'ok', 'not looked at without the rule')
+})
+
+t.test('audience: one that is accepted, among strings only (RFC 7519 §4.1.3)', async (t) => {
+  const rules = { audience: ['api', 'admin'] }
+  for (const aud of ['api', 'admin', ['api'], ['x', 'admin'], ['admin', 'api']]) {
+    t.equal(verdict({ ...alive, aud }, rules), 'ok', JSON.stringify(aud))
+  }
+  const wrong = [
+    '',
+    'API',
+    'api ',
+    'apiadmin',
+    'x',
+    1,
+    null,
+    true,
+    {},
+    [],
+    ['x'],
+    [['api']],
+    [null],
+  ]
+  for (const aud of [...wrong, undefined, ['api', 1], ['api', null], ['api', {}], { 0: 'api' }]) {
+    t.equal(verdict({ ...alive, aud }, rules), invalid, JSON.stringify(aud))
+  }
+  t.equal(verdict({ ...alive, aud: { any: 1 } }), 'ok', 'not looked at without the rule')
+})
+
+t.test('of several faults, what makes a token invalid is named before its time', async (t) => {
+  const rules = { issuer: 'a', audience: ['b'] }
+  const late = { exp: moment - 1, nbf: moment + 1 }
+  t.equal(verdict({ ...late, iss: 'a', aud: 'b' }, rules), expired, 'expired before not yet valid')
+  t.equal(verdict({ ...late, iss: 'x', aud: 'b' }, rules), invalid)
+  t.equal(verdict({ ...late, iss: 'a', aud: 'x' }, rules), invalid)
+  t.equal(verdict({ ...late, exp: '1', iss: 'a', aud: 'b' }, rules), invalid)
+  t.equal(verdict({ ...late, nbf: '1', iss: 'a', aud: 'b' }, rules), invalid)
+})
+
+t.test('the refusals: key, status, and for the log the claim', async (t) => {
+  const refusals: [JwtClaims, string, unknown][] = [
+    [{}, 'auth.jwt-invalid', 'claim exp'],
+    [{ ...alive, nbf: NaN }, 'auth.jwt-invalid', 'claim nbf'],
+    [{ ...alive, iss: 'x', aud: 'b' }, 'auth.jwt-invalid', 'claim iss'],
+    [{ ...alive, iss: 'a', aud: 'x' }, 'auth.jwt-invalid', 'claim aud'],
+    [{ exp: moment, iss: 'a', aud: 'b' }, 'auth.jwt-expired', undefined],
+    [{ ...alive, nbf: moment + 1, iss: 'a', aud: 'b' }, 'auth.jwt-not-valid-yet', undefined],
+  ]
+  for (const [claims, key, cause] of refusals) {
+    const rules = { ...plain, issuer: 'a', audience: ['b'] }
+    const { error } = thrownBy(() => checkClaims(claims, rules, at))
+    t.match(error, { name: 'AuthenticationError', statusCode: 401, key })
+    t.equal(error.cause, cause, key)
+  }
+})
+
+t.test('the clock is read at every check', async (t) => {
+  let clock = at - 1
+  t.intercept(Date, 'now', { value: () => clock })
+  t.doesNotThrow(() => checkClaims({ exp: moment }, plain))
+  clock = at
+  t.equal(thrownBy(() => checkClaims({ exp: moment }, plain)).code, expired, 'forward')
+  clock = at - 1
+  t.doesNotThrow(() => checkClaims({ exp: moment }, plain), 'and back')
+})
+
+t.test('the claims of a token to be signed', async (t) => {
+  t.intercept(Date, 'now', { value: () => at + 999 })
+  const times = { nbf: moment, exp: moment + 60 }
+  const of = (claims: object, rules: Partial<ResolvedRules> = {}): unknown =>
+    issued(claims as Partial<JwtClaims>, { ...plain, ...rules, expiry: 60 })
+  t.strictSame(of({}), times)
+  t.strictSame(of({ sub: 'a', exp: undefined, nbf: undefined }), { sub: 'a', ...times })
+  t.strictSame(of({ exp: 5, nbf: 4 }), { exp: 5, nbf: 4 })
+  const rules = { issuer: 'i', audience: ['a'] }
+  t.strictSame(of({}, rules), { iss: 'i', aud: 'a', ...times })
+  t.strictSame(of({ iss: 'j' }, { ...rules, audience: ['a', 'b'] }), {
+    iss: 'j',
+    aud: ['a', 'b'],
+    ...times,
+  })
+  for (const claims of [null, undefined, 'a', 5, [], () => 0]) {
+    t.equal(thrownBy(() => of(claims as object)).code, 'ERR_AUTH_CLAIMS')
+  }
+})
+
+t.test('times that are signed are whole seconds', async (t) => {
+  const claims = Object.freeze({ sub: 'a', exp: 9.9, nbf: 1, iat: 5.5, other: 0.5 })
+  t.strictSame(issued(claims, { ...plain, expiry: 60 }), {
+    sub: 'a',
+    exp: 9,
+    nbf: 1,
+    iat: 5,
+    other: 0.5,
+  })
+  const wrong: [unknown, string][] = [
+    ['5', 'string'],
+    [null, 'object'],
+    [[5], 'object'],
+    [new Date(), 'object'],
+    [true, 'boolean'],
+    [5n, 'bigint'],
+    [NaN, 'NaN'],
+    [Infinity, 'Infinity'],
+    [0, '0'],
+    [0.9, '0.9'],
+    [-5, '-5'],
+  ]
+  for (const claim of ['nbf', 'exp', 'iat']) {
+    for (const [value, found] of wrong) {
+      const { code, message } = thrownBy(() => issued({ [claim]: value }, { ...plain, expiry: 60 }))
+      t.equal(code, 'ERR_AUTH_CLAIMS')
+      t.equal(
+        message,
+        `fastify-authn: claim "${claim}": found ${found}, expected seconds since 1970, 1 or more.`,
+      )
+    }
+  }
+})
+
+t.test('the purpose of a token', async (t) => {
+  const codeOf = (typ: string | null | undefined, accepted = plain.typ): unknown => {
+    try {
+      return checkTyp({ typ }, { ...plain, typ: accepted })
+    } catch (error) {
+      return (error as { code?: unknown; cause?: unknown }).cause
+    }
+  }
+  const given = new Set(['reset+jwt'])
+  t.strictSame(
+    [undefined, 'jwt', 'reset+jwt', '', null].map((typ) => codeOf(typ)),
+    [undefined, undefined, 'typ', 'typ', 'typ'],
+  )
+  t.strictSame(
+    [undefined, 'jwt', 'reset+jwt'].map((typ) => codeOf(typ, given)),
+    ['typ', 'typ', undefined],
+  )
+})

@@ -1,0 +1,326 @@
+// Key sets of a service. Whole requests: test/flows/key-set.test.ts.
+import t, { type Test } from 'tap'
+import { JwtService } from '../../../lib/index.js'
+import { publicJwk, thumbprintOf } from '../../../lib/tokens/keys/key.js'
+import { rejectionOf, thrownBy } from '../../helpers/errors.js'
+import { moreKeys } from '../../helpers/keys.js'
+import { until } from '../../helpers/load.js'
+import { memoryFs } from '../../helpers/memory-fs.js'
+import {
+  claims,
+  hmacToken,
+  keys,
+  privatePem,
+  publicPem,
+  signedToken,
+} from '../../helpers/tokens.js'
+import type { JwtConfig, SigningMethod } from '../../../types/jwt.js'
+import type { KeyEntry } from '../../../types/keys.js'
+
+const secret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
+const a = {
+  alg: 'ES256',
+  private: privatePem(keys.p256.privateKey),
+  kid: 'a',
+  state: 'sign',
+} as const
+const b = {
+  alg: 'ES256',
+  private: privatePem(moreKeys.otherP256.privateKey),
+  kid: 'b',
+  state: 'next',
+} as const
+const rsa = {
+  alg: 'RS256',
+  private: privatePem(keys.rsa.privateKey),
+  kid: 'r',
+  state: 'sign',
+} as const
+const old = { alg: 'HS256', secret, kid: 'old', state: 'verify', legacy: true } as const
+
+/** A service over a key set file that the test rewrites. */
+async function serviceOf(list: readonly KeyEntry[], config: JwtConfig = {}) {
+  const fs = memoryFs({})
+  const write = (entries: readonly KeyEntry[]): void => {
+    fs.files.set('keys.json', JSON.stringify(entries))
+  }
+  write(list)
+  const service = new JwtService({ keys: 'keys.json', reloadEvery: 0, ...config }, { fs })
+  await service.load()
+  const reload = async (entries: readonly KeyEntry[]): Promise<unknown> => {
+    write(entries)
+    return service.reload()
+  }
+  return { service, reload, write }
+}
+
+const headerOf = (token: string): unknown =>
+  JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString())
+
+function refused(service: JwtService, token: string): unknown {
+  const { code, error } = thrownBy(() => service.verify(token))
+  return code === 'ERR_AUTH_JWT_INVALID' ? error.cause : code
+}
+
+t.test('the key that signs puts its name into the header', async (t) => {
+  const { service } = await serviceOf([a, b, old])
+  t.equal(service.signingMethod, 'ES256')
+  const token = service.generateToken('alice')
+  t.strictSame(headerOf(token), { alg: 'ES256', typ: 'JWT', kid: 'a' })
+  t.equal(service.verify(token).sub, 'alice')
+  const dated = service.generateTokenWithClaims({ sub: 'x', iat: 5 }, 'ES256', { typ: 'at+jwt' })
+  t.strictSame(headerOf(dated), { alg: 'ES256', typ: 'at+jwt', kid: 'a' })
+  const plain = await new JwtService({ keys: [{ ...a, kid: undefined }] }).load()
+  t.strictSame(headerOf(plain.generateToken('alice')), {
+    alg: 'ES256',
+    typ: 'JWT',
+    kid: thumbprintOf(publicJwk(publicPem(keys.p256.publicKey))),
+  })
+})
+
+t.test('keys of all states verify; one signs', async (t) => {
+  const list = [a, { ...b, state: 'verify' }, { ...rsa, state: 'next' }, old] as const
+  const { service } = await serviceOf(list)
+  const signed = (key: { privateKey: typeof keys.rsa.privateKey }, alg: string, kid: string) =>
+    signedToken({ alg, kid }, claims(), key.privateKey)
+  t.equal(service.verify(signed(keys.p256, 'ES256', 'a')).sub, 'alice')
+  t.equal(service.verify(signed(moreKeys.otherP256, 'ES256', 'b')).sub, 'alice')
+  t.equal(service.verify(signed(keys.rsa, 'RS256', 'r')).sub, 'alice')
+  t.equal(service.verify(hmacToken({ alg: 'HS256', kid: 'old' }, claims(), secret)).sub, 'alice')
+  t.strictSame(
+    (['ES256', 'RS256', 'HS256', 'PS256', undefined] as const).map((method) => [
+      service.canSign(method),
+      service.canVerify(method),
+    ]),
+    [
+      [true, true],
+      [false, true],
+      [false, true],
+      [false, false],
+      [true, true],
+    ],
+  )
+  const { code, message } = thrownBy(() => service.generateTokenWithClaims({}, 'RS256'))
+  t.equal(code, 'ERR_AUTH_KEY')
+  t.match(message, /"jwt\.keys": has no key with the state sign for RS256, but generateTokenWith/)
+  t.match(
+    thrownBy(() => service.verify('a.b.c', 'PS256')).message,
+    /"jwt\.keys": has no key for PS256, but verify\(\) needs one to verify/,
+  )
+  t.equal(thrownBy(() => service.verify('a.b.c', 'none' as never)).code, 'ERR_AUTH_OPTION')
+})
+
+t.test('the name chooses the key, and the algorithm has to be that of the key', async (t) => {
+  const { service } = await serviceOf([a, b, rsa, { ...old, kid: '../k' }], {
+    signingMethod: 'RS256',
+  })
+  const { privateKey } = keys.p256
+  const es = (header: object): string =>
+    signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
+  t.equal(service.verify(es({ kid: 'a' })).sub, 'alice')
+  t.equal(refused(service, es({ kid: 'b' })), 'FAST_JWT_INVALID_SIGNATURE', 'no other is tried')
+  t.equal(refused(service, es({ kid: 'r' })), 'alg of kid')
+  t.equal(refused(service, es({})), 'no kid', 'no legacy key of this algorithm')
+  for (const kid of ['c', 'A', ' a', 'a\0', '__proto__', 'constructor', 'k'.repeat(2 ** 20)]) {
+    t.equal(refused(service, es({ kid })), 'unknown kid', kid.slice(0, 20))
+  }
+  for (const kid of [null, 0, 1, '', [], ['a'], {}, true, { toString: 'a' }]) {
+    t.equal(refused(service, es({ kid })), 'unknown kid', JSON.stringify(kid))
+  }
+  for (const extra of ['jwk', 'jku', 'x5u', 'x5c']) {
+    const value = extra === 'jwk' ? keys.p256.publicKey.export({ format: 'jwk' }) : 'http://[::1]/'
+    t.equal(refused(service, es({ [extra]: value })), 'no kid', extra)
+    t.equal(service.verify(es({ kid: 'a', [extra]: value })).sub, 'alice', 'it is not looked at')
+  }
+  const pem = publicPem(keys.rsa.publicKey)
+  t.equal(refused(service, hmacToken({ alg: 'HS256', kid: 'r' }, claims(), pem)), 'alg of kid')
+  t.equal(
+    refused(service, hmacToken({ alg: 'RS256', kid: 'r' }, claims(), pem)),
+    'FAST_JWT_INVALID_SIGNATURE',
+  )
+  t.equal(
+    refused(service, hmacToken({ alg: 'HS256', kid: '../k' }, claims(), pem)),
+    'FAST_JWT_INVALID_SIGNATURE',
+  )
+  const none = Buffer.from('{"alg":"none","kid":"a"}').toString('base64url')
+  t.equal(refused(service, `${none}.e30.`), 'alg of kid')
+  t.equal(
+    refused(service, `${Buffer.from('{"kid":"a"}').toString('base64url')}.e30.`),
+    'alg of kid',
+  )
+})
+
+t.test('tokens without a name: the one legacy key of their algorithm', async (t) => {
+  const { service, reload } = await serviceOf([a, old])
+  const token = hmacToken({ alg: 'HS256', typ: 'JWT' }, claims(), secret)
+  t.equal(service.verify(token).sub, 'alice')
+  t.equal(
+    refused(service, hmacToken({ alg: 'HS256' }, claims(), 'x')),
+    'FAST_JWT_INVALID_SIGNATURE',
+  )
+  t.equal(refused(service, hmacToken({ alg: 'HS512' }, claims(), secret, 'sha512')), 'no kid')
+  const named = hmacToken({ alg: 'HS256', kid: 'old' }, claims(), secret)
+  t.equal(service.verify(named).sub, 'alice')
+  await reload([a, { ...old, legacy: false }])
+  t.equal(refused(service, token), 'no kid', 'also where it was cached')
+  t.equal(service.verify(named).sub, 'alice')
+})
+
+t.test('the method of an authenticator narrows, jwt.signingMethod does not', async (t) => {
+  const { service } = await serviceOf([a, rsa, old], { signingMethod: 'RS256' })
+  const es = service.generateTokenWithClaims({ sub: 'alice' }, 'ES256')
+  const rs = service.generateToken('alice')
+  t.match(headerOf(rs), { alg: 'RS256', kid: 'r' })
+  const any = service.verifier(undefined, {}, 'the test')
+  const narrow = service.verifier('ES256', {}, 'the test')
+  for (const token of [es, rs, es, rs]) t.equal(any(token).sub, 'alice')
+  t.equal(narrow(es).sub, 'alice')
+  t.equal(thrownBy(() => narrow(rs)).code, 'ERR_AUTH_JWT_INVALID', 'also cached')
+  t.equal(thrownBy(() => service.verify(rs, 'ES256')).code, 'ERR_AUTH_JWT_INVALID')
+  t.throws(() => service.verifier('PS256', {}, 'the test'), { code: 'ERR_AUTH_KEY' })
+})
+
+t.test('which key signs', async (t) => {
+  const several = await rejectionOf(new JwtService({ keys: [a, rsa] }).load())
+  t.equal(several.code, 'ERR_AUTH_OPTION')
+  t.match(several.message, /"jwt\.signingMethod": is missing, but keys of several/)
+  const other = await new JwtService({ keys: [a], signingMethod: 'HS256' }).load()
+  t.throws(() => other.generateToken('a'), { code: 'ERR_AUTH_KEY' })
+  const reader = await new JwtService({ keys: [{ ...a, state: 'verify' }] }).load()
+  t.equal(reader.signingMethod, undefined)
+  t.match(
+    thrownBy(() => reader.generateToken('a')).message,
+    /has no key with the state sign, but generateTokenWithClaims\(\) needs one to sign.*keys init ES256/,
+  )
+})
+
+/** Holds the clock of a test. */
+function heldClock(t: Test): { at: number } {
+  const clock = { at: Date.now() }
+  const { now } = Date
+  Date.now = () => clock.at
+  t.teardown(() => (Date.now = now))
+  return clock
+}
+
+t.test('from its until on, a key verifies nothing, cached tokens included', async (t) => {
+  const clock = heldClock(t)
+  const ends = clock.at + 60_000
+  const end = new Date(ends).toISOString()
+  const { service, reload } = await serviceOf([a, { ...old, until: end }])
+  const token = hmacToken({ alg: 'HS256', kid: 'old' }, { sub: 'alice', exp: 1e10 }, secret)
+  const fresh = hmacToken({ alg: 'HS256' }, { sub: 'bob', exp: 1e10 }, secret)
+  t.equal(service.verify(token).sub, 'alice')
+  clock.at = ends - 1
+  t.equal(service.verify(token).sub, 'alice')
+  t.strictSame(service.stats().tokens, { ...service.stats().tokens, size: 1, hits: 1, misses: 1 })
+  clock.at = ends
+  t.equal(refused(service, token), 'key expired')
+  t.equal(refused(service, fresh), 'key expired')
+  const later = new Date(ends + 5000).toISOString()
+  await reload([a, { ...old, until: later }])
+  t.equal(service.verify(token).sub, 'alice', 'a new until counts')
+  clock.at = ends + 5000
+  t.equal(refused(service, token), 'key expired')
+})
+
+t.test('a reload: a key that is removed verifies nothing, cached tokens included', async (t) => {
+  const { service, reload } = await serviceOf([a, b, old])
+  const tokens = {
+    a: service.generateToken('alice'),
+    old: hmacToken({ alg: 'HS256', kid: 'old' }, claims(), secret),
+  }
+  for (const token of Object.values(tokens)) service.verify(token)
+  t.equal(service.stats().tokens.size, 2)
+  await reload([
+    { ...a, state: 'verify' },
+    { ...b, state: 'sign' },
+  ])
+  t.strictSame(service.stats().keys, { size: 2, reloads: 1, failures: 0 })
+  t.equal(service.stats().tokens.size, 0)
+  t.equal(service.verify(tokens.a).sub, 'alice')
+  t.equal(refused(service, tokens.old), 'unknown kid')
+  t.match(headerOf(service.generateToken('x')), { kid: 'b' })
+  await reload([{ ...b, state: 'sign' }])
+  t.equal(refused(service, tokens.a), 'unknown kid')
+  await reload([{ ...b, kid: 'a', state: 'sign' }])
+  t.equal(refused(service, tokens.a), 'FAST_JWT_INVALID_SIGNATURE', 'its name with another key')
+  await reload([a])
+  t.equal(service.verify(tokens.a).sub, 'alice', 'it came back')
+})
+
+t.test('a bad key set changes nothing', async (t) => {
+  const { service, reload, write } = await serviceOf([a, old])
+  service.require(undefined, 'sign', 'login')
+  const token = service.generateToken('alice')
+  service.verify(token)
+  const bad: (readonly object[])[] = [
+    [],
+    [{ ...a, state: 'gone' }],
+    [a, { ...b, state: 'sign' }],
+    [a, rsa],
+    [{ ...a, private: 'missing.pem' }],
+    [{ ...a, state: 'verify' }],
+  ]
+  for (const [index, list] of bad.entries()) {
+    await rejectionOf(reload(list as KeyEntry[]))
+    t.equal(service.stats().keys.failures, index + 1)
+    t.match(headerOf(service.generateToken('x')), { kid: 'a' })
+  }
+  t.strictSame(service.stats().keys, { size: 2, reloads: 0, failures: bad.length })
+  const { misses } = service.stats().tokens
+  t.equal(service.verify(token).sub, 'alice')
+  t.equal(service.stats().tokens.misses, misses, 'the cache stays')
+  write([b])
+  t.rejects(service.reload(), 'login needs a key that signs')
+})
+
+t.test('tokenCache: false', async (t) => {
+  const { service, reload } = await serviceOf([a, old], { tokenCache: false })
+  const token = service.generateToken('alice')
+  t.equal(service.verify(token).sub, 'alice')
+  t.strictSame(service.stats().tokens, { size: 0, bytes: 0, hits: 0, misses: 0 })
+  await reload([{ ...b, state: 'sign' }])
+  t.equal(refused(service, token), 'unknown kid')
+})
+
+t.test('a service without a log warns as a process does', async (t) => {
+  const found: string[] = []
+  const listener = (warning: Error & { code?: string }): void => {
+    if (warning.code === 'AUTHN_KEYS') found.push(warning.message)
+  }
+  process.on('warning', listener)
+  t.teardown(() => process.off('warning', listener))
+  const fs = memoryFs({ 'k.json': JSON.stringify([a]) })
+  const service = await new JwtService({ keys: 'k.json', reloadEvery: 0.005 }, { fs }).load()
+  t.teardown(() => service.close())
+  fs.files.set('k.json', '[]')
+  await until(() => found.length > 0, 'a warning')
+  t.match(found[0], /the keys could not be read again; the old ones stay in force: .*jwt\.keys/)
+})
+
+t.test('before load() there is no key', async (t) => {
+  const service = new JwtService({ keys: [a] })
+  t.throws(() => service.generateToken('a'), { code: 'ERR_AUTH_KEY' })
+  t.strictSame(service.stats(), {
+    keys: { size: 0, reloads: 0, failures: 0 },
+    tokens: { size: 0, bytes: 0, hits: 0, misses: 0 },
+  })
+  await Promise.all([service.load(), service.load()])
+  t.equal(service.stats().keys.size, 1)
+})
+
+t.test('fingerprints tell which services accept the same tokens', async (t) => {
+  const half = { alg: 'ES256', public: publicPem(keys.p256.publicKey), state: 'verify' } as const
+  const of = async (config: JwtConfig, method?: SigningMethod): Promise<string[]> =>
+    (await new JwtService(config).load()).fingerprints(method)
+  const ecdsa = { public: half.public }
+  t.strictSame(await of({ keys: [a] }), await of({ keys: [half] }))
+  t.strictSame(await of({ keys: [a] }), await of({ ecdsa, signingMethod: 'ES256' }))
+  t.strictSame(await of({ secret }), await of({ secret: Buffer.from(`${secret}\0`) }))
+  t.notSame(await of({ keys: [a] }), await of({ keys: [{ ...b, state: 'sign' }] }))
+  const long = secret + secret
+  t.notSame(await of({ secret: long }), await of({ secret: long }, 'HS512'))
+  t.equal((await of({ keys: [a, old] })).length, 2)
+  t.notMatch((await of({ secret })).join(), secret)
+})

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { JwtService } from '../../../lib/index.js'
+import { weaknessOf } from '../../../lib/tokens/keys/known-secrets.js'
+import { root } from '../../helpers/project.js'
+
+const weak = 'a-secret-of-at-least-32-bytes-here'
+
+t.test('published secrets, and few different bytes', async (t) => {
+  const found = [weak, ` ${weak}\n`, 'x'.repeat(64), 'abcdefg'.repeat(9), '\0'.repeat(32)]
+  for (const secret of found) t.not(weaknessOf(Buffer.from(secret)), null, secret)
+  const fine = ['abcdefgh'.repeat(8), `${weak}!`, randomBytes(64).toString('base64url')]
+  for (const secret of fine) t.equal(weaknessOf(Buffer.from(secret)), null, secret)
+  for (let each = 0; each < 1000; each += 1) t.equal(weaknessOf(randomBytes(32)), null)
+})
+
+t.test('secrets in the documentation and the examples are known', async (t) => {
+  const below = (folder: string): string[] =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(?:md|[cm]?[jt]s|html)$/.test(file))
+      .map((file) => `${folder}/${file}`)
+  for (const file of ['README.md', ...below('docs'), ...below('examples')]) {
+    const text = readFileSync(path.join(root, file), 'utf8')
+    const secrets = /(?:\bsecret: ?|AUTH_JWT_SECRET ?(?:\|\||\?\?|=) ?)(['"`])([^'"`$\n]{32,})\1/g
+    for (const [, , secret = ''] of text.matchAll(secrets)) {
+      t.not(weaknessOf(Buffer.from(secret)), null, `${file}: ${secret}`)
+    }
+    t.notOk(/(?:SECRET|PASSWORD)\b["'\]]* ?(?:\|\||\?\?|:-)/.test(text), `${file}: no fallback`)
+  }
+})
+
+t.test('a weak secret stops the boot in production, and is a warning elsewhere', async (t) => {
+  const { NODE_ENV } = process.env
+  t.teardown(() => {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  })
+  const warnings: (Error & { code?: string })[] = []
+  const listen = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  for (const secret of [weak, Buffer.from(weak), 'x'.repeat(40)]) t.ok(new JwtService({ secret }))
+  await new Promise(setImmediate)
+  t.match(warnings, [{ code: 'AUTHN_WEAK_SECRET', message: /"jwt\.secret".*npx fastify-authn/ }])
+  t.equal(warnings.length, 1)
+  t.notMatch(warnings[0]?.message, weak)
+
+  process.env.NODE_ENV = 'production'
+  for (const secret of [weak, Buffer.from(weak), 'x'.repeat(40)]) {
+    t.throws(() => new JwtService({ secret }), {
+      code: 'ERR_AUTH_KEY',
+      message: /option "jwt\.secret": .*npx fastify-authn secret$/,
+    })
+  }
+  const inSet = { alg: 'HS256', kid: 'a', secret: weak, state: 'sign' } as const
+  await t.rejects(new JwtService({ keys: [inSet] }).load(), { code: 'ERR_AUTH_KEY' })
+  t.ok(new JwtService({ secret: randomBytes(64).toString('base64url') }))
+})

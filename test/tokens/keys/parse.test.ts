@@ -1,0 +1,282 @@
+// The options secret, rsa, ecdsa and eddsa: which keys are accepted, and what stops the boot.
+import t from 'tap'
+import { JwtService } from '../../../lib/index.js'
+import { certificateOf, pemOf } from '../../helpers/certificate.js'
+import { rejectionOf, reveals, thrownBy } from '../../helpers/errors.js'
+import { derOf, encryptedPem, hmacSecret, moreKeys, passphrase } from '../../helpers/keys.js'
+import { memoryFs } from '../../helpers/memory-fs.js'
+import { keys, privatePem, publicPem } from '../../helpers/tokens.js'
+import type { JwtConfig, SigningMethod } from '../../../types/jwt.js'
+
+const rsa = { private: privatePem(keys.rsa.privateKey), public: publicPem(keys.rsa.publicKey) }
+const ec = { private: privatePem(keys.p256.privateKey), public: publicPem(keys.p256.publicKey) }
+const certificate = certificateOf(keys.p256.privateKey, keys.p256.publicKey)
+const pkcs1 = keys.rsa.publicKey.export({ type: 'pkcs1', format: 'der' })
+
+/** Whether a configuration makes and accepts the tokens that the other one does. */
+function isSame(one: JwtConfig, other: JwtConfig, method: SigningMethod): boolean {
+  const [a, b] = [new JwtService(one), new JwtService(other)]
+  return b.verify(a.generateTokenWithClaims({ sub: 'a' }, method), method).sub === 'a'
+}
+
+t.test('a secret: bytes count', async (t) => {
+  const config = { secret: Buffer.from(hmacSecret) }
+  t.ok(isSame({ secret: hmacSecret }, config, 'HS512'))
+  t.ok(isSame({ secret: new Uint8Array(config.secret) as Buffer }, config, 'HS256'))
+  const fine = [
+    'é'.repeat(16),
+    '{"this is": "no key", "but": "JSON of an object"}',
+    '["a list", "of things", "that are no keys, not even kty"]',
+    'BEGIN PUBLIC KEY without its dashes, that is',
+    Buffer.alloc(64, 1).toString('base64'),
+  ]
+  for (const secret of fine) t.ok(new JwtService({ secret }).canSign('HS256'), secret)
+  const short: [string | Buffer, number][] = [
+    ['', 0],
+    ['hunter2', 56],
+    ['x'.repeat(31), 248],
+    [Buffer.alloc(31), 248],
+    ['é'.repeat(15), 240],
+  ]
+  for (const [secret, bits] of short) {
+    const { code, message } = thrownBy(() => new JwtService({ secret }))
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(message, new RegExp(`"jwt\\.secret": is ${bits} bits long, .* 256 for HS256\\. Make one with`))
+  }
+})
+
+t.test('key material given as a secret', async (t) => {
+  const jwk = keys.rsa.publicKey.export({ format: 'jwk' })
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const cases: Record<string, string | Buffer> = {
+    'PEM, public': rsa.public,
+    'PEM, private': rsa.private,
+    'PEM, encrypted': encryptedPem(keys.rsa.privateKey),
+    'PEM, PKCS#1': pemOf('RSA PUBLIC KEY', pkcs1),
+    'PEM, a certificate': pemOf('CERTIFICATE', certificate),
+    'PEM as a Buffer': Buffer.from(ec.public),
+    'PEM after other text': `Bag Attributes\n  friendlyName: x\n${ec.public}`,
+    'PEM after a byte order mark': `\ufeff${ec.public}`,
+    'PEM with \\n spelled out': rsa.public.replaceAll('\n', '\\n'),
+    'PEM in lower case': '-----begin public key-----\nMFkwEwYHKoZIzj0CAQY',
+    'base64 of PEM': base64(rsa.public),
+    'base64url of PEM': Buffer.from(rsa.public).toString('base64url'),
+    'base64 of PEM as a Buffer': Buffer.from(base64(ec.public)),
+    'JWK, public': JSON.stringify(jwk),
+    'JWK, private': JSON.stringify(keys.p256.privateKey.export({ format: 'jwk' })),
+    'JWK, symmetric': JSON.stringify({ kty: 'oct', k: 'A'.repeat(43) }),
+    'JWK, indented': JSON.stringify(jwk, null, 2),
+    'JWK after a byte order mark': `\ufeff${JSON.stringify(jwk)}`,
+    'JWK as a Buffer': Buffer.from(JSON.stringify(jwk)),
+    'base64 of a JWK': base64(JSON.stringify(jwk)),
+    'base64url of a JWK': Buffer.from(JSON.stringify(jwk)).toString('base64url'),
+    JWKS: JSON.stringify({ keys: [jwk] }),
+    'a list of JWKs': JSON.stringify([jwk, jwk]),
+  }
+  for (const [title, secret] of Object.entries(cases)) {
+    const inSet = { alg: 'HS256', kid: 'a', state: 'sign', secret } as const
+    const caught = [
+      thrownBy(() => new JwtService({ secret })),
+      await rejectionOf(new JwtService({ keys: [inSet] }).load()),
+    ]
+    for (const { code, message, error } of caught) {
+      t.equal(code, 'ERR_AUTH_KEY', title)
+      t.match(message, /secret": holds a key .*PEM.*JSON Web Key.* jwt\.rsa/, title)
+      t.notOk(reveals(error, secret.toString('latin1' as never)), `${title}: not shown`)
+    }
+  }
+})
+
+t.test('every spelling of PEM', async (t) => {
+  const { privateKey, publicKey } = keys.rsa
+  const spellings: [string, string, string][] = [
+    [
+      'PKCS#1',
+      String(privateKey.export({ type: 'pkcs1', format: 'pem' })),
+      String(publicKey.export({ type: 'pkcs1', format: 'pem' })),
+    ],
+    ['\\n spelled out', rsa.private.replaceAll('\n', '\\n'), rsa.public.replaceAll('\n', '\\n')],
+    ['CRLF', rsa.private.replaceAll('\n', '\r\n'), rsa.public.replaceAll('\n', '\r\n')],
+    ['text before', `a comment\n${rsa.private}`, `a comment\n${rsa.public}`],
+  ]
+  for (const [title, priv, pub] of spellings) {
+    t.ok(isSame({ rsa }, { rsa: { private: priv, public: pub } }, 'PS256'), title)
+  }
+  const sec1 = String(keys.p256.privateKey.export({ type: 'sec1', format: 'pem' }))
+  t.ok(isSame({ ecdsa: { private: sec1 } }, { ecdsa: ec }, 'ES256'), 'SEC 1')
+  const public_ = pemOf('CERTIFICATE', certificate)
+  t.ok(isSame({ ecdsa: ec }, { ecdsa: { public: public_ } }, 'ES256'), 'a certificate')
+  t.ok(isSame({ ecdsa: { ...ec, public: public_ } }, { ecdsa: ec }, 'ES256'), 'beside its key')
+  for (const type of ['pkcs8', 'pkcs1'] as const) {
+    const pair = { private: encryptedPem(privateKey, type), passphrase }
+    t.ok(isSame({ rsa: pair }, { rsa }, 'RS256'), `encrypted ${type}`)
+    const spelled = { ...pair, private: pair.private.replaceAll('\n', '\\n') }
+    t.ok(isSame({ rsa: spelled }, { rsa }, 'RS256'), `encrypted ${type}, \\n spelled out`)
+  }
+  t.ok(isSame({ rsa: { ...rsa, passphrase: 'of no use' } }, { rsa }, 'RS256'))
+})
+
+/** Configurations with one mistake, and what the error says besides the option. */
+const wrong: [title: string, config: JwtConfig, option: string, text: string][] = [
+  ['nothing', { rsa: {} }, 'jwt.rsa', 'names no key'],
+  ['only a passphrase', { eddsa: { passphrase } }, 'jwt.eddsa', 'names no key'],
+  ['public as private', { rsa: { private: rsa.public } }, 'jwt.rsa.private', 'holds a public key'],
+  [
+    'PKCS#1 public as private',
+    { rsa: { private: pemOf('RSA PUBLIC KEY', pkcs1) } },
+    'jwt.rsa.private',
+    'holds a public key',
+  ],
+  [
+    'a certificate as private',
+    { ecdsa: { private: pemOf('CERTIFICATE', certificate) } },
+    'jwt.ecdsa.private',
+    'holds a public key',
+  ],
+  ['private as public', { rsa: { public: rsa.private } }, 'jwt.rsa.public', 'holds a private key'],
+  [
+    'encrypted private as public',
+    { rsa: { public: encryptedPem(keys.rsa.privateKey), passphrase } },
+    'jwt.rsa.public',
+    'holds a private key',
+  ],
+  [
+    'halves of two pairs',
+    { rsa: { private: rsa.private, public: publicPem(moreKeys.otherRsa.publicKey) } },
+    'jwt.rsa.public',
+    'is not the public half of "private"',
+  ],
+  [
+    'halves of two families',
+    { rsa: { private: rsa.private, public: ec.public } },
+    'jwt.rsa.public',
+    'holds a key of type ec',
+  ],
+  [
+    'no passphrase',
+    { rsa: { private: encryptedPem(keys.rsa.privateKey) } },
+    'jwt.rsa.private',
+    'passphrase is missing',
+  ],
+  [
+    'no passphrase, PKCS#1',
+    { rsa: { private: encryptedPem(keys.rsa.privateKey, 'pkcs1') } },
+    'jwt.rsa.private',
+    'passphrase is missing',
+  ],
+  [
+    'a wrong passphrase',
+    { ecdsa: { private: encryptedPem(keys.p256.privateKey), passphrase: 'a wrong one' } },
+    'jwt.ecdsa.private',
+    'passphrase is wrong',
+  ],
+  [
+    'RSA of 1024 bits, private',
+    { rsa: { private: privatePem(moreKeys.rsa1024.privateKey) } },
+    'jwt.rsa.private',
+    'is 1024 bits long, expected at least 2048',
+  ],
+  [
+    'RSA of 1024 bits, public',
+    { rsa: { public: publicPem(moreKeys.rsa1024.publicKey) } },
+    'jwt.rsa.public',
+    'is 1024 bits long',
+  ],
+  [
+    'RSASSA-PSS, which no engine takes for RS256',
+    { rsa: { private: privatePem(moreKeys.rsaPss.privateKey) } },
+    'jwt.rsa.private',
+    'holds a key of type rsa-pss',
+  ],
+  ['RSA for EC', { ecdsa: { public: rsa.public } }, 'jwt.ecdsa.public', 'holds a key of type rsa'],
+  ['EC for Ed25519', { eddsa: { private: ec.private } }, 'jwt.eddsa.private', 'holds a key of type ec'],
+  [
+    'X25519, which cannot sign',
+    { eddsa: { private: privatePem(moreKeys.x25519.privateKey) } },
+    'jwt.eddsa.private',
+    'holds a key of type x25519',
+  ],
+  [
+    'a curve that no method has',
+    { ecdsa: { private: privatePem(moreKeys.secp256k1.privateKey) } },
+    'jwt.ecdsa.private',
+    'is on the curve secp256k1',
+  ],
+  [
+    'PEM of nothing, private',
+    { rsa: { private: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' } },
+    'jwt.rsa.private',
+    'is no private key in PEM',
+  ],
+  [
+    'PEM of nothing, public',
+    { rsa: { public: '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n' } },
+    'jwt.rsa.public',
+    'is no public key in PEM',
+  ],
+]
+
+t.test('keys that stop the boot: the error names option, file and remedy', async (t) => {
+  for (const [title, config, option, text] of wrong) {
+    const [family = '', pair = {}] = Object.entries(config as Record<string, object>)[0] ?? []
+    const moved = { ...pair } as Record<string, string>
+    const fs = memoryFs({})
+    for (const half of ['private', 'public']) {
+      const pem = moved[half]
+      if (pem === undefined) continue
+      moved[half] = `${half}.pem`
+      fs.files.set(`${half}.pem`, pem)
+    }
+    const caught = [
+      thrownBy(() => new JwtService(config)),
+      await rejectionOf((async () => new JwtService({ [family]: moved }, { fs }).load())()),
+    ]
+    for (const [index, { code, message, error }] of caught.entries()) {
+      t.equal(code, 'ERR_AUTH_KEY', title)
+      t.match(message, `option "${option}": `, title)
+      t.match(message, text, title)
+      t.match(message, /(?:Give|Set|Make) [^.]+/, `${title}: a remedy`)
+      const isOfFile = index === 1 && /private|public/.test(option) && !/public half/.test(text)
+      if (isOfFile) t.match(message, /\(file "(?:private|public)\.pem"\)/, title)
+      for (const secret of Object.values(pair)) {
+        t.notOk(reveals(error, String(secret)), `${title}: nothing is shown`)
+      }
+    }
+  }
+})
+
+t.test(
+  'a file that cannot be read: neither the error nor its cause quotes the option',
+  async (t) => {
+    const fs = {
+      async readFile(path: string): Promise<never> {
+        const error = new Error(`ENOENT: no such file or directory, open '${path}'`)
+        throw Object.assign(error, { code: 'ENOENT', path })
+      },
+    }
+    const values = [
+      'keys/the-private-key-of-production.pem',
+      'hunter2-hunter2-hunter2',
+      derOf(keys.rsa.privateKey).toString('base64'),
+      rsa.private.split('\n').slice(1, -2).join('\n'),
+      JSON.stringify(keys.rsa.privateKey.export({ format: 'jwk' })),
+    ]
+    for (const value of values) {
+      const entry = { alg: 'RS256', private: value, state: 'sign' } as const
+      const configs: [string, JwtConfig][] = [
+        ['jwt.rsa.private', { rsa: { private: value } }],
+        ['jwt.keys[0].private', { keys: [entry] }],
+        ['jwt.keys', { keys: value }],
+      ]
+      for (const [option, config] of configs) {
+        const { code, message, error } = await rejectionOf(new JwtService(config, { fs }).load())
+        t.equal(code, 'ERR_AUTH_KEY')
+        t.ok(message.includes(`option "${option}": the file that it names cannot be read (ENOENT)`))
+        t.notOk(reveals(error, value), option)
+      }
+    }
+    const odd = { readFile: () => Promise.reject(new Error()) }
+    const { message } = await rejectionOf(new JwtService({ keys: 'x' }, { fs: odd }).load())
+    t.match(message, 'cannot be read (unknown reason)')
+  },
+)

@@ -1,0 +1,663 @@
+import { createHmac, verify as verifyBytes, constants, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import Fastify from 'fastify'
+import t from 'tap'
+import { authn, JwtService } from '../../lib/index.js'
+import { rejectionOf, reveals, thrownBy } from '../helpers/errors.js'
+import { bearer, secret, userService } from '../helpers/app.js'
+import {
+  configOf,
+  encryptedPem,
+  hmacSecret,
+  methodCases,
+  moreKeys,
+  passphrase,
+  type MethodCase,
+} from '../helpers/keys.js'
+import { memoryFs } from '../helpers/memory-fs.js'
+import {
+  encode,
+  hmacToken,
+  keys,
+  now,
+  privatePem,
+  publicPem,
+  signedToken,
+} from '../helpers/tokens.js'
+import type { JwtConfig, SigningMethod, TokenRules } from '../../types/jwt.js'
+
+const invalid = 'ERR_AUTH_JWT_INVALID'
+const expired = 'ERR_AUTH_JWT_EXPIRED'
+const early = 'ERR_AUTH_JWT_NOT_VALID_YET'
+
+/** A service with both halves of the pair of a method, as PEM text. */
+function serviceOf(methodCase: MethodCase, more: Partial<JwtConfig> = {}): JwtService {
+  const halves = configOf(methodCase, ({ privateKey, publicKey }) => ({
+    private: privatePem(privateKey),
+    public: publicPem(publicKey),
+  }))
+  return new JwtService({ ...halves, ...more })
+}
+
+/** Header and payload of a token. */
+function partsOf(token: string): { header: unknown; payload: Record<string, unknown> } {
+  const [header, payload] = token
+    .split('.')
+    .slice(0, 2)
+    .map((part): unknown => JSON.parse(Buffer.from(part, 'base64url').toString()))
+  return { header, payload: payload as Record<string, unknown> }
+}
+
+/** What a call returns, or the code of what it throws. */
+function codeOf(call: () => unknown): unknown {
+  try {
+    return call()
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+/** Whether node:crypto finds the signature of a token good. */
+function isSigned(token: string, { pair, hash, pss }: MethodCase): boolean {
+  const end = token.lastIndexOf('.')
+  const input = token.slice(0, end)
+  const signature = Buffer.from(token.slice(end + 1), 'base64url')
+  if (pair === null) {
+    return createHmac(String(hash), hmacSecret).update(input).digest().equals(signature)
+  }
+  const padding = {
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+    saltLength: Number(hash?.slice(3)) / 8,
+  }
+  const key = { key: pair.publicKey, dsaEncoding: 'ieee-p1363' as const, ...(pss && padding) }
+  return verifyBytes(hash, Buffer.from(input), key, signature)
+}
+
+/** A token of the same method that this package did not make. */
+function foreignToken({ method, pair, hash, pss }: MethodCase, payload: object): string {
+  const header = { alg: method, typ: 'JWT' }
+  return pair === null
+    ? hmacToken(header, payload, hmacSecret, String(hash))
+    : signedToken(header, payload, pair.privateKey, hash, pss)
+}
+
+for (const methodCase of methodCases) {
+  t.test(methodCase.title, async (t) => {
+    const { method, family, pair } = methodCase
+    const service = serviceOf(methodCase)
+    const before = now()
+    const token = service.generateToken('alice')
+    const { header, payload } = partsOf(token)
+    t.strictSame(header, { alg: method, typ: 'JWT' })
+    t.strictSame(Object.keys(payload).toSorted(), ['exp', 'nbf', 'sub'], 'exactly these claims')
+    t.equal(payload.sub, 'alice')
+    t.ok(Number(payload.nbf) >= before && Number(payload.nbf) <= now(), 'nbf: now')
+    t.equal(payload.exp, Number(payload.nbf) + 300)
+    t.ok(isSigned(token, methodCase), 'node:crypto finds the signature good')
+    t.strictSame({ ...service.verify(token) }, payload)
+    t.strictSame({ ...service.verify(token, method) }, payload)
+    t.strictSame({ ...service.verifier(method, {}, 'the test')(token) }, payload)
+
+    const foreign = foreignToken(methodCase, { sub: 'bob', exp: now() + 60 })
+    t.equal(service.verify(foreign).sub, 'bob', 'a token that node:crypto signed')
+
+    if (pair === null) return
+    const verifying = new JwtService({
+      [family]: { public: publicPem(pair.publicKey) },
+      signingMethod: method,
+    })
+    t.strictSame({ ...verifying.verify(token) }, payload, 'with the public half only')
+    t.ok(verifying.canVerify())
+    t.notOk(verifying.canSign())
+    const { code, message } = thrownBy(() => verifying.generateToken('alice'))
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(message, `option "jwt.${family}.private": is missing`)
+    const signing = new JwtService({
+      [family]: { private: privatePem(pair.privateKey) },
+      signingMethod: method,
+    })
+    t.strictSame({ ...signing.verify(token) }, payload, 'with the private half only')
+  })
+}
+
+t.test('a token of one method is no token of another one', async (t) => {
+  const pem = (pair: { privateKey: KeyObject }): { private: string } => ({
+    private: privatePem(pair.privateKey),
+  })
+  const everything = methodCases.filter(({ title }) => title !== 'EdDSA, Ed448')
+  const serviceFor = ({ pair }: MethodCase): JwtService =>
+    new JwtService({
+      secret: hmacSecret,
+      rsa: pem(keys.rsa),
+      eddsa: pem(keys.ed25519),
+      ecdsa: pem(pair !== null && pair.privateKey.asymmetricKeyType === 'ec' ? pair : keys.p256),
+    })
+  for (const signed of everything) {
+    const service = serviceFor(signed)
+    const token = service.generateTokenWithClaims({ sub: 'alice' }, signed.method)
+    const accepting = everything.filter(({ method }) => {
+      const verdict = codeOf(() => service.verify(token, method).sub)
+      // The curve of the key fits one of the three ES methods.
+      t.match(verdict, /^(?:alice|ERR_AUTH_JWT_INVALID|ERR_AUTH_KEY)$/, method)
+      return verdict === 'alice'
+    })
+    t.strictSame(accepting, [signed], signed.method)
+  }
+})
+
+t.test('keys from files', async (t) => {
+  const pair = keys.p256
+  const dir = t.testdir({
+    'private.pem': privatePem(pair.privateKey),
+    'public.pem': publicPem(pair.publicKey),
+    'encrypted.pem': encryptedPem(pair.privateKey),
+  })
+  const absolute = (name: string): string => join(dir, name)
+  const here = (name: string): string => relative(process.cwd(), absolute(name))
+  const cases: [string, JwtConfig][] = [
+    [
+      'absolute paths',
+      { ecdsa: { private: absolute('private.pem'), public: absolute('public.pem') } },
+    ],
+    ['relative paths', { ecdsa: { private: here('private.pem'), public: here('public.pem') } }],
+    ['an encrypted one', { ecdsa: { private: here('encrypted.pem'), passphrase } }],
+    [
+      'one file, one text',
+      { ecdsa: { private: privatePem(pair.privateKey), public: here('public.pem') } },
+    ],
+  ]
+  for (const [title, config] of cases) {
+    const service = await new JwtService({ ...config, signingMethod: 'ES256' }).load()
+    t.equal(service.verify(service.generateToken(title)).sub, title)
+  }
+})
+
+t.test('each file is read exactly once, when it is loaded', async (t) => {
+  const fs = memoryFs({
+    'rsa.pem': privatePem(keys.rsa.privateKey),
+    'rsa.pub': publicPem(keys.rsa.publicKey),
+    'ec.pem': privatePem(keys.p256.privateKey),
+  })
+  const service = new JwtService(
+    {
+      rsa: { private: 'rsa.pem', public: 'rsa.pub' },
+      ecdsa: { private: 'ec.pem' },
+      signingMethod: 'RS256',
+    },
+    { fs },
+  )
+  t.strictSame(fs.reads, {}, 'not by the constructor')
+  const loaded = await Promise.all([service.load(), service.load()])
+  t.strictSame(loaded, [service, service])
+  t.equal(await service.load(), service)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const options = { jwtService: service, userService: userService(), login: false } as const
+  await app.register(authn, options)
+  await app.register(async (inner) => inner.register(authn, options))
+  await app.ready()
+  for (const method of ['RS256', 'PS512', 'ES256'] as const) {
+    for (const sub of ['a', 'b', 'c']) {
+      t.equal(service.verify(service.generateTokenWithClaims({ sub }, method), method).sub, sub)
+    }
+  }
+  t.strictSame(fs.reads, { 'rsa.pem': 1, 'rsa.pub': 1, 'ec.pem': 1 })
+  await service.reload()
+  t.strictSame(fs.reads, { 'rsa.pem': 2, 'rsa.pub': 2, 'ec.pem': 2 }, 'and once at a reload')
+})
+
+t.test('without an app: usable at once with keys in the configuration', async (t) => {
+  const service = new JwtService({ secret })
+  t.equal(service.signingMethod, 'HS256', 'the default method')
+  t.equal(service.verify(service.generateToken(7)).sub, 7)
+  t.equal(await service.load(), service, 'load() has nothing to do')
+  t.equal(await service.reload(), service)
+  t.equal(service.verify(service.generateToken('alice')).sub, 'alice')
+})
+
+t.test('without an app: with key files only after load()', async (t) => {
+  const fs = memoryFs({ 'ec.pem': privatePem(keys.p256.privateKey) })
+  const config = { ecdsa: { private: 'ec.pem' }, secret, signingMethod: 'ES256' } as const
+  const service = new JwtService(config, { fs })
+  const calls: Record<string, () => unknown> = {
+    generateToken: () => service.generateToken('alice'),
+    generateTokenWithClaims: () => service.generateTokenWithClaims({ sub: 'a' }, 'HS256'),
+    verify: () => service.verify('a.b.c'),
+    verifier: () => service.verifier('HS256', {}, 'the test'),
+    canSign: () => service.canSign(),
+    canVerify: () => service.canVerify('HS256'),
+    require: () => service.require('ES256', 'sign', 'the test'),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    const { code, message } = thrownBy(call)
+    t.equal(code, 'ERR_AUTH_KEY', name)
+    t.match(message, 'Await its load()', name)
+  }
+  await service.load()
+  t.equal(service.verify(service.generateToken('alice')).sub, 'alice')
+})
+
+t.test('a load that failed can be tried again', async (t) => {
+  const fs = memoryFs({})
+  const service = new JwtService({ ecdsa: { private: 'ec.pem' }, signingMethod: 'ES256' }, { fs })
+  t.match((await rejectionOf(service.load())).message, 'cannot be read (ENOENT)')
+  fs.files.set('ec.pem', privatePem(keys.p256.privateKey))
+  t.equal(await service.load(), service)
+  t.equal(service.verify(service.generateToken('alice')).sub, 'alice')
+})
+
+t.test('a bad configuration or key stops the constructor', async (t) => {
+  const cases: [string, unknown, string, string][] = [
+    ['nothing', undefined, 'ERR_AUTH_OPTION', 'option "jwt": found nothing'],
+    ['no key', {}, 'ERR_AUTH_OPTION', 'option "jwt": no key is set.'],
+    ['no key, a rule', { expiry: 5 }, 'ERR_AUTH_OPTION', 'option "jwt": no key is set.'],
+    ['a typo', { secret, expires: 5 }, 'ERR_AUTH_OPTION', 'unknown option "jwt.expires"'],
+    ['an unknown method', { secret, signingMethod: 'none' }, 'ERR_AUTH_OPTION', 'found "none"'],
+    ['a tolerance', { secret, clockTolerance: 301 }, 'ERR_AUTH_OPTION', '"jwt.clockTolerance"'],
+    ['an expiry of 0', { secret, expiry: 0 }, 'ERR_AUTH_OPTION', 'option "jwt.expiry": found 0'],
+    ['a short secret', { secret: 'hunter2' }, 'ERR_AUTH_KEY', 'option "jwt.secret": is 56 bits'],
+    [
+      'a bad pair',
+      { rsa: { public: privatePem(keys.rsa.privateKey) } },
+      'ERR_AUTH_KEY',
+      'option "jwt.rsa.public": holds a private key.',
+    ],
+  ]
+  for (const [title, config, code, text] of cases) {
+    const caught = thrownBy(() => new JwtService(config as JwtConfig))
+    t.equal(caught.code, code, title)
+    t.match(caught.message, text)
+    t.notOk(reveals(caught.error, 'hunter2'), 'nothing of the secret is shown')
+  }
+})
+
+t.test('reload: all keys at once', async (t) => {
+  const fs = memoryFs({
+    'rsa.pem': privatePem(keys.rsa.privateKey),
+    'ec.pem': privatePem(keys.p256.privateKey),
+  })
+  const config = { rsa: { private: 'rsa.pem' }, ecdsa: { private: 'ec.pem' } }
+  const service = await new JwtService(config, { fs }).load()
+  const verifyRsa = service.verifier('RS256', {}, 'a route')
+  const tokensOf = (): [string, string] => [
+    service.generateTokenWithClaims({ sub: 'rsa' }, 'RS256'),
+    service.generateTokenWithClaims({ sub: 'ec' }, 'ES256'),
+  ]
+  const [oldRsa, oldEc] = tokensOf()
+  t.equal(verifyRsa(oldRsa).sub, 'rsa')
+
+  fs.files.set('rsa.pem', privatePem(moreKeys.otherRsa.privateKey))
+  fs.files.set('ec.pem', privatePem(moreKeys.otherP256.privateKey))
+  t.equal(verifyRsa(oldRsa).sub, 'rsa', 'files that change change nothing')
+  const reloading = service.reload()
+  t.equal(verifyRsa(oldRsa).sub, 'rsa', 'the old keys are in force while the new ones are read')
+  t.equal(await reloading, service)
+
+  const [newRsa, newEc] = tokensOf()
+  t.equal(verifyRsa(newRsa).sub, 'rsa', 'a verifier that was made before follows')
+  t.equal(service.verify(newEc, 'ES256').sub, 'ec')
+  t.equal(thrownBy(() => verifyRsa(oldRsa)).code, invalid)
+  t.equal(thrownBy(() => service.verify(oldEc, 'ES256')).code, invalid)
+})
+
+t.test('reload: all or nothing', async (t) => {
+  const good = {
+    'rsa.pem': privatePem(keys.rsa.privateKey),
+    'ec.pem': privatePem(keys.p256.privateKey),
+    'ec.pub': publicPem(keys.p256.publicKey),
+  }
+  const config = { rsa: { private: 'rsa.pem' }, ecdsa: { private: 'ec.pem', public: 'ec.pub' } }
+  const otherEc = privatePem(moreKeys.otherP256.privateKey)
+  const cases: [string, Record<string, string | null>, string][] = [
+    [
+      'a file is gone',
+      { 'ec.pem': null },
+      '"jwt.ecdsa.private": the file that it names cannot be read',
+    ],
+    ['a file is empty', { 'rsa.pem': '' }, '"jwt.rsa.private": is no private key in PEM (file'],
+    ['one half only', { 'ec.pem': otherEc }, 'is not the public half of "private"'],
+    [
+      'half written',
+      { 'ec.pem': otherEc.slice(0, 60) },
+      'is no private key in PEM (file "ec.pem")',
+    ],
+    [
+      'another family',
+      { 'rsa.pem': otherEc },
+      'holds a key of type ec, expected an RSA key for RS256 (file "rsa.pem")',
+    ],
+    ['too small', { 'rsa.pem': privatePem(moreKeys.rsa1024.privateKey) }, 'is 1024 bits long'],
+    [
+      'another curve, which does not fit the method in use',
+      { 'ec.pem': privatePem(keys.p384.privateKey), 'ec.pub': publicPem(keys.p384.publicKey) },
+      'is on the curve secp384r1, but ES256 needs prime256v1, which the route asks for',
+    ],
+  ]
+  for (const [title, changes, text] of cases) {
+    await t.test(title, async (t) => {
+      const fs = memoryFs(good)
+      const service = await new JwtService(config, { fs }).load()
+      const verifyEc = service.verifier('ES256', {}, 'the route')
+      const oldEc = service.generateTokenWithClaims({ sub: 'ec' }, 'ES256')
+      const oldRsa = service.generateTokenWithClaims({ sub: 'rsa' }, 'RS256')
+      // The other family gets a good new key, which must not come into force either.
+      if (!('rsa.pem' in changes)) fs.files.set('rsa.pem', privatePem(moreKeys.otherRsa.privateKey))
+      for (const [path, content] of Object.entries(changes)) {
+        if (content === null) fs.files.delete(path)
+        else fs.files.set(path, content)
+      }
+      const { code, message } = await rejectionOf(service.reload())
+      t.equal(code, 'ERR_AUTH_KEY')
+      t.ok(message.includes(text), message)
+      t.equal(verifyEc(oldEc).sub, 'ec')
+      t.equal(service.verify(oldRsa, 'RS256').sub, 'rsa')
+      const next = service.generateTokenWithClaims({ sub: 'next' }, 'RS256')
+      t.equal(service.verify(next, 'RS256').sub, 'next')
+
+      for (const [path, content] of Object.entries(good)) fs.files.set(path, content)
+      t.equal(await service.reload(), service, 'the next reload can succeed')
+      t.equal(verifyEc(oldEc).sub, 'ec')
+    })
+  }
+})
+
+t.test('reload: of two at once, what was asked for last counts', async (t) => {
+  const [older, newer] = [keys.p256, moreKeys.otherP256].map(({ privateKey }) =>
+    privatePem(privateKey),
+  )
+  const texts = [older, newer]
+  const readings: (() => void)[] = []
+  const fs = {
+    readFile: () =>
+      new Promise((resolve) => {
+        const text = texts.shift()
+        readings.push(() => resolve(text))
+      }),
+  }
+  const service = new JwtService({ ecdsa: { private: 'ec.pem' }, signingMethod: 'ES256' }, { fs })
+  const reloads = Promise.all([service.reload(), service.reload()])
+  // Where both files are being read at once, the later reading ends first.
+  for (let left = 2; left > 0; left -= 1) {
+    while (readings.length === 0) await new Promise(setImmediate)
+    readings.pop()?.()
+  }
+  await reloads
+  const expected = new JwtService({ ecdsa: { private: String(newer) }, signingMethod: 'ES256' })
+  t.doesNotThrow(() => service.verify(expected.generateToken('alice')))
+})
+
+t.test('reload: a method that nobody requires may lose its key', async (t) => {
+  const fs = memoryFs({ 'ec.pem': privatePem(keys.p256.privateKey) })
+  const service = await new JwtService({ ecdsa: { private: 'ec.pem' } }, { fs }).load()
+  service.generateTokenWithClaims({ sub: 'a' }, 'ES256')
+  fs.files.set('ec.pem', privatePem(keys.p384.privateKey))
+  await service.reload()
+  const token = service.generateTokenWithClaims({ sub: 'a' }, 'ES384')
+  t.equal(service.verify(token, 'ES384').sub, 'a')
+  t.match(
+    thrownBy(() => service.generateTokenWithClaims({ sub: 'a' }, 'ES256')).message,
+    'is on the curve secp384r1, but ES256 needs prime256v1',
+  )
+  t.equal(thrownBy(() => service.verify(token, 'ES256')).code, invalid)
+})
+
+t.test('require', async (t) => {
+  const service = new JwtService({ secret, rsa: { public: publicPem(keys.rsa.publicKey) } })
+  t.doesNotThrow(() => service.require('HS256', 'sign', 'x'))
+  t.doesNotThrow(() => service.require('PS384', 'verify', 'x'))
+  const cases: [SigningMethod, 'sign' | 'verify', string][] = [
+    ['HS384', 'verify', 'option "jwt.secret": is 256 bits long, expected at least 384'],
+    ['RS256', 'sign', 'option "jwt.rsa.private": is missing, but x needs it to sign.'],
+    ['EdDSA', 'verify', 'option "jwt.eddsa": is missing, but x needs EdDSA.'],
+  ]
+  for (const [method, use, text] of cases) {
+    const { code, message } = thrownBy(() => service.require(method, use, 'x'))
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(message, text)
+  }
+  await service.reload()
+  t.pass('what could not be had is not required of a reload')
+})
+
+t.test('canSign and canVerify', async (t) => {
+  const service = new JwtService({
+    secret,
+    rsa: { public: publicPem(keys.rsa.publicKey) },
+    ecdsa: { private: privatePem(keys.p256.privateKey) },
+    signingMethod: 'RS256',
+  })
+  t.strictSame([service.canSign(), service.canVerify()], [false, true], 'the default method')
+  t.strictSame([service.canSign('HS256'), service.canVerify('HS256')], [true, true])
+  t.strictSame([service.canSign('ES256'), service.canVerify('ES256')], [true, true])
+  t.strictSame([service.canSign('EdDSA'), service.canVerify('EdDSA')], [false, false])
+})
+
+t.test('the signature is judged before the claims', async (t) => {
+  const service = new JwtService({ secret, issuer: 'us' })
+  const header = { alg: 'HS256', typ: 'JWT' }
+  const payloads = [
+    { sub: 'alice', iss: 'us', exp: 1 },
+    { sub: 'alice', iss: 'us', exp: now() + 60, nbf: now() + 30 },
+    { sub: 'alice', iss: 'them', exp: 1 },
+  ]
+  const codesOf = (key: string): unknown[] =>
+    payloads.map((payload) => thrownBy(() => service.verify(hmacToken(header, payload, key))).code)
+  t.strictSame(codesOf(secret), [expired, early, invalid])
+  t.strictSame(codesOf(`${secret}x`), [invalid, invalid, invalid], 'forged: nothing else is told')
+})
+
+t.test('tokens that are none', async (t) => {
+  const service = new JwtService({ secret })
+  const good = service.generateToken('alice')
+  const [header = '', payload = '', signature = ''] = good.split('.')
+  const signed = (text: string): string => {
+    const input = `${header}.${encode(text)}`
+    return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+  }
+  const bad: [string, unknown][] = [
+    ['nothing', ''],
+    ['dots', '..'],
+    ['two parts', `${header}.${payload}`],
+    ['no signature', `${header}.${payload}.`],
+    ['four parts', `${good}.${signature}`],
+    ['no header', `.${payload}.${signature}`],
+    ['a cut signature', good.slice(0, -1)],
+    ['a cut signature, by four', good.slice(0, -4)],
+    ['a longer signature', `${good}A`],
+    ['a longer signature, by four', `${good}AAAA`],
+    ['padding', `${good}=`],
+    ['a line break', `${good}\n`],
+    ['a space', ` ${good}`],
+    ['base64 in place of base64url', `${header}.${payload}.${'+/'.repeat(20)}+/+`],
+    ['none', `${encode({ alg: 'none' })}.${payload}.`],
+    ['none, with a signature', `${encode({ alg: 'none' })}.${payload}.${signature}`],
+    ['another method', hmacToken({ alg: 'HS512' }, { exp: now() + 9 }, secret, 'sha512')],
+    ['no method', hmacToken({ typ: 'JWT' }, { exp: now() + 9 }, secret)],
+    ['crit', hmacToken({ alg: 'HS256', crit: ['x'], x: 1 }, { exp: now() + 9 }, secret)],
+    ['crit of nothing', hmacToken({ alg: 'HS256', crit: [] }, { exp: now() + 9 }, secret)],
+    ['crit of null', hmacToken({ alg: 'HS256', crit: null }, { exp: now() + 9 }, secret)],
+    ['a payload that is no JSON', signed('{')],
+    ['a payload of nothing', signed('')],
+    ['a payload of null', signed('null')],
+    ['a payload of an array', signed('[{"sub":"alice","exp":9999999999}]')],
+    ['a payload of a string', signed('"alice"')],
+    ['a payload of a number', signed('9999999999')],
+    ['an exp of 1e400', signed('{"sub":"alice","exp":1e400}')],
+    ['a huge negative exp as text', signed('{"sub":"alice","exp":"-1e400"}')],
+    ['a number', 42],
+    ['null', null],
+    ['undefined', undefined],
+    ['an object', { toString: () => good.slice(1) }],
+    ['a symbol', Symbol('token')],
+  ]
+  t.equal(service.verify(signed('{"sub":"alice","exp":9999999999}')).sub, 'alice', 'the control')
+  for (const [title, token] of bad) {
+    const { code, error } = thrownBy(() => service.verify(token as string))
+    t.equal(code, invalid, title)
+    t.notOk(reveals(error, payload), `${title}: not shown`)
+  }
+})
+
+t.test('of the spellings of one signature, only the canonical one', async (t) => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  // 32 bytes leave two unused bits, 64 bytes four, 48 and 96 none.
+  for (const title of ['HS256', 'HS384', 'HS512', 'ES256', 'ES384', 'EdDSA, Ed25519']) {
+    const methodCase = methodCases.find((each) => each.title === title) as MethodCase
+    const service = serviceOf(methodCase)
+    const token = service.generateToken('alice')
+    const accepted = `${alphabet}+/=`.split('').filter((last) => {
+      return codeOf(() => service.verify(`${token.slice(0, -1)}${last}`).sub) === 'alice'
+    })
+    t.strictSame(accepted, [token.at(-1)], title)
+  }
+})
+
+t.test('rules of a verifier, and of a single call', async (t) => {
+  const service = new JwtService({ secret, clockTolerance: 0 })
+  const old = service.generateTokenWithClaims({ sub: 'a', exp: now() - 30 })
+  const eternal = hmacToken({ alg: 'HS256' }, { sub: 'a' }, secret)
+  const addressed = service.generateTokenWithClaims({ sub: 'a', iss: 'us', aud: ['x', 'api'] })
+  const cases: [string, string, TokenRules, unknown][] = [
+    ['expired', old, {}, expired],
+    ['expired, within the tolerance', old, { clockTolerance: 300 }, 'a'],
+    ['no exp', eternal, {}, invalid],
+    ['no exp, allowed', eternal, { requireExp: false }, 'a'],
+    ['the issuer', addressed, { issuer: 'us' }, 'a'],
+    ['another issuer', addressed, { issuer: 'them' }, invalid],
+    ['no issuer', old, { issuer: 'us', clockTolerance: 300 }, invalid],
+    ['the audience', addressed, { audience: 'api' }, 'a'],
+    ['one of the audience', addressed, { audience: ['y', 'x'] }, 'a'],
+    ['another audience', addressed, { audience: ['y', 'z'] }, invalid],
+  ]
+  const judges = (rules: TokenRules): ((token: string) => { sub?: unknown })[] => [
+    (token) => service.verify(token, 'HS256', rules),
+    service.verifier('HS256', rules, 'the test'),
+    service.verifier(undefined, rules, 'the test'),
+    (token) => new JwtService({ secret, ...rules }).verify(token),
+    (token) => new JwtService({ secret, ...rules }).verify(token, undefined, {}),
+  ]
+  for (const [title, token, rules, expected] of cases) {
+    for (const judge of judges(rules))
+      t.equal(
+        codeOf(() => judge(token).sub),
+        expected,
+        title,
+      )
+  }
+})
+
+t.test('rules that are none are refused, as they are in the configuration', async (t) => {
+  const service = new JwtService({ secret })
+  const old = service.generateTokenWithClaims({ sub: 'a', nbf: 1, exp: 2 })
+  const wrong: [string, unknown][] = [
+    ['a tolerance of NaN', { clockTolerance: NaN }],
+    ['a tolerance of Infinity', { clockTolerance: Infinity }],
+    ['a tolerance of 301', { clockTolerance: 301 }],
+    ['a negative tolerance', { clockTolerance: -1 }],
+    ['a tolerance that is a string', { clockTolerance: '5' }],
+    ['an issuer that is no string', { issuer: ['us'] }],
+    ['an audience of nobody', { audience: [] }],
+    ['a typo', { requireexp: false }],
+  ]
+  for (const [title, rules] of wrong) {
+    const calls = [
+      () => service.verify(old, 'HS256', rules as TokenRules),
+      () => service.verifier('HS256', rules as TokenRules, 'the test'),
+    ]
+    t.strictSame(calls.map(codeOf), ['ERR_AUTH_OPTION', 'ERR_AUTH_OPTION'], title)
+  }
+})
+
+t.test('a method that there is not', async (t) => {
+  const service = new JwtService({ secret })
+  for (const method of ['none', 'HS1', 'hs256', 'constructor', '__proto__', '']) {
+    const wrong = method as SigningMethod
+    const calls: Record<string, () => unknown> = {
+      generateTokenWithClaims: () => service.generateTokenWithClaims({ sub: 'a' }, wrong),
+      verify: () => service.verify('a.b.c', wrong),
+      verifier: () => service.verifier(wrong, {}, 'the test'),
+      require: () => service.require(wrong, 'sign', 'the test'),
+      canSign: () => service.canSign(wrong),
+      canVerify: () => service.canVerify(wrong),
+    }
+    // can…() may as well say no.
+    const wrongly = Object.entries(calls).filter(
+      ([, call]) => !/^ERR_AUTH_|^false$/.test(String(codeOf(call))),
+    )
+    t.strictSame(Object.keys(Object.fromEntries(wrongly)), [], String(method))
+  }
+})
+
+t.test('generateToken: ids', async (t) => {
+  const service = new JwtService({ secret })
+  for (const id of ['alice', '0', ' ', 'é😀', 0, -1, 1.5, Number.MAX_SAFE_INTEGER]) {
+    t.equal(service.verify(service.generateToken(id)).sub, id, String(id))
+  }
+  const wrong = ['', undefined, null, NaN, Infinity, true, 1n, {}, ['alice'], () => 'alice']
+  for (const id of wrong) {
+    const { code } = thrownBy(() => service.generateToken(id as string))
+    t.equal(code, 'ERR_AUTH_CLAIMS', typeof id)
+  }
+})
+
+t.test('generateTokenWithClaims: claims of the caller plus nbf and exp', async (t) => {
+  const clock = 1_800_000_000_000
+  t.intercept(Date, 'now', { value: () => clock })
+  const seconds = clock / 1000
+  const service = new JwtService({ secret, expiry: 60 })
+  const standard = { nbf: seconds, exp: seconds + 60 }
+  const cases: [string, Record<string, unknown>, Record<string, unknown>][] = [
+    ['none', {}, standard],
+    [
+      'custom',
+      { sub: 1, role: { a: [1] }, nothing: null },
+      { sub: 1, role: { a: [1] }, nothing: null, ...standard },
+    ],
+    ['nbf', { nbf: 5 }, { ...standard, nbf: 5 }],
+    ['exp', { exp: seconds + 7 }, { ...standard, exp: seconds + 7 }],
+    ['both', { nbf: 1, exp: 2 }, { nbf: 1, exp: 2 }],
+    ['iat', { iat: 9 }, { ...standard, iat: 9 }],
+    ['all three', { iat: 9, nbf: 1, exp: 2 }, { iat: 9, nbf: 1, exp: 2 }],
+    ['undefined', { exp: undefined, nbf: undefined, iat: undefined }, standard],
+    ['fractions are cut', { iat: 9.9, nbf: 5.5, exp: 6.7 }, { iat: 9, nbf: 5, exp: 6 }],
+    ['undefined claims are left out', { sub: 'a', role: undefined }, { sub: 'a', ...standard }],
+    ['far away', { exp: 1e300 }, { ...standard, exp: 1e300 }],
+  ]
+  for (const [title, claims, expected] of cases) {
+    const given = Object.freeze({ ...claims })
+    t.same(partsOf(service.generateTokenWithClaims(given)).payload, expected, title)
+    t.strictSame(given, claims, `${title}: the object of the caller is left alone`)
+  }
+  const { payload } = partsOf(
+    service.generateTokenWithClaims(JSON.parse('{"__proto__":{"admin":true}}') as object as never),
+  )
+  t.strictSame(Object.keys(payload).toSorted(), ['__proto__', 'exp', 'nbf'])
+})
+
+t.test('generateTokenWithClaims: objects that are not of Object', async (t) => {
+  const service = new JwtService({ secret })
+  const bare = Object.assign(Object.create(null) as object, { sub: 'bare' })
+  t.equal(partsOf(service.generateTokenWithClaims(bare as never)).payload.sub, 'bare')
+  class Claims {
+    sub = 'instance'
+  }
+  const instance = new Claims() as unknown as Record<string, unknown>
+  t.equal(partsOf(service.generateTokenWithClaims(instance)).payload.sub, 'instance')
+  const verified = service.verify(service.generateToken('alice'))
+  t.equal(partsOf(service.generateTokenWithClaims(verified)).payload.sub, 'alice')
+})
+
+t.test('generateTokenWithClaims: claims that JSON cannot express', async (t) => {
+  const service = new JwtService({ secret })
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const thrower = {
+    toJSON(): never {
+      throw new Error('no')
+    },
+  }
+  for (const claims of [{ id: 1n }, circular, { user: thrower }]) {
+    t.equal(thrownBy(() => service.generateTokenWithClaims(claims)).code, 'ERR_AUTH_CLAIMS')
+  }
+})

@@ -67,8 +67,11 @@ async function build(
   }
 }
 
-function only<Key extends keyof Feature>(features: readonly Feature[], key: Key): Feature[Key] {
-  return features.find((feature) => feature[key] !== undefined)?.[key]
+function only<Key extends 'issueTokens' | 'carrier'>(
+  features: readonly Feature[],
+  key: Key,
+): Feature[Key] {
+  return features.map((feature) => feature[key]).find((part) => part !== undefined)
 }
 
 /** The options `jwt` and `jwtService`; without either, a service without keys. */
@@ -76,7 +79,7 @@ async function openJwtService(
   app: FastifyInstance,
   { jwt = {}, jwtService }: ResolvedOptions,
 ): Promise<JwtService> {
-  if (jwtService !== undefined) return jwtService.load()
+  if (jwtService !== undefined) return (await jwtService.load()) as JwtService
   const service = new JwtService(jwt, { log: app.log })
   app.addHook('onClose', (_, done) => {
     service.close()

@@ -18,7 +18,7 @@ export interface AuthnRoute {
   readonly scope: NeededNames | null
   /** The roles that its users must have; null for none. */
   readonly role: NeededNames | null
-  /** Names of the authenticators that judge its requests; `custom` for one that has no name. */
+  /** Names of its authenticators; `custom` for one that has no name. */
   readonly authenticators: readonly string[]
   /**
    * Where its mark stands: on the route itself, in the options of an `app.register` around it, in the option
@@ -28,8 +28,8 @@ export interface AuthnRoute {
   /** The prefix of the scope that carries the mark, empty for none; null unless it is a scope that does. */
   readonly sourcePrefix: string | null
   /**
-   * The registration of the plugin that is nearest to it, whose authenticators judge it: the prefix of its scope,
-   * `/` for none; a number follows where several have the same.
+   * The registration of the plugin that is nearest to it, whose authenticators it uses: the prefix of its scope, `/` for
+   * none.
    */
   readonly registration: string
   /** Whether Fastify added it to a GET route (`exposeHeadRoutes`). */

@@ -1,7 +1,7 @@
 import { membersOf } from '../authenticators/any-of.js'
 import { parseMark, isMark } from '../marks/parse.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
-import { isOwnRoute } from '../login/entry.js'
+import { ownRouteOf } from '../login/own-route.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf, most, visible } from './table.js'
@@ -20,7 +20,7 @@ export function checkRoutes(record: AppRecord): void {
   warnBasicScopes(record)
   warnLateCors(record)
   const own = routes.filter(
-    ({ options }) => !isAutomaticHead(options) && !isOwnRoute(options),
+    ({ options }) => !isAutomaticHead(options) && !ownRouteOf(options) !== undefined,
   )
   const open = own.filter(({ plan }) => plan === null).map(nameOf)
   const list = open.length === 0 ? 'none' : firstOf(open)

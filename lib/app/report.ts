@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
-import { ownRouteKind } from '../login/entry.js'
+import { ownRouteOf } from '../login/own-route.js'
 import { markedScopeOf } from '../marks/inherit.js'
 import { registrationOf } from '../registration.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
@@ -44,9 +44,9 @@ function rowsOf(route: DeclaredRoute): AuthnRoute[] {
     role: plan?.needs?.role ?? null,
     authenticators: plan?.names ?? [],
     ...sourceOf(route),
-    registration: registrationOf(server)?.prefix ?? null,
+    registration: registrationOf(server)?.app.prefix || '/',
     isAutomaticHead: isAutomaticHead(options),
-    isLogin: ownRouteKind(options) === 'login',
+    isLogin: ownRouteOf(options)?.kind === 'login',
   }))
 }
 
@@ -55,7 +55,8 @@ function sourceOf(route: DeclaredRoute): Pick<AuthnRoute, 'source' | 'sourcePref
   if (routeMark(route) !== undefined) return { source: 'route', sourcePrefix: null }
   const scope = isCorsPreflight(options, server) ? null : markedScopeOf(server)
   if (scope === null) return { source: 'none', sourcePrefix: null }
-  const isByPlugin = registrationOf(scope)?.marks === scope
+  const registration = registrationOf(scope)
+  const isByPlugin = registration?.app === scope && registration.options.auth !== undefined
   return { source: isByPlugin ? 'plugin' : 'scope', sourcePrefix: scope.prefix }
 }
 

@@ -1,84 +1,50 @@
 import { wrongOption } from '../errors.js'
-import type { FastifyBaseLogger } from 'fastify'
-import type { Registration, TokenUse } from '../registration.js'
+import type { Registration } from '../registration.js'
 
 /**
- * Two registrations with one key accept the tokens of each other: where their users differ, alice of the one
- * would be alice of the other. Within one registration, an authenticator with users of its own is intended.
+ * Two registrations with one key accept the tokens of each other: where their users differ, alice of the one would be
+ * alice of the other.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function checkSharedKeys(registrations: readonly (readonly TokenUse[])[]): void {
-  for (const [index, uses] of registrations.entries()) {
-    const others = registrations.slice(index + 1).flat()
-    for (const one of uses) {
-      const other = others.find((each) => isOpenTo(one, each))
-      if (other !== undefined) refuse(one, other)
-    }
+export function checkSharedKeys(registrations: readonly Registration[]): void {
+  for (const [index, one] of registrations.entries()) {
+    const other = registrations
+      .slice(index + 1)
+      .find((each) => acceptSameTokens(one, each) && !haveSameUsers(one, each))
+    if (other === undefined) continue
+    const [place, otherPlace] = [one, other].map(({ app }) => JSON.stringify(app.prefix || '/'))
+    wrongOption(
+      `option "jwt": the registrations in the scopes ${place} and ${otherPlace} verify with one key, but have different user services, so that each accepts the tokens of the other. Give each an "audience" of its own, as in jwt: { ...configFromEnv().jwt, audience: 'admin' }, or both one and the same "userService".`,
+    )
   }
 }
 
-function refuse({ method, prefix }: TokenUse, other: TokenUse): never {
-  const [place, otherPlace] = [prefix, other.prefix].map((each) => JSON.stringify(each || '/'))
-  wrongOption(
-    `option "jwt": the registrations in the scopes ${place} and ${otherPlace} verify ${method} with one key, but have different user services, so that each takes the tokens of the other. Give each an "audience" of its own, as in jwt: { ...configFromEnv().jwt, audience: 'admin' }, or both one and the same "userService".`,
-  )
-}
-
-/**
- * Warns where tokens of sessions are accepted by a registration that does not hear of the ends of those sessions.
- *
- * @param own - the registration that is new
- * @param all - all registrations of the app
- */
-export function warnUnjudged(
-  own: Registration,
-  all: readonly (Registration | undefined)[],
-  log: FastifyBaseLogger,
-): void {
-  const isUnjudged = (from: Registration, by: Registration): boolean =>
-    from.sessions !== null &&
-    by.sessions !== from.sessions &&
-    from.tokenUses.some((one) => by.tokenUses.some((other) => acceptsSame(one, other)))
-  const found = all.some(
-    (each) => each !== undefined && (isUnjudged(own, each) || isUnjudged(each, own)),
-  )
-  if (!found) return
-  log.warn(
-    'fastify-authn: two registrations verify with one key, and one of them does not know which sessions of the other are ended, so that it goes on taking their tokens until they are over. Give each an "audience" of its own, or use one registration for both.',
-  )
-}
-
-function isOpenTo(one: TokenUse, other: TokenUse): boolean {
-  return acceptsSame(one, other) && !isSameService(one.userService, other.userService)
-}
-
-function acceptsSame(one: TokenUse, other: TokenUse): boolean {
-  return (
-    one.method === other.method &&
-    one.key() === other.key() &&
-    !areDistinct(one.audience, other.audience) &&
-    [...one.typ].some((typ) => other.typ.has(typ)) &&
-    !areDistinct(one.issuer && [one.issuer], other.issuer && [other.issuer])
-  )
-}
-
-/** Whether both sides name what they expect, and nothing that the other one expects too. */
-function areDistinct(
-  one: readonly string[] | '' | undefined,
-  other: readonly string[] | '' | undefined,
+/** Whether two registrations have a key in common, and no audience or issuer that tells their tokens apart. */
+export function acceptSameTokens(
+  { jwtService: one }: Registration,
+  { jwtService: other }: Registration,
 ): boolean {
-  if (!one || !other) return false
-  return !one.some((name) => other.includes(name))
+  const keys = other.fingerprints()
+  const audiences = other.audience
+  return (
+    one.fingerprints().some((key) => keys.includes(key)) &&
+    !(one.audience && audiences && !one.audience.some((name) => audiences.includes(name))) &&
+    !(one.issuer && other.issuer && one.issuer !== other.issuer)
+  )
 }
 
 /** One object; or two plain ones with the same members, which options that are written twice give. */
-function isSameService(one: object, other: object): boolean {
-  if (one === other) return true
+function haveSameUsers(
+  { options: { userService: one } }: Registration,
+  { options: { userService: other } }: Registration,
+): boolean {
+  if (one === undefined || other === undefined || one === other) return true
   const [mine, theirs] = [one, other].map((each) => Object.entries(each))
   return (
-    [one, other].every((each) => Object.getPrototypeOf(each) === Object.prototype) &&
-    mine?.length === theirs?.length &&
-    mine?.every(([name, value]) => (other as Record<string, unknown>)[name] === value) === true
+    mine !== undefined &&
+    mine.length > 0 &&
+    mine.length === theirs?.length &&
+    mine.every(([name, value]) => theirs.some((member) => member[0] === name && member[1] === value))
   )
 }

@@ -1,15 +1,19 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { membersOf, readsCookie } from '../authenticators/facts.js'
+import { membersOf } from '../authenticators/any-of.js'
+import { readsOwnTokens } from '../authenticators/jwt.js'
 import { isProduction } from '../common/production.js'
 import { refusal, wrongOption } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { cookieOf, type NewCookie } from '../http/cookie.js'
 import { schemeOf } from '../http/origin.js'
-import { carriedBy, carryOn } from '../request/carried.js'
+import * as Type from '@sinclair/typebox/type'
+import { wantedLogin } from '../login/route.js'
 import { crossSiteReason, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
+import type { Feature, FeatureContext } from '../feature.js'
 import type { ResolvedCookies } from '../options/resolve.js'
-import type { CookieMode } from '../registration.js'
+import type { Registration } from '../registration.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 /** The hosts of a machine that develops an app: browsers take `Secure` cookies only from some of them without TLS. */
 const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
@@ -19,8 +23,18 @@ const droppedCookies =
 
 type Jar = Readonly<Record<'access' | 'refresh', Omit<NewCookie, 'value' | 'maxAge'>>>
 
-/** Tokens in cookies, for one registration. */
-export function cookiesFeature({ name, sameSite, trustedOrigins }: ResolvedCookies): CookieMode {
+/** For API documents. */
+const documented = {
+  schema: Type.Object(
+    { expiresIn: Type.Optional(Type.Integer()) },
+    { description: 'The tokens, as cookies.' },
+  ),
+  forbidden: 'A page of another site may have sent the request.',
+}
+
+/** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */
+export function createFeature({ options }: FeatureContext): Feature {
+  const { name, sameSite, trustedOrigins } = options.cookies as ResolvedCookies
   const trusted = trustedOf(trustedOrigins)
   const jarOf = (host: '__Host-' | ''): Jar => {
     const start = name === '' ? host : `${host}${name}-`
@@ -45,72 +59,85 @@ export function cookiesFeature({ name, sameSite, trustedOrigins }: ResolvedCooki
     if (!hasWarned) log.warn(droppedCookies)
     hasWarned = true
   }
-  const crossSite: CookieMode['crossSite'] = (request) => {
+  const crossSite = (request: FastifyRequest): AuthenticationErrorLike | null => {
     const reason = crossSiteReason(request, trusted)
     return reason === null ? null : refusal('auth.cross-site', { cause: reason })
   }
+  /** Requests whose token came in a cookie. */
+  const byCookie = new WeakSet<FastifyRequest>()
 
-  const mode: CookieMode = {
-    name: strict.access.name,
-    nameFor: (request) => jar(request).access.name,
-    safeMethods,
-    crossSite,
-    accessToken(request) {
-      if (request.headers.cookie === undefined) return null
-      const { name: own } = jar(request).access
-      const value = cookieOf(request.headers.cookie, own)
-      if (value === null) return null
-      carryOn(request).isByCookie = true
-      const error = crossSite(request)
-      if (error !== null) throw error
-      return once(value, own)
-    },
-    refreshToken(request) {
-      const { name: own } = jar(request).refresh
-      return once(cookieOf(request.headers.cookie, own), own)
-    },
-    keepPrivate(request, reply) {
-      if (carriedBy(request)?.isByCookie !== true || reply.hasHeader('cache-control')) return
+  return {
+    name: 'cookies',
+    tokenSources: [
+      {
+        openapi: ['cookieAuth', { type: 'apiKey', in: 'cookie', name: strict.access.name }],
+        forbidden: (methods) =>
+          methods.every((method) => safeMethods.has(method)) ? null : documented.forbidden,
+        find(request) {
+          if (request.headers.cookie === undefined) return null
+          const { name: own } = jar(request).access
+          const value = cookieOf(request.headers.cookie, own)
+          if (value === null) return null
+          byCookie.add(request)
+          const error = crossSite(request)
+          if (error !== null) throw error
+          return once(value, own)
+        },
+      },
+    ],
+    onPass(request, reply) {
+      if (!byCookie.has(request) || reply.hasHeader('cache-control')) return
       // Before the handler runs, so that what it sets counts.
       void reply.header('cache-control', 'private')
     },
-    give(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
-      const { access, refresh } = jar(request)
-      if (access.isSecure && request.protocol === 'http') warn(request.log)
-      const cookies: NewCookie[] = [{ ...access, value: token, maxAge: expiresIn }]
-      if (refreshToken !== undefined) {
-        cookies.push({ ...refresh, value: refreshToken, maxAge: refreshExpiresIn ?? null })
-      }
-      setCookies(reply, cookies)
-      return { expiresIn }
+    carrier: {
+      ...documented,
+      // Login CSRF: a page of another site could log its visitor in as another user, who then reads what the visitor
+      // writes. Such a request is rejected before its body is read.
+      refuse: crossSite,
+      refreshToken(request) {
+        const { name: own } = jar(request).refresh
+        return once(cookieOf(request.headers.cookie, own), own)
+      },
+      give(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
+        const { access, refresh } = jar(request)
+        if (access.isSecure && request.protocol === 'http') warn(request.log)
+        const cookies: NewCookie[] = [{ ...access, value: token, maxAge: expiresIn }]
+        if (refreshToken !== undefined) {
+          cookies.push({ ...refresh, value: refreshToken, maxAge: refreshExpiresIn ?? null })
+        }
+        setCookies(reply, cookies)
+        return { expiresIn }
+      },
+      clear(request, reply) {
+        const { access, refresh } = jar(request)
+        const gone = { value: '', maxAge: 0 }
+        setCookies(reply, [
+          { ...access, ...gone },
+          { ...refresh, ...gone },
+        ])
+      },
     },
-    clear(request, reply) {
-      const { access, refresh } = jar(request)
-      const gone = { value: '', maxAge: 0 }
-      setCookies(reply, [
-        { ...access, ...gone },
-        { ...refresh, ...gone },
-      ])
-    },
-    check({ options, authenticators, standard }, login, registrations) {
-      const all = [standard ?? [], ...authenticators.values()].flat().flatMap(membersOf)
-      if (!all.some(readsCookie)) {
+    check(registration, all) {
+      const { authenticators, defaultAuthenticators } = registration
+      const members = [...defaultAuthenticators, ...authenticators.values()].flatMap(membersOf)
+      if (!members.some(readsOwnTokens)) {
         stop('nothing would read them: set "userService" and "jwt", or name a jwtAuthenticator.')
       }
-      if (login === null && options.login !== false) {
+      if (options.login !== false && wantedLogin(registration) === null) {
         stop(
           'there is no login route to set them: set "jwt" with a key that signs, or login: false where another server on this host sets them.',
         )
       }
-      const others = registrations.map(({ cookies }) => cookies).filter((each) => each !== mode)
-      if (others.some((other) => other?.name === mode.name)) {
+      const isSame = (other: Registration): boolean =>
+        other !== registration && other.options.cookies?.name === name
+      if (all.some(isSame)) {
         stop(
-          `another registration in this app has the cookie ${mode.name} too, so that a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.`,
+          `another registration in this app has the cookie ${strict.access.name} too, so that a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.`,
         )
       }
     },
   }
-  return mode
 }
 
 /** @throws AuthenticationError for a cookie that was sent twice */

@@ -4,9 +4,10 @@ import { refusalOf } from '../common/refusals.js'
 import { faultOf } from '../errors.js'
 import { reportRefusal } from '../events.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
+import type { LocalizedText } from '../http/language.js'
 import type { Plan } from '../marks/plan.js'
 import type { AuthUser } from '../../types/user-service.js'
-import { schemesOf, sendRefusal, setChallenges, wordsOf, type Words } from './response.js'
+import { challengeSchemes, sendRefusal, setChallenges, textOf } from './response.js'
 
 /** A request that can be refused. */
 export interface Refusable {
@@ -27,23 +28,23 @@ export interface Refusable {
 export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void {
   const { request, reply, done, plan, started, user } = attempt
   try {
-    const schemes = schemesOf(plan.authenticator)
+    const schemes = challengeSchemes(plan.authenticator)
     reportRefusal(request, error, plan.name, started, hintOf(error, request), user)
-    const words = wordsOf(error, request, plan.registration)
+    const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
-    if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, words, reply)
-    else ask(attempt, error, words)
+    if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, localized, reply)
+    else ask(attempt, error, localized)
   } catch (fault) {
     done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
   }
 }
 
 /** Calls `onUnauthorized`, and sends the standard reply when that sends none. */
-function ask(attempt: Refusable, error: AuthenticationErrorLike, words: Words): void {
+function ask(attempt: Refusable, error: AuthenticationErrorLike, localized: LocalizedText): void {
   const { request, reply, done, plan } = attempt
   const isAnswered = watchReply(reply, error.code)
   const finish = (): void => {
-    if (!isAnswered()) sendRefusal(error, words, reply)
+    if (!isAnswered()) sendRefusal(error, localized, reply)
   }
   const giveUp = (fault: unknown): void => {
     if (isAnswered()) {
@@ -55,7 +56,7 @@ function ask(attempt: Refusable, error: AuthenticationErrorLike, words: Words): 
   }
   let written: unknown
   try {
-    written = plan.authenticator.onUnauthorized?.(inWords(error, words), request, reply)
+    written = plan.authenticator.onUnauthorized?.(localize(error, localized), request, reply)
     if (written === reply || !isThenable(written)) return finish()
   } catch (fault) {
     return giveUp(fault)
@@ -67,9 +68,9 @@ function ask(attempt: Refusable, error: AuthenticationErrorLike, words: Words): 
  * @returns a copy of the error with its message in the language of the request. A copy, since an app may throw
  * one error object for many requests. An error with a text of the app is returned as it is
  */
-function inWords(
+function localize(
   error: AuthenticationErrorLike,
-  { text, language }: Words,
+  { text, language }: LocalizedText,
 ): AuthenticationErrorLike {
   if (language === null) return error
   const { message: _, stack: __, ...own } = Object.getOwnPropertyDescriptors(error)
@@ -100,4 +101,11 @@ function watchReply(reply: FastifyReply, code: RefusalCode): () => boolean {
     return send.apply(reply, args)
   }
   return () => called || reply.sent || reply.raw.headersSent
+}
+
+/** For the log, where no credentials were found: the header may have a scheme that the route does not accept. */
+function hintOf({ code }: AuthenticationErrorLike, { headers }: FastifyRequest): string | null {
+  return code === 'ERR_AUTH_NO_CREDENTIALS' && headers.authorization !== undefined
+    ? 'Authorization: no credentials of an accepted scheme'
+    : null
 }

@@ -9,19 +9,15 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/** What a refusal says to the client. */
-export interface Words {
-  readonly text: string
-  /** The language tag of the text, or null for a text of the app, whose language is unknown. */
-  readonly language: string | null
-}
-
-/** The text of an error; one with a key of the catalogue is translated into the language of the request. */
-export function wordsOf(
+/**
+ * The text of an error; one with a key of the catalogue is translated into the language of the request. The language of
+ * a text of the app is unknown.
+ */
+export function textOf(
   error: AuthenticationErrorLike,
   request: FastifyRequest,
   { translator }: Registration,
-): Words {
+): LocalizedText {
   const { key } = rowOf(error)
   // The app may have set it, to whatever a query parser made of it.
   const lang: unknown = request.lang
@@ -74,7 +70,7 @@ function scopeAttribute(scope: NeededNames): string {
 /** Sends the status, the headers and `{"error": …}`. The header `WWW-Authenticate` is set elsewhere. */
 export function sendRefusal(
   error: AuthenticationErrorLike,
-  { text, language }: Words,
+  { text, language }: LocalizedText,
   reply: FastifyReply,
 ): void {
   addVary(reply, 'Accept-Language')
@@ -89,7 +85,7 @@ export function sendRefusal(
 }
 
 /** The schemes of an authenticator, each once; of one that stands for several, those of them all. */
-export function schemesOf(authenticator: Authenticator): readonly string[] {
+export function challengeSchemes(authenticator: Authenticator): readonly string[] {
   const all = membersOf(authenticator).map(({ scheme }) => scheme)
   const schemes = all.filter((scheme) => scheme !== undefined)
   return schemes.filter((scheme, index) => schemes.findIndex(sameAs(scheme)) === index)

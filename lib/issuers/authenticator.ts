@@ -1,13 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { kFacts, type KnownAuthenticator } from '../authenticators/facts.js'
 import { isThenable } from '../common/objects.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { invalidToken } from '../tokens/invalid.js'
-import { proveClaims, setClaims } from '../request/extra.js'
-import { checkUser, isUsableName, known } from '../users/find.js'
-import { inTime } from '../users/timeout.js'
+import { setClaims } from '../request/extra.js'
+import { checkUser, isUsableName, requireUser, withUserTimeout } from '../users/find.js'
 import { unverifiedIssuer } from './token.js'
 import type { IssuerVerifier } from './verifier.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -29,11 +27,8 @@ export function issuerAuthenticator(
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
-    const accept = (found: unknown): object => {
-      const accepted = known(checkUser(found, 'user() of an issuer'))
-      proveClaims(request)
-      return accepted
-    }
+    const accept = (found: unknown): object =>
+      requireUser(checkUser(found, 'user() of an issuer'))
     let found: unknown
     try {
       found = user(claims, request)
@@ -42,13 +37,12 @@ export function issuerAuthenticator(
     }
     if (!isThenable(found)) return accept(found)
     // What only looks like a promise may throw, or settle twice.
-    return inTime(Promise.resolve(found), timeout).then(accept, (error: unknown) => {
+    return withUserTimeout(Promise.resolve(found), timeout).then(accept, (error: unknown) => {
       throw refusalOrFault(error)
     })
   }
 
-  const authenticator: KnownAuthenticator = {
-    [kFacts]: { busy: () => [503] },
+  return {
     scheme: 'Bearer',
     openapi: {
       type: 'http',
@@ -72,7 +66,6 @@ export function issuerAuthenticator(
       })
     },
   }
-  return authenticator
 }
 
 function refusalOrFault(error: unknown): unknown {

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { within } from '../common/timeout.js'
+import { withTimeout } from '../common/timeout.js'
 import { refusal } from '../errors.js'
 import { channels } from '../events.js'
 import { fetchKeySet } from './discovery.js'
@@ -141,7 +141,7 @@ export class KeySource {
     try {
       const document = fetchKeySet(this.#issuer, abort.signal)
       const late = (): Error => new FetchError('it took too long')
-      const keys = readKeySet(await within(limits.fetchTime, document, late), algorithms)
+      const keys = readKeySet(await withTimeout(document, limits.fetchTime, late), algorithms)
       this.#accept(keys)
       leftOut = keys.leftOut
     } catch (error) {

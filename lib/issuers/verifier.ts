@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ownOf } from '../common/objects.js'
 import { isAuthenticationError } from '../errors.js'
 import { checkClaims } from '../tokens/claims.js'
-import { TokenMemory, type TokenMemoryOptions } from '../tokens/cache.js'
+import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'
 import { readHeader } from './token.js'
 import { invalidToken } from '../tokens/invalid.js'
@@ -21,14 +21,14 @@ export class IssuerVerifier {
   readonly issuer: ResolvedIssuer
 
   /** @param cache - limits of the cache of verified tokens; false for none */
-  constructor(issuer: ResolvedIssuer, cache: TokenMemoryOptions | false, log: FastifyBaseLogger) {
+  constructor(issuer: ResolvedIssuer, cache: TokenCacheLimits | false, log: FastifyBaseLogger) {
     this.issuer = issuer
     // Each key set has a cache of its own: when the issuer withdraws a key, its tokens go with it.
     const verifierOf = (keys: IssuerKeys): VerifySignature => {
       const verify: VerifySignature = (token) => verifySignature(token, issuer, keys)
       if (cache === false) return verify
-      const tokens = new TokenMemory(verify, cache)
-      return (token) => tokens.verify(token)
+      const tokens = new TokenCache(cache)
+      return (token) => tokens.get(token) ?? tokens.set(token, verify(token))
     }
     this.source = new KeySource(issuer, verifierOf, log)
   }

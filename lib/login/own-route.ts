@@ -130,6 +130,7 @@ function handlerOf<Content>(
 
 /** Tokens in the JSON body. */
 export const bodyCarrier: TokenCarrier = {
+  forbidden: null,
   schema: Type.Object(
     {
       token: Type.String(),

@@ -12,6 +12,8 @@ export interface Plan {
   readonly mode: AuthMode
   readonly registration: Registration
   readonly authenticator: Authenticator
+  /** Those that the mark names, also where the test kit stands in for them. */
+  readonly members: readonly Authenticator[]
   /** The name of the authenticator, for logs and events; several names are joined by `|`. */
   readonly name: string
   /** The same names as a list. */
@@ -50,6 +52,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     mode,
     registration,
     authenticator,
+    members,
     name: names.join('|'),
     names,
     // An anonymous request has no scopes and roles, also where credentials are optional.

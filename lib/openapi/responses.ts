@@ -1,64 +1,50 @@
-import {
-  busyWithPasswords,
-  factsOf,
-  membersOf,
-  readsCookie,
-  type BusyStatus,
-} from '../authenticators/facts.js'
-import type { OwnRoute, Responses } from '../login/schema.js'
+import { membersOf } from '../authenticators/any-of.js'
+import { readsOwnTokens } from '../authenticators/jwt.js'
+import type { OwnRoute, Responses } from '../login/own-route.js'
 import type { Needs, Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
 import type { NeededNames } from '../../types/marks.js'
 
-const busy: Readonly<Record<BusyStatus, string>> = {
-  429: 'Too many failed attempts.',
-  503: 'The server is busy.',
-}
-const crossSite = 'A page of another site may have sent the request.'
+const tooMany = { 429: 'Too many failed attempts.' }
+const busy = { 503: 'The server is busy.' }
 
 /** What a protected route answers, besides what its schema says. */
 export function responsesOf(
-  { mode, authenticator, members, nobodyPasses, needs }: Plan,
-  { cookies, options }: Registration,
+  { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
   methods: readonly string[],
 ): Responses {
-  const isCrossSite =
-    cookies !== null &&
-    methods.some((method) => !cookies.safeMethods.has(method)) &&
-    members.flatMap(membersOf).some(readsCookie)
+  const { options, tokenSources, features } = registration
+  const members = membersOf(authenticator)
   const forbidden = [
     ...(needs === null ? [] : [`The user lacks what is needed: ${needsInWords(needs)}.`]),
-    ...(isCrossSite ? [crossSite] : []),
+    ...(members.some(readsOwnTokens)
+      ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
+      : []),
   ]
-  const statuses = membersOf(authenticator).flatMap((each) => factsOf(each).busy?.(options) ?? [])
-  const missing = nobodyPasses ? '' : 'missing or '
+  const hasPasswords = members.some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+  const asksOthers = features.some((feature) =>
+    Object.values(feature.authenticators ?? {}).some((each) => members.includes(each)),
+  )
+  const isSlow = hasPasswords || asksOthers || options.userServiceTimeout !== undefined
+  const missing = allowsAnonymous ? '' : 'missing or '
   return {
     200: 'Default Response',
     ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
     ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
-    ...whileBusy([...statuses, ...busyWithAccess(needs, options)]),
+    ...(hasPasswords && options.throttle !== false && tooMany),
+    ...(isSlow && busy),
   }
 }
 
 /** What one of the plugin's own routes answers. */
-export function ownResponses({ notes, registration }: OwnRoute): Responses {
+export function ownResponses({ notes }: OwnRoute, { carrier, options }: Registration): Responses {
   return {
     400: 'The body is malformed.',
     ...notes.responses,
-    ...(registration.cookies !== null && { 403: crossSite }),
-    ...whileBusy(busyWithPasswords(registration.options)),
+    ...(carrier.forbidden !== null && { 403: carrier.forbidden }),
+    ...(options.throttle !== false && tooMany),
+    ...busy,
   }
-}
-
-/** A function of `access` that takes longer than `userServiceTimeout` is a 503. */
-function busyWithAccess(needs: Needs | null, options: Registration['options']): BusyStatus[] {
-  const { access, userServiceTimeout } = options
-  const isAsked = (needs?.scope && access?.scopesOf) || (needs?.role && access?.rolesOf)
-  return isAsked && userServiceTimeout !== undefined ? [503] : []
-}
-
-function whileBusy(statuses: readonly BusyStatus[]): Responses {
-  return Object.fromEntries(statuses.map((status) => [status, busy[status]]))
 }
 
 /** Such as "one of the scopes `a` or `b`, and the role `editor`"; empty where nothing is needed. */

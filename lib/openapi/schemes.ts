@@ -1,4 +1,5 @@
-import { membersOf, readsCookie } from '../authenticators/facts.js'
+import { membersOf } from '../authenticators/any-of.js'
+import { readsOwnTokens } from '../authenticators/jwt.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'
@@ -64,7 +65,7 @@ function listsScopes({ openapi = '2.0' }: OpenApiDocument, type: string | undefi
 
 function namedSchemes(
   member: Authenticator,
-  { authenticators, cookies }: Registration,
+  { authenticators, tokenSources }: Registration,
 ): [string, SecurityScheme][] {
   const { openapi, scheme } = member
   const found: [string, SecurityScheme][] = []
@@ -75,10 +76,8 @@ function namedSchemes(
     // Names of components may have no other characters (OpenAPI 3.1 §4.8.7).
     found.push([usual || own.replaceAll(/[^\w.-]/g, '_'), shown])
   }
-  if (cookies !== null && readsCookie(member)) {
-    found.push(['cookieAuth', { type: 'apiKey', in: 'cookie', name: cookies.name }])
-  }
-  return found
+  const elsewhere = readsOwnTokens(member) ? tokenSources.map((source) => source.openapi) : []
+  return [...found, ...elsewhere.map(([name, own]): [string, SecurityScheme] => [name, own])]
 }
 
 /** The lists of scopes, any of which is enough: for `all` one list with all names, for `any` one list for each name. */

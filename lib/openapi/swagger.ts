@@ -1,11 +1,8 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { nameOfPlugin } from '../app/fastify.js'
-import type { Decision } from '../registration.js'
 import type { Transform } from './transform.js'
 
 const swagger = '@fastify/swagger'
-/** The key under which the options of a route keep the instance that it was declared in. */
-const kServer = Symbol('fastify-authn.server')
 /** The transforms that were made here, so that none is wrapped twice. */
 const ours = new WeakSet<Transform>()
 
@@ -22,16 +19,13 @@ async function load(): Promise<void> {
  * `transform`. The schemas of the routes themselves, which validate and serialize, are not changed.
  *
  * @param root - the root of the tree, before anything is registered in it
- * @param decisionOf - returns the decision for the route that a `config` belongs to
  * @returns a function that changes the options of every plugin that is registered
  */
 export function describeRoutes(
   root: FastifyInstance,
-  decisionOf: (config: object | undefined) => Decision | undefined,
-): (registered: { plugin: unknown; options: unknown }) => unknown {
+): (plugin: unknown, options: unknown) => unknown {
   let isWrapped = false
-  root.addHook('onRoute', function remember(this: FastifyInstance, options) {
-    Object.assign(options, { [kServer]: this })
+  root.addHook('onRoute', (options) => {
     // A route's own transform is used in place of the general one.
     const config = options.config as { swaggerTransform?: Transform | false } | undefined
     if (config?.swaggerTransform === undefined) return
@@ -46,7 +40,7 @@ export function describeRoutes(
     }
     await loading
   })
-  return ({ plugin, options }) => {
+  return (plugin, options) => {
     if (nameOfPlugin(plugin) !== swagger) return options
     isWrapped = true
     const given = (options ?? {}) as { mode?: string; transform?: Transform | null }
@@ -59,10 +53,7 @@ export function describeRoutes(
   function describing(appTransform: Transform | null): Transform {
     if (appTransform !== null && ours.has(appTransform)) return appTransform
     loading ??= load()
-    const transform: Transform = (input) => {
-      const route = input.route as RouteOptions & { [kServer]: FastifyInstance }
-      return writer.transform(appTransform, input, route[kServer], decisionOf(route.config))
-    }
+    const transform: Transform = (input) => writer.transform(appTransform, input)
     ours.add(transform)
     return transform
   }

@@ -1,10 +1,11 @@
 // What writes documents: loaded only where @fastify/swagger is registered.
-import type { FastifyInstance, RouteOptions } from 'fastify'
-import { kOwnRoute, type OwnRoute, type Responses } from '../login/schema.js'
-import { ownMark, scopeMarkOf } from '../marks/inherit.js'
-import { registrationOf, type Decision, type Registration } from '../registration.js'
+import type { RouteOptions } from 'fastify'
+import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
+import { ownRouteOf } from '../login/own-route.js'
+import { registrationOf, type Registration } from '../registration.js'
 import { needsInWords, ownResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
+import type { Responses } from '../login/own-route.js'
 import type { Needs } from '../marks/plan.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
@@ -21,7 +22,7 @@ interface RouteSchema {
 export interface TransformInput {
   readonly schema?: RouteSchema
   readonly url: string
-  readonly route: RouteOptions & { readonly [kOwnRoute]?: OwnRoute }
+  readonly route: RouteOptions
   readonly openapiObject?: OpenApiDocument
   readonly swaggerObject?: OpenApiDocument
 }
@@ -39,53 +40,46 @@ interface Notes {
   readonly responses: Responses
 }
 
-/**
- * Runs the app's own transform, and adds to its result who may call the route.
- *
- * @param server - the instance that the route was declared in
- * @param decision - undefined for a route that is not known
- */
+/** Runs the app's own transform, and adds to its result who may call the route. */
 export function transform(
   appTransform: Transform | null,
   input: TransformInput,
-  server: FastifyInstance,
-  decision: Decision | undefined,
 ): ReturnType<Transform> {
   const { route, schema = {}, openapiObject, swaggerObject } = input
-  const own = route[kOwnRoute]
+  const isOwn = ownRouteOf(route) !== undefined
   // The app's transform may expect schemas of another library, such as Zod, in place of our body.
-  const given = own === undefined ? input : { ...input, schema: { ...schema, body: undefined } }
+  const given = isOwn ? { ...input, schema: { ...schema, body: undefined } } : input
   const result = appTransform?.(given) ?? {}
   const shown = result.schema ?? schema
-  const notes = own === undefined ? notesOf(route, server, decision) : ownNotes(own)
+  const declared = routeOf(route.config)
+  const notes = declared === undefined ? null : notesOf(declared)
   const document = openapiObject ?? swaggerObject
   if (notes === null || document === undefined || shown.hide === true) return result
   const described = describe(shown, notes, document)
-  return { ...result, schema: own === undefined ? described : { ...described, body: schema.body } }
+  return { ...result, schema: isOwn ? { ...described, body: schema.body } : described }
 }
 
 /** @returns null for a route without a mark, of its own or of a scope around it */
-function notesOf(
-  { config, method }: RouteOptions,
-  server: FastifyInstance,
-  decision: Decision | undefined,
-): Notes | null {
-  if (decision?.plan) {
-    const { plan, registration } = decision
-    const { members: accepted, nobodyPasses: isOptional, needs } = plan
-    const responses = responsesOf(plan, registration, [method].flat())
-    return { accepted, registration, isOptional, needs, responses }
-  }
+function notesOf(route: DeclaredRoute): Notes | null {
+  const { options, server } = route
+  const open = { accepted: [], isOptional: false, needs: null, responses: {} }
   const registration = registrationOf(server)
-  const isMarked = (ownMark(config) ?? scopeMarkOf(server)) !== undefined
-  if (registration === undefined || !isMarked) return null
-  return { accepted: [], registration, isOptional: false, needs: null, responses: {} }
-}
-
-function ownNotes(route: OwnRoute): Notes {
-  const { notes, registration } = route
-  const accepted = notes.accepts ?? []
-  return { accepted, registration, isOptional: true, needs: null, responses: ownResponses(route) }
+  const own = ownRouteOf(options)
+  if (own !== undefined && registration !== undefined) {
+    const accepted = own.notes.accepts ?? []
+    const responses = ownResponses(own, registration)
+    return { ...open, registration, accepted, isOptional: true, responses }
+  }
+  // A document can be asked for before the app is ready.
+  const plan = route.plan === undefined ? decide(route) : route.plan
+  if (plan !== null) {
+    const { members: accepted, allowsAnonymous: isOptional, needs } = plan
+    const responses = responsesOf(plan, methodsOf(options.method))
+    return { accepted, registration: plan.registration, isOptional, needs, responses }
+  }
+  return registration === undefined || markOf(route) === undefined
+    ? null
+    : { ...open, registration }
 }
 
 /** What the route's own schema says wins. */

@@ -148,13 +148,11 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
 /**
  * Adds the defaults to the option `sessions`.
  *
- * @returns null where there are to be none
  * @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime`
  */
 export function resolveSessions(
-  given: SessionsOptions | boolean | undefined,
-): ResolvedSessions | null {
-  if (given === undefined || given === false) return null
+  given: SessionsOptions | true,
+): ResolvedSessions {
   const resolved = filled(defaults.sessions, given === true ? {} : given)
   const { lifetime } = resolved
   const asked = given === true ? undefined : given.idle

@@ -1,42 +1,48 @@
 import type { FastifyInstance } from 'fastify'
+import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
 import { wrongOption } from '../errors.js'
-import { defaults, type ResolvedLogin, type ResolvedSessions } from '../options/resolve.js'
+import { wantedLogin } from '../login/route.js'
+import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
 import { StoreAccess } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
-import type { SessionKeeper } from '../registration.js'
 import type { SessionTools } from './tools.js'
-import type { ValidAfter } from '../users/valid-after.js'
-import type { JwtServiceLike } from '../../types/jwt.js'
+import type { Feature, FeatureContext } from '../feature.js'
+import type { Registration } from '../registration.js'
 
 /** The most seconds by which an authenticator lets clocks differ (`clockTolerance`). */
 const longestTolerance = 300
 
+/** Where the sessions of each registration are kept, by its scope. */
+const places = new WeakMap<FastifyInstance, string>()
+
 /**
- * What the option `sessions` adds to a registration.
+ * The option `sessions`: refresh tokens, logout, and access tokens that can be revoked.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function sessionsFeature(
-  settings: ResolvedSessions,
-  app: FastifyInstance,
-  login: ResolvedLogin | false,
-  service: JwtServiceLike | null,
-  validAfter: ValidAfter | null,
-): SessionKeeper {
-  if (service === null) stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
-  const { tokenFunc, signingMethod, claims }: Partial<ResolvedLogin> = login === false ? {} : login
+export function createFeature({
+  app,
+  options,
+  jwtService: service,
+  tokenChecks,
+}: FeatureContext): Feature {
+  const settings = resolveSessions(options.sessions || {})
+  if ((options.jwt ?? options.jwtService) === undefined) {
+    stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
+  }
+  const { tokenFunc, signingMethod, claims }: Partial<ResolvedLogin> = options.login || {}
   if (tokenFunc !== undefined) {
     stop(
       '"login.tokenFunc" stands beside "sessions": its tokens could not be revoked, since they lack the claim "sid". Use login.claims, which adds claims to the tokens of the plugin, and leave "tokenFunc" out',
     )
   }
   const { prefix, isLocal, open } = settings.store ?? memorySessions()
-  const expiry = service.expiry ?? defaults.jwt.expiry
+  const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
   const store = open(settings.name)
   const access = new StoreAccess(store, app.log)
@@ -50,25 +56,31 @@ export function sessionsFeature(
     expiry,
     revocationTtl: expiry + longestTolerance,
     claims,
-    validAfter,
+    tokenChecks,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
   store.watch(revocations)
-  app.addHook('onReady', () => revocations.settled)
-  const feature: SessionKeeper = {
+  const place = JSON.stringify([prefix, settings.name])
+  places.set(app, place)
+  return {
     name: 'sessions',
     api: sessionsApi(tools),
-    place: JSON.stringify([prefix, settings.name]),
-    checkToken: (claims) => revocations.check(claims),
+    tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     issueTokens: (username, request, user) => beginSession(tools, username, request, user),
-    routes: (scope, registration) => declareSessionRoutes(scope, registration, tools),
-    check(registrations) {
-      const others = registrations.map(({ sessions }) => sessions).filter((it) => it !== feature)
-      if (others.some((other) => other?.place === feature.place)) {
+    routes(registration) {
+      const login = wantedLogin(registration)
+      if (login !== null) declareSessionRoutes(registration, login, tools)
+    },
+    check(registration, all) {
+      const own = registration.app
+      if (all.some(({ app: other }) => other !== own && places.get(other) === place)) {
         stop(
           `"sessions.name": found ${JSON.stringify(settings.name)} for two registrations, with the prefix ${JSON.stringify(prefix)} for both, so that alice of the one could refresh as alice of the other. Give each a name of its own, as in sessions: { name: 'admin' }`,
         )
       }
+      const isUnaware = (other: Registration): boolean =>
+        !places.has(other.app) && acceptSameTokens(registration, other)
+      if (all.some(isUnaware)) app.log.warn(unawareRegistration)
     },
     stats: () => ({
       ...tools.counts,
@@ -76,10 +88,13 @@ export function sessionsFeature(
       storeFailures: access.failures,
       isCaughtUp: revocations.isCaughtUp,
     }),
+    ready: () => revocations.settled,
     close: () => store.close(),
   }
-  return feature
 }
+
+const unawareRegistration =
+  'fastify-authn: another registration verifies with the same key, but has no "sessions", so that it accepts access tokens of revoked sessions until they expire. Give each an "audience" of its own, or use one registration for both.'
 
 const lostSessions =
   'fastify-authn keeps its sessions in the memory of this process: a restart logs all users out, and other processes do not know them. Set sessions: { store } (redisSessions or sqlSessions of fastify-authn/sessions).'

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { wrongOption } from '../errors.js'
+import type { Feature, FeatureContext } from '../feature.js'
+import type { JwtService } from '../tokens/service.js'
+
+/** The services whose keys are published, by the root of the app and by the path. */
+const published = new WeakMap<FastifyInstance, Map<string, JwtService>>()
+
+/**
+ * The option `jwt.publish`: a route at which everybody reads the public keys (RFC 7517 §5). It stands on the root, since
+ * others look for it at a fixed path (RFC 8615) whatever the prefix of the registration. It is always open, also in a
+ * protected scope, and in no API document.
+ */
+export function createFeature({ root, jwtService }: FeatureContext): Feature {
+  return {
+    name: 'jwks',
+    routes() {
+      const url = String(jwtService.publish)
+      const services = published.get(root) ?? new Map<string, JwtService>()
+      published.set(root, services)
+      if (services.get(url) === jwtService) return
+      if (root.hasRoute({ method: 'GET', url })) {
+        wrongOption(
+          `option "jwt.publish": GET ${url} is taken. Choose another path: jwt: { publish: '/keys.json' }`,
+        )
+      }
+      services.set(url, jwtService)
+      root.route({
+        method: 'GET',
+        url,
+        exposeHeadRoute: true,
+        config: { auth: false },
+        schema: hidden,
+        handler: (request, reply) => sendKeySet(request, reply, jwtService),
+      })
+    },
+  }
+}
+
+/** What @fastify/swagger leaves out of its documents. */
+const hidden: FastifySchema & { hide: true } = { hide: true }
+
+/** How long others may keep the keys. It is shorter than the time after which a new key may sign. */
+const cacheControl = 'public, max-age=300'
+
+function sendKeySet(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  service: JwtService,
+): FastifyReply {
+  const body = JSON.stringify(service.jwks())
+  const tag = `"${createHash('sha256').update(body).digest('base64url')}"`
+  void reply.header('cache-control', cacheControl).header('etag', tag)
+  if (isKnown(headers['if-none-match'], tag)) return reply.code(304).send()
+  return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(body))
+}
+
+/** Whether a client has these keys already: the weak comparison of RFC 9110 §13.1.2. */
+function isKnown(condition: string | undefined, tag: string): boolean {
+  if (condition === undefined) return false
+  const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
+  return condition.trim() === '*' || tags.includes(tag)
+}

@@ -9,7 +9,7 @@ import {
   otherSchemes,
   wrongBasic,
   wrongPairs,
-} from '../../lib/testing/corpus/headers.js'
+} from './corpus/headers.js'
 import { basic, bearer, passwords, secret, users, tokensOf } from '../helpers/app.js'
 import {
   assertRepelled,

@@ -14,7 +14,7 @@ import {
   secretsOf,
   unsigned,
   type Named,
-} from '../../lib/testing/corpus/keys.js'
+} from './corpus/keys.js'
 import {
   alphabet,
   critical,
@@ -29,7 +29,7 @@ import {
   strangeNames,
   withSignature,
   wrongTimes,
-} from '../../lib/testing/corpus/tokens.js'
+} from './corpus/tokens.js'
 import type { Material } from '../../lib/testing/material.js'
 import { bearer, secret, secret512, tokensOf } from '../helpers/app.js'
 import {

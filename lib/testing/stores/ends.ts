@@ -63,15 +63,6 @@ export const endCases: Cases = {
     assert.equal((await store.list(other.sub)).length, 1, 'nobody else')
   },
 
-  async 'what is over is not ended once more'(bench) {
-    const store = await bench.open()
-    const session = newSession({ idle: 0.05 })
-    await store.create(session)
-    await sleep(0.1)
-    assert.deepEqual(await store.end({ sub: session.sub }, 60), [])
-    await isOver(bench, session)
-  },
-
   async 'ends are told to every process within a second'(bench) {
     const [store, other] = [await bench.open(), await bench.open()]
     const [here, there] = [await bench.watch(store), await bench.watch(other)]

@@ -1,8 +1,7 @@
-import { StoreBench, StoreFactories, type MakeStore } from './bench.js'
+import { factoriesOf, StoreBench, type MakeStore } from './bench.js'
 import { endCases } from './ends.js'
 import { sessionCases } from './sessions.js'
 import { swapCases } from './swaps.js'
-import { textCases } from './texts.js'
 
 /** One test of {@link sessionStoreSuite}. */
 export interface StoreCase {
@@ -25,18 +24,16 @@ export interface StoreCase {
  * }
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
-  const factories = new StoreFactories(make)
-  return Object.entries({ ...sessionCases, ...textCases, ...swapCases, ...endCases }).map(
-    ([name, test]) => ({
-      name,
-      async run() {
-        const bench = new StoreBench(factories)
-        try {
-          await test(bench)
-        } finally {
-          await bench.close()
-        }
-      },
-    }),
-  )
+  const factoryOf = factoriesOf(make)
+  return Object.entries({ ...sessionCases, ...swapCases, ...endCases }).map(([name, test]) => ({
+    name,
+    async run() {
+      const bench = new StoreBench(factoryOf)
+      try {
+        await test(bench)
+      } finally {
+        await bench.close()
+      }
+    },
+  }))
 }

@@ -1,4 +1,4 @@
-import type { BasicPair } from '../../http/authorization.js'
+import type { BasicPair } from '../../../lib/http/authorization.js'
 
 /** Good credentials, from which the attacks are made by small changes. */
 export interface Good {

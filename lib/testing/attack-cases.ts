@@ -76,7 +76,7 @@ function wrongPairs(username: string, password: string): Bad[] {
     ['an unknown name', `${username}x:${password}`],
     ['an empty name', `:${password}`],
     ['a name that is a query', `${username}'--:${password}`],
-    ['undefined', 'undefined:undefined'],
+    ['undefined for both', 'undefined:undefined'],
     ['no colon', username],
   ]
   return pairs

@@ -73,7 +73,7 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.ass
       make: ({ token = '' }) => {
         const at = token.lastIndexOf('.') + 1
         const bytes = Buffer.from(token.slice(at), 'base64url')
-        bytes.writeUInt8(bytes.readUInt8(0) ^ 1)
+        bytes[0] = (bytes[0] ?? 0) ^ 1
         return token.slice(0, at) + bytes.toString('base64url')
       },
     },

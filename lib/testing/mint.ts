@@ -40,7 +40,7 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
   const row = brokenTokens[broken] ?? unknown(broken)
   const { needs } = row
   if (needs === undefined || material[needs] !== undefined) return row.make(material)
-  const what = needs === 'publicKey' ? 'a public key, which HMAC has not' : 'the key that signs'
+  const what = needs === 'publicKey' ? 'a public key' : 'the key that signs'
   return misuse(
     `mintToken: broken: "${broken}" takes ${what}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,
   )

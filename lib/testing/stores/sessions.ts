@@ -21,6 +21,7 @@ export async function isOver(
 /** Texts that can occur, and that databases and protocols have a meaning of their own for. */
 const odd = [
   '',
+  ' ',
   'null',
   `'; DROP TABLE "x"; --`,
   '$1 %s {} [] \\ \\\\ \\u0000 \\n',

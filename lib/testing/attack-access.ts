@@ -121,10 +121,9 @@ function lackingNames(need: NeededNames): Lacking<readonly string[]>[] {
     if (others.length > 0) lists.push([`all but ${quoted(name)}`, others])
     const start = name.replace(/[^\p{L}\p{N}][^]*$/u, '')
     const parts = start === name ? [] : [start, `${start}:*`]
-    const near = new Set([
-      ...[`${name}x`, `${name}:x`, `${name}.x`, name.slice(0, -1), name.slice(1), ...parts],
-      ...[name.toUpperCase(), name.toLowerCase(), `${name}*`, '*', 'true', 'undefined'],
-    ])
+    const longer = [`${name}x`, `${name}:x`, `${name}.x`, `${name}*`, name.toUpperCase()]
+    const shorter = [name.slice(0, -1), name.slice(1), ...parts, name.toLowerCase()]
+    const near = new Set([...longer, ...shorter, '*', 'true', 'undefined'])
     for (const other of near) {
       if (other !== '') lists.push([`${quoted(other)} for ${quoted(name)}`, [...others, other]])
     }

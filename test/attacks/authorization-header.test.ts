@@ -119,7 +119,6 @@ const good = { username: 'alice', password: passwords.alice }
 t.test('malformed Basic', async (t) => {
   const subject = await subjectOf(t)
   const headers = malformedBasic(good)
-  t.ok(headers.length > 200, `${headers.length} headers`)
   await repelled(t, subject, 'malformed Basic', headers)
   t.same(subject.service.asked, [], 'no user was looked up')
   await welcomes(subject, t)
@@ -130,7 +129,6 @@ t.test('Basic, well formed and wrong', async (t) => {
   await repelled(t, subject, 'wrong Basic', namelessBasic(good))
   t.same(subject.service.asked, [], 'no user was looked up for a name that is none')
   const asked = [...wrongPairs(good), [good.username, hash] as const]
-  t.equal(asked.length, 66)
   const headers = [...wrongBasic(good), basic(good.username, hash).authorization]
   await repelled(t, subject, 'wrong Basic', headers)
   const expected = new Set(asked.map(([name]) => name))
@@ -142,7 +140,6 @@ t.test('bad Bearer', async (t) => {
   const subject = await subjectOf(t)
   const token = tokensOf(subject.app).generateToken('alice')
   const headers = badBearer({ pair: good, token })
-  t.ok(headers.length > 140, `${headers.length} headers`)
   await repelled(t, subject, 'bad Bearer', headers)
   t.same(subject.service.asked, [], 'no user was looked up')
   await welcomes(subject, t)
@@ -152,7 +149,6 @@ t.test('no scheme of ours: no credentials', async (t) => {
   const subject = await subjectOf(t)
   const token = tokensOf(subject.app).generateToken('alice')
   const headers = otherSchemes({ pair: good, token })
-  t.ok(headers.length > 70, `${headers.length} headers`)
   await repelled(t, subject, 'other', headers)
   t.same(subject.service.asked, [], 'no user was looked up')
   await welcomes(subject, t)

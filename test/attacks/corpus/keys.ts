@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { signingMethods } from '../../../lib/common/algorithms.js'
 import { forge, headerLike, keyOf } from '../../../lib/testing/forge.js'
 import { encode, hmacToken, publicPem } from '../../helpers/tokens.js'
@@ -10,7 +10,7 @@ export type Named = readonly [name: string, text: string]
 const json = (value: unknown): string => JSON.stringify(value)
 
 /** `none` in every spelling, values that look like it, and values that are not algorithms. */
-export function algNone(): unknown[] {
+function algNone(): unknown[] {
   const spellings = Array.from({ length: 16 }, (_, bits) =>
     Array.from('none', (letter, at) => (bits & (1 << at) ? letter.toUpperCase() : letter)).join(''),
   )
@@ -47,8 +47,6 @@ export function unsigned(material: Material): Named[] {
   ]
 }
 
-const byKey = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1)
-
 /** Everything that an attacker can make of a public key, to have it used as an HMAC secret. */
 export function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
   const pem = publicPem(publicKey)
@@ -61,30 +59,19 @@ export function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
     ['PEM', pem],
     ['PEM, trimmed', pem.trim()],
     ['PEM, CRLF', pem.replaceAll('\n', '\r\n')],
-    ['PEM, CRLF, trimmed', pem.trim().replaceAll('\n', '\r\n')],
-    ['PEM, CR', pem.replaceAll('\n', '\r')],
     ['PEM, one more line', `${pem}\n`],
-    ['PEM, spelled \\n', pem.replaceAll('\n', '\\n')],
     ['PEM, without line breaks', pem.replaceAll('\n', '')],
-    ['PEM, NUL at the end', `${pem}\0`],
     ['base64 body', body.join('')],
-    ['base64 body, lines', body.join('\n')],
     ['base64url body', spki.toString('base64url')],
     ['DER', spki],
-    ['DER, hex', spki.toString('hex')],
-    ['DER, SHA-256', createHash('sha256').update(spki).digest()],
     ['JWK', json(jwk)],
-    ['JWK, indented', JSON.stringify(jwk, null, 2)],
-    ['JWK, sorted', json(Object.fromEntries(Object.entries(jwk).toSorted(byKey)))],
     ['JWK, with kid', json({ ...jwk, kid: '1', use: 'sig' })],
     ['JWK set', json({ keys: [jwk] })],
     ['first number, base64url', String(coordinates[0])],
     ['numbers', Buffer.concat(bytes)],
     ['numbers with 04', Buffer.concat([Buffer.from([4]), ...bytes])],
     ['nothing', ''],
-    ['NUL', '\0'],
     ['null', 'null'],
-    ['undefined', 'undefined'],
     ['[object Object]', '[object Object]'],
   ]
   if (publicKey.asymmetricKeyType === 'rsa') {
@@ -118,25 +105,15 @@ export function confused(
 
 const kids: readonly unknown[] = [
   '/dev/null',
-  '../../../../../../../dev/null',
-  '..\\..\\..\\windows\\win.ini',
   'file:///dev/null',
-  '/proc/sys/kernel/randomize_va_space',
   "x' UNION SELECT 'attacker",
-  "' OR 1=1 --",
   '| whoami',
-  '$(id)',
-  '${7*7}',
   'attacker\u0000.pem',
   '__proto__',
   'constructor',
   '',
-  '1',
   1,
-  -1,
-  0,
   null,
-  true,
   [],
   ['1'],
   {},

@@ -154,7 +154,7 @@ class Attack {
       ...(payload !== undefined && request.method !== 'HEAD' && { payload }),
       ...request,
       headers: { ...this.#options.headers, ...headers },
-      remoteAddress: `10.${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}`,
+      remoteAddress: `10.0.${at >> 8}.${at & 255}`,
     })
     const answered = await Promise.race([response, delay(patience, null, { ref: false })])
     return answered?.statusCode ?? null

@@ -18,6 +18,8 @@ export interface TokenSource {
    * @throws AuthenticationError for a request that must not use the token
    */
   find(request: FastifyRequest): string | typeof MALFORMED | null
+  /** For the test kit: the name of the cookie that a request like this one would have the token in. */
+  cookieName?(request: FastifyRequest): string
   /** For API documents: the name and the definition of its security scheme. */
   readonly openapi: readonly [string, SecurityScheme]
   /** For API documents: why a request with one of these methods may get a 403; null where it never does. */

@@ -8,10 +8,11 @@ import { hasCors, hasDeclarations, onInstance, rootOf, wrapRegister } from './fa
 import { checkRoutes, warnUnregistered } from './ready.js'
 import { declareRoute, planOfRequest, type DeclaredOptions, type DeclaredRoute } from './routes.js'
 import { checkScope, scopeOf, voidScopeOf, type MarkedScope } from './scopes.js'
+import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
 
 /** What is known of an app: a Fastify root instance with all its scopes. */
-export interface AppRecord {
+export interface AppRecord extends SharedTools {
   readonly root: FastifyInstance
   /** The root and all scopes. */
   readonly instances: FastifyInstance[]
@@ -67,6 +68,8 @@ function listen(root: FastifyInstance): AppRecord {
     isProtected: false,
     isCorsFirst: false,
     isReady: false,
+    hashing: null,
+    throttles: [],
   }
   root.addHook('onRoute', function declare(this: FastifyInstance, options) {
     record.routes.push(declareRoute(options as DeclaredOptions, this, record.routes))

@@ -73,6 +73,7 @@ export function createFeature({ options }: FeatureContext): Feature {
         openapi: ['cookieAuth', { type: 'apiKey', in: 'cookie', name: strict.access.name }],
         forbidden: (methods) =>
           methods.every((method) => safeMethods.has(method)) ? null : documented.forbidden,
+        cookieName: (request) => jar(request).access.name,
         find(request) {
           if (request.headers.cookie === undefined) return null
           const { name: own } = jar(request).access

@@ -1,6 +1,5 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parseNeed } from '../marks/access.js'
-import { misuse } from './error.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
@@ -12,8 +11,6 @@ export interface AttackedApp {
   ready(): PromiseLike<unknown>
   /** Sends a request without a socket. */
   inject(options: InjectOptions): PromiseLike<Pick<LightMyRequestResponse, 'statusCode'>>
-  /** Serves a request of a server of Node.js. */
-  routing(request: never, reply: never): void
 }
 
 /** The route to attack, and credentials that it accepts. */
@@ -61,31 +58,13 @@ export interface AttackOptions {
   readonly refusals?: readonly number[] | undefined
   /** Names of cases to leave out, because the app accepts them on purpose. */
   readonly except?: readonly (string | RegExp)[] | undefined
-  /** Whether to send also the cases that need a socket, on a port of 127.0.0.1. Default `true`. */
-  readonly sockets?: boolean | undefined
 }
 
 /**
  * The scopes that the options ask for.
  *
- * @throws ERR_AUTH_TESTING
+ * @throws ERR_AUTH_MARK
  */
 export function scopeOf({ scope }: AttackOptions): NeededNames | null {
-  if (scope === undefined) return null
-  try {
-    return parseNeed({ scope }, 'scope', 'authAttacks')
-  } catch (error) {
-    return misuse((error as Error).message.replace(/^fastify-authn: /, ''))
-  }
-}
-
-/** @throws ERR_AUTH_TESTING */
-export function checkAttackOptions(options: AttackOptions): void {
-  const { good, url } = options
-  scopeOf(options)
-  if (typeof url !== 'string')
-    misuse('authAttacks: expected "url", the route to attack, as a text.')
-  const values: unknown[] = typeof good === 'object' ? Object.values(good) : [good ?? '']
-  if (values.every((value) => typeof value === 'string')) return
-  misuse('authAttacks: "good": expected the value of Authorization, or an object of headers.')
+  return scope === undefined ? null : parseNeed({ scope }, 'scope', 'authAttacks')
 }

@@ -1,12 +1,27 @@
-import { Attack } from './attack.js'
-import { checkAttackOptions, type AttackedApp, type AttackOptions } from './attack-options.js'
-import { AttackReport } from './report.js'
-import { openWire } from './wire.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { accessCases } from './attack-access.js'
+import {
+  badTokens,
+  elsewhereCases,
+  headerCases,
+  keyCases,
+  type AttackCase,
+  type Cases,
+  type Headers,
+} from './attack-cases.js'
+import { cookieCases } from './attack-cookies.js'
+import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
+import { attackMaterial, type Material } from './material.js'
+import { AttackReport, problemOf } from './report.js'
+import { watch } from './watched.js'
+
+/** How long a response may take, in milliseconds. */
+const patience = 10_000
 
 /**
- * Sends several hundred attacks to a route of an app: malformed headers, broken tokens, confused algorithms, wrong
- * passwords, credentials in wrong places. Every response but a 401 is reported as a problem. Each request comes from
- * another address, because throttling by address would otherwise refuse what authentication accepts.
+ * Sends attacks to a route of an app: broken tokens, malformed headers, wrong passwords, cookies and API keys,
+ * credentials in wrong places. Every response but a 401 is reported as a problem. Each request comes from another
+ * address, because throttling by address would otherwise refuse what authentication accepts.
  *
  * On a route with a scope or a role, the right user is played without it too, or with one that is nearly the same:
  * there, every response but a 403 is a problem. Roles, and scopes that are not those of a token, take `authnTesting`.
@@ -16,22 +31,147 @@ import { openWire } from './wire.js'
  *
  * @param app - the app; it is booted if it is not ready yet. `authnTesting` need not be registered otherwise
  * @returns the report; `report.problems` is empty when all is well
- * @throws ERR_AUTH_TESTING for options that do not fit
+ * @throws ERR_AUTH_TESTING, ERR_AUTH_MARK for options that do not fit
  *
  * @example
  * const report = await authAttacks(app, { url: '/me', sub: 'alice' })
  * assert.deepEqual(report.problems, [])
  */
 export async function authAttacks(app: AttackedApp, options: AttackOptions): Promise<AttackReport> {
-  checkAttackOptions(options)
   await app.ready()
-  const { method = 'GET', url } = options
-  const report = new AttackReport(`${method.toUpperCase()} ${url}`)
-  const wire = options.sockets === false ? null : await openWire((...args) => app.routing(...args))
-  try {
-    await new Attack(app, options, report, wire).run()
-  } finally {
-    await wire?.close()
+  const attack = new Attack(app, options)
+  await attack.run()
+  return attack.report
+}
+
+class Attack {
+  readonly report: AttackReport
+  readonly #app: AttackedApp
+  readonly #options: AttackOptions
+  readonly #method: NonNullable<AttackOptions['method']>
+  readonly #material: Material
+  readonly #good: Headers | undefined
+
+  constructor(app: AttackedApp, options: AttackOptions) {
+    const { method = 'GET', url } = options
+    this.#app = app
+    this.#options = options
+    this.#method = method
+    this.#material = attackMaterial(app, options)
+    this.#good = goodHeaders(options, this.#material)
+    this.report = new AttackReport(`${method.toUpperCase()} ${url}`)
   }
-  return report
+
+  async run(): Promise<void> {
+    let isIn = false
+    const watched = await watch(async (simulate) => {
+      isIn = await this.#letsIn('good credentials', { simulate })
+    })
+    if (!isIn || (await this.#isOpen())) return
+    const good = this.#good ?? {}
+    const cookieName = watched?.cookie ?? null
+    const { tokens, leftOut } = badTokens(this.#material)
+    const username = String(this.#options.sub ?? 'alice')
+    const cases = [
+      ...elsewhereCases(this.#method, good, cookieName),
+      ...keyCases(good),
+      ...headerCases(good.authorization, this.#material, username, tokens),
+    ]
+    await this.#play({ cases, leftOut })
+    const byCookie = cookieCases(good, this.#material.token, cookieName, this.#method, tokens)
+    if (byCookie !== null && (await this.#readsCookie(byCookie.good))) await this.#play(byCookie)
+    const [scope, material] = [scopeOf(this.#options), this.#material]
+    const statusOf = (request: AttackCase['request']) => this.#statusOf(request)
+    await this.#play(await accessCases({ watched, scope, material, good, statusOf }))
+    if (this.#good !== undefined) await this.#letsIn('good credentials, after all the others')
+  }
+
+  /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
+  async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
+    if (this.#good === undefined) {
+      const why = 'none are known, so that nobody may get in at all: give "sub" or "good"'
+      this.report.problems.push({ case: name, status: null, why })
+      return true
+    }
+    const status = await this.#statusOf({ headers: this.#good, ...more })
+    if (status !== null && status < 400) return true
+    const why =
+      'refused, so that the report would prove nothing: mend "good", "sub", "claims" or "payload"'
+    this.report.problems.push({ case: name, status, why })
+    return false
+  }
+
+  /** Checks whether the route needs no credentials at all; then one problem is reported, and not one for each case. */
+  async #isOpen(): Promise<boolean> {
+    const status = await this.#statusOf({})
+    if (this.#options.optional === true || status === null || status >= 400) return false
+    const why =
+      'let through: the route requires nobody (is it marked?). If it is meant to: "optional"'
+    this.report.problems.push({ case: 'no credentials', status, why })
+    return true
+  }
+
+  /** Whether the route takes its token from the cookie: it may look at the header only. */
+  async #readsCookie(headers: Headers): Promise<boolean> {
+    if (this.#good?.cookie !== undefined) return true
+    return (await watch((simulate) => this.#statusOf({ headers, simulate }))) !== null
+  }
+
+  async #play({ cases, leftOut }: Cases): Promise<void> {
+    this.report.leftOut.push(...leftOut)
+    for (const { name, request, none = false, refusals = [401] } of cases) {
+      if (this.#isExcepted(name) || (none && this.#options.optional === true)) continue
+      if (this.#isForeign(request)) continue
+      this.report.cases += 1
+      const status = await this.#statusOf(request)
+      const why = problemOf(status, [...refusals, ...(this.#options.refusals ?? [])])
+      if (why !== undefined) this.report.problems.push({ case: name, status, why })
+    }
+  }
+
+  #isExcepted(name: string): boolean {
+    const { except = [] } = this.#options
+    const isExcepted = except.some((each) =>
+      typeof each === 'string' ? each === name : each.test(name),
+    )
+    if (isExcepted) this.report.leftOut.push(`${name} (excepted)`)
+    return isExcepted
+  }
+
+  /** Whether an optional route takes a header for no credentials at all: one of another scheme than its own. */
+  #isForeign({ headers }: AttackCase['request']): boolean {
+    if (this.#options.optional !== true || headers?.authorization === undefined) return false
+    const scheme = this.#good?.authorization?.split(' ', 1)[0]?.toLowerCase()
+    return !String(headers.authorization).toLowerCase().startsWith(`${scheme} `)
+  }
+
+  async #statusOf({ headers, ...request }: AttackCase['request']): Promise<number | null> {
+    const { url, payload } = this.#options
+    const at = this.report.cases
+    const response = this.#app.inject({
+      method: this.#method,
+      url,
+      ...(payload !== undefined && request.method !== 'HEAD' && { payload }),
+      ...request,
+      headers: { ...this.#options.headers, ...headers },
+      remoteAddress: `10.0.${at >> 8}.${at & 255}`,
+    })
+    const answered = await Promise.race([response, delay(patience, null, { ref: false })])
+    return answered?.statusCode ?? null
+  }
+}
+
+/** Headers with good credentials, by lower-case name; undefined when none are known. */
+function goodHeaders(
+  { good, sub, claims }: AttackOptions,
+  { token }: Material,
+): Headers | undefined {
+  if (typeof good === 'string') return { authorization: good }
+  if (good !== undefined) {
+    return Object.fromEntries(
+      Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
+    )
+  }
+  const isSomebody = sub !== undefined || claims !== undefined
+  return isSomebody && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
 }

@@ -1,6 +1,6 @@
-import type { KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../common/algorithms.js'
-import { encode, forge, headerLike, hmacToken, now, strangerKey } from './forge.js'
+import { encode, forge, headerLike, keyOf, now } from './forge.js'
 import { resign, type Material } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -8,8 +8,6 @@ import type { SigningMethod } from '../../types/jwt.js'
 export type Need = 'token' | 'key' | 'publicKey'
 
 interface BrokenRow {
-  /** What is wrong with the token. */
-  readonly what: string
   /** Default: the claims are enough. */
   readonly needs?: Need
   readonly make: (material: Material) => string
@@ -34,122 +32,79 @@ export type BrokenToken =
   | 'withoutSubject'
   | 'wrongAlgorithm'
 
-/** A `typ` that no app asks for. */
-const otherPurpose = 'fastify-authn-test+jwt'
+/** The right key signs other claims, or another header. */
+function signed(change: (material: Material) => { claims?: object; header?: object }): BrokenRow {
+  return {
+    needs: 'key',
+    make: (material) => {
+      const { claims = {}, header = {} } = change(material)
+      return resign(material, claims, headerLike(material, header))
+    },
+  }
+}
 
-/** How to make each broken token. */
+/** The same with other claims only. */
+const claimed = (claims: (material: Material) => object): BrokenRow =>
+  signed((material) => ({ claims: claims(material) }))
+
+function ofAttacker(material: Material, brings: 'jwk' | 'nothing'): string {
+  const { claims, method } = material
+  const { privateKey, publicKey } = keyOf('attacker', method)
+  const header = brings === 'jwk' ? { jwk: publicKey.export({ format: 'jwk' }) } : {}
+  return forge(headerLike(material, header), claims, method, privateKey)
+}
+
+function unsigned(material: Material, alg: string): string {
+  return `${encode(headerLike(material, {}, alg))}.${encode(material.claims)}.`
+}
+
+function signedBy(material: Material, method: SigningMethod, key: KeyObject): string {
+  return forge(headerLike(material, {}, method), material.claims, method, key)
+}
+
+/** How to make each broken token; `docs/testing.md` says what is wrong with it. */
 export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.assign(
   Object.create(null),
   {
-    expired: {
-      what: '`exp` was an hour ago',
-      needs: 'key',
-      make: (material) => resign(material, { exp: now() - 3600 }),
-    },
-    notYetValid: {
-      what: '`nbf` is in an hour',
-      needs: 'key',
-      make: (material) => resign(material, { nbf: now() + 3600, exp: now() + 7200 }),
-    },
+    expired: claimed(() => ({ exp: now() - 3600 })),
+    notYetValid: claimed(() => ({ nbf: now() + 3600, exp: now() + 7200 })),
     badSignature: {
-      what: 'one bit of the signature is flipped',
       needs: 'token',
       make: ({ token = '' }) => {
-        const [stem, signature] = cut(token)
-        const bytes = Buffer.from(signature, 'base64url')
-        bytes.writeUInt8(bytes.readUInt8(0) ^ 1)
-        return `${stem}.${bytes.toString('base64url')}`
+        const at = token.lastIndexOf('.') + 1
+        const bytes = Buffer.from(token.slice(at), 'base64url')
+        bytes[0] = (bytes[0] ?? 0) ^ 1
+        return token.slice(0, at) + bytes.toString('base64url')
       },
     },
-    withoutSignature: {
-      what: 'the signature is empty, the header still names the algorithm',
-      make: (material) => `${encode(headerLike(material))}.${encode(material.claims)}.`,
-    },
-    none: {
-      what: 'the algorithm is `none`, and there is no signature',
-      make: (material) => `${encode(headerLike(material, {}, 'none'))}.${encode(material.claims)}.`,
-    },
+    withoutSignature: { make: (material) => unsigned(material, material.method) },
+    none: { make: (material) => unsigned(material, 'none') },
     confused: {
-      what: 'HMAC, keyed with the PEM text of the public key that all may know',
       needs: 'publicKey',
       make: (material) => {
-        const head = headerLike(material, {}, 'HS256')
-        return hmacToken(head, material.claims, pemOf(material.publicKey as KeyObject))
+        const pem = (material.publicKey as KeyObject).export({ type: 'spki', format: 'pem' })
+        return signedBy(material, 'HS256', createSecretKey(Buffer.from(pem)))
       },
     },
     wrongAlgorithm: {
-      what: 'signed with the right key by another algorithm than the one that is accepted',
       needs: 'key',
-      make: (material) => {
-        const other = siblingOf(material.method)
-        const head = headerLike(material, {}, other)
-        return forge(head, material.claims, other, material.key as KeyObject)
-      },
+      make: (material) => signedBy(material, siblingOf(material.method), material.key as KeyObject),
     },
-    otherKey: {
-      what: 'signed with another key of the same kind',
-      make: (material) => {
-        const { claims, method } = material
-        return forge(headerLike(material), claims, method, strangerKey(method).privateKey)
-      },
-    },
-    otherPurpose: {
-      what: 'it is for something else: the header has another `typ`',
-      needs: 'key',
-      make: (material) => resign(material, {}, headerLike(material, { typ: otherPurpose })),
-    },
-    embeddedKey: {
-      what: 'signed with another key, which the header brings along (`jwk`)',
-      make: (material) => {
-        const { claims, method } = material
-        const { privateKey, publicKey } = strangerKey(method)
-        const jwk = publicKey.export({ format: 'jwk' })
-        return forge(headerLike(material, { jwk }), claims, method, privateKey)
-      },
-    },
-    withoutExp: {
-      what: 'there is no `exp`',
-      needs: 'key',
-      make: (material) => resign(material, { exp: undefined }),
-    },
-    textualExp: {
-      what: '`exp` is a text',
-      needs: 'key',
-      make: (material) => resign(material, { exp: String(now() + 3600) }),
-    },
-    withoutSubject: {
-      what: 'the claim that names the user is missing',
-      needs: 'key',
-      make: (material) => resign(material, { [material.claimName]: undefined }),
-    },
-    strangeSubject: {
-      what: 'the claim that names the user is an object, as a query language has it',
-      needs: 'key',
-      make: (material) => resign(material, { [material.claimName]: { $ne: null } }),
-    },
-    unknownCritical: {
-      what: 'the header demands an extension that nobody knows (`crit`)',
-      needs: 'key',
-      make: (material) =>
-        resign(material, {}, headerLike(material, { crit: ['urn:unknown'], 'urn:unknown': 1 })),
-    },
-    malformed: { what: 'a text that is no token', make: () => 'not.a-token' },
+    otherKey: { make: (material) => ofAttacker(material, 'nothing') },
+    embeddedKey: { make: (material) => ofAttacker(material, 'jwk') },
+    otherPurpose: signed(() => ({ header: { typ: 'fastify-authn-test+jwt' } })),
+    withoutExp: claimed(() => ({ exp: undefined })),
+    textualExp: claimed(() => ({ exp: String(now() + 3600) })),
+    withoutSubject: claimed(({ claimName }) => ({ [claimName]: undefined })),
+    strangeSubject: claimed(({ claimName }) => ({ [claimName]: { $ne: null } })),
+    unknownCritical: signed(() => ({ header: { crit: ['urn:unknown'], 'urn:unknown': 1 } })),
+    malformed: { make: () => 'not.a-token' },
   } satisfies Record<BrokenToken, BrokenRow>,
 )
 
-function cut(token: string): [stem: string, signature: string] {
-  const at = token.lastIndexOf('.')
-  return [token.slice(0, at), token.slice(at + 1)]
-}
-
-export function pemOf(key: KeyObject): string {
-  return key.export({ type: 'spki', format: 'pem' }) as string
-}
-
 /** Another method for the same kind of key; where there is none, a method of another kind. */
-export function siblingOf(method: SigningMethod): SigningMethod {
+function siblingOf(method: SigningMethod): SigningMethod {
   if (method === 'EdDSA') return 'ES256'
-  const family = method.slice(0, 2)
-  const siblings = signingMethods.filter((other) => other.startsWith(family))
+  const siblings = signingMethods.filter((other) => other.startsWith(method.slice(0, 2)))
   return siblings[(siblings.indexOf(method) + 1) % siblings.length] as SigningMethod
 }

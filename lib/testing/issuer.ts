@@ -5,19 +5,15 @@ import { defined } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
-import { forge, headerLike, makeKey, now, type ForgedKey } from './forge.js'
+import { forge, headerLike, keyOf, now } from './forge.js'
 import type { Material, TokenContent } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** The name of the one key in a set of the test kit. */
+/** The name of the one key in the key set that takes the place of an issuer's. */
 const kid = 'fastify-authn-testing'
 
-/** The keys in the place of those of issuers. Made once for each process, because RSA keys take long. */
-const pairs = new Map<SigningMethod, ForgedKey>()
-
 /**
- * A good token of an issuer, with the key that has signed it: one of the test kit, in the place of the issuer's keys for
- * as long as the app lives.
+ * A good token of an issuer, whose key set is replaced by one of the test kit for as long as the app lives.
  *
  * @param app - the app, or the inner scope in which the plugin is registered
  * @param name - of the issuer in the option `issuers`
@@ -53,9 +49,8 @@ function jwkOf(method: SigningMethod, caller: string): object {
   if (algorithmOf(method).family === 'secret') {
     misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
   }
-  const pair = pairs.get(method) ?? makeKey(method)
-  pairs.set(method, pair)
-  return { ...pair.publicKey.export({ format: 'jwk' }), kid, alg: method, use: 'sig' }
+  const { publicKey } = keyOf('issuer', method)
+  return { ...publicKey.export({ format: 'jwk' }), kid, alg: method, use: 'sig' }
 }
 
 function tokenOf(issuer: IssuerFacts, method: SigningMethod, content: TokenContent): Material {
@@ -72,7 +67,7 @@ function tokenOf(issuer: IssuerFacts, method: SigningMethod, content: TokenConte
     ...content.claims,
     sub: sub ?? content.claims?.sub,
   })
-  const { privateKey: key, publicKey } = pairs.get(method) as ForgedKey
+  const { privateKey: key, publicKey } = keyOf('issuer', method)
   const like = { method, kid, typ: typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt') }
   const token = forge(headerLike(like), claims, method, key)
   return { ...like, claims, claimName: 'sub', token, key, publicKey }

@@ -1,11 +1,14 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import { signingMethods } from '../common/algorithms.js'
 import { defined } from '../common/objects.js'
 import { kit } from '../common/kit.js'
 import { unverifiedPart } from '../tokens/unverified.js'
 import { forge, headerLike, now } from './forge.js'
+import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'
+import type { AttackedApp, AttackOptions } from './attack-options.js'
 import type { Key } from '../tokens/keys/key.js'
-import type { JwtServiceLike, SigningMethod, TokenHeaderOptions } from '../../types/jwt.js'
+import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
 /** What bad tokens are made from: a good token, and the keys that are known. */
 export interface Material {
@@ -15,7 +18,7 @@ export interface Material {
   readonly claimName: string
   /** The purpose that the header of a good token names (`typ`), where it is not `JWT`. */
   readonly typ?: unknown
-  /** The name of the key in the header of a good token (`kid`), where it has one: the key is of a ring. */
+  /** The name of the key in the header of a good token (`kid`), where it has one. */
   readonly kid?: string | undefined
   /** A good token. */
   readonly token?: string | undefined
@@ -31,13 +34,19 @@ export interface TokenApp {
   readonly jwtService?: JwtServiceLike | undefined
 }
 
-/** The content of a token. Times are relative to now. */
+/** The content of a token. */
 export interface TokenContent {
+  /** The claim `sub`. If the app names users by another claim, leave it out and give that one in `claims`. */
   readonly sub?: string | number | undefined
+  /** Seconds from now until `exp`; negative for an expired token. Default: `jwt.expiry`. */
   readonly expiresIn?: number | undefined
+  /** Seconds from now until `nbf`. Default 0. */
   readonly notBefore?: number | undefined
+  /** Default: `jwt.signingMethod`. */
   readonly algorithm?: SigningMethod | undefined
+  /** More claims. Default: those of every token of the app. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined
+  /** What the token is for: the header's `typ`. Default `JWT`. */
   readonly typ?: string | undefined
 }
 
@@ -45,35 +54,24 @@ export interface TokenContent {
  * A good token of an app with its keys; only the claims when the app has no signing key.
  *
  * @param caller - the name of the public function, for the error
- * @throws ERR_AUTH_TESTING, ERR_AUTH_CLAIMS
+ * @throws ERR_AUTH_TESTING, ERR_AUTH_CLAIMS, ERR_AUTH_OPTION
  */
 export function materialOf(app: TokenApp, content: TokenContent, caller: string): Material {
   const service = serviceOf(app, caller)
   const { sub, expiresIn, notBefore, typ } = content
-  const method = content.algorithm ?? methodOf(service)
+  const method = content.algorithm ?? service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
   const wanted = defined({
     ...content.claims,
     sub: sub ?? content.claims?.sub,
     exp: expiresIn === undefined ? content.claims?.exp : now() + expiresIn,
     nbf: notBefore === undefined ? content.claims?.nbf : now() + notBefore,
   }) as Record<string, unknown>
-  const keys = keysOf(service, method)
+  const known = { method, claimName: 'sub', typ, ...keysOf(service, method) }
   if (!service.canSign(method)) {
-    return {
-      claims: { nbf: now(), exp: now() + 300, ...wanted },
-      method,
-      claimName: 'sub',
-      typ,
-      ...keys,
-    }
+    return { claims: { nbf: now(), exp: now() + 300, ...wanted }, ...known }
   }
-  const token = service.generateTokenWithClaims(wanted, method, ...headerOf(typ))
-  return { claims: { ...unverifiedPart(token, 1) }, method, claimName: 'sub', typ, token, ...keys }
-}
-
-/** A service of the app may know of no third argument: it gets none where nothing is asked for. */
-function headerOf(typ: string | undefined): [] | [TokenHeaderOptions] {
-  return typ === undefined ? [] : [{ typ }]
+  const token = service.generateTokenWithClaims(wanted, method, typ === undefined ? {} : { typ })
+  return { claims: { ...unverifiedPart(token, 1) }, token, ...known }
 }
 
 export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceLike {
@@ -85,22 +83,16 @@ export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceL
   )
 }
 
-/** The keys of a service for a method. Those of a service that the app wrote itself are unknown. */
 function heldBy(service: JwtServiceLike, method?: SigningMethod): readonly Key[] {
   return (kit.keysOf?.(service, method) ?? []) as readonly Key[]
-}
-
-/** The method of a service; of a ring without a key that signs, that of any of its keys. */
-function methodOf(service: JwtServiceLike): SigningMethod {
-  return service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
 }
 
 /**
  * The key of a service for a method.
  *
- * @param kid - its name, where it is one of a ring; default: that of the key that signs
+ * @param kid - the key's name; default: the key that signs
  */
-export function keysOf(
+function keysOf(
   service: JwtServiceLike,
   method: SigningMethod,
   kid?: unknown,
@@ -112,16 +104,46 @@ export function keysOf(
   const named = { kid: held.kid }
   if (typeof verify !== 'string') return { ...named, key: createSecretKey(verify) }
   const publicKey = createPublicKey(verify)
-  if (sign === undefined) return { ...named, publicKey }
-  return { ...named, publicKey, key: createPrivateKey(sign) }
+  return { ...named, publicKey, key: sign === undefined ? undefined : createPrivateKey(sign) }
 }
 
 /** A good token with other claims, or with another header. */
 export function resign(
   material: Material,
-  change: Readonly<Record<string, unknown>>,
+  change: object,
   head: object = headerLike(material),
 ): string {
   const { claims, method, key } = material
   return forge(head, { ...claims, ...change }, method, key as KeyObject)
+}
+
+/** The material for an attack: the good token that was given, or a token of the issuer or of the app. */
+export function attackMaterial(app: AttackedApp, options: AttackOptions): Material {
+  const { good, sub = 'alice', claims, claimName = 'sub', algorithm, issuer, typ } = options
+  const { authorization = '', cookie = '' } =
+    typeof good === 'string' ? { authorization: good } : (good ?? {})
+  const token =
+    /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(authorization)?.[1] ??
+    /=(eyJ[\w-]*\.[\w-]+\.[\w-]*)(?:;|$)/.exec(cookie)?.[1]
+  if (token !== undefined) return { ...materialOfToken(app, token, algorithm), claimName }
+  if (issuer !== undefined) {
+    return issuerMaterial(app, issuer, { sub, claims, algorithm }, 'authAttacks')
+  }
+  const wanted = { [claimName]: sub, ...claims }
+  if (app.jwtService === undefined) {
+    return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName, typ }
+  }
+  return { ...materialOf(app, { claims: wanted, algorithm, typ }, 'authAttacks'), claimName }
+}
+
+function materialOfToken(
+  { jwtService }: AttackedApp,
+  token: string,
+  algorithm: SigningMethod | undefined,
+): Omit<Material, 'claimName'> {
+  const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
+  const { alg, typ, kid } = header ?? {}
+  const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
+  const keys = jwtService && keysOf(jwtService, method, kid)
+  return { claims: claims ?? { exp: now() + 300 }, method, typ, token, ...keys }
 }

@@ -24,7 +24,7 @@ async function register(app: FastifyInstance): Promise<void> {
  * A plugin for the app under test. `actingAs` works only in an app with this plugin, and then in the whole app. Register
  * it before or after `fastify-authn`, before the app is ready.
  *
- * The app may also listen: requests from the network are never taken for injected ones.
+ * The app may also listen: no request from the network can act as a user.
  *
  * @throws ERR_AUTH_TESTING where `NODE_ENV` is `production` or `prod`, in any case
  */
@@ -35,32 +35,20 @@ export function hasTestKit(scope: FastifyInstance): boolean {
   return roots.has(rootOf(scope))
 }
 
-// Wraps an authenticator: requests of `actingAs` get their user, all others go to the authenticator itself. The
-// wrapper has the same members, and they are called with the authenticator as `this`.
 kit.standIn = (authenticator, scope) => {
   if (!hasTestKit(scope as FastifyInstance)) return authenticator
   const authenticate = (request: FastifyRequest): unknown => {
     const acting = actingOf(request)
     return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)
   }
-  return new Proxy({} as Authenticator, {
-    get(_, name) {
-      if (name === 'authenticate') return authenticate
-      const member: unknown = Reflect.get(authenticator, name)
-      return typeof member === 'function' ? (member.bind(authenticator) as unknown) : member
-    },
-    // The plugin reads own properties of authenticators, see ownOf(): the wrapper has to have the same ones.
-    getOwnPropertyDescriptor(_, name) {
-      const own = Reflect.getOwnPropertyDescriptor(authenticator, name)
-      return own && { ...own, configurable: true }
-    },
-  })
+  return Object.create(authenticator, {
+    authenticate: { value: authenticate },
+    // Bound, because an instance of a class may use its private members there.
+    onUnauthorized: { value: authenticator.onUnauthorized?.bind(authenticator) },
+  }) as Authenticator
 }
 
-function enter(
-  request: FastifyRequest,
-  { user, options: { claims, extra }, grants }: Acting,
-): object {
+function enter(request: FastifyRequest, { user, claims, extra, grants }: Acting): object {
   if (claims !== undefined) request.extra[EXTRA_JWT_CLAIMS] = claims
   Object.assign(request.extra, extra)
   testGrants.set(request, grants)

@@ -10,9 +10,6 @@ export interface AttackProblem {
   readonly why: string
 }
 
-/** The highest number of problems that the text lists. */
-const most = 20
-
 /** What `authAttacks` found. */
 export class AttackReport {
   /** How many cases were sent. */
@@ -40,12 +37,11 @@ export class AttackReport {
   /** The report as text, one line for each problem. */
   toString(): string {
     const { cases, problems, leftOut } = this
-    const lines = problems
-      .slice(0, most)
-      .map(({ case: name, status, why }) => `  ${status ?? '---'}  ${name}: ${why}`)
-    const more = problems.length > most ? [`  … and ${problems.length - most} more`] : []
-    const head = `authAttacks ${this.#target}: ${cases} cases, ${problems.length} problems`
-    return [head, ...lines, ...more, ...leftOut.map((each) => `  left out: ${each}`)].join('\n')
+    return [
+      `authAttacks ${this.#target}: ${cases} cases, ${problems.length} problems`,
+      ...problems.map(({ case: name, status, why }) => `  ${status ?? '---'}  ${name}: ${why}`),
+      ...leftOut.map((each) => `  left out: ${each}`),
+    ].join('\n')
   }
 }
 
@@ -59,7 +55,8 @@ export function problemOf(status: number | null, refusals: readonly number[]): s
   if (status === null) return 'no answer'
   if (refusals.includes(status)) return undefined
   if (status >= 500) return 'a fault: nothing that a client sends may give one'
-  if (status === 429) return 'throttled, and so not judged: switch throttling off in this test'
+  if (status === 429)
+    return 'throttled, so that it proves nothing: switch rate limits off in this test'
   if (status < 400) return 'let through'
   if (status === 401) return `expected ${refusals[0]}; the credentials themselves were refused`
   return `expected ${refusals[0]}; what follows the authentication has answered`

@@ -1,10 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { markOf } from '../app/routes.js'
-import { membersOf, readsCookie } from '../authenticators/facts.js'
-import { propertyOf } from '../common/objects.js'
+import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
-import { ownMark } from '../marks/inherit.js'
-import { parseMark } from '../marks/parse.js'
 import { registrationOf } from '../registration.js'
 import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
 import { hasTestKit } from './plugin.js'
@@ -18,7 +14,7 @@ export interface Watched extends Needs {
   /** Whether the app itself says which scopes a user has. */
   readonly hasScopesOf: boolean
   readonly hasRolesOf: boolean
-  /** The cookie that the route takes a token from; null where it takes none. */
+  /** The cookie of an access token; null where the plugin reads none. */
   readonly cookie: string | null
   /** Whether `actingAs` works there. */
   readonly canAct: boolean
@@ -34,9 +30,9 @@ export async function watch(
   send: (simulate: ActingInjection['simulate']) => Promise<unknown>,
 ): Promise<Watched | null> {
   const simulate = newSimulate()
-  const seen: SuccessEvent[] = []
-  const listener = (event: SuccessEvent): void => {
-    if (simulateOf(event.request) === simulate) seen.push(event)
+  let watched: Watched | null = null
+  const listener = ({ request, user }: SuccessEvent): void => {
+    if (simulateOf(request) === simulate) watched = watchedOf(request, user)
   }
   channels.success.subscribe(listener)
   try {
@@ -44,26 +40,21 @@ export async function watch(
   } finally {
     channels.success.unsubscribe(listener)
   }
-  const [event] = seen
-  return event === undefined ? null : watchedOf(event.request, event.user)
+  return watched
 }
 
 function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
   const { server, routeOptions } = request
-  // The automatic HEAD route of a GET that a hook has marked has no mark in its own config.
-  const mark = markOf(ownMark(routeOptions.config), server) ?? true
-  const { scope, role } = parseMark(mark, routeOptions.url ?? '')
   const registration = registrationOf(server)
-  const access = registration?.options.access ?? {}
-  const takes = registration?.plan(mark, '').members.flatMap(membersOf).some(readsCookie)
-  const has = (name: 'scopesOf' | 'rolesOf'): boolean => propertyOf(access, name) !== undefined
+  const { scope = null, role = null } = routeOf(routeOptions.config)?.plan?.needs ?? {}
+  const { scopesOf, rolesOf } = registration?.options.access ?? {}
   return {
     user,
     scope,
     role,
-    hasScopesOf: has('scopesOf'),
-    hasRolesOf: has('rolesOf'),
-    cookie: (takes === true && registration?.cookies?.nameFor(request)) || null,
+    hasScopesOf: scopesOf !== undefined,
+    hasRolesOf: rolesOf !== undefined,
+    cookie: registration?.tokenSources[0]?.cookieName?.(request) ?? null,
     canAct: hasTestKit(server),
   }
 }

@@ -1,6 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert'
 import formbody from '@fastify/formbody'
-import bcrypt from 'bcrypt'
 import * as fc from 'fast-check'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
@@ -24,14 +23,10 @@ interface Subject {
 /** For its user service every name is somebody with the password of alice: nothing but types stands between. */
 async function subjectOf(
   t: Test,
-  {
-    form = false,
-    stored = hash,
-    ...server
-  }: FastifyServerOptions & { form?: boolean; stored?: string } = {},
+  { form = false, ...server }: FastifyServerOptions & { form?: boolean } = {},
 ): Promise<Subject> {
   const { lines, stream } = rawLines()
-  const service = credulousService(stored)
+  const service = credulousService(hash)
   const app = Fastify({ logger: { level: 'debug', stream }, ...server })
   t.teardown(() => app.close())
   if (form) await app.register(formbody)
@@ -113,28 +108,17 @@ async function isIn(t: Test, { service }: Subject, response: AnyResponse, name =
 const noStrings: unknown[] = [
   1,
   0,
-  -1,
-  1.5,
   true,
   false,
   null,
   [],
   ['alice'],
-  [password],
   [['alice']],
-  ['alice', password],
-  [null],
   {},
   { $ne: 1 },
-  { $gt: '' },
-  { $regex: '.*' },
   { $where: 'sleep(1000)' },
-  { length: 1 },
   { length: 1, 0: 'a' },
   { toString: 'alice' },
-  { valueOf: 'alice' },
-  { 0: 'alice' },
-  { '': 'alice' },
   { username: 'alice' },
   { type: 'Buffer', data: [97] },
 ]
@@ -174,14 +158,9 @@ t.test('bodies that are no object, or no JSON', async (t) => {
     '{}',
     `[${good}]`,
     json(['alice', password]),
-    '"alice"',
     json(good),
     'null',
-    'true',
-    'false',
-    '0',
     '1e400',
-    '-0',
     json(`alice:${password}`),
   ]
   for (const body of noObjects) isBad(t, subject, await subject.post(body), validation, body)
@@ -197,12 +176,8 @@ t.test('bodies that are no object, or no JSON', async (t) => {
     `${good}x`,
     `${good}${good}`,
     `x${good}`,
-    `${good},`,
     `\u0000${good}`,
     `${good}\u0000`,
-    'wonderland',
-    'undefined',
-    'NaN',
     `username=alice&password=${password}`,
     '{"username":"alice","password":"wonder\nland"}',
     '{"username":"alice","password":"wonder\u0000land"}',
@@ -271,14 +246,7 @@ t.test('names that are none', async (t) => {
     const response = await subject.post(json({ username, password }))
     isBad(t, subject, response, validation, json(username))
   }
-  for (const username of [
-    'a'.repeat(1024),
-    '\u{1f600}',
-    ' alice ',
-    '__proto__',
-    'constructor',
-    '0',
-  ]) {
+  for (const username of ['a'.repeat(1024), '\u{1f600}', ' alice ', '__proto__', '0']) {
     await isIn(t, subject, await subject.post(json({ username, password })), username)
   }
   isQuiet(t, subject, secrets)
@@ -290,27 +258,17 @@ t.test('passwords that are almost right', async (t) => {
     `${password}\u0000`,
     `${password}\u0000x`,
     `\u0000${password}`,
-    '\u0000',
     `${password}\ud800`,
-    '\ud800',
     '\udc00\ud800',
     `${password} `,
-    ` ${password}`,
     password.toUpperCase(),
     password.slice(0, -1),
     `${password}${password}`,
     hash,
-    'x'.repeat(72),
     'x'.repeat(73),
     password.padEnd(73, '\u0000'),
-    'x'.repeat(255),
-    'x'.repeat(256),
     'x'.repeat(1_000_000),
     '\u{1f511}'.repeat(100_000),
-    '__proto__',
-    'null',
-    'undefined',
-    'true',
   ]
   for (const guess of guesses) {
     const response = await subject.post(json({ username: 'alice', password: guess }))
@@ -320,19 +278,6 @@ t.test('passwords that are almost right', async (t) => {
   }
   await isIn(t, subject, await subject.post(good))
   isQuiet(t, subject, secrets)
-})
-
-t.test('what bcrypt would cut off counts', async (t) => {
-  const longest = 'p'.repeat(72)
-  const subject = await subjectOf(t, { stored: bcrypt.hashSync(longest, 4) })
-  const login = (guess: string) => subject.post(json({ username: 'alice', password: guess }))
-  for (const guess of ['p'.repeat(73), `${longest}\u0000`, 'p'.repeat(255), 'p'.repeat(100_000)]) {
-    const title = `${guess.length} characters`
-    const response = await login(guess)
-    isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, title)
-    t.same(subject.service.asked.splice(0), ['alice'])
-  }
-  await isIn(t, subject, await login(longest))
 })
 
 t.test('huge bodies', async (t) => {
@@ -375,38 +320,18 @@ t.test('content types: what is parsed as JSON is checked, whatever it is called'
     'APPLICATION/JSON',
     ' application/json',
     'application/json;',
-    'application/json ; charset=utf-8',
-    'application/json\t',
     'application/json\t; charset=utf-8',
     'application/json\ta',
-    'application/json;\tcharset=utf-8',
     'application/json; charset=utf-16',
-    'application/json; charset=latin1',
     'application/json; charset="',
-    'application/json; charset',
-    'application/json; a=b; a=c',
-    'application/json;;;',
-    'application/json; ;=',
     'application/json, text/plain',
-    'application/json,application/json',
     'application/json garbage',
     'application/json\u0000',
     'application/jsonp',
-    'application/json5',
     'application/problem+json',
-    'application/vnd.api+json',
     'application//json',
-    'application/',
-    'application',
-    '/json',
-    '/',
     '*/*',
-    'json',
-    'text/json',
     'text/plain',
-    'TEXT/PLAIN; charset=utf-8',
-    'text/plain\ta',
-    'text/html',
     'text/plain;application/json',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
@@ -414,9 +339,6 @@ t.test('content types: what is parsed as JSON is checked, whatever it is called'
     'application/xml',
     '__proto__',
     'constructor',
-    'toString',
-    '__proto__/json',
-    'application/__proto__',
     '\u00e9',
     '"application/json"',
     'application/json\r\nx: y',
@@ -453,10 +375,8 @@ t.test('forms: repeated and nested fields', async (t) => {
   const form = 'application/x-www-form-urlencoded'
   const bad = [
     `username=alice&username=bob&password=${password}`,
-    `username=alice&username=alice&password=${password}`,
     `username=alice&password=${password}&password=${password}`,
     `username[]=alice&password=${password}`,
-    `username[0]=alice&password=${password}`,
     `username[$ne]=1&password=${password}`,
     `username=alice&password[$ne]=1`,
     `username[__proto__]=alice&password=${password}`,
@@ -464,20 +384,15 @@ t.test('forms: repeated and nested fields', async (t) => {
     `__proto__=alice&password=${password}`,
     `constructor[prototype][username]=alice&password=${password}`,
     `username=&password=${password}`,
-    `username&password=${password}`,
     'username=alice&password=',
     'username=alice',
     `password=${password}`,
     `username=alice%00&password=${password}`,
     `username=alice%0a&password=${password}`,
-    `username=%7f&password=${password}`,
-    `user%00name=alice&password=${password}`,
     `username=${'a'.repeat(2000)}&password=${password}`,
     `USERNAME=alice&password=${password}`,
     good,
     '&&&',
-    '===',
-    '%',
     '',
     ' ',
     'a=1&'.repeat(10_000),

@@ -5,17 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { UserService } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  rawLines,
-  passwords,
-  secret,
-  standardOptions,
-  userService,
-  users,
-} from '../helpers/app.js'
+import { appWith, basic, rawLines, passwords, secret, userService, users } from '../helpers/app.js'
 import { isQuiet, type CredulousService } from '../helpers/attacks.js'
 import { bounded } from '../helpers/cases.js'
 import { listen, nameOf, texts } from '../helpers/flows.js'
@@ -132,39 +122,20 @@ t.test('malformed HTTP around the Authorization header', async (t) => {
     const [scheme = '', credentials = ''] = value.split(' ')
     const heads: [string, string[]][] = [
       ['a space before the colon', [`Authorization : ${value}`]],
-      ['a tab before the colon', [`Authorization\t: ${value}`]],
       ['a space before the name', [` Authorization: ${value}`]],
       ['no colon', [`Authorization ${value}`]],
-      ['no name', [`: ${value}`]],
       ['a folded line', [`Authorization: ${scheme}`, ` ${credentials}`]],
       ['a folded line, tab', [`Authorization: ${scheme}`, `\t${credentials}`]],
-      ['folded before the value', ['Authorization:', ` ${value}`]],
       ['NUL in the value', [line(`${value}\0`)]],
-      ['NUL in the middle', [line(`${scheme}\0 ${credentials}`)]],
       ['NUL in the name', [`Author\0ization: ${value}`]],
       ['a bare CR', [line(`${value}\rX: y`)]],
       ['a bare CR before', [`X: y\r${line(value)}`]],
       ['a bare LF before', [`X: y\n ${line(value)}`]],
-      ['DEL in the value', [line(`${scheme} \x7f${credentials}`)]],
       ['BEL in the value', [line(`${scheme} \x07${credentials}`)]],
-      ['bytes above 127 in the name', [`Authoriz\xe4tion: ${value}`]],
       ['bytes above 127 in the value', [line(`${scheme} \xff${credentials}`)]],
-      ['NBSP after the scheme', [line(`${scheme}\xa0${credentials}`)]],
       ['UTF-8 BOM before the value', [line(`\xef\xbb\xbf${value}`)]],
       ['a fullwidth colon', [`Authorization\xef\xbc\x9a ${value}`]],
-      ['another name', [`X-Authorization: ${value}`]],
-      ['an underscore', [`Authorization_: ${value}`]],
-      ['Proxy-Authorization', [`Proxy-Authorization: ${value}`]],
-      ['Authentication', [`Authentication: ${value}`]],
-      ['a cookie', [`Cookie: authorization=${value}`]],
-      ['in the host', [`X: y`, `Forwarded: authorization="${value}"`]],
-      ['a tab after the scheme', [line(`${scheme}\t${credentials}`)]],
-      ['no space after the scheme', [line(`${scheme}${credentials}`)]],
-      ['a comma', [line(`${value},`)]],
-      ['two in one', [line(`${value}, ${value}`)]],
-      ['quoted', [line(`"${value}"`)]],
       ['empty', ['Authorization:']],
-      ['only the scheme', [line(scheme)]],
       ['in the trailer', ['TE: trailers', 'Trailer: Authorization']],
       ['named in Connection', ['Connection: Authorization', `Authorizatio: ${value}`]],
     ]
@@ -181,19 +152,12 @@ t.test('malformed HTTP around the Authorization header', async (t) => {
     isShut(t, subject, trailer, `${path}, a real trailer`)
     const starts: [string, string][] = [
       ['no version', `GET ${path}`],
-      ['HTTP/0.9', `GET ${path} HTTP/0.9`],
       ['HTTP/2 preface', 'PRI * HTTP/2.0'],
-      ['a made-up method', `LOGIN ${path} HTTP/1.1`],
       ['CONNECT', `CONNECT test:80 HTTP/1.1`],
       ['a space in the path', `GET ${path} x HTTP/1.1`],
       ['asterisk', 'GET * HTTP/1.1'],
       ['dots', `GET /open/..${path} HTTP/1.1`],
       ['encoded', `GET ${path.replace('e', '%65')} HTTP/1.1`],
-      ['encoded twice', `GET ${path.replace('e', '%2565')} HTTP/1.1`],
-      ['double slash', `GET /${path} HTTP/1.1`],
-      ['backslash', `GET ${path.replaceAll('/', '\\')} HTTP/1.1`],
-      ['upper case', `GET ${path.toUpperCase()} HTTP/1.1`],
-      ['slash at the end', `GET ${path}/ HTTP/1.1`],
       ['NUL', `GET ${path}\0 HTTP/1.1`],
       ['%00', `GET ${path}%00 HTTP/1.1`],
       ['a broken escape', `GET ${path}%zz HTTP/1.1`],
@@ -256,11 +220,7 @@ t.test('several Authorization headers are refused, whichever is right', async (t
   const shut: [string, string[]][] = [
     ['wrong, right', [line(wrongPair), right]],
     ['empty, right', ['Authorization:', right]],
-    ['another scheme, right', [line('Digest x'), right]],
     ['a bad token, right', [line('Bearer x'), right]],
-    ['malformed, right', [line('Basic !'), right]],
-    ['wrong, right, other case', [line(wrongPair), right.replace('A', 'a')]],
-    ['wrong, twice right', [line(wrongPair), right, right]],
     ['wrong, a good token', [line(wrongPair), token('alice')]],
     ['the scheme, then the rest', [line('Basic'), line(pairOf('alice').slice(6))]],
     ['wrong, 500 times right', [line(wrongPair), ...Array.from({ length: 100 }, () => right)]],
@@ -287,17 +247,11 @@ t.test('large heads', async (t) => {
   const { port, token, take, service } = subject
   const size = 15 * 1024
   const right = line(pairOf('alice'))
-  const encoded = Buffer.from(`alice:${'x'.repeat(11_000)}`).toString('base64')
   const large: [string, string[], readonly number[]][] = [
     ['15 KiB of Basic', [line(`Basic ${'A'.repeat(size)}`)], [401]],
-    ['a password of 11 kB', [line(`Basic ${encoded}`)], [401]],
     ['15 KiB of Bearer', [line(`Bearer ${'a'.repeat(size)}`)], [401]],
-    ['15 KiB of dots', [line(`Bearer ${'.'.repeat(size)}`)], [401]],
-    ['15 KiB of spaces', [line(`Basic ${' '.repeat(size)}x`)], [401]],
     ['15 KiB of a scheme', [line('A'.repeat(size))], [401]],
-    ['15 KiB of commas', [line(`Basic ${','.repeat(size)}`)], [401]],
     ['a wrong one beside 15 KiB', [line(wrongPair), `X: ${'x'.repeat(size)}`], [401]],
-    ['15 KiB of languages', [line(wrongPair), `Accept-Language: ${'de-'.repeat(size / 3)}`], [401]],
     ['more than Node takes', [right, `X: ${'x'.repeat(20_000)}`], [431]],
     ['more than Node takes, in the header', [line(`Basic ${'A'.repeat(20_000)}`)], [431]],
   ]
@@ -306,7 +260,7 @@ t.test('large heads', async (t) => {
     isShut(t, subject, answer, title)
     t.same(answer.statuses, expected, title)
   }
-  t.same(service.asked.splice(0), ['alice', 'alice', 'alice'], 'only for the three passwords')
+  t.same(service.asked.splice(0), ['alice'], 'only for the password')
   // The head is large and right: nothing is cut off.
   for (const good of [right, token('alice')]) {
     const head = [`X: ${'x'.repeat(size)}`, good, close]
@@ -362,37 +316,17 @@ const bytesOf = (steps: readonly Step[]): string =>
     )
     .join('')
 
-t.test('one connection, good and bad requests in turn', async (t) => {
+t.test('ten connections at once, each with good and bad requests in turn', async (t) => {
   const subject = await subjectOf(t)
   const steps = stepsOf(subject)
   const ran = (): string[] =>
     steps
       .filter(({ expected }) => expected[0] === 200)
       .map(({ path, expected }) => `${path} ${String((expected[1] as { user: unknown }).user)}`)
-      .toSorted()
-
-  await t.test('pipelined in one packet', async (t) => {
-    areAnswered(steps, await exchange(subject.port, [bytesOf(steps)]))
-    t.same(subject.take().toSorted(), ran(), 'the handlers ran for whom they answered')
-  })
-  await t.test('pipelined, several rounds', async (t) => {
-    const rounds = [...steps, ...steps.toReversed(), ...steps]
-    areAnswered(rounds, await exchange(subject.port, [bytesOf(rounds)]))
-    t.equal(subject.take().length, 3 * ran().length)
-  })
-  await t.test('one packet a request', async (t) => {
-    const parts = steps.map((step, at) =>
-      at === steps.length - 1 ? bytesOf([step]) : rawRequest(step.path, step.head),
-    )
-    areAnswered(steps, await exchange(subject.port, parts))
-    t.same(subject.take().toSorted(), ran())
-  })
-  await t.test('ten connections at once', async (t) => {
-    const all = Array.from({ length: 10 }, (_, at) => [...steps.slice(at), ...steps.slice(0, at)])
-    const answers = await Promise.all(all.map((each) => exchange(subject.port, [bytesOf(each)])))
-    answers.forEach((answer, at) => areAnswered(all[at] ?? [], answer))
-    t.equal(subject.take().length, 10 * ran().length)
-  })
+  const all = Array.from({ length: 10 }, (_, at) => [...steps.slice(at), ...steps.slice(0, at)])
+  const answers = await Promise.all(all.map((each) => exchange(subject.port, [bytesOf(each)])))
+  answers.forEach((answer, at) => areAnswered(all[at] ?? [], answer))
+  t.same(subject.take().toSorted(), all.flatMap(ran).toSorted(), 'the handlers ran for them')
   await isAlive(t, subject)
 })
 
@@ -437,17 +371,10 @@ t.test('a request inside of the body of another one', async (t) => {
     ['in a chunk', post([chunked, close], hexed)],
     ['in a chunk extension', post([chunked, close], `0;${token('alice')}\r\n\r\n`)],
     ['length and chunked', post([length, chunked, close], `0\r\n\r\n${inner}`)],
-    ['chunked and length', post([chunked, length, close], `0\r\n\r\n${inner}`)],
     ['two lengths', post([length, 'Content-Length: 0', close], inner)],
-    ['two lengths in one', post([`${length}, 0`, close], inner)],
-    ['a length with a sign', post([`Content-Length: +${inner.length}`, close], inner)],
     ['a negative length', post(['Content-Length: -1', close], inner)],
-    ['a length in hex', post(['Content-Length: 0x10', close], inner)],
     ['an obscured chunked', post(['Transfer-Encoding: xchunked', close], inner)],
-    ['chunked twice', post([chunked, 'Transfer-Encoding: identity', close], hexed)],
-    ['chunked, a space before', post(['Transfer-Encoding : chunked', close], hexed)],
     ['a bad chunk size', post([chunked, close], `zz\r\n${inner}\r\n0\r\n\r\n`)],
-    ['a huge chunk size', post([chunked, close], `fffffffffffffffff\r\n${inner}`)],
     ['LF only', post([chunked, close], `0\n\n${inner}`)],
     ['after close', rawRequest('/both/required', [close]) + inner],
     [
@@ -455,7 +382,6 @@ t.test('a request inside of the body of another one', async (t) => {
       rawRequest('/both/required', ['Connection: Upgrade, close', 'Upgrade: h2c']) + inner,
     ],
     ['after Expect', post(['Expect: 100-continue', length, close], inner)],
-    ['after a strange Expect', post(['Expect: 200-ok', length, close], inner)],
   ]
   for (const [title, bytes] of hidden) {
     const { statuses, hung } = await exchange(port, [bytes])
@@ -547,35 +473,9 @@ t.test('clients that vanish', async (t) => {
   t.same(unhandled, [], 'no rejection went unhandled')
 })
 
-t.test('generated: any bytes around the header', async (t) => {
+t.test('generated: any bytes', async (t) => {
   const subject = await subjectOf(t)
   const { port, take, service } = subject
-  const strange = fc.oneof(
-    fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
-    fc.constantFrom(' ', '\t', '\r\n ', '\r', '\n', '\0', ':', ',', '\x7f', '\xa0', ''),
-  )
-  const value = fc.constantFrom('Basic ', 'Bearer ', wrongPair, 'Bearer x.y.z', 'Digest x', '')
-  const name = fc.constantFrom('Authorization', 'authorization', 'AUTHORIZATION')
-  const path = fc.constantFrom('/both/required', '/basic/required', '/jwt/required')
-  await fc.assert(
-    fc.asyncProperty(
-      path,
-      name,
-      value,
-      fc.tuple(strange, strange, strange, strange),
-      async (path, name, value, at) => {
-        const head = `${at[0]}${name}${at[1]}:${at[2]}${value}${at[3]}`
-        const { statuses, hung } = await exchange(port, [rawRequest(path, [head, close])])
-        ok(!hung)
-        ok(
-          statuses.every((status) => status >= 400 && status < 500),
-          statuses.join(),
-        )
-        deepStrictEqual(take(), [])
-      },
-    ),
-    bounded(120),
-  )
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 400 }), async (bytes) => {
       const { statuses, hung } = await exchange(port, [Buffer.from(bytes)], true)
@@ -588,31 +488,6 @@ t.test('generated: any bytes around the header', async (t) => {
     }),
     bounded(60),
   )
-  deepStrictEqual(
-    service.asked.filter((asked) => asked !== 'alice'),
-    [],
-  )
+  deepStrictEqual(service.asked, [])
   await isAlive(t, subject)
-})
-
-t.test('two Authorization headers are refused, whichever is right', async (t) => {
-  let calls = 0
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.get('/', { config: { auth: true } }, () => (calls += 1))
-    app.get('/optional', { config: { auth: 'optional' } }, () => (calls += 1))
-  })
-  const port = await listen(app)
-  const right = `Authorization: ${bearer(app.jwtService.generateToken('alice')).authorization}`
-  const wrong = 'Authorization: Bearer wrong'
-  for (const path of ['/', '/optional']) {
-    for (const lines of [
-      [right, wrong],
-      [wrong, right],
-      [right, right],
-    ]) {
-      const { statuses } = await exchange(port, [rawRequest(path, [...lines, 'Connection: close'])])
-      t.strictSame(statuses, [401], path)
-    }
-  }
-  t.equal(calls, 0)
 })

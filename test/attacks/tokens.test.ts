@@ -7,14 +7,13 @@ import t, { type Test } from 'tap'
 import { jwtAuthenticator, type JwtConfig, type SigningMethod } from '../../lib/index.js'
 import { signingMethods } from '../../lib/common/algorithms.js'
 import {
-  algNone,
   broughtKeys,
   confused,
   foreignKeys,
   secretsOf,
   unsigned,
   type Named,
-} from '../../lib/testing/corpus/keys.js'
+} from './corpus/keys.js'
 import {
   alphabet,
   critical,
@@ -29,7 +28,7 @@ import {
   strangeNames,
   withSignature,
   wrongTimes,
-} from '../../lib/testing/corpus/tokens.js'
+} from './corpus/tokens.js'
 import type { Material } from '../../lib/testing/material.js'
 import { bearer, secret, secret512, tokensOf } from '../helpers/app.js'
 import {
@@ -137,8 +136,6 @@ const es256 = (payload: unknown = claims(), head: unknown = header('ES256')): st
 t.test('alg none, in every spelling, with and without a signature', async (t) => {
   const subject = await appOf(t)
   const tokens = unsigned(material())
-  t.equal(new Set(algNone()).size, 16 + 7 + 11)
-  t.equal(tokens.length, 3 * 34 + 5 + signingMethods.length)
   await repelled(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
   await welcome(t, subject, 'HS256', good())
   await welcome(t, subject, 'RS256', rs256())
@@ -159,21 +156,12 @@ t.test('key confusion: HMAC with all that can be made of the public key', async 
       secrets.push(['certificate', certificateOf(pair.privateKey, pair.publicKey)])
     }
     const tokens = confused({ ...material(), publicKey: pair.publicKey }, named, secrets)
-    t.equal(tokens.length, secrets.length * (3 + named.length))
     await repelled(t, subject, [...named, 'HS256'], tokens)
   }
   for (const method of methods) {
     const token = tokensOf(subject.app).generateTokenWithClaims({ sub: 'alice' }, method)
     await welcome(t, subject, method, token)
   }
-})
-
-t.test('the secret of the service does not pass under asymmetric names', async (t) => {
-  const subject = await appOf(t)
-  const tokens = signingMethods
-    .filter((method) => method !== 'HS256')
-    .map((method) => [method, hmacToken(header(method), claims(), secret512)] as const)
-  await repelled(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
 })
 
 t.test('wrong family, wrong size: of 13 methods only the one of the authenticator', async (t) => {
@@ -261,7 +249,6 @@ t.test('keys that the token brings along: jwk, jku, x5u, x5c, kid', async (t) =>
 t.test('crit: no extension is known here (RFC 7515 §4.1.11)', async (t) => {
   const subject = await appOf(t)
   const tokens = critical(material())
-  t.equal(tokens.length, 23)
   await repelled(t, subject, ['HS256'], tokens)
   const asymmetric = header('RS256', { crit: ['b64'], b64: false })
   await repelled(t, subject, ['RS256'], [['RS256', rs256(claims(), asymmetric)]])
@@ -285,7 +272,6 @@ t.test('signatures: flipped, cut, padded, not canonical', async (t) => {
       `${method}, ${title}`,
       token,
     ])
-    t.ok(tokens.length >= 36)
     await repelled(t, subject, [method], tokens)
     await welcome(t, subject, method, token)
   }
@@ -345,7 +331,6 @@ t.test('dots, segments, spaces', async (t) => {
   const subject = await appOf(t)
   const token = good()
   const tokens = segments({ token })
-  t.equal(tokens.length, 32)
   await repelled(t, subject, ['HS256'], tokens)
   await welcome(t, subject, 'HS256', token)
 })
@@ -353,14 +338,12 @@ t.test('dots, segments, spaces', async (t) => {
 t.test('headers and payloads that are no objects, signed with the right key', async (t) => {
   const subject = await appOf(t)
   const tokens = noObjects(material())
-  t.equal(tokens.length, 2 * 25 + 11 + 1)
   await repelled(t, subject, ['HS256'], tokens)
 })
 
 t.test('invalid UTF-8 makes no claims set (RFC 7519 §7.2)', async (t) => {
   const subject = await appOf(t)
   const tokens = notUtf8(material())
-  t.equal(tokens.length, 6)
   await repelled(t, subject, ['HS256'], tokens)
 })
 
@@ -432,14 +415,12 @@ t.test('exp and nbf of every wrong type, signed with the right key', async (t) =
   const subject = await appOf(t)
   const signed = (payload: string): string => hmacToken(hs256, payload, secret512)
   const tokens = wrongTimes(material())
-  t.equal(tokens.length, 26)
   await repelled(t, subject, ['HS256'], [...tokens, ['no exp', signed('{"sub":"alice"}')]])
   const past = pastTimes(material())
   past.push([`exp ${now() - 1}`, signed(`{"sub":"alice","exp":${now() - 1}}`)])
   past.push([`exp ${now() - 1}.5`, signed(`{"sub":"alice","exp":${now() - 1}.5}`)])
   await repelled(t, subject, ['HS256'], past, expired)
   const ahead = futureTimes(material())
-  t.equal(ahead.length, 5)
   await repelled(t, subject, ['HS256'], ahead, early)
   for (const nbf of ['0', '-1', '-1e308', `${now() - 1}.5`]) {
     await welcome(t, subject, 'HS256', signed(`{"sub":"alice","exp":1e308,"nbf":${nbf}}`))
@@ -449,7 +430,6 @@ t.test('exp and nbf of every wrong type, signed with the right key', async (t) =
 t.test('a claim that is no usable name: no user is looked up', async (t) => {
   const subject = await appOf(t)
   const tokens = strangeNames(material())
-  t.equal(tokens.length, noNames.length + 3)
   await repelled(t, subject, ['HS256'], tokens)
 })
 

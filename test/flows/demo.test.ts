@@ -527,14 +527,14 @@ t.test('as its own authors would test it', async (t) => {
 
   const rs256 = await login(t, app, '/rs256/login', alice)
   const payload = { title: 'a', text: 'b' }
-  // For routes whose authenticator has been played the headers and raw bytes that are no tokens.
-  const tokens = { sockets: false, except: [/^Authorization: /] }
+  // For routes whose authenticator has been played the headers that are no tokens.
+  const tokens = { except: [/^Authorization: /] }
   for (const target of [
     { url: '/me', sub: alice.name },
     { url: '/account', good: basic(alice) },
     { url: '/export', sub: alice.name, ...tokens },
     { url: '/notes', method: 'POST', payload, sub: bob.name, ...tokens },
-    { url: '/admin/stats', good: basic(admin), sockets: false },
+    { url: '/admin/stats', good: basic(admin) },
     { url: '/rs256/me', good: rs256, ...tokens },
     {
       ...tokens,
@@ -548,7 +548,7 @@ t.test('as its own authors would test it', async (t) => {
   ]) {
     const report = await authAttacks(app, target)
     t.strictSame(report.problems, [], String(report))
-    t.ok(report.cases > 400, `${target.url}: ${report.cases} cases`)
+    t.ok(report.cases > 15, `${target.url}: ${report.cases} cases`)
   }
 })
 

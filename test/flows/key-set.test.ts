@@ -138,15 +138,15 @@ t.test('an authenticator with a method of its own takes that one only', async (t
 })
 
 /** What is no token does not depend on the keys. */
-const except = [/^(?:Authorization|socket): /]
+const except = [/^Authorization: /]
 
-t.test('attacks: the corpus, over keys of each kind that signs', async (t) => {
+t.test('attacks: broken tokens, over keys of each kind that signs', async (t) => {
   for (const signer of [a, { ...old, state: 'sign', legacy: false } as const, rsa]) {
     const others = [b, { ...edwards, state: 'next' } as const]
     const app = await appWith(t, options({ keys: [signer, ...others] }), declare)
     const report = await authAttacks(app, { url: '/me', sub: 'alice', except })
     t.strictSame(report.problems, [], String(report))
-    t.ok(report.cases > 300, `${report.cases} cases`)
+    t.ok(report.cases > 15, `${report.cases} cases`)
   }
 })
 
@@ -156,8 +156,7 @@ t.test('attacks: with a good token of another app, whose key is in the set', asy
   const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
   const report = await authAttacks(app, { url: '/me', good, except })
   t.strictSame(report.problems, [], String(report))
-  t.ok(report.leftOut.includes('names of other keys (the key that signs is not known)'))
-  t.notOk(report.leftOut.some((each) => each.startsWith('key confusion')))
+  t.notOk(report.leftOut.some((each) => each.startsWith('confused')))
 })
 
 t.test('attacks: whatever the name of a key says, only that key judges', async (t) => {

@@ -5,16 +5,14 @@ import {
   basicAuthenticator,
   configBasicAuthenticator,
   jwtAuthenticator,
-  type Authenticator,
   type AuthnOptions,
   type UserService,
 } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, secret, userService, users } from '../helpers/app.js'
+import { appWith, basic, bearer, passwords, secret, userService } from '../helpers/app.js'
 import {
   anyService,
   basicChallenge,
   bearerChallenge,
-  isFault,
   isRefusal,
   isWelcome,
   probe,
@@ -116,65 +114,6 @@ t.test('the option authenticator: anyOf(…), and an array of names', async (t) 
   }
 })
 
-t.test('the order of the challenges is that of the members', async (t) => {
-  const app = await appWith(
-    t,
-    { userService: service(), jwt: { secret } },
-    (app) => void app.get('/', { config: { auth: { use: ['basic', 'jwt'] } } }, () => 'ran'),
-  )
-  isRefusal(t, await app.inject('/'), {
-    error: texts.none,
-    challenge: [basicChallenge, bearerChallenge],
-  })
-})
-
-t.test('the scheme picks who is asked', async (t) => {
-  const asked: string[] = []
-  const named = (name: string, scheme?: string): Authenticator => ({
-    ...(scheme !== undefined && { scheme }),
-    authenticate: () => {
-      asked.push(name)
-      return null
-    },
-  })
-  const app = await appWith(
-    t,
-    {
-      authenticator: anyOf(
-        named('bearer', 'Bearer'),
-        named('basic', 'basic'),
-        named('cookie'),
-        named('digest', 'Digest'),
-        named('key'),
-        named('bearer2', 'bearer'),
-      ),
-    },
-    (app) => void app.get('/', { config: { auth: true } }, () => 'ran'),
-  )
-  const cases: [Record<string, string>, string[]][] = [
-    [{}, ['cookie', 'key']],
-    [header('Bearer x'), ['bearer', 'bearer2']],
-    [header('bEaReR x'), ['bearer', 'bearer2']],
-    [header('Basic x'), ['basic']],
-    [header('DIGEST x'), ['digest']],
-    [header('Hawk x'), ['cookie', 'key']],
-    [header('BearerX x'), ['cookie', 'key']],
-  ]
-  for (const [headers, expected] of cases) {
-    const response = await app.inject({ url: '/', headers })
-    t.equal(response.statusCode, 401)
-    t.strictSame(asked.splice(0), expected, JSON.stringify(headers))
-  }
-  isRefusal(t, await app.inject('/'), {
-    error: texts.none,
-    challenge: ['Bearer', 'basic', 'Digest'].map((scheme) =>
-      scheme === 'basic'
-        ? 'basic realm="Authorization required", charset="UTF-8"'
-        : `${scheme} realm="Authorization required"`,
-    ),
-  })
-})
-
 t.test(
   'several of one scheme: the first user, else the first refusal; one challenge',
   async (t) => {
@@ -211,114 +150,6 @@ t.test(
     t.equal(take(), 0)
   },
 )
-
-t.test('a fault of one member ends it: no other is asked', async (t) => {
-  const { handler, take } = probe()
-  let asked = 0
-  const app = await appWith(
-    t,
-    {
-      authenticator: anyOf(
-        { scheme: 'Basic', authenticate: () => Promise.reject(new Error('away')) },
-        {
-          scheme: 'Basic',
-          authenticate: () => {
-            asked += 1
-            return users[0] ?? null
-          },
-        },
-      ),
-    },
-    (app) => void app.get('/', { config: { auth: 'try' } }, handler),
-  )
-  isFault(t, await app.inject({ url: '/', headers: basic('a', 'b') }), 'ERR_AUTH_AUTHENTICATOR')
-  t.equal(asked, 0)
-  t.equal(take(), 0)
-})
-
-t.test('what a member returns that is no user is never a success', async (t) => {
-  for (const value of [undefined, false, '', 'alice', 0, [], [users[0]]]) {
-    const { handler, take } = probe()
-    const app = await appWith(
-      t,
-      {
-        authenticator: anyOf({ authenticate: () => value as never }, { authenticate: () => null }),
-      },
-      (app) => {
-        app.get('/', { config: { auth: true } }, handler)
-        app.get('/optional', { config: { auth: 'optional' } }, handler)
-      },
-    )
-    for (const url of ['/', '/optional']) {
-      isRefusal(t, await app.inject(url), { error: texts.invalid, challenge: null })
-    }
-    t.equal(take(), 0)
-  }
-})
-
-t.test('optional only when all of its members are', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(
-    t,
-    {
-      userService: service(),
-      jwt: { secret },
-      authenticators: {
-        mixed: anyOf(jwtAuthenticator({ optional: true }), basicAuthenticator()),
-        all: anyOf(
-          jwtAuthenticator({ optional: true }),
-          anyOf(basicAuthenticator({ optional: true })),
-        ),
-      },
-    },
-    (app) => {
-      app.get('/mixed', { config: { auth: { use: 'mixed' } } }, handler)
-      app.get('/all', { config: { auth: { use: 'all' } } }, handler)
-      app.get('/both', { config: { auth: { use: ['all', 'jwt'] } } }, handler)
-    },
-  )
-  isWelcome(t, await app.inject('/all'), null)
-  t.equal(take(), 1)
-  for (const url of ['/mixed', '/both']) {
-    const { statusCode } = await app.inject(url)
-    t.equal(statusCode, 401, url)
-  }
-  t.equal(take(), 0)
-  isWelcome(t, await app.inject({ url: '/all', headers: basic('bob', passwords.bob) }), 'bob')
-})
-
-t.test('onUnauthorized of the member that refused', async (t) => {
-  const refusing = (name: string, scheme?: string): Authenticator => ({
-    ...(scheme !== undefined && { scheme }),
-    authenticate: (request) => {
-      if (scheme === undefined && request.headers['x-key'] === undefined) return null
-      throw new AuthenticationError('auth.invalid-credentials')
-    },
-    onUnauthorized: (error, _, reply) => reply.code(418).send({ by: name, code: error.code }),
-  })
-  const app = await appWith(
-    t,
-    {
-      authenticator: anyOf(refusing('bearer', 'Bearer'), refusing('key'), {
-        scheme: 'Basic',
-        authenticate: refusing('basic', 'Basic').authenticate,
-      }),
-    },
-    (app) => void app.get('/', { config: { auth: true } }, () => 'ran'),
-  )
-  const by = async (headers: Record<string, string>): Promise<unknown> => {
-    const response = await app.inject({ url: '/', headers })
-    t.equal(response.statusCode, 418)
-    return response.json()
-  }
-  const invalid = 'ERR_AUTH_INVALID_CREDENTIALS'
-  t.strictSame(await by(bearer('x')), { by: 'bearer', code: invalid })
-  t.strictSame(await by({ 'x-key': '1' }), { by: 'key', code: invalid })
-  t.strictSame(await by({}), { by: 'bearer', code: 'ERR_AUTH_NO_CREDENTIALS' }, 'nobody: the first')
-  const own = await app.inject({ url: '/', headers: basic('a', 'b') })
-  t.equal(own.statusCode, 401, 'a member without one leaves it to the plugin')
-  t.strictSame(own.json(), { error: texts.invalid })
-})
 
 t.test('an anyOf that is wrapped by spreading it keeps its challenges', async (t) => {
   const app = await appWith(

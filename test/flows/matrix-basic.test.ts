@@ -56,41 +56,11 @@ const rows: Row[] = [
   { name: 'wrong password', headers: basic('alice', 'wrong'), outcome: wrong },
   { name: 'password of another', headers: basic('alice', passwords.bob), outcome: wrong },
   { name: 'unknown user', headers: basic('nobody', passwords.alice), outcome: wrong },
-  { name: 'name in other case', headers: basic('Alice', passwords.alice), outcome: wrong },
   { name: 'empty password', headers: basic('alice', ''), outcome: wrong },
-  { name: 'empty name', headers: basic('', passwords.alice), outcome: wrong },
-  { name: 'both empty', headers: basic('', ''), outcome: wrong },
-  {
-    name: 'hash as the password',
-    headers: basic('alice', users[0]?.password ?? ''),
-    outcome: wrong,
-  },
 
   { name: 'scheme alone', headers: header('Basic'), outcome: malformed },
   { name: 'scheme and a space', headers: header('Basic '), outcome: malformed },
-  { name: 'scheme and a tab', headers: header(`Basic\t${right}`), outcome: malformed },
-  { name: 'no base64', headers: header('Basic alice:wonderland'), outcome: malformed },
-  {
-    name: 'no padding',
-    headers: header(`Basic ${encode('alice:1').replace(/=+$/, '')}`),
-    outcome: malformed,
-  },
-  { name: 'unused bits set', headers: header('Basic YTpiZh=='), outcome: malformed },
-  { name: 'base64url', headers: header('Basic YTo_Pz8_'), outcome: malformed },
-  { name: 'something after it', headers: header(`Basic ${right} x`), outcome: malformed },
   { name: 'no colon', headers: header(`Basic ${encode('alice')}`), outcome: malformed },
-  {
-    name: 'nothing in it',
-    headers: header(`Basic ${encode(' ').replace(/./g, '')}`),
-    outcome: malformed,
-  },
-  {
-    name: 'no UTF-8',
-    headers: header(`Basic ${encode(Buffer.from([0x61, 0x3a, 0xff]))}`),
-    outcome: malformed,
-  },
-  { name: 'NUL in the name', headers: basic('alice\0', passwords.alice), outcome: malformed },
-  { name: 'line break in it', headers: basic('alice', `${passwords.alice}\n`), outcome: malformed },
 ]
 
 t.test('basic: modes and credentials', async (t) => runMatrix(t, { options, use, lenient }, rows))

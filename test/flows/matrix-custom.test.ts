@@ -1,27 +1,15 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import {
-  anyOf,
   authn,
   AuthenticationError,
-  basicAuthenticator,
   jwtAuthenticator,
   type Authenticator,
   type AuthnOptions,
 } from '../../lib/index.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  logLines,
-  passwords,
-  standardOptions,
-  userService,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, basic, bearer, logLines, standardOptions, tokensOf } from '../helpers/app.js'
 import {
   serviceOf,
-  anyService,
   bearerChallenge,
   isFault,
   isRefusal,
@@ -115,18 +103,11 @@ t.test('custom: bearerToken() and lookup by token', async (t) => {
 const nobodies: [string, unknown][] = [
   ['undefined', undefined],
   ['false', false],
-  ['true', true],
-  ['an empty string', ''],
   ['a string', 'alice'],
   ['0', 0],
-  ['1', 1],
-  ['NaN', Number.NaN],
-  ['a bigint', 1n],
   ['a symbol', Symbol('user')],
-  ['an empty array', []],
   ['an array', [{ name: 'alice' }]],
   ['a function', () => ({ name: 'alice' })],
-  ['a class', Date],
 ]
 
 async function judged(
@@ -173,16 +154,11 @@ t.test('custom: what authenticate returns that is no object is never a success',
 const throws: [string, unknown][] = [
   ['an error', new Error('database is away: secret detail')],
   ['undefined', undefined],
-  ['null', null],
   ['a string', 'secret detail'],
-  ['0', 0],
-  ['false', false],
   ['a symbol', Symbol('secret detail')],
   ['an object', { detail: 'secret detail' }],
-  ['an object without prototype', Object.create(null)],
   ['an error with a status', Object.assign(new Error('secret detail'), { statusCode: 401 })],
   ['an error with a code', Object.assign(new Error('secret detail'), { code: 'ERR_AUTH_MARK' })],
-  ['an error with an odd code', Object.assign(new Error('secret detail'), { code: '__proto__' })],
 ]
 
 t.test('custom: what authenticate throws that is no refusal is a fault', async (t) => {
@@ -206,53 +182,6 @@ t.test('custom: what authenticate throws that is no refusal is a fault', async (
       }
     }
   }
-})
-
-t.test('custom: odd promises', async (t) => {
-  const user = { name: 'alice' }
-  await t.test('a thenable', async (t) => {
-    const { app } = await judged(t, () => ({
-      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-      then: (resolve: (value: object) => void) => resolve(user),
-    }))
-    isWelcome(t, await app.inject('/required'), 'alice')
-  })
-  await t.test('a thenable that throws', async (t) => {
-    const { app, take } = await judged(t, () => ({
-      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-      then: () => {
-        throw new Error('secret detail')
-      },
-    }))
-    isFault(t, await app.inject('/required'), 'ERR_AUTH_AUTHENTICATOR')
-    t.equal(take(), 0)
-  })
-  await t.test('a thenable that settles twice', async (t) => {
-    const { app, take } = await judged(t, () => ({
-      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-      then: (resolve: (value: object) => void, reject: (reason: unknown) => void) => {
-        resolve(user)
-        resolve({ name: 'mallory' })
-        reject(new Error('late'))
-      },
-    }))
-    isWelcome(t, await app.inject('/required'), 'alice')
-    t.equal(take(), 1, 'the handler ran once')
-  })
-  await t.test('a user whose traps throw', async (t) => {
-    const trapped = new Proxy(user, {
-      has() {
-        throw new Error('secret detail')
-      },
-    })
-    for (const authenticate of [() => trapped, async () => trapped]) {
-      const { app, take } = await judged(t, authenticate)
-      const response = await app.inject('/required')
-      t.equal(response.statusCode, 500)
-      t.notMatch(response.body, 'secret detail')
-      t.equal(take(), 0)
-    }
-  })
 })
 
 t.test('custom: refusals that ask to wait are never forgiven', async (t) => {
@@ -292,10 +221,6 @@ const writers: Record<
     write: (error, _, reply) => void reply.code(418).send({ mine: error.code }),
     sent: '{"mine":"ERR_AUTH_INVALID_CREDENTIALS"}',
   },
-  'sends and returns the reply': {
-    write: (_, __, reply) => reply.code(418).send('mine'),
-    sent: 'mine',
-  },
   'sends later, as a promise': {
     write: async (error, _, reply) => {
       await new Promise((resolve) => {
@@ -306,13 +231,6 @@ const writers: Record<
     sent: '{"mine":"auth.invalid-credentials"}',
   },
   redirects: { write: (_, __, reply) => void reply.redirect('/sign-in'), sent: '', status: 302 },
-  'sends, then throws': {
-    write: (_, __, reply) => {
-      void reply.code(418).send('mine')
-      throw new Error('secret detail')
-    },
-    sent: 'mine',
-  },
   'sends, then rejects': {
     write: async (_, __, reply) => {
       void reply.code(418).send('mine')
@@ -321,8 +239,6 @@ const writers: Record<
     sent: 'mine',
   },
   'returns without sending': { write: () => undefined, sent: null },
-  'returns a text': { write: () => 'mine', sent: null },
-  'resolves without sending': { write: async () => undefined, sent: null },
   'resolves with a body': { write: async () => ({ mine: true }), sent: null },
 }
 
@@ -462,14 +378,6 @@ t.test('custom: init is called once for a registration, with the app', async (t)
   t.strictSame(calls, [['', 'function', ['jwt', 'basic', 'a', 'b']]])
 })
 
-t.test('custom: init of the members of anyOf', async (t) => {
-  const calls: string[] = []
-  const named = (name: string): Authenticator => apiKeys({ init: () => void calls.push(name) })
-  const first = named('first')
-  await appWith(t, { authenticator: anyOf(first, anyOf(named('second'), first)) })
-  t.strictSame(calls.sort(), ['first', 'second'])
-})
-
 t.test('custom: an init that fails stops the boot', async (t) => {
   for (const init of [
     () => {
@@ -514,25 +422,6 @@ t.test('wrapping a built-in by spreading it', async (t) => {
     challenge: tokenChallenge('The token is invalid'),
   })
   t.equal(take(), 0)
-})
-
-t.test('a wrapper that forgets init() of what it wraps never lets anybody in', async (t) => {
-  const inner = basicAuthenticator()
-  const { handler, take } = probe()
-  const { lines, stream } = logLines()
-  const app = await appWith(
-    t,
-    {
-      userService: anyService(userService()),
-      authenticator: { scheme: 'Basic', authenticate: (request) => inner.authenticate(request) },
-    },
-    (app) => void app.get('/', { config: { auth: true } }, handler),
-    { logger: { level: 'info', stream } },
-  )
-  const response = await app.inject({ url: '/', headers: basic('alice', passwords.alice) })
-  isFault(t, response, 'ERR_AUTH_AUTHENTICATOR')
-  t.equal(take(), 0)
-  t.match(JSON.stringify(lines), /basicAuthenticator is used before its init\(\)/)
 })
 
 t.test('one authenticator for two registrations takes the users and keys of each', async (t) => {

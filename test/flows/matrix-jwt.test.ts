@@ -1,11 +1,8 @@
 import t from 'tap'
 import {
   EXTRA_JWT_CLAIMS,
-  JwtService,
   jwtAuthenticator,
   type AuthnOptions,
-  type JwtConfig,
-  type SigningMethod,
   type UserService,
 } from '../../lib/index.js'
 import {
@@ -29,7 +26,7 @@ import {
   tokenChallenge,
 } from '../helpers/flows.js'
 import { runFaults, runHanging, runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
-import { claims, hmacToken, keys, now, privatePem, publicPem } from '../helpers/tokens.js'
+import { claims, hmacToken, now } from '../helpers/tokens.js'
 
 const secret = secret512
 const use = 'jwt'
@@ -98,36 +95,11 @@ const rows: Row[] = [
 
   { name: 'of another key', headers: () => bearer(token({}, 'x'.repeat(64))), outcome: invalid },
   { name: 'expired', headers: () => bearer(token({ exp: now() - 1 })), outcome: expired },
-  { name: 'expired long ago', headers: () => bearer(token({ exp: 1 })), outcome: expired },
   { name: 'not valid yet', headers: () => bearer(token({ nbf: now() + 600 })), outcome: early },
   { name: 'without exp', headers: () => bearer(token({ exp: undefined })), outcome: invalid },
-  {
-    name: 'exp no number',
-    headers: () => bearer(token({ exp: `${now() + 60}` })),
-    outcome: invalid,
-  },
   { name: 'unknown user', headers: () => bearer(token({ sub: 'nobody' })), outcome: unknown },
   { name: 'without sub', headers: () => bearer(token({ sub: undefined })), outcome: invalid },
-  { name: 'empty sub', headers: () => bearer(token({ sub: '' })), outcome: invalid },
-  { name: 'sub null', headers: () => bearer(token({ sub: null })), outcome: invalid },
-  {
-    name: 'sub an object',
-    headers: () => bearer(token({ sub: { name: 'alice' } })),
-    outcome: invalid,
-  },
-  { name: 'sub an array', headers: () => bearer(token({ sub: ['alice'] })), outcome: invalid },
-  { name: 'sub true', headers: () => bearer(token({ sub: true })), outcome: invalid },
 
-  { name: 'no token', headers: bearer('hello'), outcome: invalid },
-  {
-    name: 'two parts',
-    headers: () => bearer(token().split('.').slice(0, 2).join('.')),
-    outcome: invalid,
-  },
-  { name: 'not of the alphabet', headers: bearer('a.b.c!'), outcome: invalid },
-  { name: 'something after it', headers: () => bearer(`${token()} x`), outcome: invalid },
-  { name: 'in quotes', headers: () => bearer(`"${token()}"`), outcome: invalid },
-  { name: 'a tab after the scheme', headers: () => header(`Bearer\t${token()}`), outcome: invalid },
   { name: 'no comma list', headers: () => header(`Bearer ${token()}, Bearer x`), outcome: invalid },
 ]
 
@@ -157,18 +129,7 @@ t.test(
       const response = await app.inject({ url: '/', headers: bearer(token({ sub })) })
       return response.statusCode
     }
-    for (const sub of [
-      undefined,
-      null,
-      '',
-      [],
-      ['alice'],
-      {},
-      true,
-      false,
-      'a\0b',
-      'x'.repeat(1025),
-    ]) {
+    for (const sub of [undefined, null, '', ['alice'], {}, true]) {
       t.equal(await ask(sub), 401, JSON.stringify(sub))
     }
     t.strictSame(asked, [])
@@ -291,86 +252,6 @@ t.test('jwt: rules of the configuration hold for every authenticator', async (t)
   const own = app.jwtService.generateToken('alice')
   isWelcome(t, await app.inject({ url: '/', headers: bearer(own) }), 'alice', 'our own token fits')
   t.equal((await app.inject({ url: '/', headers: bearer(token()) })).statusCode, 401)
-})
-
-const pairs: Record<string, { config: JwtConfig; others: SigningMethod[] }> = {
-  HS256: { config: { secret }, others: ['HS384', 'HS512'] },
-  HS384: { config: { secret }, others: ['HS256', 'HS512'] },
-  HS512: { config: { secret }, others: ['HS256', 'HS384'] },
-  ...Object.fromEntries(
-    ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].map((method, _, all) => [
-      method,
-      {
-        config: { rsa: { private: privatePem(keys.rsa.privateKey) } },
-        others: all.filter((other) => other !== method) as SigningMethod[],
-      },
-    ]),
-  ),
-  ES256: { config: { ecdsa: { private: privatePem(keys.p256.privateKey) } }, others: [] },
-  ES384: { config: { ecdsa: { private: privatePem(keys.p384.privateKey) } }, others: [] },
-  ES512: { config: { ecdsa: { private: privatePem(keys.p521.privateKey) } }, others: [] },
-  EdDSA: { config: { eddsa: { private: privatePem(keys.ed25519.privateKey) } }, others: [] },
-}
-
-for (const [name, { config, others }] of Object.entries(pairs)) {
-  const method = name as SigningMethod
-  t.test(`jwt: ${method} is the one method that is accepted`, async (t) => {
-    const { handler, take } = probe()
-    const app = await appWith(
-      t,
-      { ...options(), jwt: { ...config, signingMethod: method }, authenticators: {} },
-      (app) => void app.get('/', { config: { auth: true } }, handler),
-    )
-    const own = app.jwtService.generateToken('alice')
-    t.match(JSON.parse(Buffer.from(own.split('.')[0] ?? '', 'base64url').toString()), {
-      alg: method,
-    })
-    isWelcome(t, await app.inject({ url: '/', headers: bearer(own) }), 'alice')
-    t.equal(take(), 1)
-    const strangers = others.map((other) =>
-      app.jwtService.generateTokenWithClaims({ sub: 'alice' }, other),
-    )
-    for (const stranger of [...strangers, token({}, 'k'.repeat(64))]) {
-      isRefusal(t, await app.inject({ url: '/', headers: bearer(stranger) }), {
-        error: texts.jwtInvalid,
-        challenge: tokenChallenge('The token is invalid'),
-      })
-    }
-    t.equal(take(), 0)
-  })
-}
-
-t.test('jwt: several methods in one registration, each on its own route', async (t) => {
-  const { handler } = probe()
-  const service = new JwtService({
-    secret,
-    rsa: { public: publicPem(keys.rsa.publicKey), private: privatePem(keys.rsa.privateKey) },
-    ecdsa: { private: privatePem(keys.p256.privateKey) },
-  })
-  const methods = ['HS256', 'RS256', 'ES256'] as const
-  const app = await appWith(
-    t,
-    {
-      userService: anyService(userService()),
-      jwtService: service,
-      authenticators: Object.fromEntries(
-        methods.map((signingMethod) => [signingMethod, jwtAuthenticator({ signingMethod })]),
-      ),
-    },
-    (app) => {
-      for (const use of methods) app.get(`/${use}`, { config: { auth: { use } } }, handler)
-      app.get('/all', { config: { auth: { use: methods } } }, handler)
-    },
-  )
-  for (const method of methods) {
-    const headers = bearer(service.generateTokenWithClaims({ sub: 'bob' }, method))
-    for (const route of methods) {
-      const response = await app.inject({ url: `/${route}`, headers })
-      t.equal(response.statusCode, route === method ? 200 : 401, `${method} at ${route}`)
-    }
-    isWelcome(t, await app.inject({ url: '/all', headers }), 'bob', `${method} at all`)
-  }
-  isRefusal(t, await app.inject('/all'), { error: texts.none, challenge: bearerChallenge })
 })
 
 t.test('jwt: its own users', async (t) => {

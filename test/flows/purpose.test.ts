@@ -233,7 +233,7 @@ t.test('registrations with one key: their purposes keep them apart', async (t) =
 t.test('the attacks play tokens of another purpose', async (t) => {
   const { app } = await subject(t)
   // What is no token has no purpose.
-  const tokens = { sockets: false, except: [/^Authorization: /] }
+  const tokens = { except: [/^Authorization: /] }
   const plain = await authAttacks(app, { url: '/', sub: 'alice', ...tokens })
   t.strictSame(plain.problems, [])
   const good = `Bearer ${mintToken(app, { sub: 'alice', typ: 'reset+jwt' })}`
@@ -254,8 +254,8 @@ t.test('the attacks play tokens of another purpose', async (t) => {
   })
   open.get('/', { config: { auth: true } }, () => 'in')
   const found = await authAttacks(open, { url: '/', sub: 'alice', ...tokens })
-  t.strictSame(found.problems.map(({ case: name }) => name).toSorted(), [
-    'token: otherPurpose',
-    'token: typ "reset+jwt"',
-  ])
+  t.strictSame(
+    found.problems.map(({ case: name }) => name),
+    ['token: otherPurpose'],
+  )
 })

@@ -1,16 +1,47 @@
 import {
+  constants,
+  createHmac,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  sign,
   type KeyObject,
   type KeyPairKeyObjectResult,
 } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { now } from '../../lib/testing/forge.js'
+import { encode, now } from '../../lib/testing/forge.js'
 import { isCompiled, tree } from './project.js'
 
-export { encode, hmacToken, now, signedToken } from '../../lib/testing/forge.js'
+export { encode, now }
+
+/** An HMAC token whose header and payload may be anything. */
+export function hmacToken(
+  header: unknown,
+  payload: unknown,
+  key: string | Buffer | KeyObject,
+  hash = 'sha256',
+): string {
+  const input = `${encode(header)}.${encode(payload)}`
+  return `${input}.${createHmac(hash, key).update(input).digest('base64url')}`
+}
+
+/** A token signed with a private key. `hash` is null for EdDSA. */
+export function signedToken(
+  header: unknown,
+  payload: unknown,
+  key: KeyObject,
+  hash: string | null = 'sha256',
+  pss = false,
+): string {
+  const input = `${encode(header)}.${encode(payload)}`
+  const padding = {
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+  }
+  const how = { key, dsaEncoding: 'ieee-p1363' as const, ...(pss && padding) }
+  return `${input}.${sign(hash, Buffer.from(input), how).toString('base64url')}`
+}
 
 /** A pair of RSA takes 0.2 s of CPU: the compiled tests of a run share those that the first of them has made. */
 export function rsaPair(name: string, type: 'rsa' | 'rsa-pss' = 'rsa'): KeyPairKeyObjectResult {

@@ -1,6 +1,4 @@
-import { connect as connectHttp2 } from 'node:http2'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type LightMyRequestChain } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -26,8 +24,7 @@ import {
   send,
   texts,
 } from '../helpers/flows.js'
-import { rejectionOf, thrownBy } from '../helpers/errors.js'
-import { exchange, rawRequest } from '../helpers/raw-socket.js'
+import { rejectionOf } from '../helpers/errors.js'
 
 /** The tests merge no fields into AuthUser. */
 const alice: AuthUser & { name: string } = { name: 'alice' }
@@ -44,9 +41,8 @@ async function appWithKit(
   t: Test,
   when: 'before' | 'after' | 'never' = 'before',
   more: AuthnOptions = {},
-  server: object = {},
 ): Promise<Subject> {
-  const app = Fastify(server) as unknown as FastifyInstance
+  const app = Fastify()
   t.teardown(() => app.close())
   const options = standardOptions()
   if (when === 'before') await app.register(authnTesting)
@@ -112,18 +108,12 @@ t.test('without actingAs everything is as it was', async (t) => {
   const token = tokensOf(app).generateToken('alice')
   isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice', 'a token')
   isWelcome(t, await app.inject('/optional'), null, 'optional, nobody')
-  isWelcome(t, await app.inject({ url: '/try', headers: bearer('x') }), null, 'try, wrong')
-  t.equal(take(), 3)
-  isRefusal(t, await app.inject({ url: '/optional', headers: bearer('x.y.z') }), {
-    error: texts.jwtInvalid,
-    challenge: `${bearerChallenge}, error="invalid_token", error_description="The token is invalid"`,
-  })
   const both = await app.inject({ url: '/both', headers: basic('a', 'wrong') })
   isRefusal(t, both, {
     error: texts.invalid,
     challenge: [bearerChallenge, 'Basic realm="Authorization required", charset="UTF-8"'],
   })
-  t.equal(take(), 0)
+  t.equal(take(), 2)
 })
 
 t.test('optional authenticators and refusals of their own stay what they are', async (t) => {
@@ -155,7 +145,6 @@ t.test('optional authenticators and refusals of their own stay what they are', a
 t.test('handlers see what they would see in production', async (t) => {
   const [stored] = users
   if (stored === undefined) throw new Error('no users')
-  const { app } = await appWithKit(t)
   const seen: Record<string, unknown>[] = []
   const other = Fastify()
   t.teardown(() => other.close())
@@ -189,7 +178,6 @@ t.test('handlers see what they would see in production', async (t) => {
     { ...plain, claims: undefined, tenant: undefined, headers },
   ])
   t.match(published, [{ authenticator: 'jwt', user: { name: 'alice' } }, { authenticator: 'jwt' }])
-  t.ok(app)
 })
 
 t.test('a request that the handler injects acts as nobody', async (t) => {
@@ -214,21 +202,8 @@ t.test('an app without the kit refuses, also next to one that has it', async (t)
 t.test('only the very object counts', async (t) => {
   const { app, take } = await appWithKit(t)
   const { simulate } = actingAs(alice)
-  t.throws(() => Object.assign(simulate, { end: false }), TypeError, 'it cannot be changed')
-  const others = [
-    { ...simulate },
-    structuredClone(simulate),
-    Object.create(simulate) as typeof simulate,
-  ]
-  for (const other of others)
+  for (const other of [{ ...simulate }, Object.create(simulate) as typeof simulate]) {
     isRefusal(t, await app.inject({ url: '/me', simulate: other }), refusal)
-  for (const key of ['simulate', '_lightMyRequest', 'isLightMyRequest']) {
-    const headers = { [key]: JSON.stringify(simulate) }
-    isRefusal(
-      t,
-      await app.inject({ url: '/me', headers, query: headers, payload: headers }),
-      refusal,
-    )
   }
   t.equal(take(), 0)
 })
@@ -237,33 +212,11 @@ t.test('no byte on a socket acts as anybody', async (t) => {
   const { app, take } = await appWithKit(t)
   const port = await listen(app)
   const injection = actingAs(alice)
-  // All of an injected request that can be written down.
-  let raw: string[] = []
-  const spy = Fastify()
-  t.teardown(() => spy.close())
-  spy.get('/me', (request) => {
-    raw = request.raw.rawHeaders
-    return ''
-  })
-  await spy.inject({ url: '/me', ...injection })
-  t.ok(raw.length > 0, 'there were headers')
-  const lines = Array.from(
-    { length: raw.length / 2 },
-    (_, at) => `${raw[2 * at]}: ${raw[2 * at + 1]}`,
-  )
   const words = JSON.stringify(injection)
-  const bodies = [words, JSON.stringify({ ...injection, _lightMyRequest: injection, user: alice })]
+  const path = `/me?simulate=${encodeURIComponent(words)}&_lightMyRequest[simulate]=x`
   for (const _ of ['once', 'twice']) {
     isWelcome(t, await app.inject({ url: '/me', ...injection }), 'alice')
-    const request = rawRequest('/me', [
-      ...lines.filter((line) => !/^host/i.test(line)),
-      'Connection: close',
-    ])
-    const { responses } = await exchange(port, [request])
-    t.equal(responses[0]?.status, 401)
-    t.match(responses[0]?.head, /^www-authenticate: Bearer realm/im)
-    t.equal(responses[0]?.body, JSON.stringify({ error: texts.none }))
-    for (const body of bodies) {
+    for (const body of [words, JSON.stringify({ _lightMyRequest: injection, user: alice })]) {
       const headers = {
         simulate: words,
         _lightMyRequest: words,
@@ -272,58 +225,10 @@ t.test('no byte on a socket acts as anybody', async (t) => {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
       }
-      const path = `/me?simulate=${encodeURIComponent(words)}&_lightMyRequest[simulate]=x`
       isRefusal(t, await send(port, { path, headers, body }), refusal)
     }
   }
   t.equal(take(), 2, 'only what was injected')
-})
-
-t.test('not even with the object on it does a request from a socket act as anybody', async (t) => {
-  const { app, take } = await appWithKit(t)
-  const { simulate } = actingAs(alice)
-  // As if some code of the app had copied it there.
-  app.server.prependListener('request', (request: object) => {
-    Object.assign(request, { _lightMyRequest: { simulate }, simulate, isLightMyRequest: true })
-  })
-  const port = await listen(app)
-  isRefusal(t, await send(port, { path: '/me' }), refusal)
-  t.equal(take(), 0)
-})
-
-t.test('nor over HTTP/2', async (t) => {
-  const { app, take } = await appWithKit(t, 'before', {}, { http2: true })
-  const injection = actingAs(alice)
-  isWelcome(t, await app.inject({ url: '/me', ...injection }), 'alice')
-  const server = app.server as unknown as NodeJS.EventEmitter
-  server.prependListener('request', (request: object) => {
-    Object.assign(request, { _lightMyRequest: injection, isLightMyRequest: true })
-  })
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = app.server.address() as AddressInfo
-  const client = connectHttp2(`http://127.0.0.1:${port}`)
-  t.teardown(() => client.destroy())
-  for (const headers of [
-    {},
-    { simulate: JSON.stringify(injection), 'user-agent': 'lightMyRequest' },
-  ]) {
-    const stream = client.request({ ':path': '/me', ...headers })
-    const [status, body] = await new Promise<[unknown, string]>((resolve, reject) => {
-      let status: unknown
-      let text = ''
-      stream.setEncoding('utf8')
-      stream.on('response', (head) => {
-        status = head[':status']
-      })
-      stream.on('data', (chunk: string) => {
-        text += chunk
-      })
-      stream.on('end', () => resolve([status, text]))
-      stream.on('error', reject)
-    })
-    t.strictSame([status, body], [401, JSON.stringify({ error: texts.none })])
-  }
-  t.equal(take(), 1, 'only what was injected')
 })
 
 t.test('in production the kit stops the boot, however it is spelled', async (t) => {
@@ -354,19 +259,8 @@ t.test('registered in an inner scope, it serves the whole app', async (t) => {
 })
 
 t.test('who is nobody cannot be acted as', async (t) => {
-  for (const nobody of [
-    null,
-    undefined,
-    'alice',
-    7,
-    [],
-    [alice],
-    new Error('no'),
-    Promise.resolve(alice),
-  ]) {
-    const { code, message } = thrownBy(() => actingAs(nobody as never))
-    t.equal(code, 'ERR_AUTH_TESTING')
-    t.match(message, /^fastify-authn: actingAs: (?:found|expected)/)
+  for (const nobody of [null, undefined, 'alice', 7, [alice], Promise.resolve(alice)]) {
+    t.throws(() => actingAs(nobody as never), { code: 'ERR_AUTH_TESTING', message: /actingAs: / })
   }
 })
 
@@ -397,10 +291,8 @@ t.test('scopes and roles: those of the test win, others are as in production', a
     [plain, [alice, { claims }], '/scope', 200],
     [plain, [alice, { claims, scopes: ['b'] }], '/scope', 403],
     [plain, [alice, { claims, scopes: [] }], '/scope', 403],
-    [plain, [alice, { claims, scopes: undefined }], '/scope', 200],
     [plain, [alice, { scopes: ['a'] }], '/scope', 200],
-    [plain, [alice, { scopes: ['A'] }], '/scope', 403],
-    [plain, [alice, { scopes: ['a:b', 'ab'] }], '/scope', 403],
+    [plain, [alice, { scopes: ['A', 'a:b', 'ab'] }], '/scope', 403],
     [plain, [editor], '/role', 200],
     [plain, [editor, { roles: [] }], '/role', 403],
     [plain, [alice, { roles: ['x y'] }], '/role', 200],
@@ -408,9 +300,7 @@ t.test('scopes and roles: those of the test win, others are as in production', a
     [plain, [editor, { scopes: ['a', 'b'] }], '/all', 200],
     [plain, [alice, { scopes: ['a', 'b'], roles: ['x y'] }], '/all', 200],
     [plain, [alice, { scopes: ['a'], roles: ['x y'] }], '/all', 403],
-    [own, [alice, { scopes: ['a'] }], '/scope', 200],
     [own, [alice, { scopes: ['a', 'b'], roles: ['x y'] }], '/all', 200],
-    [own, [alice, { roles: ['x y'] }], '/role', 200],
   ]
   for (const [app, acts, url, status] of rows) {
     const { statusCode } = await app.inject({ url, ...actingAs(...acts) })
@@ -420,32 +310,19 @@ t.test('scopes and roles: those of the test win, others are as in production', a
   t.equal((await own.inject({ url: '/scope', ...actingAs(alice, { claims }) })).statusCode, 403)
   t.equal((await own.inject({ url: '/role', ...actingAs(editor) })).statusCode, 403)
   t.strictSame(asked, ['scopesOf', 'rolesOf'], 'but otherwise they are')
-
-  const scopes = ['b']
-  const injection = actingAs(alice, { scopes })
-  scopes.push('a')
-  t.equal((await plain.inject({ url: '/scope', ...injection })).statusCode, 403, 'copied')
   const refused = await plain.inject({ url: '/scope', ...actingAs(alice, { scopes: [] }) })
   t.strictSame(refused.json(), { error: 'Your credentials do not allow this action.' })
 })
 
 t.test('names of scopes and roles are checked', async (t) => {
-  for (const [options, found] of [
-    [{ scope: 'a' }, /found the unknown option "scope", expected claims, extra, scopes or roles/],
-    [{ role: 'a' }, /found the unknown option "role"/],
-    [null, /found the unknown option/],
-    [{ scopes: 'a' }, /"scopes": found string, expected an array/],
-    [{ scopes: null }, /"scopes": found null/],
-    [{ scopes: ['a b'] }, /"scopes": found "a b", which cannot be the name of a scope/],
-    [{ scopes: ['a', undefined] }, /"scopes": found undefined/],
-    [{ scopes: ['a', 1] }, /"scopes": found 1/],
-    // oxlint-disable-next-line no-sparse-arrays -- what is tried
-    [{ roles: ['a', , 'b'] }, /"roles": found undefined/],
-    [{ roles: [' '] }, /"roles": found " ", which cannot be the name of a role/],
-    [{ roles: { all: ['a'] } }, /"roles": found object/],
-  ] as const) {
-    const { code, message } = thrownBy(() => actingAs(alice, options as never))
-    t.equal(code, 'ERR_AUTH_TESTING')
-    t.match(message, found)
+  const rows: [object, RegExp][] = [
+    [{ scopes: 'a' }, /"scopes"/],
+    [{ scopes: null }, /"scopes"/],
+    [{ scopes: ['a b'] }, /"scopes"/],
+    [{ scopes: ['a', undefined] }, /"scopes"/],
+    [{ roles: [' '] }, /"roles"/],
+  ]
+  for (const [options, message] of rows) {
+    t.throws(() => actingAs(alice, options as never), { code: 'ERR_AUTH_TESTING', message })
   }
 })

@@ -1,4 +1,3 @@
-// Also holds lib/testing/watched.ts and lib/testing/corpus/access.ts.
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -10,20 +9,9 @@ import {
   type AuthMark,
   type AuthnOptions,
 } from '../../lib/index.js'
-import { meets } from '../../lib/marks/access.js'
-import { rolesOf, scopesOf } from '../../lib/users/granted.js'
-import {
-  enoughOf,
-  lackingClaims,
-  lackingNames,
-  misplacedClaims,
-  misplacedRoles,
-} from '../../lib/testing/corpus/access.js'
 import { authAttacks, authnTesting, type AttackOptions } from '../../lib/testing/index.js'
-import type { NeededNames } from '../../types/marks.js'
 import { basic, passwords, secret, userService, users } from '../helpers/app.js'
 import { anyService } from '../helpers/flows.js'
-import { rejectionOf } from '../helpers/errors.js'
 
 interface Wanted {
   auth: AuthMark
@@ -67,108 +55,40 @@ const attack = (scope: unknown, more: Partial<AttackOptions> = {}): AttackOption
   url: '/',
   sub: 'alice',
   claims: { scope },
-  sockets: false,
   except: [/^(?!scope|role|fields)/],
   ...more,
 })
 
-const needs: NeededNames[] = [
-  { all: ['notes:write'] },
-  { all: ['a'] },
-  { all: ['notes:read', 'notes:write'] },
-  { any: ['notes', 'notes:write', 'NOTES'] },
-  { any: ['*', 'a', 'a'] },
-]
-
-t.test('none of the corpus is enough, and all of it is different', async (t) => {
-  for (const need of needs) {
-    t.ok(meets(need, new Set(enoughOf(need))))
-    const titles = (cases: readonly (readonly [string, unknown])[]): string[] =>
-      cases.map(([title]) => title)
-    for (const cases of [
-      lackingNames(need),
-      lackingClaims(need),
-      misplacedClaims(need),
-      misplacedRoles(need),
-    ]) {
-      t.ok(cases.length > 10)
-      t.equal(new Set(titles(cases)).size, cases.length, 'each has a name of its own')
-    }
-    const all: (readonly [string, ReadonlySet<string>])[] = [
-      ...lackingNames(need).map(([title, names]) => [title, new Set(names)] as const),
-      ...[...lackingClaims(need), ...misplacedClaims(need)].map(
-        ([title, claims]) => [title, scopesOf(claims)] as const,
-      ),
-      ...misplacedRoles(need).map(([title, fields]) => [title, rolesOf(fields)] as const),
-    ]
-    t.strictSame(
-      all.filter(([, names]) => meets(need, names)),
-      [],
-    )
-  }
-})
-
 t.test('our own guard refuses all of it', async (t) => {
-  const editor = { roles: ['editor', 'x'] }
-  const rows: [string, Wanted, AttackOptions, least: number][] = [
-    ['one scope', { auth: { scope: 'notes:write' } }, attack('notes:write'), 70],
-    [
-      'each of two',
-      { auth: { scope: { all: ['notes:read', 'notes:write'] } } },
-      attack('x notes:write notes:read'),
-      100,
-    ],
-    [
-      'any of two, the second is there',
-      { auth: { scope: { any: ['notes:write', 'admin'] } } },
-      attack('admin'),
-      100,
-    ],
-    [
-      'scopes in scp',
-      { auth: { scope: 'a' } },
-      attack(undefined, { claims: { scp: ['b', 'a'] } }),
-      60,
-    ],
-    [
-      'a scope and a role',
-      { auth: { scope: 'a', role: { any: ['editor', 'admin'] } }, fields: editor, kit: true },
-      attack('a'),
-      130,
-    ],
-    ['a role', { auth: { role: 'editor' }, fields: editor, kit: true }, attack(undefined), 50],
-    [
-      'rolesOf',
-      { auth: { role: 'editor' }, options: { access: { rolesOf: () => ['editor'] } }, kit: true },
-      attack(undefined),
-      15,
-    ],
-    [
-      'scopesOf, with Basic',
-      {
-        auth: { use: ['basic', 'jwt'], scope: 'a' },
-        options: { access: { scopesOf: () => ['a'] } },
-        kit: true,
-      },
-      attack(undefined, { good: basic('alice', passwords.alice) }),
-      15,
-    ],
+  const fields = { roles: ['editor', 'x'] }
+  const need = { scope: { all: ['notes:read', 'notes:write'] } } as const
+  const rolesOf: AuthnOptions = { access: { rolesOf: () => ['editor'] } }
+  const scopesOf: AuthnOptions = { access: { scopesOf: () => ['a'] } }
+  const can: AuthnOptions = {
+    access: { scopesOf: (_, request) => claimsOf(request).can as string[] },
+  }
+  const byBasic = { good: basic('alice', passwords.alice) }
+  const usesBoth = { use: ['basic', 'jwt'], scope: 'a' } as const
+  const rows: [string, Wanted, AttackOptions][] = [
+    ['one scope', { auth: { scope: 'notes:write' } }, attack('notes:write')],
+    ['each of two', { auth: need }, attack('x notes:write notes:read')],
+    ['any of two', { auth: { scope: { any: ['notes:write', 'admin'] } } }, attack('admin')],
+    ['in scp', { auth: { scope: 'a' } }, attack(undefined, { claims: { scp: ['b', 'a'] } })],
+    ['both', { auth: { scope: 'a', role: { any: ['editor', 'y'] } }, fields }, attack('a')],
+    ['a role', { auth: { role: 'editor' }, fields }, attack(undefined)],
+    ['rolesOf', { auth: { role: 'editor' }, options: rolesOf }, attack(undefined)],
+    ['scopesOf, with Basic', { auth: usesBoth, options: scopesOf }, attack(undefined, byBasic)],
     [
       'scopesOf, which reads another claim',
-      {
-        auth: { scope: 'a' },
-        options: { access: { scopesOf: (_, request) => claimsOf(request).can as string[] } },
-        kit: true,
-      },
+      { auth: { scope: 'a' }, options: can },
       attack(undefined, { claims: { can: ['a'] } }),
-      15,
     ],
   ]
-  for (const [title, wanted, options, least] of rows) {
-    const { app, runs } = await appFor(t, wanted)
+  for (const [title, wanted, options] of rows) {
+    const { app, runs } = await appFor(t, { ...wanted, kit: true })
     const report = await authAttacks(app, options)
     t.strictSame(report.problems, [], `${title}: ${String(report)}`)
-    t.ok(report.cases >= least, `${title}: ${report.cases} cases`)
+    t.ok(report.cases > 8, `${title}: ${report.cases} cases`)
     t.ok(runs() >= 2 && runs() <= 5, `${title}: ${runs()} runs, those of good credentials`)
   }
 })
@@ -252,7 +172,7 @@ t.test('an access.scopesOf that compares badly is found', async (t) => {
   const { problems } = await authAttacks(app, attack('notes'))
   t.strictSame(
     problems.map((problem) => problem.case),
-    ['notes:x', 'NOTES', 'Notes'].map((near) => `scope of the token: "${near}" for "notes"`),
+    ['notes:x', 'NOTES'].map((near) => `scope of the token: "${near}" for "notes"`),
   )
 })
 
@@ -276,7 +196,7 @@ t.test('an onUnauthorized that lets in who may not, or says 401', async (t) => {
       kit: true,
     })
     const report = await authAttacks(app, attack('a'))
-    t.ok(report.problems.length > 100, String(report))
+    t.ok(report.problems.length > 40, String(report))
     t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
     const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
     t.strictSame(kinds, new Set(['scope of the token', 'role of the user', 'fields of the user']))
@@ -298,7 +218,7 @@ t.test('HEAD of a route, also of one that a hook has marked', async (t) => {
     app.get('/', isByHook ? {} : { config: { auth } }, () => 'in')
     const report = await authAttacks(app, attack('a', { method: 'HEAD' }))
     t.strictSame(report.problems, [], String(report))
-    t.equal(report.cases > 60, !isByHook)
+    t.equal(report.cases > 20, !isByHook)
     const without = await authAttacks(app, attack('b', { method: 'HEAD' }))
     t.match(without.problems, [{ case: 'good credentials', status: 403 }], 'it needs the scope')
   }
@@ -310,11 +230,10 @@ t.test('cases can be left out, and options are checked', async (t) => {
   const report = await authAttacks(app, attack('a', { except }))
   t.ok(report.leftOut.includes('scope of the token: no claim (excepted)'))
   t.strictSame(report.problems, [])
-  const { code, message } = await rejectionOf(
-    authAttacks(app, attack('a', { scope: ['a'] as never })),
-  )
-  t.equal(code, 'ERR_AUTH_TESTING')
-  t.match(message, /^fastify-authn: authAttacks: found an array for scope, expected one name/)
+  await t.rejects(authAttacks(app, attack('a', { scope: ['a'] as never })), {
+    code: 'ERR_AUTH_MARK',
+    message: /authAttacks: found an array for scope/,
+  })
   const without = await authAttacks(app, attack('b'))
   t.match(without.problems, [{ case: 'good credentials', status: 403, why: /mend .*"claims"/ }])
 })

@@ -22,24 +22,20 @@ async function setting(
   return { app, issuer }
 }
 
-/** For a route whose other headers have been played already. */
-const tokensOnly = { sockets: false, except: [/^(?!token: )/] }
+const tokensOnly = { except: [/^(?!token: )/] }
 
 t.test('all attacks on a route of an issuer, without the issuer', async (t) => {
-  const rows: [string, Partial<IssuerOptions>, least: number][] = [
-    ['an RSA key', {}, 900],
-    ['ES256 and RFC 9068', { algorithms: ['ES256'], profile: 'rfc9068' }, 400],
-    ['Cognito', { audienceClaim: 'client_id', algorithms: ['EdDSA'] }, 200],
+  const rows: [string, Partial<IssuerOptions>][] = [
+    ['an RSA key', {}],
+    ['ES256 and RFC 9068', { algorithms: ['ES256'], profile: 'rfc9068' }],
+    ['Cognito', { audienceClaim: 'client_id', algorithms: ['EdDSA'] }],
   ]
-  for (const [what, more, least] of rows) {
+  for (const [what, more] of rows) {
     const { app, issuer } = await setting(t, more)
     await issuer.kill()
-    const some = what === 'an RSA key' ? {} : tokensOnly
-    const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'alice', ...some })
-    t.strictSame(report.problems, [], what)
-    t.ok(report.cases >= least, `${what}: ${report.cases} cases`)
-    const leftOut = report.leftOut.filter((each) => !each.endsWith('(excepted)'))
-    t.equal(leftOut.length, some === tokensOnly ? 1 : 0, what)
+    const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'alice' })
+    t.strictSame([report.problems, report.leftOut], [[], []], what)
+    t.ok(report.cases > 70, `${what}: ${report.cases} cases`)
   }
 })
 
@@ -50,7 +46,6 @@ t.test('attacks on a route with a scope', async (t) => {
     url: '/notes',
     issuer: 'corp',
     claims,
-    sockets: false,
     except: [/^Authorization: /],
     algorithm: 'ES256',
   })

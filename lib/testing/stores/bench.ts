@@ -30,37 +30,34 @@ export interface Told {
   readonly lost: unknown[]
 }
 
-/** The factories of a suite: made once, so that not every case opens connections. */
-export class StoreFactories {
-  readonly #make: MakeStore
-  readonly #made = new Map<string, ReturnType<MakeStore>>()
+type Prefix = Parameters<MakeStore>[0]
 
-  constructor(make: MakeStore) {
-    this.#make = make
-  }
+/** Finds the factory of a process: 0 or 1. */
+export type FactoryOf = (prefix: Prefix, process: number) => Promise<SessionStoreFactory>
 
-  /** @param process - 0 or 1; a store in memory has one process only */
-  async of(prefix: Parameters<MakeStore>[0], process: number): Promise<SessionStoreFactory> {
-    const first = await this.#once(prefix, 0)
-    return first.isLocal || process === 0 ? first : this.#once(prefix, process)
-  }
-
-  #once(prefix: Parameters<MakeStore>[0], process: number): ReturnType<MakeStore> {
+/** Makes each factory once, so that not every case opens connections. A store in memory has one process only. */
+export function factoriesOf(make: MakeStore): FactoryOf {
+  const made = new Map<string, ReturnType<MakeStore>>()
+  const once = (prefix: Prefix, process: number): ReturnType<MakeStore> => {
     const key = `${prefix} ${process}`
-    const factory = this.#made.get(key) ?? this.#make(prefix)
-    this.#made.set(key, factory)
+    const factory = made.get(key) ?? make(prefix)
+    made.set(key, factory)
     return factory
+  }
+  return async (prefix, process) => {
+    const first = await once(prefix, 0)
+    return first.isLocal || process === 0 ? first : once(prefix, process)
   }
 }
 
 /** What a case works with. */
 export class StoreBench {
-  readonly #factories: StoreFactories
+  readonly #factoryOf: FactoryOf
   readonly #opened: SessionStore[] = []
   readonly #name = `case-${randomUUID()}`
 
-  constructor(factories: StoreFactories) {
-    this.#factories = factories
+  constructor(factoryOf: FactoryOf) {
+    this.#factoryOf = factoryOf
   }
 
   /** Opens the sessions of this case, by turns as two processes would. */
@@ -68,12 +65,8 @@ export class StoreBench {
     return this.openAs(this.#name, 'suite_one', this.#opened.length % 2)
   }
 
-  async openAs(
-    name: string,
-    prefix: Parameters<MakeStore>[0] = 'suite_one',
-    process = 0,
-  ): Promise<SessionStore> {
-    const store = (await this.#factories.of(prefix, process)).open(name)
+  async openAs(name: string, prefix: Prefix = 'suite_one', process = 0): Promise<SessionStore> {
+    const store = (await this.#factoryOf(prefix, process)).open(name)
     this.#opened.push(store)
     return store
   }

@@ -1,18 +1,35 @@
 import assert from 'node:assert/strict'
-import type { NewSession } from '../../../types/sessions.js'
+import type { NewSession, SessionStore } from '../../../types/sessions.js'
 import { digest, newSession, sleep, swapOf, type Cases, type StoreBench } from './bench.js'
 
 const close = (one: number, other: number, what: string): void =>
   assert.ok(Math.abs(one - other) < 0.001, `${what}: ${one} is not ${other}`)
 
-/** Nothing of a session is left to be used. */
-export async function isOver(bench: StoreBench, session: NewSession): Promise<void> {
-  const store = await bench.open()
+/** Nothing of a session is there to be used. */
+export async function isOver(
+  bench: StoreBench,
+  session: NewSession,
+  where?: SessionStore,
+): Promise<void> {
+  const store = where ?? (await bench.open())
   assert.equal((await store.find(session.handle)).session, null, 'it is not found')
   assert.deepEqual(await store.list(session.sub), [], 'it is not listed')
   assert.equal((await store.swap(swapOf(session))).outcome, 'unknown', 'it takes no token')
   assert.deepEqual(await store.revoke({ sid: session.sid }, 60), [], 'it cannot be revoked')
 }
+
+/** Texts that can occur, and that databases and protocols have a meaning of their own for. */
+const odd = [
+  '',
+  ' ',
+  'null',
+  `'; DROP TABLE "x"; --`,
+  '$1 %s {} [] \\ \\\\ \\u0000 \\n',
+  'Zoë 李雷 🦊 \u202e',
+  '{"sid":1}',
+  'x'.repeat(1024),
+  '🦊'.repeat(512),
+]
 
 export const sessionCases: Cases = {
   async 'a session that was begun is found, as it was given'(bench) {
@@ -35,11 +52,9 @@ export const sessionCases: Cases = {
   },
 
   async 'what was never begun is not found'(bench) {
-    const store = await bench.open()
-    const { session, now } = await store.find(digest())
+    const { session, now } = await (await bench.open()).find(digest())
     assert.equal(session, null)
     assert.ok(now > 1e9, 'the time is told nevertheless')
-    assert.deepEqual(await store.list('nobody'), [])
   },
 
   async 'a session is over when it was not used for its idle time'(bench) {
@@ -51,6 +66,7 @@ export const sessionCases: Cases = {
     assert.equal((await store.swap(swapOf(longer, { idle: 50 }))).outcome, 'swapped')
     assert.equal((await store.swap(swapOf(shorter, { idle: 0.6 }))).outcome, 'swapped')
     await sleep(0.7)
+    assert.deepEqual(await store.revoke({ sub: left.sub }, 60), [], 'what is over does not end')
     await isOver(bench, left)
     await isOver(bench, shorter)
     assert.notEqual((await store.find(longer.handle)).session, null, 'a use gives the time anew')
@@ -89,5 +105,42 @@ export const sessionCases: Cases = {
     assert.ok(swapped.outcome === 'swapped')
     const listed = (await store.list(sub)).find(({ sid }) => sid === first.sid)
     close(listed?.lastUsed ?? 0, swapped.now, 'lastUsed')
+  },
+
+  async 'registrations and prefixes are told apart'(bench) {
+    const names = ['Shop', 'shop.a', 'shop_a', 'shop-a']
+    const stamp = digest()
+    const first = await bench.openAs(`${stamp}.shop`)
+    const others = await Promise.all([
+      ...names.map((name) => bench.openAs(`${stamp}.${name}`)),
+      bench.openAs(`${stamp}.shop`, 'suite_two'),
+    ])
+    const session = newSession()
+    await first.create(session)
+    for (const store of others) {
+      await isOver(bench, session, store)
+      assert.deepEqual(await store.revoke({ sub: session.sub }, 60), [])
+      // The same session in both places is two sessions.
+      await store.create(session)
+    }
+    await others[0]?.revoke({ sub: session.sub }, 60)
+    const left = [first, ...others].map(async (store) => (await store.list(session.sub)).length)
+    assert.deepEqual(await Promise.all(left), [1, 0, 1, 1, 1, 1])
+  },
+
+  async 'texts come back as they were'(bench) {
+    const store = await bench.open()
+    for (const text of odd) {
+      const session = newSession({ sub: text, address: text, userAgent: text, data: text })
+      await store.create(session)
+      const { session: stored } = await store.find(session.handle)
+      assert.ok(stored !== null, text)
+      const { sub, address, userAgent, data } = stored
+      assert.deepEqual([sub, address, userAgent, data], [text, text, text, text])
+      assert.deepEqual(
+        (await store.list(text)).map(({ sid }) => sid),
+        [session.sid],
+      )
+    }
   },
 }

@@ -1,8 +1,7 @@
-import { StoreBench, StoreFactories, type MakeStore } from './bench.js'
+import { factoriesOf, StoreBench, type MakeStore } from './bench.js'
 import { revocationCases } from './revocations.js'
 import { sessionCases } from './sessions.js'
 import { swapCases } from './swaps.js'
-import { textCases } from './texts.js'
 
 /** One test of {@link sessionStoreSuite}. */
 export interface StoreCase {
@@ -25,12 +24,12 @@ export interface StoreCase {
  * }
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
-  const factories = new StoreFactories(make)
-  return Object.entries({ ...sessionCases, ...textCases, ...swapCases, ...revocationCases }).map(
+  const factoryOf = factoriesOf(make)
+  return Object.entries({ ...sessionCases, ...swapCases, ...revocationCases }).map(
     ([name, test]) => ({
       name,
       async run() {
-        const bench = new StoreBench(factories)
+        const bench = new StoreBench(factoryOf)
         try {
           await test(bench)
         } finally {

@@ -1,9 +1,6 @@
-import { createHmac } from 'node:crypto'
-import { comparable } from '../../common/typ.js'
-import { encode, headerLike, now } from '../forge.js'
-import { resign, type Material } from '../material.js'
-import { forge } from '../forge.js'
-import type { KeyObject } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
+import { encode, forge, headerLike, now } from '../../../lib/testing/forge.js'
+import { resign, type Material } from '../../../lib/testing/material.js'
 import type { Named } from './keys.js'
 
 const json = (value: unknown): string => JSON.stringify(value)
@@ -27,22 +24,16 @@ export function critical(material: Material): Named[] {
     [['b64'], { b64: true }],
     [['b64'], { b64: false }],
     [['alg'], {}],
-    [['typ', 'alg'], {}],
-    [['http://example.org/x'], { 'http://example.org/x': true }],
     [['__proto__'], {}],
-    [['constructor'], {}],
     [[''], {}],
     [[], {}],
     [[null], {}],
     [[['b64']], {}],
     ['b64', { b64: false }],
     [{ b64: true }, { b64: true }],
-    [1, {}],
     [true, {}],
     [null, {}],
     ['', {}],
-    [0, {}],
-    [false, {}],
   ]
   const tokens = crits.map(([crit, more]): Named => [
     `crit ${json(crit)} ${json(more)}`,
@@ -54,59 +45,11 @@ export function critical(material: Material): Named[] {
 /** RFC 7797: the payload itself is what is signed, not its base64url. */
 function unencoded(material: Material): Named[] {
   const { claims, key } = material
-  if (key?.type !== 'secret') return []
   const open = `${encode(headerLike(material, { b64: false, crit: ['b64'] }, 'HS256'))}.${json(claims)}`
-  const signature = createHmac('sha256', key).update(open).digest('base64url')
+  const signature = createHmac('sha256', key as KeyObject)
+    .update(open)
+    .digest('base64url')
   return [['payload not encoded (b64)', `${open}.${signature}`]]
-}
-
-const purposes: readonly unknown[] = [
-  'reset+jwt',
-  'secevent+jwt',
-  'dpop+jwt',
-  'logout+jwt',
-  'JOSE',
-  'JWE',
-  'JW',
-  'JWTS',
-  ' JWT',
-  'JWT ',
-  'JWT\0',
-  'JWT\n',
-  'JWT,at+jwt',
-  'at jwt',
-  'at+jwt;q=1',
-  '\uff2aWT',
-  'text/jwt',
-  'application/',
-  'application//jwt',
-  'application/application/jwt',
-  '*',
-  '*/*',
-  '__proto__',
-  'constructor',
-  'null',
-  'undefined',
-  '',
-  ' ',
-  null,
-  true,
-  false,
-  0,
-  1,
-  [],
-  ['JWT'],
-  [['JWT']],
-  {},
-  { typ: 'JWT' },
-]
-
-/** Tokens that are for something else than this route (RFC 8725 §3.11), and a `typ` that is no text. */
-export function otherPurposes(material: Material): Named[] {
-  const own = typeof material.typ === 'string' ? comparable(material.typ) : 'jwt'
-  return purposes
-    .filter((typ) => typeof typ !== 'string' || comparable(typ) !== own)
-    .map((typ) => [`typ ${json(typ)}`, resign(material, {}, headerLike(material, { typ }))])
 }
 
 /** The alphabet of base64url (RFC 4648 §5). */
@@ -138,36 +81,24 @@ export function signatures({ token = '' }: Pick<Material, 'token'>): Named[] {
     ['bit in the middle', flipped(bytes, bytes.length >> 1, 3)],
     ['last bit', flipped(bytes, bytes.length - 1, 0)],
     ['all bits', Buffer.from(bytes.map((byte) => byte ^ 0xff))],
-    ['reversed', Buffer.from(bytes.toReversed())],
     ['a character less', text.slice(0, -1)],
-    ['two characters less', text.slice(0, -2)],
     ['first character missing', text.slice(1)],
-    ['half', text.slice(0, text.length >> 1)],
-    ['one character', text.slice(0, 1)],
     ['none', ''],
     ['a byte less', bytes.subarray(0, -1)],
     ['a byte more', Buffer.concat([bytes, Buffer.from([0])])],
-    ['a byte before', Buffer.concat([Buffer.from([0]), bytes])],
     ['twice', Buffer.concat([bytes, bytes])],
     ['only zeros', Buffer.alloc(bytes.length)],
     ['only ones', Buffer.alloc(bytes.length, 0xff)],
     ['long', Buffer.alloc(5000, 1)],
     ['padding =', `${text}=`],
     ['padding ==', `${text}==`],
-    ['padding ===', `${text}===`],
     ['a dot at the end', `${text}.`],
     ['a segment more', `${text}.${text}`],
-    ['a segment more, empty before', `.${text}`],
     ['a tilde', `${text}~`],
-    ['a tilde inside', `${text.slice(0, 9)}~${text.slice(9)}`],
-    ['four tildes', `${text}~~~~`],
     ['a space at the end', `${text} `],
     ['a space inside', `${text.slice(0, 9)} ${text.slice(9)}`],
-    ['a tab at the end', `${text}\t`],
     ['a line break', `${text}\n`],
-    ['a comma', `${text},`],
     ['quoted', `"${text}"`],
-    ['percent-encoded', `${text}%3D`],
     ['hex', bytes.toString('hex')],
     ['an unlike letter', `${text.slice(0, -1)}\u00e9`],
   ]
@@ -188,7 +119,6 @@ export function segments({ token = '' }: Pick<Material, 'token'>): Named[] {
   return [
     ['dots only', '..'],
     ['one dot', '.'],
-    ['many dots', '.'.repeat(100)],
     ['a word', 'token'],
     ['one segment', head],
     ['two segments', `${head}.${payload}`],
@@ -199,25 +129,18 @@ export function segments({ token = '' }: Pick<Material, 'token'>): Named[] {
     ['five segments (JWE)', `${head}.${payload}.${signature}.${payload}.${signature}`],
     ['a dot before', `.${token}`],
     ['a dot in the payload', `${head}.${payload.slice(0, 5)}.${payload.slice(5)}.${signature}`],
-    ['rotated', `${payload}.${signature}.${head}`],
     ['header and payload swapped', `${payload}.${head}.${signature}`],
     ['twice', `${token}.${token}`],
     ['twice, with a comma', `${token},${token}`],
-    ['twice, with a space', `${token} ${token}`],
     ['Bearer twice', `Bearer ${token}`],
     ['header padded', `${head}=.${payload}.${signature}`],
     ['payload padded', `${head}.${payload}=.${signature}`],
     ['payload in base64', `${head}.${payload}+/.${signature}`],
-    ['a space at the end', `${token} `],
-    ['a tab before', `\t${token}`],
     ['a line break in the header', `${head}\n.${payload}.${signature}`],
     ['NUL at the end', `${token}\0`],
     ['JSON serialization', encode(flattened)],
-    ['JSON serialization, not encoded', json(flattened)],
     ['general JSON serialization', encode({ payload, signatures: [flattened] })],
-    ['quoted', `"${token}"`],
     ['a parameter', `token="${token}"`],
-    ['percent-encoded', encodeURIComponent(`${token} `)],
   ]
 }
 
@@ -229,17 +152,11 @@ export function noObjects(material: Material): Named[] {
     '[]',
     `[${json(claims)}]`,
     '"alice"',
-    '""',
     'null',
-    'true',
-    'false',
     '1',
     '1e400',
     '',
-    ' ',
     'alice',
-    'undefined',
-    'NaN',
     `{'${claimName}':'alice'}`,
     `{${name}`,
     `${json(claims)}x`,
@@ -248,7 +165,6 @@ export function noObjects(material: Material): Named[] {
     `${json(claims)}\0`,
     `{${name},"exp":${now() + 60},}`,
     `{${name},"exp":0x7fffffff}`,
-    `{${name},"exp":+${now() + 60}}`,
     `{"${claimName}":"al\nice","exp":${now() + 60}}`,
     `/**/${json(claims)}`,
   ]
@@ -292,7 +208,6 @@ const noTimes = (future: number): string[] => [
   '"2999-01-01T00:00:00Z"',
   'null',
   'true',
-  'false',
   '[]',
   `[${future}]`,
   '{}',
@@ -344,7 +259,6 @@ export const noNames: readonly string[] = [
   '{"toString":"alice"}',
   '[]',
   '["alice"]',
-  '[["alice"]]',
   'true',
   'false',
   '1e400',
@@ -352,12 +266,10 @@ export const noNames: readonly string[] = [
   '"\\u0000"',
   '"alice\\u0000"',
   '"alice\\n"',
-  '"\\talice"',
   '"alice\\u007f"',
   '"\\ud800"',
   '"alice\\udc00"',
   `"${'a'.repeat(1025)}"`,
-  `"${'a'.repeat(8000)}"`,
 ]
 
 /** Tokens whose name claim is not usable, or stands under a similar name only. */

@@ -1,4 +1,4 @@
-import type { BasicPair } from '../../http/authorization.js'
+import type { BasicPair } from '../../../lib/http/authorization.js'
 
 /** Good credentials, from which the attacks are made by small changes. */
 export interface Good {
@@ -12,41 +12,25 @@ const bytes = (...parts: (string | number[])[]): string =>
 const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).concat('\u007f')
 const separators = Array.from('\t,:=;"/\u00a0\u2003\u0000\n\u000b')
 
-const words = [
-  'null',
-  'undefined',
-  'true',
-  '__proto__',
-  'constructor',
-  'toString',
-  '[object Object]',
-]
-const signs = ['0', '-1', 'NaN', '{}', '*', '%', '%00', '../../etc/passwd']
-const queries = ['{"$ne":1}', "' OR '1'='1", '${jndi:ldap://x}']
+const words = ['null', 'undefined', '__proto__', 'constructor', '[object Object]', '0', '{}']
 /** Texts that programs take for nothing, for a value of their own, for a path or for a query. */
-export const oddTexts: readonly string[] = [...words, ...signs, ...queries]
+const oddTexts = [...words, '*', '%00', '../../etc/passwd', '{"$ne":1}', "' OR '1'='1"]
 
 /** Credentials with something before or after them that no grammar allows. */
 function framed(text: string, scheme: string): string[] {
   return [
     `${text} `,
     `${text}\t`,
-    `\t${text}`,
     ` \t${text}`,
     `${text},`,
-    `,${text}`,
-    `${text};`,
     `${text}, ${scheme} ${text}`,
     `${text} ${text}`,
     `${scheme} ${text}`,
     `${scheme.toLowerCase()},${text}`,
     `"${text}"`,
-    `<${text}>`,
     `${text}\u0000`,
-    `\u0000${text}`,
     `${text}\u00e9`,
     `\ufeff${text}`,
-    `${text}\u00a0`,
     `${text}=`,
     `${text}==`,
   ]
@@ -58,67 +42,46 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
   const unpadded = pair.replace(/=+$/, '')
   const credentials = [
     ...framed(pair, 'Basic'),
-    `${pair}  `,
-    `${pair},Basic ${pair}`,
     `${pair}, ${pair}`,
     `${pair}, Bearer x.y.z`,
-    `'${pair}'`,
     `realm="x", ${pair}`,
-    `credentials=${pair}`,
     `${pair}, charset="UTF-8"`,
     `${username}:${password}`,
-    `${username} ${password}`,
     `${encoded(username)}:${encoded(password)}`,
-    `${encoded(username)} ${encoded(password)}`,
     // Base64.
     ...(unpadded === pair ? [] : [unpadded]),
     ...(pair.endsWith('==') ? [`${unpadded}=`] : []),
     `${pair}===`,
     `=${pair}`,
-    `==${pair}`,
     `${pair.slice(0, 8)}=${pair.slice(8)}`,
     `${pair.slice(0, 8)}====${pair.slice(8)}`,
     `${pair}${pair}`,
     pair.slice(0, -3),
     pair.slice(1),
-    `${pair}A`,
     `${pair.slice(0, 8)} ${pair.slice(8)}`,
     `${pair.slice(0, 8)}\n${pair.slice(8)}`,
     `${pair.slice(0, 8)}\r\n ${pair.slice(8)}`,
     `${pair.slice(0, 8)}-${pair.slice(9)}`,
     `${pair.slice(0, 8)}_${pair.slice(9)}`,
     `${pair.slice(0, 8)}!${pair.slice(8)}`,
-    `${pair.slice(0, 8)}~~~~${pair.slice(8)}`,
     `\uff21${pair.slice(1)}`,
     `${pair}\ufeff`,
     ...(unpadded === pair ? [] : [pair.replace('=', '%3D')]),
-    `%20${pair}`,
     '=',
     '==',
-    '====',
     'A',
     'AA',
-    'AAA',
-    'A===',
-    '!',
     ...oddTexts,
-    '\u00ff\u00fe',
-    '\u{1f511}',
     Buffer.from('alice:\u00ff\u00fe?>~').toString('base64url'),
     // Unused bits that are not zero (RFC 4648 §3.5).
     'YTpiYh==',
-    'YTpiYv==',
     'YTp=',
-    'YTq=',
     // The decoded content.
     encoded('alice'),
     encoded('alicewonderland'),
-    encoded('alice;wonderland'),
     encoded('alice%3Awonderland'),
     encoded('alice\uff1awonderland'),
     encoded(' '),
-    encoded('\u00a0'),
-    bytes([0x00]),
     bytes([0xff]),
     bytes('alice', [0xff]),
     bytes('alice', [0xff], ':wonderland'),
@@ -136,9 +99,6 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
     ...controls.slice(0, 3).map((control) => encoded(`${control}${username}:${password}`)),
     // Size.
     'A'.repeat(15_001),
-    '='.repeat(15_000),
-    ' '.repeat(15_000).concat('!'),
-    'a:'.repeat(7_500),
     encoded('a'.repeat(12_000)),
     'A'.repeat(1_000_001),
   ]
@@ -169,44 +129,27 @@ export function namelessBasic({ username, password }: BasicPair): string[] {
 
 /** Wrong pairs of a name and a password. */
 export function wrongPairs({ username, password }: BasicPair): [string, string][] {
-  const pairs: [string, string][] = [
+  return [
     [username, ''],
     [username, ' '],
-    [username, ':'],
-    [username, `:${password}`],
-    [username, `${password}:`],
     [username, ` ${password}`],
     [username, `${password} `],
     [username, password.toUpperCase()],
     [username, password.slice(0, -1)],
     [username, `${password}x`],
-    [username, `${password}${password}`],
     [username, `${password.slice(0, -1)}\u043e`],
     [username, `${password}\u00a0`],
-    [username, `\ufeff${password}`],
-    [username, `${password}\u0080`],
-    [username, '$2b$04$'],
     ...oddTexts.map((text): [string, string] => [username, text]),
     // RFC 7617 §2: a name holds no colon.
     ...oddTexts.filter((text) => !text.includes(':')).map((text): [string, string] => [text, 'x']),
-    [username, 'p'.repeat(72)],
-    [username, 'p'.repeat(73)],
     [username, password.padEnd(73, 'x')],
-    [username, 'p'.repeat(255)],
-    [username, 'p'.repeat(256)],
     [username, 'p'.repeat(11_000)],
-    [username, '\u{1f511}'.repeat(2_000)],
     [`${username}'--`, 'x'],
-    [`${username}" OR ""="`, 'x'],
-    [`../${username}`, 'x'],
     ['\u00e4\u00f6\u00fc', 'x'],
-    ['\u{1f600}', 'x'],
     [`\u202e${username}`, 'x'],
     ['\u0085', 'x'],
     ['a'.repeat(1024), 'x'],
   ]
-  // Leaves out a guess that is the right password, as upper case is when the password has no letters.
-  return pairs.filter(([name, guess]) => name !== username || guess !== password)
 }
 
 /** Well-formed Basic headers with a wrong username or password. */
@@ -220,21 +163,15 @@ export function badBearer({ pair: { username, password }, token }: Good): string
   const credentials = [
     ...framed(token, 'Bearer'),
     'x',
-    'x.y',
     'x.y.z',
     '.',
-    '..',
     '=',
-    '==',
-    'a=b',
     '=a',
     ...oddTexts,
     pair,
     `${token},${token}`,
-    `${token}, Basic ${pair}`,
     `token=${token}`,
     `token="${token}"`,
-    `access_token=${token}`,
     `${token}\n`,
     `${token}\r\nX: y`,
     `${token}.`,
@@ -242,24 +179,18 @@ export function badBearer({ pair: { username, password }, token }: Good): string
     `${token}~`,
     encoded(token),
     token.replaceAll('.', ' '),
-    token.replaceAll('.', '\u3002'),
-    token.toLowerCase(),
     token.toUpperCase(),
     token.slice(0, -1),
     token.slice(1),
     encodeURIComponent(`${token}:`),
     'a'.repeat(15_000),
-    '.'.repeat(15_000),
-    '='.repeat(15_000),
     `${'a'.repeat(15_000)}!`,
-    `${'a'.repeat(7_000)}${'='.repeat(7_000)}a`,
     'a'.repeat(1_000_000),
     ...controls.map((control) => `${token}${control}x`),
   ]
-  const wrong = credentials.filter((text) => text !== token)
   return [
-    ...wrong.map((text) => `Bearer ${text}`),
-    ...wrong.slice(0, 40).map((text) => `bEARER   ${text}`),
+    ...credentials.map((text) => `Bearer ${text}`),
+    ...credentials.slice(0, 20).map((text) => `bEARER   ${text}`),
     ...separators.map((separator) => `Bearer${separator}${token}`),
     ...separators.map((separator) => `Bearer${separator} ${token}`),
   ]
@@ -270,36 +201,24 @@ export function otherSchemes({ pair: { username, password }, token }: Good): str
   const pair = encoded(`${username}:${password}`)
   const schemes = [
     'Digest',
-    'Negotiate',
-    'NTLM',
     'Token',
     'JWT',
     'ApiKey',
     'Bearers',
-    'Bearer2',
     'Bearer-',
-    'Bearer|',
     'Basics',
-    'Basic2',
-    'Basic-Auth',
     'XBasic',
     'Basi',
-    'Beare',
     'Ba\u017fic',
     'Be\u0430rer',
-    '\uff22asic',
     '"Basic"',
-    "'Bearer'",
     '(Basic)',
-    '<Bearer>',
     ',Basic',
-    ';Bearer',
     '=Basic',
     ' Basic',
     '\tBearer',
     '\u00a0Basic',
     '\ufeffBearer',
-    '\u0000Basic',
     'B asic',
     'Bear\u0000er',
     '',

@@ -1,0 +1,183 @@
+import type { InjectOptions } from 'fastify'
+import { MALFORMED, parseBasic } from '../http/authorization.js'
+import { brokenTokens, type Need } from './broken.js'
+import type { Material } from './material.js'
+
+/** A request that must be refused. */
+export interface AttackCase {
+  readonly name: string
+  readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies' | 'simulate'>
+  /** Whether the request counts as one without credentials, which optional routes accept. */
+  readonly none?: boolean
+  /** The statuses of a refusal. Default 401. */
+  readonly refusals?: readonly number[]
+}
+
+/** Cases, and what could not be played. */
+export interface Cases {
+  readonly cases: readonly AttackCase[]
+  readonly leftOut: readonly string[]
+}
+
+/** Headers by lower-case name. */
+export type Headers = Readonly<Record<string, string>>
+
+/** A bad value, with what is wrong with it. */
+export type Bad = readonly [title: string, value: string]
+
+const lacks: Readonly<Record<Need, string>> = {
+  key: 'the key that signs is not known',
+  publicKey: 'there is no public key',
+  token: 'no good token is known',
+}
+
+/** The broken tokens that can be made. */
+export function badTokens(material: Material): { tokens: Bad[]; leftOut: string[] } {
+  const tokens: Bad[] = []
+  const leftOut: string[] = []
+  for (const [name, { needs, make }] of Object.entries(brokenTokens)) {
+    if (needs === undefined || material[needs] !== undefined) tokens.push([name, make(material)])
+    else leftOut.push(`${name} (${lacks[needs]})`)
+  }
+  return { tokens, leftOut }
+}
+
+/** Texts that programs take for nothing, for a value of their own, or for a query. */
+const oddTexts = ['null', 'undefined', '__proto__', '{"$ne":1}', "' OR '1'='1", '%00']
+
+/** Credentials that are nearly good, or nothing like it, for any scheme. */
+function nearMisses(scheme: string, good: string): Bad[] {
+  return [
+    ['first character missing', good.slice(1)],
+    ['last character missing', good.slice(0, -1)],
+    ['a character more', `${good}x`],
+    ['padded', `${good}=`],
+    ['a comma', `${good},`],
+    ['twice, with a comma', `${good}, ${good}`],
+    ['twice, with a space', `${good} ${good}`],
+    ['the scheme twice', `${scheme} ${good}`],
+    ['quoted', `"${good}"`],
+    ['a parameter', `token="${good}"`],
+    ['not ASCII', `${good}\u00e9`],
+    ['15,000 letters', 'x'.repeat(15_000)],
+    ...oddTexts.map((text): Bad => [text, text]),
+  ]
+}
+
+/** Basic credentials with a wrong name or password, or that RFC 7617 does not allow. */
+function wrongPairs(username: string, password: string): Bad[] {
+  const pairs: Bad[] = [
+    ['an empty password', `${username}:`],
+    ['a longer password', `${username}:${password}x`],
+    ['a shorter password', `${username}:${password.slice(0, -1)}`],
+    ['the password in capitals', `${username}:${password.toUpperCase()}`],
+    ['a password with a space', `${username}:${password} `],
+    ['a password with NUL', `${username}:${password}\0`],
+    ['an unknown name', `${username}x:${password}`],
+    ['an empty name', `:${password}`],
+    ['a name that is a query', `${username}'--:${password}`],
+    ['undefined for both', 'undefined:undefined'],
+    ['no colon', username],
+  ]
+  return pairs
+    .filter(([, pair]) => pair !== `${username}:${password}`)
+    .map(([title, pair]) => [title, encoded(pair)])
+}
+
+const encoded = (text: string): string => Buffer.from(text).toString('base64')
+
+/**
+ * Bad `Authorization` headers.
+ *
+ * @param authorization - a good header, if one is known
+ * @param username - the name of an existing user
+ */
+export function headerCases(
+  authorization: string | undefined,
+  { token = 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln' }: Pick<Material, 'token'>,
+  username: string,
+  tokens: readonly Bad[],
+): AttackCase[] {
+  const basic = parseBasic(authorization)
+  const pair = basic === null || basic === MALFORMED ? { username, password: 'guess' } : basic
+  const [, own = 'Bearer', credentials = token] = /^(\S+) +(.+)$/.exec(authorization ?? '') ?? []
+  const bad: Record<string, readonly Bad[]> = {
+    Basic: [
+      ...nearMisses('Basic', encoded(`${pair.username}:${pair.password}`)),
+      ...wrongPairs(pair.username, pair.password),
+    ],
+    Bearer: nearMisses('Bearer', token),
+    ...(/^basic$/i.test(own) ? {} : { [own]: nearMisses(own, credentials) }),
+  }
+  const rows = Object.entries(bad).flatMap(([scheme, values]) =>
+    values.map(([title, value]): Bad => [`${scheme}, ${title}`, `${scheme} ${value}`]),
+  )
+  const misplaced: Bad[] = [
+    ['the scheme alone', own],
+    ['no scheme', credentials],
+    ['another scheme', `Digest ${credentials}`],
+    ['a scheme that begins alike', `${own}s ${credentials}`],
+    ['a colon after the scheme', `${own}:${credentials}`],
+    ['no space after the scheme', `${own}${credentials}`],
+  ]
+  return [
+    ...[...rows, ...misplaced].map((each) => headerCase('Authorization', each)),
+    ...tokens.map(([title, each]) => headerCase('token', [title, `Bearer ${each}`])),
+  ]
+}
+
+function headerCase(kind: string, [title, header]: Bad): AttackCase {
+  // As Node.js hands on the bytes that a client sends.
+  const authorization = Buffer.from(header).toString('latin1')
+  return { name: `${kind}: ${title}`, request: { headers: { authorization } } }
+}
+
+/**
+ * Requests without credentials: no header at all, and good credentials in wrong places.
+ *
+ * @param cookieName - the cookie that is no wrong place
+ */
+export function elsewhereCases(
+  method: string,
+  { authorization = '' }: Headers,
+  cookieName: string | null,
+): AttackCase[] {
+  const requests: [string, AttackCase['request']][] = [['no credentials', {}]]
+  const [scheme = '', token = ''] = authorization.split(' ')
+  if (token !== '') {
+    const hidden = Object.entries({ access_token: token, token, authorization })
+    const cookies = Object.fromEntries(hidden.filter(([name]) => name !== cookieName))
+    requests.push(
+      [`good ${scheme} in the query`, { query: Object.fromEntries(hidden) }],
+      [`good ${scheme} in cookies`, { cookies }],
+      [`good ${scheme} in x-authorization`, { headers: { 'x-authorization': authorization } }],
+    )
+  }
+  const cases = requests.map(([name, request]): AttackCase => ({ name, request, none: true }))
+  if (method.toUpperCase() !== 'GET') return cases
+  const head = { name: 'no credentials, HEAD', request: { method: 'HEAD' as const }, none: true }
+  return [...cases, { ...head, refusals: [401, 404, 405] }]
+}
+
+/** Headers of another kind than `Authorization` and `Cookie`, such as API keys. */
+export function keyCases(good: Headers): AttackCase[] {
+  return Object.entries(good)
+    .filter(([name]) => name !== 'authorization' && name !== 'cookie')
+    .flatMap(([name, value]) => {
+      const start = value.slice(0, -1)
+      const bad: Bad[] = [
+        ['empty', ''],
+        ['a character less', start],
+        ['a character more', `${value}x`],
+        ['another last character', `${start}${value.endsWith('x') ? 'y' : 'x'}`],
+        ['twice', `${value}, ${value}`],
+        ...oddTexts.map((text): Bad => [text, text]),
+        ['15,000 letters', 'x'.repeat(15_000)],
+      ]
+      return bad.map(([title, text]) => ({
+        name: `${name}: ${title}`,
+        request: { headers: { ...good, [name]: text } },
+        none: text === '',
+      }))
+    })
+}

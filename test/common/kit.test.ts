@@ -115,7 +115,7 @@ t.test('with it, only apps in which authnTesting is registered have another one'
 })
 
 t.test('keys are those of services of ours only', async (t) => {
-  t.match(kit.keysOf?.(new JwtService({ secret }), 'HS256'), [{ method: 'HS256', kid: undefined }])
+  t.match(kit.keysOf?.(new JwtService({ secret }), 'HS256'), [{ alg: 'HS256', kid: undefined }])
   t.same(kit.keysOf?.(new JwtService({ secret }), 'RS256'), [])
   t.equal(kit.keysOf?.({ signingMethod: 'HS256' }, 'HS256'), undefined)
 })

@@ -7,11 +7,9 @@ import {
   authn,
   basicAuthenticator,
   jwtAuthenticator,
-  JwtService,
   type Authenticator,
-  type JwtServiceLike,
 } from '../../lib/index.js'
-import { appWith, basic, passwords, secret, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, basic, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import { linesOf } from '../helpers/cookies.js'
 import {
   basicChallenge,
@@ -96,36 +94,6 @@ t.test('a registration without cookies takes none', async (t) => {
   const nobody = await app.inject({ method: 'POST', url: '/optional', headers })
   t.equal(nobody.body, '{"user":null,"context":null}')
   t.equal(nobody.headers['cache-control'], undefined)
-})
-
-t.test('a service of the app gets no token with other letters', async (t) => {
-  const inner = await new JwtService({ secret }).load()
-  const asked: string[] = []
-  const verifier: JwtServiceLike['verifier'] = (...args) => {
-    const verify = inner.verifier(...args)
-    return (token) => {
-      asked.push(token)
-      return verify(token)
-    }
-  }
-  const own = new Proxy({} as JwtServiceLike, {
-    get(_, name) {
-      if (name === 'load') return async () => own
-      const member: unknown = name === 'verifier' ? verifier : Reflect.get(inner, name, inner)
-      return typeof member === 'function' ? (member.bind(inner) as unknown) : member
-    },
-  })
-  const { userService } = standardOptions()
-  const app = await appWith(t, { userService, jwtService: own, cookies: true }, (app) =>
-    app.get('/me', { config: { auth: true } }, () => 'me'),
-  )
-  const me = async (value: string): Promise<number> =>
-    (await app.inject({ url: '/me', headers: { cookie: `token=${value}` } })).statusCode
-  t.equal(await me('a"b'), 401)
-  t.equal(await me('a b'), 401)
-  t.strictSame(asked, [])
-  t.equal(await me(inner.generateToken('alice')), 200)
-  t.equal(asked.length, 1)
 })
 
 t.test('the upgrade to a WebSocket', async (t) => {

@@ -30,7 +30,7 @@ const order = [
   'lib/request/',
   'lib/registration.ts',
   'lib/marks/',
-  'lib/jwt/',
+  'lib/tokens/',
   // What a request may lean on.
   'lib/passwords/',
   'lib/users/',
@@ -264,7 +264,7 @@ t.test('every file of lib can be loaded by itself', async (t) => {
 
 t.test('bcrypt, the JWT engine and the counters each have one place', async (t) => {
   t.equal(packages.get('bcrypt')?.length, 1, String(packages.get('bcrypt')))
-  t.strictSame(packages.get('@fastify/jwt'), ['lib/jwt/engine.ts'])
+  t.strictSame(packages.get('@fastify/jwt'), ['lib/tokens/engine.ts'])
   t.notOk(packages.has('fast-jwt'), 'what is under @fastify/jwt is its own affair')
   t.strictSame(packages.get('rate-limiter-flexible'), [
     'lib/throttle/counters.ts',

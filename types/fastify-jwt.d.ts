@@ -1,4 +1,4 @@
-// The one function of @fastify/jwt that lib/jwt/engine.ts calls. tsconfig.json maps the package to this file, since
+// The one function of @fastify/jwt that lib/tokens/engine.ts calls. tsconfig.json maps the package to this file, since
 // the package's own declarations would type `request.user` for every program that imports fastify-authn.
 
 /** The methods of a Fastify instance that it calls. */

@@ -1,11 +1,10 @@
 import { createHmac, verify as verifyBytes, constants, type KeyObject } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, JwtService } from '../../lib/index.js'
 import { rejectionOf, reveals, thrownBy } from '../helpers/errors.js'
-import { bearer, secret, userService } from '../helpers/app.js'
+import { secret, userService } from '../helpers/app.js'
 import {
   configOf,
   encryptedPem,

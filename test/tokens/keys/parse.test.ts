@@ -41,7 +41,10 @@ t.test('a secret: bytes count', async (t) => {
   for (const [secret, bits] of short) {
     const { code, message } = thrownBy(() => new JwtService({ secret }))
     t.equal(code, 'ERR_AUTH_KEY')
-    t.match(message, new RegExp(`"jwt\\.secret": is ${bits} bits long, .* 256 for HS256\\. Make one with`))
+    t.match(
+      message,
+      new RegExp(`"jwt\\.secret": is ${bits} bits long, .* 256 for HS256\\. Make one with`),
+    )
   }
 })
 
@@ -189,7 +192,12 @@ const wrong: [title: string, config: JwtConfig, option: string, text: string][] 
     'holds a key of type rsa-pss',
   ],
   ['RSA for EC', { ecdsa: { public: rsa.public } }, 'jwt.ecdsa.public', 'holds a key of type rsa'],
-  ['EC for Ed25519', { eddsa: { private: ec.private } }, 'jwt.eddsa.private', 'holds a key of type ec'],
+  [
+    'EC for Ed25519',
+    { eddsa: { private: ec.private } },
+    'jwt.eddsa.private',
+    'holds a key of type ec',
+  ],
   [
     'X25519, which cannot sign',
     { eddsa: { private: privatePem(moreKeys.x25519.privateKey) } },

@@ -71,7 +71,7 @@ interface Entry {
   session: StoredSession
   current: string
   /** The predecessor of the current token, what it is answered with, and until when. */
-  previous: { readonly digest: string; readonly sealed: string; readonly until: number } | null
+  previous: { readonly digest: string; sealed: string; readonly until: number } | null
   /** When the session expires if it is not used before. */
   expires: number
 }
@@ -181,6 +181,7 @@ class MemorySpace {
     this.#sweptAt = now
     for (const entry of this.#byHandle.values()) {
       if (now >= entry.expires) this.#remove(entry)
+      else if (entry.previous !== null && now >= entry.previous.until) entry.previous.sealed = ''
     }
     for (const [sid, until] of this.#revocations) if (now >= until) this.#revocations.delete(sid)
   }

@@ -27,7 +27,7 @@ export interface MemorySessionsOptions {
  * await app.register(authn, { userService, jwt, sessions: { store: memorySessions() } })
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
-  const { prefix = defaults.memorySessions.prefix, now = secondsNow } = options
+  const { prefix = defaults.memorySessions.prefix, now = () => Date.now() / 1000 } = options
   const spaces = new Map<string, MemorySpace>()
   return {
     prefix,
@@ -38,10 +38,6 @@ export function memorySessions(options: MemorySessionsOptions = {}): SessionStor
       return storeOver(space)
     },
   }
-}
-
-function secondsNow(): number {
-  return Date.now() / 1000
 }
 
 /** The store of one registration. The methods run to their end at once, so that nothing can come between. */

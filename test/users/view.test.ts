@@ -53,16 +53,16 @@ t.test('users of all kinds', async (t) => {
     ['plain', { id: 1, password: hash, since: null }, { id: 1, since: null }],
     ['frozen', Object.freeze({ id: 1, password: hash }), { id: 1 }],
     ['no prototype', Object.assign(Object.create(null) as Fields, { password: hash }), {}],
-    ['a getter', { id: 1, get password() { return hash } }, { id: 1 }], // prettier-ignore
+    ['a getter', Object.defineProperty({ id: 1 }, 'password', { get: () => hash }), { id: 1 }],
     ['not enumerable', Object.defineProperty({ id: 1 }, 'password', { value: hash }), { id: 1 }],
     ['inherited', Object.assign(Object.create({ password: hash }) as object, { id: 1 }), { id: 1 }],
     ['own __proto__', parsed, { id: 1 }],
     ['hashes under other names', { id: 1, a: hash, b: '$argon2id$v=19$m=1' }, { id: 1 }],
     ['other algorithms', { a: '$scrypt$ln=16', b: '$pbkdf2-sha256$1', c: '$2y$10$x' }, {}],
     ['dollars', { price: '$25', note: '$2 off', x: '$' }, { price: '$25', note: '$2 off', x: '$' }],
-    ['toJSON of a plain object', { password: hash, toJSON() { return { ...this } } }, {}], // prettier-ignore
+    ['toJSON of a plain object', { id: 1, toJSON: () => ({ password: hash }) }, {}],
     ['a class', new Entity(), { id: 1, name: 'alice' }],
-    ['a hash under another name, in a class', new (class { digest = hash })(), {}], // prettier-ignore
+    ['a hash under another name, in a class', Object.assign(new Map(), { digest: hash }), {}],
     ['a model', new Model(), { dataValues: { id: 1, name: 'alice' } }],
     ['toJSON: an object', toJSON(() => ({ id: 2, password: hash, pin: hash })), { id: 2 }],
     ['toJSON: an instance', toJSON(() => new Entity()), { id: 1, name: 'alice' }],

@@ -27,7 +27,7 @@ export interface MemorySessionsOptions {
  * await app.register(authn, { userService, jwt, sessions: { store: memorySessions() } })
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
-  const { prefix = defaults.memorySessions.prefix, now = secondsNow } = options
+  const { prefix = defaults.memorySessions.prefix, now = () => Date.now() / 1000 } = options
   const spaces = new Map<string, MemorySpace>()
   return {
     prefix,
@@ -38,10 +38,6 @@ export function memorySessions(options: MemorySessionsOptions = {}): SessionStor
       return storeOver(space)
     },
   }
-}
-
-function secondsNow(): number {
-  return Date.now() / 1000
 }
 
 /** The store of one registration. The methods run to their end at once, so that nothing can come between. */
@@ -71,7 +67,7 @@ interface Entry {
   session: StoredSession
   current: string
   /** The predecessor of the current token, what it is answered with, and until when. */
-  previous: { readonly digest: string; readonly sealed: string; readonly until: number } | null
+  previous: { readonly digest: string; sealed: string; readonly until: number } | null
   /** When the session expires if it is not used before. */
   expires: number
 }
@@ -181,6 +177,7 @@ class MemorySpace {
     this.#sweptAt = now
     for (const entry of this.#byHandle.values()) {
       if (now >= entry.expires) this.#remove(entry)
+      else if (entry.previous !== null && now >= entry.previous.until) entry.previous.sealed = ''
     }
     for (const [sid, until] of this.#revocations) if (now >= until) this.#revocations.delete(sid)
   }

@@ -8,7 +8,7 @@ import { printSummaries, runRounds, targetsOf, type Summary } from './support/ro
 
 const { rounds, ...flags } = numberFlags({ seconds: 8, rounds: 3, connections: 64, retries: 0 })
 
-const authn = { rememberCredentials: { max: 1 } }
+const authn = { credentialCache: { max: 1 } }
 const workers = new URL('engines/workers.js', import.meta.url).href
 const variants: readonly Variant[] = [
   { name: 'idle', load: 'none', authn },

@@ -10,7 +10,7 @@ import { printSummaries, runRounds, targetsOf, type Summary } from './support/ro
 const { rounds, ...flags } = numberFlags({ seconds: 5, rounds: 3, connections: 64, retries: 0 })
 
 /** One entry, so that Basic always meets credentials for the first time. */
-const first = { rememberCredentials: { max: 1 } }
+const first = { credentialCache: { max: 1 } }
 const none = { ...first, hashing: { concurrency: 1024, maxQueue: 1024 } }
 const variants: readonly Variant[] = [
   { name: 'idle', load: 'none', authn: first },

@@ -31,7 +31,7 @@ import {
   openIssuers,
   openJwtService,
   openSessions,
-  openSharedCounters,
+  openRedisCounters,
 } from './rooms.js'
 import { validAfterOf } from './users/valid-after.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -58,7 +58,7 @@ async function build(
   tree: Tree,
   options: ResolvedOptions,
 ): Promise<Registration> {
-  const passwords = createPasswordTools(options, tree, await openSharedCounters(options, app.log))
+  const passwords = createPasswordTools(options, tree, await openRedisCounters(options, app.log))
   const jwtService = await openJwtService(app, options)
   const issuers = await openIssuers(options, jwtService, app)
   const combine = issuers === null ? anyOf : issuers.combine

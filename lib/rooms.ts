@@ -7,7 +7,7 @@ import { tokenKindsOf } from './jwt/token-kind.js'
 import { resolveSessions, type ResolvedLogin, type ResolvedOptions } from './options/resolve.js'
 import type { Issuers } from './issuers/index.js'
 import type { CookieMode, Registration, SessionKeeper } from './registration.js'
-import type { SharedCounters } from './throttle/shared-counters.js'
+import type { RedisCounters } from './throttle/redis-counters.js'
 import type { ValidAfter } from './users/valid-after.js'
 import type { JwtServiceLike } from '../types/jwt.js'
 
@@ -56,13 +56,13 @@ export async function openSessions(
 }
 
 /** The option `throttle.redis`. */
-export async function openSharedCounters(
+export async function openRedisCounters(
   { throttle }: ResolvedOptions,
   log: FastifyBaseLogger,
-): Promise<SharedCounters | null> {
+): Promise<RedisCounters | null> {
   if (throttle === false || throttle.redis === undefined) return null
-  const room = await import('./throttle/shared-counters.js')
-  return new room.SharedCounters(throttle, throttle.redis, log)
+  const room = await import('./throttle/redis-counters.js')
+  return room.openRedisCounters(throttle, throttle.redis, log)
 }
 
 /** The option `cookies`. */

@@ -6,7 +6,7 @@ import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jw
 import type { LoginOptions } from './login.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
-import type { HashingOptions, RememberOptions, ThrottleOptions } from './passwords.js'
+import type { HashingOptions, CredentialCacheOptions, ThrottleOptions } from './passwords.js'
 import type { UndecidedRoute } from './routes.js'
 import type { SessionsOptions } from './session-api.js'
 import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
@@ -82,7 +82,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** How passwords are hashed; one setting for a tree of Fastify instances. */
   hashing?: HashingOptions | undefined
   /** How Basic remembers verified credentials; `false` for not at all. Default: 1,000 for 60 s. */
-  rememberCredentials?: RememberOptions | false | undefined
+  credentialCache?: CredentialCacheOptions | false | undefined
   /** How failed logins and failed Basic attempts are throttled; `false` for not at all. Default: on. */
   throttle?: ThrottleOptions | false | undefined
   /**

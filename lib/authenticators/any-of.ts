@@ -7,7 +7,7 @@ import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
 import { kFacts, readsCookie, type KnownAuthenticator } from './facts.js'
 import { setClaims, takeClaims } from '../request/extra.js'
-import { holdFailures } from '../throttle/attempt.js'
+import { PasswordAttempt } from '../throttle/attempt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
@@ -81,7 +81,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
     },
     async authenticate(request): Promise<never> {
       const asked = candidates(request)
-      const end = asked.length > 1 ? holdFailures(request) : undefined
+      const end = asked.length > 1 ? PasswordAttempt.collectFailures(request) : undefined
       let user: Outcome = null
       try {
         user = await ask(asked, request)

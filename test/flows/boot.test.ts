@@ -546,7 +546,7 @@ const rows: Record<string, Row> = {
     ['unknown option "basic.pass"', 'Known here: username, password'],
   ),
 
-  // hashing, rememberCredentials, throttle, userServiceTimeout
+  // hashing, credentialCache, throttle, userServiceTimeout
   'hashing: unknown option': option({ hashing: { rounds: 10 } }, [
     'unknown option "hashing.rounds"',
     'Known here: cost',
@@ -596,17 +596,17 @@ const rows: Record<string, Row> = {
     code: 'ERR_AUTH_OPTION',
     says: ['"hashing.cost"', 'found 12', 'earlier registration', 'in the first one'],
   },
-  'rememberCredentials: true': option({ rememberCredentials: true }, [
-    '"rememberCredentials"',
+  'credentialCache: true': option({ credentialCache: true }, [
+    '"credentialCache"',
     'found true',
     'expected false, or an object',
   ]),
-  'rememberCredentials: unknown option': option({ rememberCredentials: { size: 5 } }, [
-    'unknown option "rememberCredentials.size"',
+  'credentialCache: unknown option': option({ credentialCache: { size: 5 } }, [
+    'unknown option "credentialCache.size"',
     'Known here: max, ttl',
   ]),
-  'rememberCredentials.ttl: 0': option({ rememberCredentials: { ttl: 0 } }, [
-    '"rememberCredentials.ttl"',
+  'credentialCache.ttl: 0': option({ credentialCache: { ttl: 0 } }, [
+    '"credentialCache.ttl"',
     'found 0',
     'expected seconds',
   ]),

@@ -178,7 +178,7 @@ for (const use of uses) {
       if (count % 3 === 0) throw new Error('database is away')
       return good.findByUsername(name, request)
     })
-    const { enter, errors } = await setting(t, use, service, { rememberCredentials: false })
+    const { enter, errors } = await setting(t, use, service, { credentialCache: false })
     const all = await Promise.all(Array.from({ length: 30 }, () => enter()))
     t.strictSame(tally(all), { 200: 20, 500: 10 })
     t.equal(errors().length, 10)

@@ -172,7 +172,7 @@ for (const use of uses) {
   })
 
   t.test(`${use}: a success resets its name, and only that`, async (t) => {
-    const { enter } = await setting(t, use, undefined, {}, { rememberCredentials: false })
+    const { enter } = await setting(t, use, undefined, {}, { credentialCache: false })
     await guess(t, enter, 9)
     await guess(t, enter, 9, 'bob')
     t.equal((await enter('alice', 'wonderland')).statusCode, 200)
@@ -183,7 +183,7 @@ for (const use of uses) {
   })
 
   t.test(`${use}: a success does not reset its address`, async (t) => {
-    const { enter } = await setting(t, use, { perAddress: 4 }, {}, { rememberCredentials: false })
+    const { enter } = await setting(t, use, { perAddress: 4 }, {}, { credentialCache: false })
     await guess(t, enter, 2, (count) => `name${count}`)
     t.equal((await enter('alice', 'wonderland')).statusCode, 200)
     await guess(t, enter, 2, (count) => `other${count}`)
@@ -582,7 +582,7 @@ t.test('tokens are not throttled', async (t) => {
 
 t.test('a shared store: processes count together, and a success anywhere resets', async (t) => {
   const redis = new FakeRedis()
-  const more = { rememberCredentials: false } as const
+  const more = { credentialCache: false } as const
   const [a, b] = [
     await setting(t, 'login', { redis }, {}, more),
     await setting(t, 'login', { redis }, {}, more),

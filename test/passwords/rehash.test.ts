@@ -35,7 +35,7 @@ async function setting(
   const { handler } = probe()
   const app = await appWith(
     t,
-    { userService: service, jwt: { secret }, hashing, rememberCredentials: false },
+    { userService: service, jwt: { secret }, hashing, credentialCache: false },
     (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
     { logger: { level: 'info', stream } },
   )

@@ -29,7 +29,7 @@ const idle = {
 
 t.test('counts begin at nothing, also where there is nothing to count', async (t) => {
   t.strictSame(toolsOf().stats(), idle)
-  t.strictSame(toolsOf({ throttle: false, rememberCredentials: false }).stats(), idle)
+  t.strictSame(toolsOf({ throttle: false, credentialCache: false }).stats(), idle)
 })
 
 t.test('defaults', async (t) => {
@@ -72,7 +72,7 @@ t.test('Basic remembers, login does not', async (t) => {
 
 t.test('the numbers of the memory are those of the options', async (t) => {
   const watch = watchBcrypt(t)
-  const tools = toolsOf({ rememberCredentials: { max: 1 } })
+  const tools = toolsOf({ credentialCache: { max: 1 } })
   const { request } = fakeRequest()
   const twins = serviceOf((name) => ({ ...stored, name }))
   const check = tools.credentialCheck(twins, 'password', 'basic')
@@ -82,7 +82,7 @@ t.test('the numbers of the memory are those of the options', async (t) => {
   await t.rejects(async () => check('alice', 'wrong', request))
   t.equal(tools.stats().remembered.size, 1)
 
-  const off = toolsOf({ rememberCredentials: false })
+  const off = toolsOf({ credentialCache: false })
   const always = off.credentialCheck(service, 'password', 'basic')
   const before = watch.runs.length
   await always('alice', 'wonderland', request)

@@ -140,7 +140,7 @@ t.test('login neither remembers nor profits', async (t) => {
 
 t.test('false switches it off', async (t) => {
   const watch = watchBcrypt(t)
-  const { app, get } = await setting(t, { rememberCredentials: false })
+  const { app, get } = await setting(t, { credentialCache: false })
   for (const count of [1, 2, 3]) {
     isWelcome(t, await get(alice), 'alice')
     t.equal(watch.runs.length, count)
@@ -150,7 +150,7 @@ t.test('false switches it off', async (t) => {
 
 t.test('max', async (t) => {
   const watch = watchBcrypt(t)
-  const { app, get } = await setting(t, { rememberCredentials: { max: 1 } })
+  const { app, get } = await setting(t, { credentialCache: { max: 1 } })
   const runsOf = async (headers: Record<string, string>): Promise<number> => {
     const before = watch.runs.length
     t.equal((await get(headers)).statusCode, 200)
@@ -171,7 +171,7 @@ t.test('ttl, 60 seconds unless it is set', async (t) => {
     await t.test(`${ttl}`, async (t) => {
       const clock = movableClock(t)
       const watch = watchBcrypt(t)
-      const { get } = await setting(t, { rememberCredentials: { ttl } })
+      const { get } = await setting(t, { credentialCache: { ttl } })
       await get(alice)
       await clock.advance(seconds * 1000 - 2000)
       isWelcome(t, await get(alice), 'alice')

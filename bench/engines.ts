@@ -1,4 +1,4 @@
-// The thread pool of libuv behind the gate against worker threads of the lowest priority: see README.md.
+// The thread pool of libuv behind the queue against worker threads of the lowest priority: see README.md.
 import { hashesOf } from './support/credentials.js'
 import { numberFlags } from './support/flags.js'
 import { describeMachine } from './support/machine.js'

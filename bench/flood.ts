@@ -16,7 +16,7 @@ const variants: readonly Variant[] = [
   { name: 'idle', load: 'none', authn: first },
   { name: 'logins', load: 'login', authn: first },
   { name: 'Basic', load: 'basic', authn: first },
-  { name: 'logins, no gate', load: 'login', authn: none },
+  { name: 'logins, no queue', load: 'login', authn: none },
 ]
 
 const { connections, seconds } = flags

@@ -48,7 +48,7 @@ export function readsCookie(authenticator: Authenticator): boolean {
   return factsOf(authenticator).readsCookie === true
 }
 
-/** With which statuses those whose passwords are compared may have to wait: the throttle says 429, the gate 503. */
+/** With which statuses those whose passwords are compared may have to wait: the throttle says 429, the queue 503. */
 export function busyWithPasswords({ throttle }: ResolvedOptions): BusyStatus[] {
   return throttle === false ? [503] : [429, 503]
 }

@@ -586,16 +586,6 @@ const rows: Record<string, Row> = {
     'found 5000',
     'expected seconds',
   ]),
-  'two registrations with different hashing': {
-    async boot(app) {
-      await app.register(authn, { ...standardOptions(), hashing: { cost: 11 } })
-      await app.register(async (app) => {
-        await app.register(authn, { ...standardOptions(), login: false, hashing: { cost: 12 } })
-      })
-    },
-    code: 'ERR_AUTH_OPTION',
-    says: ['"hashing.cost"', 'found 12', 'earlier registration', 'in the first one'],
-  },
   'credentialCache: true': option({ credentialCache: true }, [
     '"credentialCache"',
     'found true',

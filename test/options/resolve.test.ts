@@ -69,8 +69,7 @@ t.test('what holds where nothing is said', async (t) => {
 t.test('undefined is as good as nothing, in every place', async (t) => {
   const unset = (object: object): object =>
     Object.fromEntries(Object.keys(object).map((name) => [name, undefined]))
-  const { credentialCache, throttle, hashing, login, jwt, tokenRules, rememberTokens } =
-    defaults
+  const { credentialCache, throttle, hashing, login, jwt, tokenRules, rememberTokens } = defaults
   const given = {
     ...unset(resolveOptions({})),
     credentialCache: unset(credentialCache),
@@ -193,13 +192,13 @@ t.test('the documents tell these defaults', async (t) => {
     .filter(([name]) => Object.hasOwn(known, name))
   t.strictSame(told.map(([name]) => name).toSorted(), [
     'authenticators',
+    'credentialCache',
     'defaultLanguage',
     'hashing',
     'languages',
     'maxPasswordBytes',
     'passwordField',
     'realm',
-    'credentialCache',
     'throttle',
   ])
   for (const [name, literal] of told) {

@@ -1,4 +1,4 @@
-// The thread pool of libuv behind the gate against worker threads of the lowest priority: see README.md.
+// The thread pool of libuv behind the queue against worker threads of the lowest priority: see README.md.
 import { hashesOf } from './support/credentials.js'
 import { numberFlags } from './support/flags.js'
 import { describeMachine } from './support/machine.js'
@@ -8,7 +8,7 @@ import { printSummaries, runRounds, targetsOf, type Summary } from './support/ro
 
 const { rounds, ...flags } = numberFlags({ seconds: 8, rounds: 3, connections: 64, retries: 0 })
 
-const authn = { rememberCredentials: { max: 1 } }
+const authn = { credentialCache: { max: 1 } }
 const workers = new URL('engines/workers.js', import.meta.url).href
 const variants: readonly Variant[] = [
   { name: 'idle', load: 'none', authn },

@@ -10,13 +10,13 @@ import { printSummaries, runRounds, targetsOf, type Summary } from './support/ro
 const { rounds, ...flags } = numberFlags({ seconds: 5, rounds: 3, connections: 64, retries: 0 })
 
 /** One entry, so that Basic always meets credentials for the first time. */
-const first = { rememberCredentials: { max: 1 } }
+const first = { credentialCache: { max: 1 } }
 const none = { ...first, hashing: { concurrency: 1024, maxQueue: 1024 } }
 const variants: readonly Variant[] = [
   { name: 'idle', load: 'none', authn: first },
   { name: 'logins', load: 'login', authn: first },
   { name: 'Basic', load: 'basic', authn: first },
-  { name: 'logins, no gate', load: 'login', authn: none },
+  { name: 'logins, no queue', load: 'login', authn: none },
 ]
 
 const { connections, seconds } = flags

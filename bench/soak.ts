@@ -24,7 +24,7 @@ const settings: SoakSettings = {
     // Low limits, so that some are refused, and a short window, so that this comes and goes.
     hashing: { cost, maxQueue: 24 },
     throttle: { perUsername: 5, perAddress: 10, window: 5 },
-    rememberCredentials: { max: 150, ttl: 5 },
+    credentialCache: { max: 150, ttl: 5 },
   },
 }
 const server = await Child.start('server', settings, { execArgv: ['--expose-gc'] })

@@ -48,7 +48,7 @@ async function build(
     app,
     options,
     jwtService,
-    passwords: createPasswordTools(options, record, app.log),
+    passwords: await createPasswordTools(options, record, app.log),
     translator: createTranslator(options.languages, options.defaultLanguage),
     hiddenFields: new Set([options.passwordField]),
     authenticators,
@@ -57,21 +57,14 @@ async function build(
     tokenSources: features.flatMap((feature) => feature.tokenSources ?? []),
     tokenChecks,
     onPass: features.flatMap((feature) => feature.onPass ?? []),
-    issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
-    carrier: only(features, 'carrier') ?? bodyCarrier,
+    issueTokens: features.find(({ issueTokens }) => issueTokens)?.issueTokens ?? tokenIssuer(options, jwtService, tokenChecks),
+    carrier: features.find(({ carrier }) => carrier)?.carrier ?? bodyCarrier,
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
       initialized.set(authenticator, result)
       return result
     },
   }
-}
-
-function only<Key extends 'issueTokens' | 'carrier'>(
-  features: readonly Feature[],
-  key: Key,
-): Feature[Key] {
-  return features.map((feature) => feature[key]).find((part) => part !== undefined)
 }
 
 /** The options `jwt` and `jwtService`; without either, a service without keys. */

@@ -267,8 +267,8 @@ t.test('bcrypt, the JWT engine and the counters each have one place', async (t) 
   t.strictSame(packages.get('@fastify/jwt'), ['lib/tokens/engine.ts'])
   t.notOk(packages.has('fast-jwt'), 'what is under @fastify/jwt is its own affair')
   t.strictSame(packages.get('rate-limiter-flexible'), [
-    'lib/throttle/counters.ts',
-    'lib/throttle/shared-counters.ts',
+    'lib/throttle/redis-counters.ts',
+    'lib/throttle/throttle.ts',
   ])
 })
 

@@ -5,22 +5,22 @@ import type { Sessions, SessionStats } from './session-api.js'
 
 /** Counts since the app started, of the nearest registration of the plugin. */
 export interface AuthnStats {
-  /** The queue for bcrypt, which the whole tree of Fastify instances shares. */
+  /** The queue for bcrypt, which all registrations of an app share. */
   readonly hashing: {
-    /** bcrypt runs that are under way. */
+    /** bcrypt operations that are under way. */
     readonly running: number
-    /** Requests that wait for a bcrypt run. */
+    /** Requests that wait for one. */
     readonly waiting: number
     /** Requests that were refused with 503. */
     readonly refused: number
   }
-  /** The verified Basic credentials that are remembered. */
+  /** The cache of verified Basic credentials. */
   readonly remembered: {
-    /** Requests that needed no bcrypt run. */
+    /** Requests that needed no bcrypt. */
     readonly hits: number
     /** Requests that needed one. */
     readonly misses: number
-    /** Credentials that are remembered now. */
+    /** Credentials that are cached now. */
     readonly size: number
   }
   /**

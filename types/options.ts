@@ -6,7 +6,7 @@ import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jw
 import type { LoginOptions } from './login.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
-import type { HashingOptions, RememberOptions, ThrottleOptions } from './passwords.js'
+import type { HashingOptions, CredentialCacheOptions, ThrottleOptions } from './passwords.js'
 import type { UndecidedRoute } from './routes.js'
 import type { SessionsOptions } from './session-api.js'
 import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
@@ -79,10 +79,10 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   passwordField?: NoInfer<PasswordFieldOf<Stored>> | DefaultField<Stored> | undefined
   /** Longest password in bytes of UTF-8, 1 to 72; `false` for no limit. Default 72. */
   maxPasswordBytes?: number | false | undefined
-  /** How passwords are hashed; one setting for a tree of Fastify instances. */
+  /** How passwords are hashed. All registrations of an app share one queue. */
   hashing?: HashingOptions | undefined
-  /** How Basic remembers verified credentials; `false` for not at all. Default: 1,000 for 60 s. */
-  rememberCredentials?: RememberOptions | false | undefined
+  /** How Basic caches verified credentials; `false` for not at all. Default: 1,000 for 60 s. */
+  credentialCache?: CredentialCacheOptions | false | undefined
   /** How failed logins and failed Basic attempts are throttled; `false` for not at all. Default: on. */
   throttle?: ThrottleOptions | false | undefined
   /**

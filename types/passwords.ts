@@ -1,4 +1,7 @@
-/** How passwords are hashed, and how many bcrypt runs may wait. Shared by a whole tree of Fastify instances. */
+/**
+ * How passwords are hashed, and how many bcrypt operations run at once and may wait. The first registration of an app
+ * sets the queue (`concurrency`, `maxQueue`, `maxWait`) for all; others may have a `cost` and a `maxCost` of their own.
+ */
 export interface HashingOptions {
   /**
    * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every refusal takes at least this much work too,
@@ -11,7 +14,7 @@ export interface HashingOptions {
    */
   maxCost?: number | undefined
   /**
-   * How many bcrypt runs there are at once. Default: one a core, but one less than the thread pool of
+   * How many bcrypt operations run at once. Default: one a core, but one less than the thread pool of
    * libuv has threads, so that file and DNS work always finds one; shared by all apps of the process.
    */
   concurrency?: number | undefined
@@ -21,11 +24,11 @@ export interface HashingOptions {
   maxWait?: number | undefined
 }
 
-/** How verified Basic credentials are remembered. */
-export interface RememberOptions {
-  /** How many are remembered. Default 1,000; the least recently used one is dropped first. */
+/** How verified Basic credentials are cached. */
+export interface CredentialCacheOptions {
+  /** How many are cached. Default 1,000; the least recently used one is dropped first. */
   max?: number | undefined
-  /** How long each is remembered, in seconds. Default 60. */
+  /** How long each is cached, in seconds. Default 60. */
   ttl?: number | undefined
 }
 

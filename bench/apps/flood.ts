@@ -8,7 +8,7 @@ import { usersOf } from './users.js'
 
 export interface FloodSettings extends ServerSettings {
   readonly hashes: readonly string[]
-  readonly authn: Pick<AuthnOptions, 'hashing' | 'rememberCredentials'>
+  readonly authn: Pick<AuthnOptions, 'hashing' | 'credentialCache'>
 }
 
 /** Open routes of three kinds, a route behind Basic, and the login route. */

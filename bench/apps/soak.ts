@@ -6,7 +6,7 @@ import { usersOf } from './users.js'
 export interface SoakSettings extends ServerSettings {
   readonly hashes: readonly string[]
   readonly secret: string
-  readonly authn: Pick<AuthnOptions, 'hashing' | 'throttle' | 'rememberCredentials'>
+  readonly authn: Pick<AuthnOptions, 'hashing' | 'throttle' | 'credentialCache'>
 }
 
 /** What the app has seen, to be compared with what the clients have seen. */

@@ -60,17 +60,15 @@ function pairOf(request: FastifyRequest): { username: string; password: string }
 
 /** Answers with the result of the comparison, unless too many attempts have failed before. */
 async function finish(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
-  const remembered = attempt.isRemembered
-  const waiting = attempt.begin(!remembered)
-  if (waiting !== undefined) {
-    await waiting
-    await attempt.claim()
-  }
+  const isCached = attempt.isCached === true
+  const checked = attempt.refuseIfThrottled(!isCached)
+  if (!matches) attempt.countInAdvance()
+  await checked
   if (!matches) {
-    await attempt.failed()
+    await attempt.commitFailure()
     throw refusal('auth.invalid-credentials')
   }
-  await attempt.succeeded(remembered)
+  await attempt.succeeded(isCached)
   return { name: attempt.username }
 }
 

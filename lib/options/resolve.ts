@@ -34,10 +34,10 @@ export const defaults = {
   login: { path: '/login', usernameField: 'username', passwordField: 'password', routeOptions: {} },
   /**
    * The cost is the binary logarithm of the bcrypt rounds: 10 takes about 50 ms on a core of 2024, 14 about 0.8 s.
-   * The default of `concurrency` depends on the machine: see `defaultConcurrency` in passwords/bcrypt.ts.
+   * The default of `concurrency` depends on the machine: see `defaultConcurrency` in passwords/queue.ts.
    */
   hashing: { cost: 10, maxCost: 14, concurrency: undefined, maxQueue: 64, maxWait: 5 },
-  rememberCredentials: { max: 1000, ttl: 60 },
+  credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
@@ -75,7 +75,7 @@ export type ResolvedSessions = Resolved<SessionsOptions, typeof defaults.session
 /** The options of the plugin with all defaults, as the rest of the code gets them. */
 export interface ResolvedOptions extends Omit<
   AuthnOptions,
-  'passwordField' | 'audit' | 'login' | 'cookies' | 'rememberCredentials' | 'throttle'
+  'passwordField' | 'audit' | 'login' | 'cookies' | 'credentialCache' | 'throttle'
 > {
   passwordField: string
   maxPasswordBytes: number | false
@@ -86,7 +86,7 @@ export interface ResolvedOptions extends Omit<
   audit: Resolved<AuditOptions, typeof defaults.audit> | undefined
   login: ResolvedLogin | false
   cookies: ResolvedCookies | undefined
-  rememberCredentials: typeof defaults.rememberCredentials | false
+  credentialCache: typeof defaults.credentialCache | false
   throttle: ResolvedThrottle | false
 }
 
@@ -103,7 +103,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',
     )
   }
-  const { realm = defaults.realm, audit, login, cookies, rememberCredentials, throttle } = checked
+  const { realm = defaults.realm, audit, login, cookies, credentialCache, throttle } = checked
   if (!isQuotable(realm)) {
     wrongOption(
       'option "realm": found characters that cannot stand in a header, expected Latin-1 without control characters.',
@@ -123,8 +123,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
       login !== false &&
       Object.assign(filled(defaults.login, login), { isExplicit: login !== undefined }),
     cookies: cookies && filled(defaults.cookies, cookies === true ? {} : cookies),
-    rememberCredentials:
-      rememberCredentials !== false && filled(defaults.rememberCredentials, rememberCredentials),
+    credentialCache: credentialCache !== false && filled(defaults.credentialCache, credentialCache),
     throttle: throttle !== false && filled(defaults.throttle, throttle),
   }
 }

@@ -126,7 +126,7 @@ export const pluginSchema = options(
       description: 'false, or bytes from 1 to 72 (bcrypt ignores what comes after)',
     }),
     hashing,
-    rememberCredentials: or(false, options({ max: whole(1, 1_000_000), ttl: seconds(3600) })),
+    credentialCache: or(false, options({ max: whole(1, 1_000_000), ttl: seconds(3600) })),
     throttle: or(false, throttle),
     userServiceTimeout: seconds(300),
     access,

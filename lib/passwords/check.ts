@@ -1,95 +1,109 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, refusal } from '../errors.js'
-import { compare, dummyHash, makeUp } from './bcrypt.js'
-import { costOf } from '../common/hash-format.js'
-import type { CredentialMemory } from './remembered.js'
+import { isBcryptHash } from '../common/hash-format.js'
+import { compare, costOf, dummyHash, padToCost } from './bcrypt.js'
+import type { CredentialCache } from './credential-cache.js'
 import { createRehash, type RehashTools } from './rehash.js'
-import { createHashReader, storedValue, type HashLimits } from './stored-hash.js'
-import { PasswordAttempt, type AttemptTools } from '../throttle/attempt.js'
+import { PasswordAttempt } from '../throttle/attempt.js'
+import type { Throttle } from '../throttle/throttle.js'
 import { findUser, isUsableName } from '../users/find.js'
 
-/** What the check of a password needs. */
-export interface CredentialTools extends AttemptTools, HashLimits, RehashTools {
+export interface CheckTools extends RehashTools {
   readonly maxPasswordBytes: number | false
+  /** The highest cost that a stored hash may have. */
+  readonly maxCost: number
+  readonly throttle: Throttle | null
   /** Only for Basic, which sends the password with every request. */
-  readonly memory: CredentialMemory | null
+  readonly cache: CredentialCache | null
 }
 
-/** Judges a name and a password. */
-export type CheckCredentials = (
-  username: string,
-  password: string,
-  request: FastifyRequest,
-) => Promise<object>
-
 /**
- * The one place that turns a username and a password into a user, for Basic and for login.
- *
- * @returns a function that returns the stored user
- * @throws (the function rejects) AuthenticationError, for wrong credentials after the same bcrypt work whatever is wrong
- * with them; AuthenticationFault when the user service or the password field fails; ABANDONED when the client goes away
+ * The one place that turns a username and a password into a user, for Basic and for login. Its function rejects with an
+ * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; an AuthenticationFault when the
+ * user service or the password field fails; ABANDONED when the client disconnects.
  */
-export function createCredentialCheck(tools: CredentialTools): CheckCredentials {
-  const { userService, passwordField, maxPasswordBytes, memory } = tools
+export function createCredentialCheck(tools: CheckTools) {
+  const { userService, maxPasswordBytes, cache } = tools
   const hashOf = createHashReader(tools)
   const rehash = createRehash(tools)
 
-  return async (username, password, request) => {
+  return async (username: string, password: string, request: FastifyRequest): Promise<object> => {
     if (!isUsableName(username)) throw refusal('auth.invalid-credentials')
     const attempt = new PasswordAttempt(tools, username, password, request)
-    const refused = attempt.begin()
-    if (refused !== undefined) await refused
+    await attempt.refuseIfThrottled()
     const user = await findUser(userService, username, request, tools.userServiceTimeout)
-    const value = user === null ? null : storedValue(user, passwordField)
+    const hash = user === null ? null : hashOf(user, request)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
-    if (user !== null && fits && typeof value === 'string') {
-      if (memory?.knows(username, password, value) === true) {
-        const forgotten = attempt.succeeded(true)
-        if (forgotten !== undefined) await forgotten
-        return user
-      }
+    const stored = fits ? hash : null
+    if (user !== null && stored !== null && cache?.knows(username, password, stored) === true) {
+      await attempt.succeeded(true)
+      return user
     }
-    const stored = user === null ? null : hashOf(value, request)
     const against = stored ?? dummyHash(tools.cost, username)
-    const run = (): Promise<boolean> => runCompare(tools, attempt, against, fits && stored !== null)
-    const matches = await (memory !== null && fits ? memory.share(attempt, against, run) : run())
+    const run = (): Promise<boolean> => compareInQueue(tools, attempt, against)
+    const matches = await (cache === null ? run() : cache.share(attempt, against, run))
     if (!matches || user === null || stored === null) {
-      await attempt.failed()
+      await attempt.commitFailure()
       throw refusal('auth.invalid-credentials')
     }
     await attempt.succeeded()
-    await rehash(username, password, stored, request)
+    await rehash(attempt, stored)
     return user
   }
 }
 
 /**
- * Runs one comparison behind the gate. A refusal always takes the work of `cost`, even if the stored hash has a lower
+ * Compares when the queue has a place. A refusal always takes the work of `cost`, even if the stored hash has a lower
  * cost or the client has disconnected: its time must not tell which usernames exist.
- *
- * @param mayPass - false for an unknown user and for a password that is too long: they are refused whatever bcrypt says
  */
-async function runCompare(
-  { gate, cost }: CredentialTools,
+async function compareInQueue(
+  { queue, cost }: CheckTools,
   attempt: PasswordAttempt,
   against: string,
-  mayPass: boolean,
 ): Promise<boolean> {
-  const { username, password, request } = attempt
-  await attempt.begin(true)
-  return gate.run(async (waited) => {
+  const { password, request } = attempt
+  await attempt.refuseIfThrottled(true)
+  return queue.run(async (waited) => {
     // While this request waited, others may have failed too often.
-    if (waited) await attempt.begin()
+    if (waited) await attempt.refuseIfThrottled()
     if (isGone(request)) throw ABANDONED
-    const fault = (error: unknown): never => {
+    try {
+      if (await compare(password, against)) return true
+      attempt.countInAdvance()
+      await padToCost(password, costOf(against), cost)
+      return false
+    } catch (error) {
       throw faultOf('ERR_AUTH_HASHING', error)
     }
-    const matches = await compare(password, against).catch(fault)
-    if (matches && mayPass) return true
-    // Counted before the next comparison starts: otherwise simultaneous guesses would pass the limit.
-    void attempt.failed()
-    await makeUp(password, costOf(against), cost, username).catch(fault)
-    return false
   }, request)
+}
+
+/** Finds the hash of a user: null, with a warning, if it is none, or if comparisons would keep all cores busy. */
+function createHashReader({ passwordField, cost: wanted, maxCost }: CheckTools) {
+  let isWarned = false
+  return (user: object, { log }: FastifyRequest): string | null => {
+    if (!(passwordField in user)) {
+      const text = `The user has no field ${JSON.stringify(passwordField)}. Return it from findByUsername, or name the field that holds the bcrypt hash in the option "passwordField".`
+      throw faultOf('ERR_AUTH_PASSWORD_FIELD', new TypeError(text))
+    }
+    const value = (user as Record<string, unknown>)[passwordField]
+    if (!isBcryptHash(value)) {
+      log.warn({ passwordField }, 'The stored password of a user is no bcrypt hash')
+      return null
+    }
+    const about = { passwordField, cost: costOf(value), maxCost }
+    if (about.cost > maxCost) {
+      log.warn(about, 'A stored password hash is not used: its cost is above "hashing.maxCost"')
+      return null
+    }
+    if (about.cost > wanted && !isWarned) {
+      isWarned = true
+      log.warn(
+        about,
+        'A stored password hash has a higher cost than "hashing.cost": until that is raised, unknown usernames are refused faster than known ones. This is logged once',
+      )
+    }
+    return value
+  }
 }

@@ -1,13 +1,13 @@
 import { wrongOption } from '../errors.js'
-import { hash, longestPassword } from './bcrypt.js'
-import { costOf, isBcryptHash } from '../common/hash-format.js'
-import { Gate } from './gate.js'
+import { costOf, hash, longestPassword } from './bcrypt.js'
+import { isBcryptHash } from '../common/hash-format.js'
+import { HashingQueue } from './queue.js'
 import { defaults } from '../options/resolve.js'
 
-let processGate: Gate | undefined
+let queue: HashingQueue | undefined
 
 /**
- * Hashes a password with bcrypt, in front of the same gate as login and Basic.
+ * Hashes a password with bcrypt, in the same queue as login and Basic.
  *
  * @param password - 1 to 72 bytes of UTF-8
  * @param options - `cost`: binary logarithm of the rounds, 4 to 31; default 10
@@ -17,13 +17,17 @@ let processGate: Gate | undefined
  */
 export async function hashPassword(
   password: string,
-  options: { cost?: number } = {},
+  { cost = defaults.hashing.cost }: { cost?: number } = {},
 ): Promise<string> {
-  const { cost = defaults.hashing.cost } = options
-  checkPassword(password)
+  const bytes = typeof password === 'string' ? Buffer.byteLength(password) : 0
+  if (bytes < 1 || bytes > longestPassword) {
+    wrongOption(
+      `hashPassword: found ${bytes} bytes of text, expected a password of 1 to ${longestPassword} bytes (bcrypt ignores what comes after).`,
+    )
+  }
   checkCost(cost)
-  processGate ??= new Gate(defaults.hashing)
-  return processGate.run(() => hash(password, cost))
+  queue ??= new HashingQueue(defaults.hashing)
+  return queue.run(() => hash(password, cost))
 }
 
 /**
@@ -39,16 +43,7 @@ export function needsRehash(storedHash: string, cost: number = defaults.hashing.
   return !isBcryptHash(storedHash) || costOf(storedHash) < cost
 }
 
-function checkPassword(password: unknown): void {
-  const bytes = typeof password === 'string' ? Buffer.byteLength(password) : null
-  if (bytes !== null && bytes >= 1 && bytes <= longestPassword) return
-  const found = bytes === null ? typeof password : `${bytes} bytes`
-  wrongOption(
-    `hashPassword: found ${found}, expected a password of 1 to ${longestPassword} bytes (bcrypt ignores what comes after).`,
-  )
-}
-
-function checkCost(cost: unknown): void {
-  if (Number.isInteger(cost) && (cost as number) >= 4 && (cost as number) <= 31) return
+function checkCost(cost: number): void {
+  if (Number.isInteger(cost) && cost >= 4 && cost <= 31) return
   wrongOption(`option "cost": found ${String(cost)}, expected a whole number from 4 to 31.`)
 }

@@ -160,13 +160,13 @@ async function throttled<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const attempt = registration.passwords.openAttempt(nameOf(request, text), null, request)
-  await attempt.begin(true)
+  await attempt.refuseIfThrottled(true)
   try {
     const result = await work()
     await attempt.succeeded()
     return result
   } catch (error) {
-    if (isAuthenticationError(error) && counted.has(error.code)) await attempt.failed()
+    if (isAuthenticationError(error) && counted.has(error.code)) await attempt.commitFailure()
     throw error
   }
 }

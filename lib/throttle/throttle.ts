@@ -1,118 +1,94 @@
+import { LRUCache } from 'lru-cache'
+// Imported by file: the main file of the package loads the clients of a dozen databases.
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import { refusal } from '../errors.js'
-import { clientKeys, type Suspect } from './client-key.js'
-import { count, limitsOf, localCounters, uncount, waitsOf } from './counters.js'
-import type { Counters, Numbers } from './counters.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
-import type { SharedCounters } from './shared-counters.js'
+import { addressOf, type FailureKeys } from './failure-keys.js'
+import type { RedisCounters } from './redis-counters.js'
 
 /**
- * Counts failed logins and failed Basic attempts, and refuses to check more passwords when there were
- * too many: before any bcrypt work, and alike for users who exist and who do not.
- *
- * Every process counts in its memory. With Redis the processes also share counters; while it is down,
- * those in memory are what counts, and they have seen all that this process has seen.
+ * Counts failed attempts in memory and, where there is one, in Redis, and refuses where either has too many: so the
+ * limits hold as well while Redis is down or read-only.
  */
 export class Throttle {
-  readonly #settings: ResolvedThrottle
-  readonly #local: Counters
-  readonly #shared: SharedCounters | null
-  /**
-   * Networks with failures in this process, and until when: for all others nothing has to be looked up.
-   * An IPv4 address is a network of its own.
-   */
-  readonly #failed = new Map<string, number>()
-  #throttled = 0
-
-  /** @param shared - of the same settings; null where this process counts alone */
-  constructor(settings: ResolvedThrottle, shared: SharedCounters | null) {
-    this.#settings = settings
-    this.#local = localCounters(settings)
-    this.#shared = shared
-  }
-
   /** Count of refusals, for `app.authn.stats()`. */
-  get throttled(): number {
-    return this.#throttled
+  throttled = 0
+  readonly #settings: ResolvedThrottle
+  readonly #memory: InstanceType<typeof RateLimiterMemory>
+  readonly #redis: RedisCounters | null
+  /** Addresses with failures in this process: for all others there is nothing to look up. */
+  readonly #failing: LRUCache<string, true>
+
+  constructor(settings: ResolvedThrottle, redis: RedisCounters | null) {
+    const { window, keyPrefix } = settings
+    this.#settings = settings
+    // `points` has no use: see `waits`.
+    this.#memory = new RateLimiterMemory({ points: 0, duration: window, keyPrefix })
+    this.#redis = redis
+    this.#failing = new LRUCache({ ttl: Math.ceil(window * 1000), ttlAutopurge: true })
   }
 
-  /** Whether processes share the counters. */
-  get isShared(): boolean {
-    return this.#shared !== null
-  }
-
-  /** Whether this process has counted a failure from the network of a client. */
+  /** Whether this process has counted a failure from the address of a client. */
   hasFailed(ip: string | undefined): boolean {
-    if (this.#failed.size === 0) return false
-    const network = networkOf(clientKeys(ip))
-    const until = this.#failed.get(network)
-    if (until === undefined || performance.now() < until) return until !== undefined
-    this.#failed.delete(network)
-    return false
+    return this.#failing.size > 0 && this.#failing.has(`address:${addressOf(ip)}`)
   }
 
   /**
-   * Milliseconds that somebody has to wait. A wait that this process finds has to be confirmed by the shared
-   * store, since a success in another process may have ended it.
-   *
-   * @param everywhere - whether waits that only the shared store knows of are worth asking for
+   * @param everywhere - `true`: also ask Redis, which costs a round trip
+   * @returns milliseconds until the next attempt: of the username, and of the address
    */
-  async waits(who: Suspect, everywhere: boolean): Promise<Numbers> {
-    const here = await waitsOf(this.#local, who, this.#settings)
-    const ask = everywhere || Math.max(...Object.values(here)) > 0
-    return this.#shared !== null && ask ? this.#shared.waits(who, here) : here
+  waits({ username, address }: FailureKeys, everywhere: boolean): Promise<[number, number]> {
+    const { perUsername, perAddress } = this.#settings
+    const asked = everywhere && this.#redis !== null ? [this.#memory, this.#redis] : [this.#memory]
+    const wait = async (key: string, limit: number): Promise<number> => {
+      const counts = await Promise.all(asked.map((limiter) => limiter.get(key)))
+      const waits = counts.map((counted) =>
+        counted !== null && counted.consumedPoints >= limit ? counted.msBeforeNext : 0,
+      )
+      return Math.max(0, ...waits)
+    }
+    return Promise.all([wait(username, perUsername), wait(address, perAddress)])
   }
 
   /** @throws ERR_AUTH_TOO_MANY_ATTEMPTS, to try again after so many milliseconds */
   refuse(wait: number): never {
-    this.#throttled += 1
+    this.throttled += 1
     throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
   }
 
-  /** Counts a failure in this process, before anything is awaited. @returns how many there are */
-  count(who: Suspect): Promise<Numbers> {
-    const network = networkOf(who)
-    this.#failed.delete(network)
-    const now = performance.now()
-    this.#failed.set(network, now + this.#settings.window * 1000)
-    // The oldest come first: those whose time is over are not kept.
-    for (const [network, until] of this.#failed) {
-      if (until > now) break
-      this.#failed.delete(network)
-    }
-    return count(this.#local, who)
-  }
-
-  /** Counts a failure in advance. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS when it is one too many */
-  async claim(who: Suspect): Promise<void> {
-    const counted = await this.count(who)
-    const limits = limitsOf(this.#settings)
-    const { username, address, network } = counted
-    if (username > limits.username || address > limits.address || network > limits.network) {
-      this.refuse(Math.max(...Object.values(await waitsOf(this.#local, who, this.#settings))))
-    }
-  }
-
-  /** Counts for all processes a failure that is counted in this one. */
-  async share(who: Suspect): Promise<void> {
-    await this.#shared?.count(who)
+  /** Counts a failure in this process, before anything is awaited. */
+  count({ username, address }: FailureKeys): void {
+    this.#failing.set(address, true)
+    void this.#memory.penalty(username)
+    void this.#memory.penalty(address)
   }
 
   /** Takes back a failure that only this process has counted. */
-  async takeBack(who: Suspect): Promise<void> {
-    await uncount(this.#local, who)
+  async uncount({ username, address }: FailureKeys): Promise<void> {
+    for (const key of [username, address]) {
+      const counted = await this.#memory.get(key)
+      if (counted !== null && counted.consumedPoints > 0) void this.#memory.reward(key)
+    }
+  }
+
+  /** Counts for all processes a failure that this one has counted. */
+  async share({ username, address }: FailureKeys): Promise<void> {
+    if (this.#redis === null) return
+    const all = [this.#redis.penalty(username), this.#redis.penalty(address)]
+    const [counted] = await Promise.all(all)
+    if (!counted?.consumedPoints) return
+    // Redis counts less than this process after a success in another one has reset the name.
+    const seconds = Math.ceil(counted.msBeforeNext / 1000) || 1
+    await this.#memory.set(username, counted.consumedPoints, seconds)
   }
 
   /**
    * Forgets the failures of a username.
    *
-   * @param cheaply - in the shared store only where this process knows of some
+   * @param cheaply - `true`: in Redis only when this process knows of some
    */
-  async forget(who: Suspect, cheaply: boolean): Promise<void> {
-    const known = await this.#local.username.delete(who.username)
-    if (known || !cheaply) await this.#shared?.forget(who)
+  async forget({ username }: FailureKeys, cheaply: boolean): Promise<void> {
+    const isKnown = await this.#memory.delete(username)
+    if (isKnown || !cheaply) await this.#redis?.delete(username)
   }
-}
-
-function networkOf({ address, network }: Pick<Suspect, 'address' | 'network'>): string {
-  return network ?? address
 }

@@ -539,7 +539,7 @@ const rows: Record<string, Row> = {
     ['unknown option "basic.pass"', 'Known here: username, password'],
   ),
 
-  // hashing, rememberCredentials, throttle, userServiceTimeout
+  // hashing, credentialCache, throttle, userServiceTimeout
   'hashing: unknown option': option({ hashing: { rounds: 10 } }, [
     'unknown option "hashing.rounds"',
     'Known here: cost',
@@ -579,27 +579,17 @@ const rows: Record<string, Row> = {
     'found 5000',
     'expected seconds',
   ]),
-  'two registrations with different hashing': {
-    async boot(app) {
-      await app.register(authn, { ...standardOptions(), hashing: { cost: 11 } })
-      await app.register(async (app) => {
-        await app.register(authn, { ...standardOptions(), login: false, hashing: { cost: 12 } })
-      })
-    },
-    code: 'ERR_AUTH_OPTION',
-    says: ['"hashing.cost"', 'found 12', 'earlier registration', 'in the first one'],
-  },
-  'rememberCredentials: true': option({ rememberCredentials: true }, [
-    '"rememberCredentials"',
+  'credentialCache: true': option({ credentialCache: true }, [
+    '"credentialCache"',
     'found true',
     'expected false, or an object',
   ]),
-  'rememberCredentials: unknown option': option({ rememberCredentials: { size: 5 } }, [
-    'unknown option "rememberCredentials.size"',
+  'credentialCache: unknown option': option({ credentialCache: { size: 5 } }, [
+    'unknown option "credentialCache.size"',
     'Known here: max, ttl',
   ]),
-  'rememberCredentials.ttl: 0': option({ rememberCredentials: { ttl: 0 } }, [
-    '"rememberCredentials.ttl"',
+  'credentialCache.ttl: 0': option({ credentialCache: { ttl: 0 } }, [
+    '"credentialCache.ttl"',
     'found 0',
     'expected seconds',
   ]),

@@ -227,7 +227,7 @@ t.test('throttled: by login and by Basic, one line at level warn each', async (t
   t.equal(app.authn.stats().throttled, 3)
 })
 
-t.test('overloaded: a full gate, and a user service that takes too long', async (t) => {
+t.test('overloaded: a full queue, and a user service that takes too long', async (t) => {
   const events = collect(t)
   const watch = watchBcrypt(t, true)
   const good = userService()

@@ -1,18 +1,16 @@
 import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { authn, hashPassword, type AuthnOptions } from '../../lib/index.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, secret, userService } from '../helpers/app.js'
-import { bootError, deferred, isRefusal, isWelcome, listen, probe, send } from '../helpers/flows.js'
+import { deferred, isRefusal, isWelcome, listen, probe, send } from '../helpers/flows.js'
 import {
   busy,
   busyInGerman,
   fateOf,
   login,
-  retryAfterOf,
   settle,
   tally,
   until,
@@ -66,7 +64,7 @@ t.test('login and Basic together: no more bcrypt runs at once than the option sa
         await until(() => watch.running.length === running, 'the next one runs')
         await until(
           () => app.authn.stats().hashing.waiting === left - running,
-          'the others have come to the gate',
+          'the others have come to the queue',
         )
         t.strictSame(stats(app), { running, waiting: left - running, refused: 0 })
         watch.running[0]?.finish()
@@ -79,28 +77,6 @@ t.test('login and Basic together: no more bcrypt runs at once than the option sa
       t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0 })
     })
   }
-})
-
-t.test('without the option: one a core, less than the pool, for all apps together', async (t) => {
-  const pool = Number(process.env.UV_THREADPOOL_SIZE) || 4
-  const expected = Math.max(1, Math.min(availableParallelism(), pool - 1))
-  const watch = watchBcrypt(t, true)
-  const apps = [await appWith(t, options()), await appWith(t, options({ maxQueue: 100 }))]
-  const responses = people.map(({ id }) => signIn(apps[id % 2] as FastifyInstance, id))
-  const hashes = ['one', 'two'].map((word) => hashPassword(word, { cost: 4 }))
-  const waiting = (): number =>
-    apps.reduce((sum, app) => sum + app.authn.stats().hashing.waiting, 0)
-  await until(() => waiting() > 0 && watch.running.length === expected, 'they wait')
-  await settle(20)
-  t.equal(watch.running.length, expected)
-  while (watch.runs.length < people.length + 2 || watch.running.length > 0) {
-    watch.running[0]?.finish()
-    await settle()
-  }
-  t.equal(watch.peak, expected)
-  t.strictSame(tally(await Promise.all(responses)), { 200: people.length })
-  t.equal((await Promise.all(hashes)).filter((hash) => bcrypt.getRounds(hash) === 4).length, 2)
-  for (const app of apps) t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0 })
 })
 
 t.test('a full queue: 503, localized, at once; those that wait are answered', async (t) => {
@@ -154,31 +130,6 @@ t.test('also under the mark "try" a full queue is a 503, not nobody', async (t) 
   isRefusal(t, response, { status: 503, error: busy, challenge: null })
   t.equal(take(), 0)
   isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
-  watch.hold(false)
-  t.equal((await running).statusCode, 200)
-})
-
-t.test('who waits too long gets a 503', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const app = await appWith(t, options({ concurrency: 1, maxWait: 0.02 }))
-  const running = signIn(app, 0)
-  await until(() => watch.running.length === 1, 'one runs')
-  const response = await signIn(app, 1)
-  isRefusal(t, response, { status: 503, error: busy, challenge: null })
-  t.equal(response.headers['retry-after'], '1')
-  t.strictSame(stats(app), { running: 1, waiting: 0, refused: 1 })
-  watch.hold(false)
-  t.equal((await running).statusCode, 200)
-  t.equal((await signIn(app, 1)).statusCode, 200, 'later there is a place again')
-  t.strictSame(watch.passwords(), ['password0', 'password1'])
-})
-
-t.test('the default wait is told to the client', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const app = await appWith(t, options({ concurrency: 1, maxQueue: 0 }))
-  const running = signIn(app, 0)
-  await until(() => watch.running.length === 1, 'one runs')
-  t.equal(retryAfterOf(await signIn(app, 1)), 5)
   watch.hold(false)
   t.equal((await running).statusCode, 200)
 })
@@ -293,76 +244,6 @@ t.test('HTTP/2: a stream that is closed while it waits, and not its neighbours',
   session.close()
 })
 
-t.test('registrations in one tree share one gate', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const app = Fastify()
-  t.teardown(() => app.close())
-  const scopes: FastifyInstance[] = []
-  const { userService } = options()
-  const scope =
-    (hashing?: AuthnOptions['hashing']) =>
-    async (scope: FastifyInstance): Promise<void> => {
-      await scope.register(authn, { ...options(hashing), userService })
-      scopes.push(scope)
-    }
-  await app.register(scope({ concurrency: 1, maxQueue: 2 }), { prefix: '/a' })
-  await app.register(scope(), { prefix: '/b' })
-  await app.register(async (outer) => outer.register(scope({ concurrency: 1 })), {
-    prefix: '/c',
-  })
-  const responses = ['/a', '/b', '/c'].map((prefix, id) =>
-    signIn(app, id, { url: `${prefix}/login` }),
-  )
-  await until(
-    () => scopes[0]?.authn.stats().hashing.waiting === 2,
-    'one of the three runs, the others wait',
-  )
-  t.equal(watch.running.length, 1)
-  t.equal(scopes.length, 3)
-  for (const scope of scopes) t.strictSame(stats(scope), { running: 1, waiting: 2, refused: 0 })
-  t.equal((await signIn(app, 3, { url: '/b/login' })).statusCode, 503, 'and one queue')
-  watch.hold(false)
-  t.strictSame(tally(await Promise.all(responses)), { 200: 3 })
-  t.equal(watch.peak, 1)
-})
-
-t.test('registrations that want different gates stop the boot', async (t) => {
-  const rows: [first: AuthnOptions['hashing'], second: AuthnOptions['hashing'], named: RegExp][] = [
-    [{ concurrency: 1 }, { concurrency: 2 }, /"hashing\.concurrency": found 2, .* has 1\./],
-    [undefined, { concurrency: 2 }, /"hashing\.concurrency": found 2, .* has the default\./],
-    [{ maxQueue: 5 }, { maxQueue: 6 }, /"hashing\.maxQueue": found 6, .* has 5\./],
-    [{ maxWait: 1 }, { maxWait: 2 }, /"hashing\.maxWait": found 2, .* has 1\./],
-    [{ cost: 11 }, { cost: 12 }, /"hashing\.cost": found 12, .* has 11\./],
-    [{ cost: 11 }, { cost: 10 }, /"hashing\.cost": found 10, .* has 11\./],
-  ]
-  for (const [first, second, named] of rows) {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(async (scope) => scope.register(authn, options(first)), {
-      prefix: '/a',
-    })
-    const error = await bootError(() =>
-      app.register(async (scope) => scope.register(authn, options(second)), {
-        prefix: '/b',
-      }),
-    )
-    t.equal(error?.code, 'ERR_AUTH_OPTION')
-    t.match(error?.message, named)
-  }
-})
-
-t.test('apps with numbers of their own do not wait for each other', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const apps = await Promise.all(
-    [0, 1].map(() => appWith(t, options({ concurrency: 1, maxQueue: 0 }))),
-  )
-  const responses = apps.map((app, id) => signIn(app, id))
-  await until(() => watch.running.length === 2, 'one runs in each')
-  for (const app of apps) t.strictSame(stats(app), { running: 1, waiting: 0, refused: 0 })
-  watch.hold(false)
-  t.strictSame(tally(await Promise.all(responses)), { 200: 2 })
-})
-
 t.test(
   'app.close() during logins in flight: they finish or are refused, nothing hangs',
   async (t) => {
@@ -387,22 +268,3 @@ t.test(
     t.strictSame(stats(app), { running: 0, waiting: 0, refused: people.length - 4 })
   },
 )
-
-t.test('app.close() with clients that do not leave, and a bcrypt that is slow', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const app = await appWith(t, options({ concurrency: 1, maxWait: 0.3 }))
-  const port = await listen(app)
-  const first = send(port, loginOf(0))
-  await until(() => watch.running.length === 1, 'one runs')
-  const second = send(port, loginOf(1))
-  await until(() => {
-    const { waiting, refused } = app.authn.stats().hashing
-    return waiting + refused === 1
-  }, 'one waits, or has waited already')
-  const closed = fateOf(app.close())
-  isRefusal(t, await second, { status: 503, error: busy, challenge: null }, 'in its time')
-  t.equal(closed.state, 'pending')
-  watch.hold(false)
-  t.equal((await first).statusCode, 200)
-  await until(() => closed.state === 'resolved', 'it is closed')
-})

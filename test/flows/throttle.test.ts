@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { anyOf, authn, basicAuthenticator, type AuthnOptions } from '../../lib/index.js'
+import { anyOf, basicAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import {
   appWith,
   basic,
@@ -14,7 +14,6 @@ import {
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
   basicChallenge,
-  bearerChallenge,
   isRefusal,
   isWelcome,
   probe,
@@ -111,41 +110,25 @@ const throttledRefusal = { status: 429, error: tooMany, challenge: null }
 
 for (const use of uses) {
   t.test(`${use}: the 11th guess of a name from an address, known or not`, async (t) => {
-    for (const name of ['alice', 'nobody']) {
-      await t.test(name, async (t) => {
-        const watch = watchBcrypt(t)
-        const { app, enter, service, take } = await setting(t, use)
-        await guess(t, enter, 10, name)
-        t.equal(watch.runs.length, 10)
-        t.equal(service.asked.length, 10)
-        const response = await enter(name, name === 'alice' ? 'wonderland' : 'guess')
-        isRefusal(t, response, throttledRefusal, 'even with the right password')
-        const seconds = retryAfterOf(response)
-        t.ok(seconds > 0 && seconds <= 900, `Retry-After: ${seconds}`)
-        isRefusal(
-          t,
-          await enter(name, 'guess', { headers: { 'accept-language': 'de' } }),
-          { ...throttledRefusal, error: tooManyInGerman, language: 'de' },
-          'in German',
-        )
-        t.equal(watch.runs.length, 10, 'no bcrypt')
-        t.equal(service.asked.length, 10, 'and the user service is not asked')
-        t.equal(take(), 0)
-        t.equal(app.authn.stats().throttled, 2)
-      })
-    }
-  })
-
-  t.test(`${use}: the refusals of known and unknown names do not differ`, async (t) => {
     const answers: object[] = []
     for (const name of ['alice', 'nobody']) {
-      const { enter } = await setting(t, use)
+      const watch = watchBcrypt(t)
+      const { app, enter, service, take } = await setting(t, use)
       await guess(t, enter, 10, name)
-      const { statusCode, body, headers } = await enter(name, 'guess')
-      const { date: _date, 'retry-after': _after, ...rest } = headers
-      answers.push({ statusCode, body, ...rest })
+      const response = await enter(name, 'wonderland')
+      isRefusal(t, response, throttledRefusal, 'even with the right password')
+      const seconds = retryAfterOf(response)
+      t.ok(seconds > 0 && seconds <= 900, `Retry-After: ${seconds}`)
+      const inGerman = { ...throttledRefusal, error: tooManyInGerman, language: 'de' }
+      isRefusal(t, await enter(name, 'guess', { headers: { 'accept-language': 'de' } }), inGerman)
+      t.equal(watch.runs.length, 10, 'no bcrypt')
+      t.equal(service.asked.length, 10, 'and the user service is not asked')
+      t.equal(take(), 0)
+      t.equal(app.authn.stats().throttled, 2)
+      const { date: _date, 'retry-after': _after, ...rest } = response.headers
+      answers.push(rest)
     }
-    t.strictSame(answers[0], answers[1])
+    t.strictSame(answers[0], answers[1], 'known and unknown names do not differ')
   })
 
   t.test(`${use}: 100 failures of an address, whatever the names`, async (t) => {
@@ -159,98 +142,17 @@ for (const use of uses) {
     t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.2' })).statusCode, 200)
   })
 
-  t.test(`${use}: other names and other addresses are not affected`, async (t) => {
-    const { enter } = await setting(t, use)
-    await guess(t, enter, 10)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 429)
-    t.equal((await enter('bob', 'le bricoleur')).statusCode, 200, 'another name')
-    t.equal((await enter('bob', 'wrong')).statusCode, 401)
-    const elsewhere = { ip: '192.0.2.2' }
-    t.equal((await enter('alice', 'wonderland', elsewhere)).statusCode, 200, 'another address')
-    t.equal((await enter('alice', 'wrong', elsewhere)).statusCode, 401)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 429, 'and this one still is')
-  })
-
-  t.test(`${use}: a success resets its name, and only that`, async (t) => {
-    const { enter } = await setting(t, use, undefined, {}, { rememberCredentials: false })
-    await guess(t, enter, 9)
-    await guess(t, enter, 9, 'bob')
+  t.test(`${use}: a success resets its name, and not its address`, async (t) => {
+    const more = { credentialCache: false } as const
+    const { enter } = await setting(t, use, { perUsername: 4, perAddress: 10 }, {}, more)
+    await guess(t, enter, 3)
+    await guess(t, enter, 3, 'bob')
     t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-    await guess(t, enter, 10)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 429)
+    await guess(t, enter, 3)
     await guess(t, enter, 1, 'bob')
-    t.equal((await enter('bob', 'le bricoleur')).statusCode, 429)
-  })
-
-  t.test(`${use}: a success does not reset its address`, async (t) => {
-    const { enter } = await setting(t, use, { perAddress: 4 }, {}, { rememberCredentials: false })
-    await guess(t, enter, 2, (count) => `name${count}`)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-    await guess(t, enter, 2, (count) => `other${count}`)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 429)
-  })
-
-  t.test(`${use}: variants of a name count as one`, async (t) => {
-    const { enter } = await setting(t, use, { perUsername: 5 })
-    for (const name of ['alice', 'ALICE', ' alice', 'alice ', 'ａｌｉｃｅ']) {
-      t.equal((await enter(name, 'guess')).statusCode, 401, name)
-    }
-    for (const name of ['alice', 'Alice', '\u00a0aliCE', 'ＡLICE']) {
-      isRefusal(t, await enter(name, 'guess'), throttledRefusal, name)
-    }
-    t.equal((await enter('alice2', 'guess')).statusCode, 401, 'another name')
-  })
-
-  t.test(`${use}: addresses: IPv6 by /64, IPv4 in either form`, async (t) => {
-    const rows: [first: string, same: string, other: string][] = [
-      ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'],
-      ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'],
-      ['::ffff:192.0.2.1', '192.0.2.1', '::ffff:192.0.2.2'],
-      ['::ffff:c000:201', '192.0.2.1', '::ffff:c000:202'],
-    ]
-    for (const [first, same, other] of rows) {
-      const { enter } = await setting(t, use, { perUsername: 2 })
-      await guess(t, enter, 2, 'alice', { ip: first })
-      t.equal((await enter('alice', 'wonderland', { ip: same })).statusCode, 429, same)
-      t.equal((await enter('alice', 'wonderland', { ip: other })).statusCode, 200, other)
-    }
-  })
-
-  t.test(`${use}: X-Forwarded-For counts only from a proxy that is trusted`, async (t) => {
-    const proxy = '10.0.0.1'
-    const via = (client: string): Asking => ({
-      ip: proxy,
-      headers: { 'x-forwarded-for': client },
-    })
-    await t.test('trustProxy: the clients are told apart', async (t) => {
-      const { enter } = await setting(t, use, { perUsername: 2 }, { trustProxy: proxy })
-      await guess(t, enter, 2, 'alice', via('192.0.2.1'))
-      const status = async (asking: Asking): Promise<number> =>
-        (await enter('alice', 'wonderland', asking)).statusCode
-      t.equal(await status(via('192.0.2.1')), 429)
-      t.equal(await status(via('192.0.2.2')), 200)
-      t.equal(await status(via('2001:db8::1')), 200)
-      t.equal(await status(via('203.0.113.9, 192.0.2.1')), 429, 'what the client itself sent')
-      await guess(t, enter, 2, 'alice', {
-        ip: '192.0.2.50',
-        headers: { 'x-forwarded-for': '1.1.1.1' },
-      })
-      t.equal(await status({ ip: '192.0.2.50' }), 429, 'one that is no proxy is itself')
-      t.equal(await status(via('1.1.1.1')), 200)
-    })
-    await t.test('no trustProxy: one cannot escape with the header', async (t) => {
-      const { enter } = await setting(t, use, { perUsername: 2 })
-      await guess(t, enter, 1, 'alice', via('192.0.2.1'))
-      await guess(t, enter, 1, 'alice', via('192.0.2.2'))
-      isRefusal(t, await enter('alice', 'wonderland', via('192.0.2.3')), throttledRefusal)
-    })
-  })
-
-  t.test(`${use}: false switches it off`, async (t) => {
-    const { app, enter } = await setting(t, use, false)
-    await guess(t, enter, 110)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-    t.equal(app.authn.stats().throttled, 0)
+    t.equal((await enter('bob', 'le bricoleur')).statusCode, 429, 'not that of another name')
+    t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.2' })).statusCode, 200)
+    t.equal((await enter('alice', 'wonderland')).statusCode, 429, 'the address is full')
   })
 
   t.test(`${use}: the numbers can be set`, async (t) => {
@@ -263,75 +165,55 @@ for (const use of uses) {
     isRefusal(t, await enter('bob', 'le bricoleur'), throttledRefusal, 'the address')
   })
 
-  t.test(`${use}: after the window one may try again`, async (t) => {
-    const start = Date.now()
-    let ahead = 0
-    t.intercept(Date, 'now', { value: () => start + ahead })
-    const { enter } = await setting(t, use, { window: 60 })
-    await guess(t, enter, 10)
-    ahead = 30_000
-    const response = await enter('alice', 'wonderland')
-    isRefusal(t, response, throttledRefusal)
-    t.equal(retryAfterOf(response), 30)
-    ahead = 60_001
-    t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-  })
-
   t.test(`${use}: guesses at once pass the limit by no more than the slots`, async (t) => {
-    for (const concurrency of [1, 2, 3]) {
-      for (const name of ['alice', 'nobody']) {
-        await t.test(`${concurrency} slots, ${name}`, async (t) => {
-          const watch = watchBcrypt(t, true)
-          const { app, enter } = await setting(
-            t,
-            use,
-            undefined,
-            {},
-            {
-              hashing: { cost, concurrency },
-            },
-          )
-          const all = Array.from({ length: 40 }, (_, count) => enter(name, `guess ${count}`))
-          await until(
-            () => app.authn.stats().hashing.waiting === all.length - concurrency,
-            'all have come to the gate',
-          )
-          while (app.authn.stats().hashing.running > 0) {
-            watch.running[0]?.finish(false)
-            await settle(1)
-          }
-          const counts = tally(await Promise.all(all))
-          t.equal((counts[401] ?? 0) + (counts[429] ?? 0), all.length)
-          t.ok((counts[401] ?? 0) >= 10, `${counts[401]} were checked`)
-          t.ok((counts[401] ?? 0) <= 10 + concurrency, `${counts[401]} were checked`)
-          t.equal(watch.runs.length, counts[401])
-          t.equal(app.authn.stats().throttled, counts[429])
-        })
+    const [concurrency, sent] = [3, 40]
+    for (const name of ['alice', 'nobody']) {
+      const watch = watchBcrypt(t, true)
+      const hashing = { cost, concurrency }
+      const { app, enter } = await setting(t, use, undefined, {}, { hashing })
+      const all = Array.from({ length: sent }, (_, count) => enter(name, `guess ${count}`))
+      const waiting = sent - concurrency
+      await until(() => app.authn.stats().hashing.waiting === waiting, 'all have come')
+      while (app.authn.stats().hashing.running > 0) {
+        for (const run of watch.running) run.finish(false)
+        await settle(1)
       }
+      const { 401: checked = 0, 429: refused = 0 } = tally(await Promise.all(all))
+      t.equal(checked + refused, sent)
+      t.ok(checked >= 10 && checked <= 10 + concurrency, `${checked} were checked`)
+      t.equal(watch.runs.length, checked)
+      t.equal(app.authn.stats().throttled, refused)
     }
   })
 }
 
-t.test('guesses whose runs end in the same moment pass the limit by the slots', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { app, enter } = await setting(
-    t,
-    'login',
-    undefined,
-    {},
-    {
-      hashing: { cost, concurrency: 4 },
-    },
-  )
-  const all = Array.from({ length: 40 }, (_, count) => enter('alice', `guess ${count}`))
-  await until(() => app.authn.stats().hashing.waiting === 36, 'all have come to the gate')
-  while (app.authn.stats().hashing.running > 0) {
-    for (const run of watch.running) run.finish(false)
-    await settle()
+t.test('addresses: IPv6 by /64, IPv4 in either form', async (t) => {
+  const rows: [first: string, same: string, other: string][] = [
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'],
+    ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'],
+  ]
+  for (const [first, same, other] of rows) {
+    const { enter } = await setting(t, 'login', { perUsername: 2 })
+    await guess(t, enter, 2, 'alice', { ip: first })
+    t.equal((await enter('alice', 'wonderland', { ip: same })).statusCode, 429, same)
+    t.equal((await enter('alice', 'wonderland', { ip: other })).statusCode, 200, other)
   }
-  const counts = tally(await Promise.all(all))
-  t.ok((counts[401] ?? 0) >= 10 && (counts[401] ?? 0) <= 14, `${counts[401]} were checked`)
-  t.equal((counts[401] ?? 0) + (counts[429] ?? 0), 40)
+})
+
+t.test('X-Forwarded-For counts only from a proxy that is trusted', async (t) => {
+  const proxy = '10.0.0.1'
+  const via = (client: string): Asking => ({ ip: proxy, headers: { 'x-forwarded-for': client } })
+  const { enter } = await setting(t, 'login', { perUsername: 2 }, { trustProxy: proxy })
+  await guess(t, enter, 2, 'alice', via('192.0.2.1'))
+  const status = async (asking: Asking): Promise<number> =>
+    (await enter('alice', 'wonderland', asking)).statusCode
+  t.equal(await status(via('192.0.2.1')), 429)
+  t.equal(await status(via('203.0.113.9, 192.0.2.1')), 429, 'what the client itself sent')
+  t.equal(await status(via('192.0.2.2')), 200)
+  const direct = await setting(t, 'login', { perUsername: 2 })
+  await guess(t, direct.enter, 1, 'alice', via('192.0.2.1'))
+  await guess(t, direct.enter, 1, 'alice', via('192.0.2.2'))
+  isRefusal(t, await direct.enter('alice', 'wonderland', via('192.0.2.3')), throttledRefusal)
 })
 
 t.test('login and Basic share the counters', async (t) => {
@@ -344,52 +226,36 @@ t.test('login and Basic share the counters', async (t) => {
   isRefusal(t, await byBasic('alice', 'wonderland'), throttledRefusal, 'Basic')
 })
 
-t.test('two login routes over the same users share the counters', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  const service = userService(people)
-  const options = { userService: service, jwt: { secret }, throttle: { perUsername: 4 } }
-  for (const prefix of ['/a', '/b']) {
-    await app.register(async (scope) => scope.register(authn, options), { prefix })
-  }
-  const at =
-    (prefix: string): Setting['enter'] =>
-    (name, password) =>
-      login(app, name, password, { url: `${prefix}/login`, remoteAddress: '192.0.2.1' })
-  await guess(t, at('/a'), 2)
-  await guess(t, at('/b'), 2)
-  for (const prefix of ['/a', '/b']) {
-    isRefusal(t, await at(prefix)('alice', 'wonderland'), throttledRefusal, prefix)
-  }
-})
-
-t.test('who is remembered at an address is not locked out by guesses from there', async (t) => {
-  const { app, enter, service } = await setting(t, 'basic', { perUsername: 4, perAddress: 40 })
-  t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-  for (let round = 0; round < 3; round += 1) {
+t.test(
+  'whose credentials are cached at an address is not locked out by guesses from there',
+  async (t) => {
+    const { app, enter, service } = await setting(t, 'basic', { perUsername: 4, perAddress: 40 })
+    t.equal((await enter('alice', 'wonderland')).statusCode, 200)
+    for (let round = 0; round < 3; round += 1) {
+      await guess(t, enter, 4)
+      isRefusal(t, await enter('alice', 'guess'), throttledRefusal)
+      t.equal((await enter('alice', 'wonderland')).statusCode, 200, 'cached, which resets')
+    }
     await guess(t, enter, 4)
-    isRefusal(t, await enter('alice', 'guess'), throttledRefusal)
-    t.equal((await enter('alice', 'wonderland')).statusCode, 200, 'remembered, which resets')
-  }
-  await guess(t, enter, 4)
-  isRefusal(
-    t,
-    await login(app, 'alice', 'wonderland', { remoteAddress: '192.0.2.1' }),
-    throttledRefusal,
-    'not at the login',
-  )
-  const asked = service.asked.length
-  // Of these, each is compared with what is remembered, and so each counts for the address.
-  for (let count = 19; count < 40; count += 1) {
-    isRefusal(t, await enter('alice', `guess ${count}`), throttledRefusal)
-  }
-  isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal, 'the address is full')
-  t.equal(service.asked.length, asked, 'nobody was looked up')
-  const elsewhere = { ip: '192.0.2.9' }
-  t.equal((await enter('alice', 'wonderland', elsewhere)).statusCode, 200)
-})
+    isRefusal(
+      t,
+      await login(app, 'alice', 'wonderland', { remoteAddress: '192.0.2.1' }),
+      throttledRefusal,
+      'not at the login',
+    )
+    const asked = service.asked.length
+    // Of these, each is compared with the cached password, and so each counts for the address.
+    for (let count = 19; count < 40; count += 1) {
+      isRefusal(t, await enter('alice', `guess ${count}`), throttledRefusal)
+    }
+    isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal, 'the address is full')
+    t.equal(service.asked.length, asked, 'nobody was looked up')
+    const elsewhere = { ip: '192.0.2.9' }
+    t.equal((await enter('alice', 'wonderland', elsewhere)).statusCode, 200)
+  },
+)
 
-t.test('guesses from elsewhere are compared with nothing that is remembered', async (t) => {
+t.test('guesses from elsewhere are compared with nothing that is cached', async (t) => {
   const { enter } = await setting(t, 'basic', { perUsername: 4, perAddress: 6 })
   t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.9' })).statusCode, 200)
   await guess(t, enter, 4)
@@ -397,18 +263,6 @@ t.test('guesses from elsewhere are compared with nothing that is remembered', as
     isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal)
   }
   t.equal((await enter('bob', 'le bricoleur')).statusCode, 200, 'the address is not full')
-})
-
-t.test('a password that was remembered and is changed is let in to be compared once', async (t) => {
-  const [alice, bob] = people as [(typeof people)[0], (typeof people)[0]]
-  const list = [{ ...alice }]
-  const more = { userService: userService(list) }
-  const { enter } = await setting(t, 'basic', { perUsername: 2 }, {}, more)
-  t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-  await guess(t, enter, 2)
-  list[0] = { ...alice, password: bob.password }
-  t.equal((await enter('alice', 'wonderland')).statusCode, 401)
-  isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal)
 })
 
 t.test('several authenticators of one scheme: a failure counts when none accepts', async (t) => {
@@ -466,7 +320,7 @@ t.test('the credentials of the configuration are throttled as all others', async
       t.equal((await enter(`guess ${count}`, '192.0.2.2')).statusCode, 401)
     }
     isRefusal(t, await enter('guess', '192.0.2.2'), throttledRefusal)
-    t.equal((await enter(right, '192.0.2.2')).statusCode, 200, 'remembered there')
+    t.equal((await enter(right, '192.0.2.2')).statusCode, 200, 'cached there')
     t.equal((await enter('guess', '192.0.2.2')).statusCode, 401, 'which resets')
 
     const all = Array.from({ length: 60 }, (_, count) => enter(`guess ${count}`, '192.0.2.3'))
@@ -482,8 +336,12 @@ t.test('the credentials of the configuration are throttled as all others', async
 })
 
 t.test('a 429 in every mode, never nobody', async (t) => {
-  const { app, enter, take } = await setting(t, 'basic')
-  await guess(t, enter, 10)
+  const { app, take } = await setting(t, 'basic')
+  for (let count = 0; count < 10; count += 1) {
+    const headers = basic('alice', `guess ${count}`)
+    isWelcome(t, await app.inject({ url: '/try', remoteAddress: '192.0.2.1', headers }), null)
+  }
+  t.equal(take(), 10, 'wrong credentials under the mark "try" count, too')
   for (const url of ['/', '/try', '/optional']) {
     const response = await app.inject({
       url,
@@ -495,16 +353,6 @@ t.test('a 429 in every mode, never nobody', async (t) => {
   }
   const anonymous = await app.inject({ url: '/try', remoteAddress: '192.0.2.1' })
   isWelcome(t, anonymous, null, 'who sends no credentials is not concerned')
-})
-
-t.test('wrong credentials under the mark "try" count, too', async (t) => {
-  const { app, enter, take } = await setting(t, 'basic', { perUsername: 3 })
-  for (let count = 0; count < 3; count += 1) {
-    const headers = basic('alice', `guess ${count}`)
-    isWelcome(t, await app.inject({ url: '/try', remoteAddress: '192.0.2.1', headers }), null)
-  }
-  t.equal(take(), 3)
-  isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal)
 })
 
 t.test('what is no attempt is not counted', async (t) => {
@@ -553,36 +401,23 @@ t.test('faults are not counted as failures', async (t) => {
 })
 
 t.test('tokens are not throttled', async (t) => {
-  const { app, enter } = await setting(t, 'login', { perUsername: 1, perAddress: 1 })
-  const token = tokensOf(app).generateToken('alice')
   const { handler } = probe()
-  await guess(t, enter, 1)
-  isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal)
-  const other = await appWith(
-    t,
-    {
-      userService: userService(people),
-      jwt: { secret },
-      throttle: { perAddress: 1 },
-    },
-    (app) => void app.get('/', { config: { auth: { use: 'jwt' } } }, handler),
-  )
+  const options = { userService: userService(people), jwt: { secret }, throttle: { perAddress: 1 } }
+  const app = await appWith(t, options, (app) => {
+    app.get('/', { config: { auth: { use: 'jwt' } } }, handler)
+  })
+  const token = tokensOf(app).generateToken('alice')
+  const ask = (token: string): Promise<AnyResponse> =>
+    app.inject({ url: '/', headers: { authorization: `Bearer ${token}` } })
   for (let count = 0; count < 5; count += 1) {
-    const headers = { authorization: `Bearer ${token.slice(0, -2)}` }
-    const response = await other.inject({ url: '/', headers })
-    t.equal(response.statusCode, 401)
-    t.match(response.headers['www-authenticate'], bearerChallenge)
+    t.equal((await ask(token.slice(0, -2))).statusCode, 401)
   }
-  isWelcome(
-    t,
-    await other.inject({ url: '/', headers: { authorization: `Bearer ${token}` } }),
-    'alice',
-  )
+  isWelcome(t, await ask(token), 'alice')
 })
 
 t.test('a shared store: processes count together, and a success anywhere resets', async (t) => {
   const redis = new FakeRedis()
-  const more = { rememberCredentials: false } as const
+  const more = { credentialCache: false } as const
   const [a, b] = [
     await setting(t, 'login', { redis }, {}, more),
     await setting(t, 'login', { redis }, {}, more),
@@ -598,12 +433,4 @@ t.test('a shared store: processes count together, and a success anywhere resets'
   await guess(t, a.enter, 9, 'bob')
   t.equal((await b.enter('bob', 'le bricoleur')).statusCode, 200)
   t.equal((await a.enter('bob', 'le bricoleur')).statusCode, 200, 'which resets it in this one')
-})
-
-t.test('a shared store that hangs does not hold requests for long', async (t) => {
-  const redis = Object.assign(new FakeRedis(), { mode: 'hangs' })
-  const { enter } = await setting(t, 'login', { redis, perUsername: 2 })
-  await guess(t, enter, 2)
-  isRefusal(t, await enter('alice', 'wonderland'), throttledRefusal)
-  t.equal((await enter('bob', 'le bricoleur')).statusCode, 200)
 })

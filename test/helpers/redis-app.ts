@@ -25,7 +25,7 @@ async function main(): Promise<void> {
     userService: userService(people),
     jwt: { secret },
     hashing: { cost: 4 },
-    rememberCredentials: false,
+    credentialCache: false,
     throttle: { redis },
   })
   app.get('/', { config: { auth: { use: 'basic' } } }, () => 'ok')

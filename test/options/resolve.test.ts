@@ -29,7 +29,7 @@ t.test('what holds where nothing is said', async (t) => {
     realm: 'Authorization required',
     languages: {},
     defaultLanguage: 'en',
-    rememberCredentials: { max: 1000, ttl: 60 },
+    credentialCache: { max: 1000, ttl: 60 },
     throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
   })
   t.strictSame(resolveHashing({}), {
@@ -60,11 +60,10 @@ t.test('what holds where nothing is said', async (t) => {
 t.test('undefined is as good as nothing, in every place', async (t) => {
   const unset = (object: object): object =>
     Object.fromEntries(Object.keys(object).map((name) => [name, undefined]))
-  const { rememberCredentials, throttle, hashing, login, jwt, tokenRules, tokenCache } =
-    defaults
+  const { credentialCache, throttle, hashing, login, jwt, tokenRules, tokenCache } = defaults
   const given = {
     ...unset(resolveOptions({})),
-    rememberCredentials: unset(rememberCredentials),
+    credentialCache: unset(credentialCache),
     throttle: unset(throttle),
   }
   t.strictSame(plain(resolveOptions(given)), plain(resolveOptions({})))
@@ -83,7 +82,7 @@ t.test('undefined is as good as nothing, in every place', async (t) => {
 })
 
 t.test('what is said overrides each default alone, and false stays false', async (t) => {
-  const off = { login: false, rememberCredentials: false, throttle: false, maxPasswordBytes: false }
+  const off = { login: false, credentialCache: false, throttle: false, maxPasswordBytes: false }
   t.match(resolveOptions(off), off)
   t.match(resolveOptions({ throttle: { window: 1 } }).throttle, { perUsername: 10, window: 1 })
   t.match(resolveOptions({ login: { path: '/in' } }).login, {
@@ -181,13 +180,13 @@ t.test('the documents tell these defaults', async (t) => {
     .filter(([name]) => Object.hasOwn(known, name))
   t.strictSame(told.map(([name]) => name).toSorted(), [
     'authenticators',
+    'credentialCache',
     'defaultLanguage',
     'hashing',
     'languages',
     'maxPasswordBytes',
     'passwordField',
     'realm',
-    'rememberCredentials',
     'throttle',
   ])
   for (const [name, literal] of told) {

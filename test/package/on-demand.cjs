@@ -61,7 +61,7 @@ async function main() {
   const inRedis = () => loaded().some((file) => file.endsWith('RateLimiterRedis.js'))
   assert.deepEqual(await boot({}), [])
   assert.ok(!inRedis())
-  assert.deepEqual(await boot({ throttle: { redis } }), ['lib/throttle/shared-counters.js'])
+  assert.deepEqual(await boot({ throttle: { redis } }), ['lib/throttle/redis-counters.js'])
   assert.ok(inRedis())
   assert.deepEqual(await boot({ cookies: true }), ['lib/cookies/mode.js', 'lib/cookies/boot.js'])
   assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/index.js'])

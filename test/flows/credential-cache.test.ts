@@ -140,7 +140,7 @@ t.test('login neither remembers nor profits', async (t) => {
 
 t.test('false switches it off', async (t) => {
   const watch = watchBcrypt(t)
-  const { app, get } = await setting(t, { rememberCredentials: false })
+  const { app, get } = await setting(t, { credentialCache: false })
   for (const count of [1, 2, 3]) {
     isWelcome(t, await get(alice), 'alice')
     t.equal(watch.runs.length, count)
@@ -150,7 +150,7 @@ t.test('false switches it off', async (t) => {
 
 t.test('max', async (t) => {
   const watch = watchBcrypt(t)
-  const { app, get } = await setting(t, { rememberCredentials: { max: 1 } })
+  const { app, get } = await setting(t, { credentialCache: { max: 1 } })
   const runsOf = async (headers: Record<string, string>): Promise<number> => {
     const before = watch.runs.length
     t.equal((await get(headers)).statusCode, 200)
@@ -171,7 +171,7 @@ t.test('ttl, 60 seconds unless it is set', async (t) => {
     await t.test(`${ttl}`, async (t) => {
       const clock = movableClock(t)
       const watch = watchBcrypt(t)
-      const { get } = await setting(t, { rememberCredentials: { ttl } })
+      const { get } = await setting(t, { credentialCache: { ttl } })
       await get(alice)
       await clock.advance(seconds * 1000 - 2000)
       isWelcome(t, await get(alice), 'alice')
@@ -262,41 +262,6 @@ t.test('the first one leaves while it waits: those that share its run are answer
   t.equal(take(), 3, 'the handler never ran for the one that left')
 })
 
-t.test('the first one leaves while it runs: one run for all', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { app } = await setting(t)
-  const port = await listen(app)
-  const client = new AbortController()
-  const leader = fateOf(send(port, { path: '/', headers: alice, signal: client.signal }))
-  await until(() => watch.running.length === 1, 'it runs')
-  const follower = send(port, { path: '/', headers: alice })
-  await until(() => app.authn.stats().remembered.misses === 2, 'another one shares it')
-  client.abort()
-  await until(() => leader.state === 'rejected', 'it has left')
-  watch.hold(false)
-  isWelcome(t, await follower, 'alice')
-  t.equal(watch.runs.length, 1)
-  isWelcome(t, await send(port, { path: '/', headers: alice }), 'alice')
-  t.equal(watch.runs.length, 1, 'and it is remembered')
-})
-
-t.test('one of those that share leaves: the others are answered', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { app } = await setting(t)
-  const port = await listen(app)
-  const client = new AbortController()
-  const leader = send(port, { path: '/', headers: alice })
-  await until(() => watch.running.length === 1, 'it runs')
-  const gone = fateOf(send(port, { path: '/', headers: alice, signal: client.signal }))
-  const last = send(port, { path: '/', headers: alice })
-  await until(() => app.authn.stats().remembered.misses === 3, 'two more share it')
-  client.abort()
-  await until(() => gone.state === 'rejected', 'one has left')
-  watch.hold(false)
-  for (const response of await Promise.all([leader, last])) isWelcome(t, response, 'alice')
-  t.equal(watch.runs.length, 1)
-})
-
 t.test(
   'a refusal for the address of the first one is not for those of other addresses',
   async (t) => {
@@ -326,7 +291,7 @@ t.test(
   },
 )
 
-t.test('a full gate is refused to all that share, and each is counted', async (t) => {
+t.test('a full queue is refused to all that share, and each is counted', async (t) => {
   const watch = watchBcrypt(t, true)
   const { app, get } = await setting(t, { hashing: { cost, concurrency: 1, maxQueue: 0 } })
   const blocker = get(bob)

@@ -1,0 +1,90 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { ABANDONED, isGone } from '../http/disconnect.js'
+import { isAuthenticationError } from '../errors.js'
+import type { PasswordAttempt } from '../throttle/attempt.js'
+
+/**
+ * Knows which password matched which hash. Basic sends the password with every request; without this cache each
+ * would take 50 ms of bcrypt. The keys are digests under a random key of this process, which cannot be turned back
+ * into a password. Failures are not cached. A changed hash gives another key.
+ */
+export class CredentialCache {
+  readonly #secret = randomBytes(32).toString('base64')
+  readonly #known: LRUCache<string, true>
+  readonly #accepted: LRUCache<string, string>
+  readonly #running = new Map<string, Promise<boolean>>()
+  #hits = 0
+  #misses = 0
+
+  /** @param options - `ttl` in seconds */
+  constructor({ max, ttl }: { readonly max: number; readonly ttl: number }) {
+    // With a resolution of 0 they start no timers.
+    const options = { max, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 }
+    this.#known = new LRUCache(options)
+    this.#accepted = new LRUCache(options)
+  }
+
+  /** Counts, for `app.authn.stats()`. */
+  get stats(): { hits: number; misses: number; size: number } {
+    return { hits: this.#hits, misses: this.#misses, size: this.#known.size }
+  }
+
+  /** Notes the password that was accepted last for a username at an address. */
+  accept(who: string, password: string): void {
+    this.#accepted.set(who, this.#digest(who, '', password))
+  }
+
+  accepts(who: string, password: string): boolean | null {
+    const accepted = this.#accepted.get(who)
+    return accepted === undefined ? null : accepted === this.#digest(who, '', password)
+  }
+
+  /** Whether a password is known to match the stored hash of a username. */
+  knows(username: string, password: string, stored: string): boolean {
+    const isKnown = this.#known.get(this.#digest(username, stored, password)) === true
+    if (isKnown) this.#hits += 1
+    return isKnown
+  }
+
+  /**
+   * Compares a password that is not cached. Simultaneous requests with the same credentials share one comparison.
+   * Other spellings of the username do not share it: known users would then take less time than unknown ones, which
+   * would tell who exists.
+   *
+   * @param compare - runs bcrypt; a match is cached
+   */
+  async share(
+    { username, password, request }: Pick<PasswordAttempt, 'username' | 'password' | 'request'>,
+    stored: string,
+    compare: () => Promise<boolean>,
+  ): Promise<boolean> {
+    this.#misses += 1
+    const key = this.#digest(username, stored, password)
+    for (;;) {
+      const running = this.#running.get(key)
+      if (running === undefined) return this.#compare(key, compare)
+      try {
+        return await running
+      } catch (error) {
+        // If the request that started it was aborted or refused, that says nothing of this one.
+        const isTheirs = error === ABANDONED || isAuthenticationError(error)
+        if (!isTheirs || isGone(request)) throw error
+      }
+    }
+  }
+
+  async #compare(key: string, compare: () => Promise<boolean>): Promise<boolean> {
+    const running = compare().finally(() => this.#running.delete(key))
+    this.#running.set(key, running)
+    const matches = await running
+    if (matches) this.#known.set(key, true)
+    return matches
+  }
+
+  /** The lengths keep two credentials from having one digest. Nobody sees it, so a plain hash does in place of HMAC. */
+  #digest(name: string, stored: string, password: string): string {
+    const text = `${this.#secret}${name.length}:${name}${stored.length}:${stored}${password}`
+    return createHash('sha256').update(text).digest('base64')
+  }
+}

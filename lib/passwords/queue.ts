@@ -1,0 +1,94 @@
+import { availableParallelism } from 'node:os'
+import type { FastifyRequest } from 'fastify'
+import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
+import { refusal } from '../errors.js'
+import type { ResolvedHashing } from '../options/resolve.js'
+
+/** Places for bcrypt operations, and the requests that wait for one, in order of arrival. */
+interface Slots {
+  free: number
+  /** A set keeps the order, and allows removal from the middle, when a client disconnects. */
+  readonly waiting: Set<() => void>
+}
+
+/** Queues without a number of their own share the cores and the thread pool of the process. */
+let processSlots: Slots | undefined
+
+/**
+ * How many hashes run at once in the thread pool of libuv: one a core, and always one thread less than
+ * the pool has, so that file and DNS work of the app is never behind them (`UV_THREADPOOL_SIZE`, default 4).
+ */
+export function defaultConcurrency(): number {
+  const { UV_THREADPOOL_SIZE: size } = process.env
+  // libuv reads the variable with atoi(): a text that is no number means one thread.
+  const poolSize = size === undefined ? 4 : Math.trunc(Number.parseFloat(size)) || 1
+  return Math.max(1, Math.min(availableParallelism(), poolSize - 1))
+}
+
+/**
+ * Limits how many bcrypt operations run at once. Without it, 64 of them keep file and DNS work of the app waiting for
+ * seconds; see bench/flood.ts. The usual queue libraries (fastq, p-queue, async) cannot remove one that waits.
+ */
+export class HashingQueue {
+  /** Counts, for `app.authn.stats()`. */
+  readonly stats = { running: 0, waiting: 0, refused: 0 }
+  readonly #slots: Slots
+
+  constructor(private readonly settings: ResolvedHashing) {
+    const { concurrency } = settings
+    this.#slots =
+      concurrency === undefined
+        ? (processSlots ??= { free: defaultConcurrency(), waiting: new Set() })
+        : { free: concurrency, waiting: new Set() }
+  }
+
+  /** Whether work would start at once. */
+  get isIdle(): boolean {
+    return this.#slots.free > 0
+  }
+
+  /**
+   * @param work - called with `true` when it had to wait
+   * @param request - when its client disconnects while it waits, it is removed from the queue
+   * @throws ERR_AUTH_OVERLOADED when too many wait or one waits too long; ABANDONED
+   */
+  async run<T>(work: (waited: boolean) => Promise<T>, request?: FastifyRequest): Promise<T> {
+    if (request !== undefined && isGone(request)) throw ABANDONED
+    const waits = !this.isIdle
+    if (waits) await this.#wait(request)
+    else this.#slots.free -= 1
+    this.stats.running += 1
+    try {
+      return await work(waits)
+    } finally {
+      this.stats.running -= 1
+      const [next] = this.#slots.waiting
+      if (next === undefined) this.#slots.free += 1
+      else next()
+    }
+  }
+
+  #wait(request: FastifyRequest | undefined): Promise<void> {
+    if (this.stats.waiting >= this.settings.maxQueue) throw this.#overloaded()
+    this.stats.waiting += 1
+    return new Promise((resolve, reject) => {
+      const leave = (settle: () => void): void => {
+        this.stats.waiting -= 1
+        this.#slots.waiting.delete(enter)
+        clearTimeout(timer)
+        unwatch?.()
+        settle()
+      }
+      const enter = (): void => leave(resolve)
+      const expire = (): void => leave(() => reject(this.#overloaded()))
+      const timer = setTimeout(expire, this.settings.maxWait * 1000)
+      const unwatch = request && onGone(request, () => leave(() => reject(ABANDONED)))
+      this.#slots.waiting.add(enter)
+    })
+  }
+
+  #overloaded(): Error {
+    this.stats.refused += 1
+    return refusal('auth.overloaded', { retryAfter: Math.ceil(this.settings.maxWait) })
+  }
+}

@@ -1,0 +1,45 @@
+import type { FastifyBaseLogger } from 'fastify'
+import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
+import { onceAMinute } from '../common/once-a-minute.js'
+import { withTimeout } from '../common/timeout.js'
+import type { ResolvedThrottle } from '../options/resolve.js'
+
+/** Milliseconds that a request waits for Redis. */
+const patience = 500
+
+const failing =
+  'The shared store of failed attempts does not answer as it should; this process counts alone until it does'
+
+export type RedisCounters = ReturnType<typeof openRedisCounters>
+
+/**
+ * The counters that processes share. When Redis fails or does not answer in time, the answer is null. They have no
+ * `insuranceLimiter`: each process counts all of its failures in memory anyway, and an insurance limiter would hide
+ * the error, which belongs in the log.
+ */
+export function openRedisCounters(
+  { window: duration, keyPrefix }: ResolvedThrottle,
+  redis: { readonly status?: string; connect?(): Promise<unknown> },
+  log: FastifyBaseLogger,
+) {
+  const client = { storeClient: redis, rejectIfRedisNotReady: true }
+  const limiter = new RateLimiterRedis({ ...client, points: 0, duration, keyPrefix })
+  const isReportDue = onceAMinute()
+  const ask = async <T>(answer: PromiseLike<T>): Promise<T | null> => {
+    try {
+      return await withTimeout(answer, patience, () => new Error(`no answer in ${patience} ms`))
+    } catch (error) {
+      // Only the message: ioredis adds the command to its errors, with keys that stand for names.
+      const { message } = error as Error
+      if (isReportDue()) log.error({ err: { message } }, failing)
+      return null
+    }
+  }
+  // A client with `lazyConnect` connects at its first command, and the limiter sends none before it is ready.
+  if (redis.status === 'wait' && redis.connect !== undefined) void ask(redis.connect())
+  return {
+    get: (key: string) => ask(limiter.get(key)),
+    penalty: (key: string) => ask(limiter.penalty(key)),
+    delete: (key: string) => ask(limiter.delete(key)),
+  }
+}

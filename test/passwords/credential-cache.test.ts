@@ -1,0 +1,76 @@
+// What clients see is in test/flows/credential-cache.test.ts.
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import { ABANDONED } from '../../lib/http/disconnect.js'
+import { CredentialCache } from '../../lib/passwords/credential-cache.js'
+import { fakeRequest, fateOf, settle } from '../helpers/load.js'
+import { privateState } from '../helpers/private-state.js'
+
+const stored = bcrypt.hashSync('swordfish', 4)
+const cacheOf = (): CredentialCache => new CredentialCache({ max: 10, ttl: 60 })
+const yes = async (): Promise<boolean> => true
+const asked = (username: string, password: string, fake = fakeRequest()) => ({
+  ...fake,
+  username,
+  password,
+})
+
+t.test('another name, password or hash is something else', async (t) => {
+  const cache = cacheOf()
+  await cache.share(asked('alice', 'swordfish'), stored, yes)
+  t.equal(cache.knows('alice', 'swordfish', stored), true)
+  const rows = [
+    ['alice', 'Swordfish', stored],
+    ['Alice', 'swordfish', stored],
+    ['alic', 'eswordfish', stored],
+    ['alices', 'wordfish', stored],
+    ['alice', 'swordfish', stored.replace('$2b$', '$2y$')],
+  ] as const
+  for (const [name, password, hash] of rows) t.equal(cache.knows(name, password, hash), false, name)
+  t.strictSame(cache.stats, { hits: 1, misses: 1, size: 1 })
+})
+
+t.test('when the request that a comparison runs for leaves, the next one runs it', async (t) => {
+  const cache = cacheOf()
+  const requests = [fakeRequest(), fakeRequest(), fakeRequest()]
+  const ends: { resolve: (matches: boolean) => void; reject: (error: unknown) => void }[] = []
+  const compare = (): Promise<boolean> =>
+    new Promise((resolve, reject) => ends.push({ resolve, reject }))
+  const fates = requests.map((each) =>
+    fateOf(cache.share(asked('alice', 'swordfish', each), stored, compare)),
+  )
+  // The second one has left, too, and begins no comparison.
+  for (const each of [0, 1]) requests[each]?.leave()
+  ends[0]?.reject(ABANDONED)
+  await settle()
+  t.equal(ends.length, 2)
+  ends[1]?.resolve(true)
+  await settle()
+  t.strictSame(
+    fates.map(({ value }) => value),
+    [ABANDONED, ABANDONED, true],
+  )
+  t.equal(cache.stats.size, 1)
+})
+
+t.test('nothing in it is a password or a hash, and its keys are of this process', async (t) => {
+  const secret = 'correct horse battery staple'
+  const hash = bcrypt.hashSync(secret, 4)
+  const keysOf = async (): Promise<string[]> => {
+    const cache = cacheOf()
+    await cache.share(asked('alice', secret), hash, yes)
+    cache.accept('alice@192.0.2.1', secret)
+    void cache.share(asked('alice', `${secret}!`), hash, () => new Promise(() => undefined))
+    const texts = privateState(cache)
+    for (const part of [secret, hash, hash.slice(29), 'horse']) {
+      for (const encoding of ['utf8', 'base64', 'hex', 'base64url'] as const) {
+        const encoded = Buffer.from(part).toString(encoding)
+        t.notOk(texts.some((text) => text.includes(encoded)))
+      }
+    }
+    return texts.filter((text) => /^[A-Za-z0-9+/]{43}=$/.test(text))
+  }
+  const [first, second] = [await keysOf(), await keysOf()]
+  t.ok(first.length > 2, 'its keys were looked at')
+  for (const key of first) t.notOk(second.includes(key))
+})

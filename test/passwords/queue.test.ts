@@ -1,0 +1,208 @@
+import * as fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { ABANDONED } from '../../lib/http/disconnect.js'
+import { defaultConcurrency, HashingQueue } from '../../lib/passwords/queue.js'
+import {
+  fakeRequest,
+  fateOf,
+  pretendMachine,
+  settle,
+  until,
+  type FakeRequest,
+  type Fate,
+} from '../helpers/load.js'
+
+/** A piece of work that waits for its turn, and then for the test. */
+interface Job extends FakeRequest {
+  readonly fate: Fate
+  /** Whether it was told that it had waited; undefined before its work begins. */
+  waited: boolean | undefined
+  readonly end: { resolve: (value?: unknown) => void; reject: (error: unknown) => void }
+}
+
+function arrive(queue: HashingQueue): Job {
+  const fake = fakeRequest()
+  const end = { resolve: () => undefined, reject: () => undefined }
+  const job: Omit<Job, 'fate'> = { ...fake, waited: undefined, end }
+  const work = (waited: boolean): Promise<unknown> => {
+    job.waited = waited
+    return new Promise((resolve, reject) => Object.assign(end, { resolve, reject }))
+  }
+  return Object.assign(job, { fate: fateOf(queue.run(work, fake.request)) })
+}
+
+const settings = { concurrency: 1, maxQueue: 64, maxWait: 60, cost: 4, maxCost: 14 }
+const queueOf = (more: Partial<typeof settings> = {}): HashingQueue =>
+  new HashingQueue({ ...settings, ...more })
+const overloaded = { code: 'ERR_AUTH_OVERLOADED', statusCode: 503, key: 'auth.overloaded' }
+
+t.test('as many at once as there are cores, less than the pool has threads', async (t) => {
+  const rows: [cores: number, pool: string | undefined, expected: number][] = [
+    [1, undefined, 1],
+    [3, undefined, 3],
+    [64, undefined, 3],
+    [64, '16', 15],
+    [8, '16', 8],
+    [8, '1', 1],
+    [8, '-5', 1],
+    // libuv reads a text that is no number as one thread.
+    [8, '', 1],
+    [8, 'many', 1],
+  ]
+  for (const [cores, pool, expected] of rows) {
+    await t.test(`${cores} cores, UV_THREADPOOL_SIZE=${pool ?? '(not set)'}`, async (t) => {
+      pretendMachine(t, cores, pool)
+      t.equal(defaultConcurrency(), expected)
+    })
+  }
+})
+
+t.test('a full queue refuses at once, and never what waits', async (t) => {
+  const queue = queueOf({ maxQueue: 1, maxWait: 7.2 })
+  const [first, second, third] = [arrive(queue), arrive(queue), arrive(queue)]
+  t.equal(first.waited, false, 'without a turn of the event loop')
+  await settle()
+  t.match(third.fate, { state: 'rejected', value: { ...overloaded, retryAfter: 8 } })
+  t.strictSame(queue.stats, { running: 1, waiting: 1, refused: 1 })
+  first.end.resolve(1)
+  await settle()
+  t.equal(second.waited, true)
+  second.end.resolve(2)
+  await settle()
+  t.strictSame([first.fate.value, second.fate.value], [1, 2])
+  t.strictSame(queue.stats, { running: 0, waiting: 0, refused: 1 })
+})
+
+t.test('one that waits too long is refused, and leaves nothing behind', async (t) => {
+  const queue = queueOf({ maxWait: 0.02 })
+  const [first, second] = [arrive(queue), arrive(queue)]
+  await until(() => second.fate.state !== 'pending', 'it is refused')
+  t.match(second.fate, { state: 'rejected', value: { ...overloaded, retryAfter: 1 } })
+  second.leave()
+  first.end.resolve()
+  await settle()
+  t.equal(second.waited, undefined)
+  t.equal(arrive(queue).waited, false, 'its place is not lost')
+})
+
+t.test(
+  'a client that has left before does not even wait; one that left later frees no place',
+  async (t) => {
+    const queue = queueOf()
+    const gone = fakeRequest()
+    gone.leave()
+    const early = fateOf(queue.run(async () => t.fail('it runs'), gone.request))
+    await settle()
+    t.equal(early.value, ABANDONED)
+    const [first, second] = [arrive(queue), arrive(queue)]
+    first.leave()
+    await settle()
+    t.equal(second.waited, undefined)
+    first.end.resolve()
+    await settle()
+    t.equal(second.waited, true)
+  },
+)
+
+t.test('many that waited on one connection leave one listener on it', async (t) => {
+  const queue = queueOf()
+  const { request, socket } = fakeRequest()
+  await Promise.all(Array.from({ length: 30 }, () => queue.run(() => settle(1), request)))
+  t.equal(socket.listenerCount('close'), 1)
+})
+
+/** The module as another process loads it: with places of its own. */
+async function newProcess(t: Test, cores: number): Promise<typeof HashingQueue> {
+  pretendMachine(t, cores, '64')
+  const path = '../../lib/passwords/queue.js?new'
+  const module = (await import(path)) as typeof import('../../lib/passwords/queue.js')
+  return module.HashingQueue
+}
+
+t.test('queues without a number of their own share the places of the process', async (t) => {
+  const Queue = await newProcess(t, 2)
+  const shared = { ...settings, concurrency: undefined, maxQueue: 1 }
+  const [a, b, own] = [new Queue(shared), new Queue(shared), new Queue(settings)]
+  const jobs = [arrive(a), arrive(b), arrive(a), arrive(b)]
+  const waited = (): unknown[] => jobs.map((job) => job.waited)
+  t.strictSame(waited(), [false, false, undefined, undefined])
+  t.equal(arrive(own).waited, false, 'another number, other places')
+  await t.rejects(
+    b.run(async () => 0),
+    overloaded,
+  )
+  t.strictSame(a.stats, { running: 1, waiting: 1, refused: 0 })
+  t.strictSame(b.stats, { running: 1, waiting: 1, refused: 1 }, 'each has its own queue')
+  jobs[1]?.end.resolve()
+  await settle()
+  t.strictSame(waited(), [false, false, true, undefined], 'in order of arrival at any of them')
+  jobs[0]?.end.resolve()
+  await settle()
+  t.strictSame(waited(), [false, false, true, true])
+})
+
+const steps = fc.array(
+  fc.record({
+    do: fc.constantFrom('arrive', 'arrive', 'leave', 'succeed', 'fail'),
+    which: fc.nat(20),
+  }),
+  { maxLength: 60, size: 'max' },
+)
+
+t.test('any sequence of arrivals, disconnects and ends, beside a model of lists', async (t) => {
+  const failure = new Error('as told')
+  const property = fc.asyncProperty(
+    fc.integer({ min: 1, max: 4 }),
+    fc.nat(5),
+    steps,
+    async (concurrency, maxQueue, list) => {
+      const queue = queueOf({ concurrency, maxQueue })
+      const model = { running: [] as Job[], waiting: [] as Job[], refused: 0 }
+      const end = (job: Job): void => {
+        model.running.splice(model.running.indexOf(job), 1, ...model.waiting.splice(0, 1))
+      }
+      const act = ({ do: action, which }: { do: string; which: number }): void => {
+        if (action === 'arrive') {
+          const job = arrive(queue)
+          if (model.running.length < concurrency) model.running.push(job)
+          else if (model.waiting.length < maxQueue) model.waiting.push(job)
+          else model.refused += 1
+          return
+        }
+        const from = action === 'leave' ? model.waiting : model.running
+        const job = from[which % Math.max(1, from.length)]
+        if (job === undefined) return
+        if (action === 'leave') {
+          job.leave()
+          from.splice(from.indexOf(job), 1)
+        } else {
+          if (action === 'succeed') job.end.resolve()
+          else job.end.reject(failure)
+          end(job)
+        }
+      }
+      const compare = (): void => {
+        const { running, waiting, refused } = model
+        const expected = { running: running.length, waiting: waiting.length, refused }
+        const found = [queue.stats, running.map((job) => job.waited !== undefined)]
+        const same = JSON.stringify(found) === JSON.stringify([expected, running.map(() => true)])
+        if (!same || waiting.some((job) => job.waited !== undefined)) {
+          throw new Error(`found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
+        }
+      }
+      for (const step of list) {
+        act(step)
+        await settle(1)
+        compare()
+      }
+      while (model.running.length > 0) {
+        act({ do: 'succeed', which: 0 })
+        await settle(1)
+      }
+      compare()
+      if (!queue.isIdle) throw new Error('a place is lost')
+    },
+  )
+  await fc.assert(property, { numRuns: 150 })
+  t.pass()
+})

@@ -51,23 +51,21 @@ export interface Command<Options = object> {
   run?(options: Options, args: readonly string[], io: Io): Outcome | Promise<Outcome>
 }
 
-/** Options as commander gives them: those of the command, and those that several commands have. */
+/** Options that are the same for every command. */
 export interface CommonOptions {
   readonly env?: string
   readonly json?: boolean
 }
 
-/**
- * Adds a command to its parent.
- *
- * @param execute - runs it and prints the result
- */
-export function addCommand(
-  parent: Commander,
-  command: Command,
-  execute: (command: Command, options: CommonOptions, args: readonly string[]) => Promise<void>,
-): void {
-  const { name, summary, details, noArguments, subcommands = [] } = command
+/** Runs a command that was called, and prints the result. */
+type Execute = (
+  options: CommonOptions,
+  work: (io: Io) => Outcome | Promise<Outcome>,
+) => Promise<void>
+
+/** Adds a command to its parent. */
+export function addCommand(parent: Commander, command: Command, execute: Execute): void {
+  const { name, summary, details, noArguments, subcommands = [], run } = command
   const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`
   const added = parent
     .command(name)
@@ -77,11 +75,11 @@ export function addCommand(
   for (const argument of command.arguments ?? []) added.addArgument(argument)
   for (const option of command.options ?? []) added.addOption(option)
   if (noArguments !== undefined) added.allowUnknownOption().allowExcessArguments()
-  if (command.run !== undefined) {
+  if (run !== undefined) {
     added.option('--json', 'print the result as JSON')
     added.action(async () => {
       if (noArguments !== undefined && added.args.length > 0) misuse(noArguments)
-      await execute(command, added.opts(), added.args)
+      await execute(added.opts(), (io) => run(added.opts(), added.args, io))
     })
   }
   for (const each of subcommands) addCommand(added, each, execute)

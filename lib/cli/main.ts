@@ -56,10 +56,9 @@ export async function run(words: readonly string[], io: Io): Promise<Exit> {
       outputError: () => undefined,
     })
   for (const command of commands) {
-    addCommand(program, command, async (called, options, args) => {
+    addCommand(program, command, async (options, work) => {
       if (options.env !== undefined) await loadEnvironment(options.env)
-      const outcome = await called.run?.(options, args, io)
-      if (outcome === undefined) return
+      const outcome = await work(io)
       const { lines, json, aside = [] } = outcome
       exit = outcome.exit ?? exits.done
       print(io.stdout, options.json ? toJson({ ok: exit === exits.done, ...json }) : lines)

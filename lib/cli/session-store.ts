@@ -5,25 +5,26 @@ import { redisSessions, sqlSessions } from '../sessions/index.js'
 import { fail, misuse } from './command.js'
 import type { SessionStore } from '../../types/sessions.js'
 
+/** What is used of ioredis and of pg, whose errors say more than that there is no answer. */
+interface Client {
+  on(event: 'error', listener: (error: unknown) => void): void
+}
+interface Redis extends Client {
+  disconnect(): void
+}
+interface Pool extends Client {
+  query(text: string, params: unknown[]): Promise<{ rows: unknown[] }>
+  end(): Promise<void>
+}
+
 /** A store that has been opened for one command, over a connection of its own. */
 interface Opened {
   readonly store: SessionStore
-  /** What ioredis and pg report, which says more than that there is no answer. */
-  readonly client: { on(event: 'error', listener: (error: unknown) => void): void }
+  readonly client: Client
   close(): void | Promise<void>
 }
 
 type Open = (url: string, prefix: string | undefined, registration: string) => Promise<Opened>
-
-interface Redis {
-  on(event: 'error', listener: (error: unknown) => void): void
-  disconnect(): void
-}
-interface Pool {
-  on(event: 'error', listener: (error: unknown) => void): void
-  query(text: string, params: unknown[]): Promise<{ rows: unknown[] }>
-  end(): Promise<void>
-}
 
 const openRedis: Open = async (url, prefix, registration) => {
   const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')

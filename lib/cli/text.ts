@@ -27,9 +27,11 @@ export function quoted(value: unknown): string {
 
 /** Rows of any number of columns, each as wide as its longest text. */
 export function table(rows: readonly (readonly string[])[], indent = ''): string[] {
-  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? []
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => String(row[at]).length)),
+  )
   return rows.map((row) =>
-    `${indent}${row.map((text, at) => text.padEnd(widths[at] ?? 0)).join('  ')}`.trimEnd(),
+    `${indent}${row.map((text, at) => text.padEnd(Number(widths[at]))).join('  ')}`.trimEnd(),
   )
 }
 

@@ -26,6 +26,9 @@ interface Options {
 
 /** The most findings that are shown. */
 const most = 10
+const known = [...variables, ...storeVariables]
+// Some editors begin a file with a byte order mark, which is then part of the first name.
+const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions)_/i
 
 /** Starts an app with the environment variables, and tells what it says. */
 export const doctor: Command<Options> = {
@@ -37,12 +40,7 @@ No value of a variable is printed, except the paths of files.`,
   examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
   exits: ['nothing is wrong', 'there are errors or warnings'],
   async run(options) {
-    const known = [...variables, ...storeVariables]
     const set = known.filter((name) => process.env[name])
-    const unread = Object.keys(process.env).filter(
-      // Some editors begin a file with a byte order mark, which is then part of the first name.
-      (name) => /^\ufeff?auth_(?:jwt|basic|sessions)_/i.test(name) && !known.includes(name),
-    )
     const nothing: Finding = {
       level: 'warning',
       problem: 'none of the variables is set. Name the file that sets them: --env .env',
@@ -51,10 +49,7 @@ No value of a variable is printed, except the paths of files.`,
       ...(set.length === 0 && options.keySet === undefined
         ? [nothing]
         : await startupFindings(options)),
-      ...unread.map((name): Finding => ({
-        level: 'warning',
-        problem: `${name} is not read. The variables are ${known.join(', ')}.`,
-      })),
+      ...unreadVariables(),
     ].slice(0, most)
     const isWrong = findings.some(({ level }) => level !== 'note')
     return {
@@ -67,6 +62,18 @@ No value of a variable is printed, except the paths of files.`,
       json: { findings },
     }
   },
+}
+
+/** Variables with names like ours, which nothing reads. */
+function unreadVariables(): Finding[] {
+  return Object.keys(process.env)
+    .filter((name) => ownStart.test(name) && !known.includes(name))
+    .map((name) => {
+      const start = name.replace('\ufeff', '').toUpperCase().slice(0, 12)
+      const like = known.filter((each) => each.startsWith(start))
+      const remedy = like.length > 0 ? ` Is one of these meant: ${like.join(', ')}?` : ''
+      return { level: 'warning', problem: `${name} is not read.${remedy}` }
+    })
 }
 
 async function startupFindings(options: Options): Promise<Finding[]> {

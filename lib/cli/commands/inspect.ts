@@ -44,8 +44,6 @@ interface Verdict {
   readonly key?: object
 }
 
-const { claimName } = defaults.jwtAuthenticator
-
 /** Shows the content of a token, and whether the server would accept it. */
 export const inspect: Command<Options> = {
   name: 'inspect',
@@ -71,7 +69,9 @@ Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key p
       '--typ <type>',
       'the typ of its authenticator, as often as needed; default: JWT, at+jwt or none',
     ).argParser(collect),
-    new Option('--claim-name <name>', 'the claim that names the user').default(claimName),
+    new Option('--claim-name <name>', 'the claim that names the user').default(
+      defaults.jwtAuthenticator.claimName,
+    ),
     envOption,
     keySetOption,
   ],

@@ -14,7 +14,7 @@ import {
   type Changed,
   type SetKey,
 } from '../key-set/rotation.js'
-import { count, quoted, relative, table, timeText } from '../text.js'
+import { quoted, relative, table, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
 interface Options {
@@ -193,15 +193,6 @@ function outcomeOf(keySet: string, changed: Changed, advice: readonly string[]):
       removed: removed.map(({ kid }) => kid),
       keys: keys.map(shownKey),
     },
-    aside: [...unusedFiles(removed), ...advice],
+    aside: advice,
   }
-}
-
-/** Names the files of removed keys. They are not deleted, since something else may use them. */
-function unusedFiles(removed: readonly SetKey[]): string[] {
-  const files = removed
-    .flatMap(({ entry }) => [entry.private, entry.public])
-    .filter((key) => key !== undefined && !key.includes('-----BEGIN'))
-  if (files.length === 0) return []
-  return [`${count(files.length, 'key file')} may be deleted: ${files.map(quoted).join(', ')}`]
 }

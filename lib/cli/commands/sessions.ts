@@ -22,17 +22,13 @@ const registrationOption = new Option(
 ).default(defaults.sessions.name)
 const details = `Works with the store that ${storeVariables.join(' or ')} names, through the ioredis or pg of the app in the current folder.`
 
-const schema: Command<{ prefix: string }> = {
+const schema: Command<{ prefix?: string }> = {
   name: 'schema',
   summary: 'print the tables of PostgreSQL',
-  options: [
-    new Option('--prefix <prefix>', 'as it is given to the store in the app').default(
-      defaults.sqlSessions.prefix,
-    ),
-  ],
+  options: [prefixOption],
   examples: ['npx fastify-authn sessions schema | psql app'],
   exits: ['done', 'the prefix is no plain identifier'],
-  run({ prefix }) {
+  run({ prefix = defaults.sqlSessions.prefix }) {
     const sql = sqlSchema(checkSqlPrefix(prefix, 'option --prefix'))
     return { lines: [sql], json: { sql } }
   },

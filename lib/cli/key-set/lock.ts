@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../command.js'
@@ -45,9 +45,17 @@ export async function withLock<Result>(
   }
 }
 
+/** What stands in a lock file. */
+interface Holder {
+  readonly pid: number
+  readonly host: string
+  readonly time: string
+  readonly id: string
+}
+
 /** @returns false when there is one already */
 async function create(lock: string, id: string): Promise<boolean> {
-  const holder = { pid: process.pid, host: hostname(), time: new Date().toISOString(), id }
+  const holder: Holder = { pid: process.pid, host: hostname(), time: new Date().toISOString(), id }
   try {
     await writeFile(lock, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
     return true
@@ -58,12 +66,13 @@ async function create(lock: string, id: string): Promise<boolean> {
 }
 
 /** Who holds a lock; undefined when nobody does. */
-async function holderOf(lock: string): Promise<Record<string, unknown> | undefined> {
+async function holderOf(lock: string): Promise<Partial<Holder> | undefined> {
   try {
-    return JSON.parse(await readFile(lock, 'utf8')) as Record<string, unknown>
-  } catch (error) {
+    const [text, { mtime }] = await Promise.all([readFile(lock, 'utf8'), stat(lock)])
+    if (text.endsWith('}')) return JSON.parse(text) as Holder
     // It is being written just now, or the process that wrote it was killed.
-    if (error instanceof SyntaxError) return {}
+    return { time: mtime.toISOString() }
+  } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     return fail(`the lock file ${quoted(lock)} cannot be read (${codeOf(error)}).`)
   }
@@ -71,11 +80,8 @@ async function holderOf(lock: string): Promise<Record<string, unknown> | undefin
 
 /** Whether the process that holds a lock is gone, or has held it for too long. */
 async function isStale(lock: string): Promise<boolean> {
-  const holder = await holderOf(lock)
-  if (holder === undefined) return false
-  const { pid, host, time } = holder
-  const written = await stat(lock).catch(() => ({ mtimeMs: Date.now() }))
-  if (Date.now() - (Date.parse(String(time)) || written.mtimeMs) > longestHold) return true
+  const { pid, host, time = '' } = (await holderOf(lock)) ?? {}
+  if (Date.now() - Date.parse(time) > longestHold) return true
   // The processes of other hosts, on a shared disk, cannot be seen from here.
   return host === hostname() && !isRunning(Number(pid))
 }
@@ -98,6 +104,6 @@ async function takeAway(lock: string): Promise<void> {
     if (await isStale(lock)) await unlink(lock)
     await unlink(guard)
   } else if (await isStale(guard)) {
-    await unlink(guard).catch(() => undefined)
+    await rm(guard, { force: true })
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { configFromEnv } from '../../../lib/index.js'
@@ -75,15 +76,21 @@ t.test('it finds what stops a startup, and prints no value', async (t) => {
 
 t.test('warnings', async (t) => {
   const base = { ...production, AUTH_JWT_SECRET: secret }
-  for (const name of ['AUTH_JWT_EXPIRE', 'auth_basic_user', '\ufeffAUTH_JWT_EXPIRY']) {
+  for (const [name, meant] of [
+    ['AUTH_JWT_EXPIRE', 'AUTH_JWT_EXPIRY'],
+    ['\ufeffauth_basic_username', 'AUTH_BASIC_USERNAME'],
+    ['AUTH_JWT_RSA_PRIVTE', 'AUTH_JWT_RSA_PRIVATE, .*'],
+  ] as const) {
     const { exit, findings } = await doctor({ ...base, [name]: 'my value' })
     t.equal(exit, 1)
-    t.match(findings, [/^warning: .* is not read\. The variables are AUTH_JWT_SECRET, /])
+    t.match(findings, [
+      new RegExp(`^warning: .* is not read\\. Is one of these meant: ${meant}\\?$`),
+    ])
     t.notMatch(findings, /my value/)
   }
   t.match(await doctor(production), { exit: 1, findings: [/^warning: .*--env \.env/] })
-  const weak = { NODE_ENV: 'test', AUTH_JWT_SECRET: '0123456789'.repeat(4) }
-  t.match(await doctor(weak), { exit: 1, findings: [/^warning: AUTH_JWT_SECRET: /] })
+  const weak = { NODE_ENV: 'test', AUTH_JWT_SECRET: 'yx'.repeat(32) }
+  t.match(await doctor(weak), { exit: 1, findings: [/^\w+: AUTH_JWT_SECRET: /] })
   const names = Array.from({ length: 20 }, (_, index) => [`AUTH_JWT_X${index}`, 'x'])
   const many = await doctor({ ...base, ...(Object.fromEntries(names) as Env) })
   t.equal(many.findings.length, 10, 'at most ten')
@@ -100,6 +107,11 @@ t.test('a file of variables, and a key set', async (t) => {
   const init = ['keys', 'init', 'ES256', '--key-set', file, '--passphrase-env', 'PHRASE']
   t.equal((await cli(init, { env })).exit, 0)
   t.match(await doctor(env, ['--key-set', file]), { exit: 0, findings: [] })
+  const old = { alg: 'HS256', kid: 'old', secret, state: 'verify', until: '2020-01-01T00:00:00Z' }
+  const made = JSON.parse(readFileSync(file, 'utf8')) as object[]
+  writeFileSync(`${file}.past`, JSON.stringify([...made, old]))
+  const past = await doctor(env, ['--key-set', `${file}.past`])
+  t.match(past, { exit: 1, findings: [/^warning: .*until/] })
   t.match(await doctor({ ...env, AUTH_JWT_KEYS: file }), { exit: 0, findings: [] })
   t.match(await doctor(production, ['--key-set', file]), { exit: 1, findings: [/PHRASE/] })
   const both = await doctor({ ...env, AUTH_JWT_KEYS: file, AUTH_JWT_SECRET: secret })

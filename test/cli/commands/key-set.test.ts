@@ -173,16 +173,6 @@ t.test('revoke: at once, and the next key takes over', async (t) => {
   ])
 })
 
-t.test('key files: named when their key is removed, and not deleted', async (t) => {
-  const { file, on } = await newKeySet(t)
-  const [sign, next] = entriesOf(file)
-  const pem = path.join(path.dirname(file), 'a.pem')
-  writeFileSync(pem, sign?.private ?? '')
-  write(file, [{ ...sign, private: 'a.pem' }, next])
-  t.match((await on(`revoke ${sign?.kid}`)).stderr, '1 key file may be deleted: "a.pem"')
-  t.ok(existsSync(pem))
-})
-
 t.test('a symbolic link stays, and the mode of the file too', async (t) => {
   const { file } = await newKeySet(t)
   const link = path.join(path.dirname(file), 'link.json')

@@ -5,7 +5,7 @@ import { cli } from '../../helpers/cli.js'
 import { moreKeys } from '../../helpers/keys.js'
 import { keys, privatePem, publicPem } from '../../helpers/tokens.js'
 
-const secret = 'x'.repeat(64)
+const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9AeqF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
 const env = { AUTH_JWT_SECRET: secret }
 const service = new JwtService({ secret })
 
@@ -123,18 +123,15 @@ t.test('variables from a file; those of the environment win', async (t) => {
   const { stdout } = await cli(words)
   const { nbf, exp } = service.verify(stdout.trim())
   t.equal(Number(exp) - Number(nbf), 60)
-  const other = 'y'.repeat(64)
+  const other = secret.toLowerCase()
   const overridden = await cli(words, { env: { AUTH_JWT_SECRET: other } })
   t.match(new JwtService({ secret: other }).verify(overridden.stdout.trim()), { sub: 'alice' })
 })
 
 t.test('a Node.js that reads no env files', async (t) => {
   t.intercept(util, 'parseEnv', { value: undefined })
-  t.strictSame(await cli('token --sub alice --env .env', { env }), {
-    exit: 1,
-    stdout: '',
-    stderr: 'fastify-authn: --env needs Node 20.12 or later.\n',
-  })
+  const ran = await cli('token --sub alice --env .env', { env })
+  t.match(ran, { exit: 1, stdout: '', stderr: /Node 20\.12/ })
 })
 
 t.test('keys that are missing or wrong: what a startup says, in variables', async (t) => {
@@ -143,16 +140,8 @@ t.test('keys that are missing or wrong: what a startup says, in variables', asyn
     [{ AUTH_JWT_SECRET: 'hunter2' }, '', /: AUTH_JWT_SECRET: is 56 bits long/],
     [{ ...env, AUTH_JWT_EXPIRY: '1h' }, '', / AUTH_JWT_EXPIRY: found "1h"/],
     [env, '--alg ES256', /: AUTH_JWT_ECDSA: is missing/],
-    [
-      { AUTH_JWT_RSA_PUBLIC: publicPem(keys.rsa.publicKey) },
-      '',
-      /: AUTH_JWT_RSA_PRIVATE: is missing/,
-    ],
-    [
-      { AUTH_JWT_RSA_PRIVATE: '/nowhere/jwt.rsa.pem' },
-      '',
-      /"\/nowhere\/jwt\.rsa\.pem" .*\(ENOENT\)/,
-    ],
+    [{ AUTH_JWT_RSA_PUBLIC: publicPem(keys.rsa.publicKey) }, '', /: AUTH_JWT_RSA_PRIVATE: /],
+    [{ AUTH_JWT_RSA_PRIVATE: '/nowhere/rsa.pem' }, '', /"\/nowhere\/rsa\.pem" .*\(ENOENT\)/],
   ]
   for (const [env, words, message] of cases) {
     const { exit, stdout, stderr } = await cli(`token --sub alice ${words}`, { env })
@@ -161,31 +150,26 @@ t.test('keys that are missing or wrong: what a startup says, in variables', asyn
     t.notMatch(stderr, 'hunter2')
   }
   const missing = await cli('token --sub alice --env /nowhere/.env', { env })
-  t.strictSame(missing, {
-    exit: 1,
-    stdout: '',
-    stderr: 'fastify-authn: the env file "/nowhere/.env" cannot be read (ENOENT).\n',
-  })
+  t.match(missing, { exit: 1, stdout: '', stderr: /"\/nowhere\/\.env" .*\(ENOENT\)/ })
 })
 
 t.test('claims that are none', async (t) => {
   const cases: [words: string[], message: string][] = [
-    [[], '--sub is missing: whose token is it?'],
-    [['--expires', '1h'], '--sub is missing: whose token is it?'],
-    [['--claim', 'admin'], 'option --claim: expected name=value.'],
-    [['--claim', '=true'], 'option --claim: expected name=value.'],
+    [[], '--sub is missing'],
+    [['--expires', '1h'], '--sub is missing'],
+    [['--claim', 'admin'], 'name=value'],
+    [['--claim', '=true'], 'name=value'],
     [['--sub', 'a', '--claim', 'sub=b'], 'claim "sub" is given twice.'],
     [['--sub', 'a', '--claim', 'a=1', '--claim', 'a=2'], 'claim "a" is given twice.'],
     [['--sub', 'a', '--expires', '5', '--claim', 'exp=9'], 'claim "exp" is given twice.'],
     ...['5y', 'x', '99999999999'].map((span): [string[], string] => [
       ['--sub', 'a', '--expires', span],
-      'option --expires <span>: expected seconds, or a span such as 15m, 8h, 7d.',
+      'option --expires',
     ]),
   ]
   for (const [words, message] of cases) {
-    const { exit, stdout, stderr } = await cli(['token', ...words], { env })
-    t.strictSame([exit, stdout], [2, ''], words.join(' '))
-    t.equal(stderr.split('\n')[0], `fastify-authn: ${message}`)
+    const ran = await cli(['token', ...words], { env })
+    t.match(ran, { exit: 2, stdout: '', stderr: message }, words.join(' '))
   }
 })
 

@@ -81,7 +81,9 @@ async function startupFindings(options: Options): Promise<Finding[]> {
   const add = (level: Finding['level'], message: string): void => {
     findings.push({ level, problem: inVariables(message) })
   }
-  const onWarning = ({ message }: Error): void => add('warning', message)
+  const onWarning = ({ message }: Error): void => {
+    if (message.startsWith('fastify-authn')) add('warning', message)
+  }
   process.on('warning', onWarning)
   try {
     const method = await startApp(options, (message) => add('warning', message))

@@ -152,7 +152,18 @@ t.test('two processes under load, three rotations, consumers of both key sets', 
   const load = new Load(servers)
   const long = [(await first.get('/long')).body]
   for (let rotation = 1; rotation <= 3; rotation += 1) {
-    const words = ['keys', 'rotate', '--key-set', ring, '--settle', '1', '--lag', '10', '--life', '60']
+    const words = [
+      'keys',
+      'rotate',
+      '--key-set',
+      ring,
+      '--settle',
+      '1',
+      '--lag',
+      '10',
+      '--life',
+      '60',
+    ]
     await until(async () => (await cli(words)).exit === 0, 'the ring may be rotated')
     const [signs] = inState(ring, 'sign')
     await until(() => first.signedWith.has(signs), 'the first one signs with the new key')

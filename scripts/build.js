@@ -18,7 +18,7 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
  * Packages that are built in: TypeBox, which would be 244 modules to load, and what the command line alone
  * needs, so that no app installs it.
  */
-const builtIn = ['@sinclair/typebox', 'leven']
+const builtIn = ['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit']
 
 const forApps = {
   'lib/index': 'lib/index.ts',
@@ -50,6 +50,16 @@ const program = await build({
   outdir: 'dist/esm',
   format: 'esm',
   bundle: true,
+  // The plugin, which `doctor` starts, is beside it.
+  external: [...options.external, '../index.js'],
+  // What the packages in it that are CommonJS find in their scope.
+  banner: {
+    js: [
+      `import { createRequire as from } from 'node:module'`,
+      'const require = from(import.meta.url)',
+      'const __filename = import.meta.url',
+    ].join('\n'),
+  },
   metafile: true,
 })
 checkInputs([...inputs, ...Object.keys(program.metafile.inputs)])

@@ -7,7 +7,7 @@
 //   ```json  must parse.
 //   ```sh    may use the commands listed in test/helpers/readme.ts (npm, node, curl, openssl, …), without
 //            a prompt; an `npm run x` must be in package.json, and `npx fastify-authn x` be a command of ours.
-//            Those of docs/command-line.md are run by test/cli/readme.test.ts.
+//            Those of docs/command-line.md are run by test/cli/command-line-page.test.ts.
 //   ```text  is what the block before it prints.
 //
 // The line `<!-- run -->` before a ts or js block has it run as a program, with the `fastify-authn` that

@@ -1,18 +1,14 @@
+import { Command as Commander, type Argument, type Option } from 'commander'
 import type { Readable, Writable } from 'node:stream'
-import type { Environment } from '../options/environment.js'
 
 /** Standard input: a file, a pipe, or a terminal. */
-export interface Input extends Readable {
-  isTTY?: boolean | undefined
-  setRawMode?(raw: boolean): unknown
-}
+export type Input = Readable & { isTTY?: boolean | undefined }
 
-/** The parts of the process that a command may use. */
+/** The streams of the process. */
 export interface Io {
   readonly stdin: Input
   readonly stdout: Writable
   readonly stderr: Writable
-  readonly env: Environment
 }
 
 /** Exit codes. */
@@ -21,36 +17,10 @@ export const exits = {
   /** The answer is no, something was found, or the command failed. */
   no: 1,
   usage: 2,
-  /** What shells report for a program that Ctrl-C has ended. */
+  /** What shells report for a program that was ended with Ctrl-C. */
   cancelled: 130,
 } as const
 export type Exit = (typeof exits)[keyof typeof exits]
-
-/** An option of a command. */
-export interface Option {
-  /** The name of its value in the help. An option without it is a switch and takes no value. */
-  readonly value?: string
-  readonly multiple?: boolean
-  readonly text: string
-}
-
-/** An argument of a command. */
-export interface Argument {
-  readonly name: string
-  readonly text: string
-  readonly required: boolean
-  /** The form of an argument that may begin with "-", as one thumbprint in 64 does. */
-  readonly dashed?: RegExp
-}
-
-/** The options and the arguments given to a command, checked against its {@link Command.options}. */
-export interface Given {
-  readonly argument: string | undefined
-  readonly second: string | undefined
-  flag(name: string): boolean
-  text(name: string): string | undefined
-  all(name: string): readonly string[]
-}
 
 /** The result of a command. */
 export interface Outcome {
@@ -64,22 +34,66 @@ export interface Outcome {
   readonly aside?: readonly string[]
 }
 
-/** One command: its help and what it does. */
-export interface Command {
+/** One command, or a group of commands. Options are parsed by commander. */
+export interface Command<Options = object> {
+  readonly name: string
   readonly summary: string
-  readonly details?: readonly string[]
-  readonly argument?: Argument
-  /** A second argument, which is always optional. */
-  readonly second?: Argument
-  readonly options: Readonly<Record<string, Option>>
+  /** More help, after the summary. */
+  readonly details?: string
+  readonly arguments?: readonly Argument[]
+  readonly options?: readonly Option[]
   readonly examples: readonly string[]
-  /** What the exit codes 0 and 1 mean. */
+  /** The meaning of the exit codes 0 and 1. */
   readonly exits: readonly [done: string, no: string]
-  /** The error when a command without arguments gets one, which may be a secret and is not quoted. */
+  readonly subcommands?: readonly Command[]
+  /** The usage error for any argument or unknown option, which may be a secret and is not quoted. */
   readonly noArguments?: string
-  /** Commands that are called by this one's name and their own, such as `keys rotate`. */
-  readonly subcommands?: Readonly<Record<string, Command>>
-  run(given: Given, io: Io): Outcome | Promise<Outcome>
+  run?(options: Options, args: readonly string[], io: Io): Outcome | Promise<Outcome>
+}
+
+/** Options that are the same for every command. */
+export interface CommonOptions {
+  readonly env?: string
+  readonly json?: boolean
+}
+
+/** Runs a command that was called, and prints the result. */
+type Execute = (
+  options: CommonOptions,
+  work: (io: Io) => Outcome | Promise<Outcome>,
+) => Promise<void>
+
+/** Adds a command to its parent. */
+export function addCommand(parent: Commander, command: Command, execute: Execute): void {
+  const { name, summary, details, noArguments, subcommands = [], run } = command
+  const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`
+  const added = parent
+    .command(name)
+    .summary(summary)
+    .description(details === undefined ? sentence : `${sentence}\n${details}`)
+    .addHelpText('after', helpAfter(command))
+  for (const argument of command.arguments ?? []) added.addArgument(argument)
+  for (const option of command.options ?? []) added.addOption(option)
+  if (noArguments !== undefined) added.allowUnknownOption().allowExcessArguments()
+  if (run !== undefined) {
+    added.option('--json', 'print the result as JSON')
+    added.action(async () => {
+      if (noArguments !== undefined && added.args.length > 0) misuse(noArguments)
+      await execute(added.opts(), (io) => run(added.opts(), added.args, io))
+    })
+  }
+  for (const each of subcommands) addCommand(added, each, execute)
+}
+
+function helpAfter({ examples, exits: [done, no] }: Command): string {
+  return `
+Examples:
+${examples.map((example) => `  ${example}`).join('\n')}
+
+Exit codes:
+  0  ${done}
+  1  ${no}
+  2  wrong usage`
 }
 
 /** Ends a command. The message must not contain a value that was given: it may be a secret. */

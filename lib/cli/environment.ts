@@ -1,175 +1,146 @@
 import util from 'node:util'
-import { configFromEnv, type Environment } from '../options/environment.js'
+import { Option } from 'commander'
+import { isUsageError } from '../errors.js'
 import { algorithmOf, signingMethods } from '../common/algorithms.js'
-import { pairNames } from '../tokens/keys/parse.js'
 import { JwtService } from '../tokens/service.js'
-import { defaults } from '../options/resolve.js'
-import { checkTokenHeader } from '../options/resolve-jwt.js'
-import { fail, misuse, type Given, type Io, type Option } from './command.js'
+import { configFromEnv, type Environment } from '../options/environment.js'
+import { CliError, fail, misuse } from './command.js'
 import { readText } from './input.js'
-import { didYouMean } from './text.js'
-import type { JwtConfig, SigningMethod, TokenRules } from '../../types/jwt.js'
+import type { SigningMethod, TokenRules } from '../../types/jwt.js'
 
-const families = pairNames.map((name) => name.toUpperCase())
-
-/** The common start of the variables of each key pair, such as `AUTH_JWT_RSA`. */
-export const pairVariables = families.map((family) => `AUTH_JWT_${family}`)
+const pairVariables = ['RSA', 'ECDSA', 'EDDSA'].flatMap((family) =>
+  ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((part) => `AUTH_JWT_${family}_${part}`),
+)
 
 /** All variables that configFromEnv() reads. */
 export const variables: readonly string[] = [
   'AUTH_JWT_SECRET',
   'AUTH_JWT_KEYS',
   'AUTH_JWT_EXPIRY',
-  ...pairVariables.flatMap((pair) =>
-    ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((half) => `${pair}_${half}`),
-  ),
+  ...pairVariables,
   'AUTH_BASIC_USERNAME',
   'AUTH_BASIC_PASSWORD',
 ]
 
-/** The option with which a command reads a file of variables. */
-export const envFileOption: Option = {
-  value: 'file',
-  text: 'a file of variables; those that are set already win',
+// Not --env-file: Node.js looks for that among the arguments of programs too (nodejs/node#54232).
+export const envOption = new Option(
+  '--env <file>',
+  'a file of variables; those that are set already win',
+)
+
+export const keySetOption = new Option(
+  '--key-set <file>',
+  'the key set file; default: AUTH_JWT_KEYS',
+)
+
+export const algOption = (text: string): Option =>
+  new Option('--alg <method>', text).choices(signingMethods)
+
+/** An option that takes seconds, or a span such as `15m`. */
+export function spanOption(flags: string, text: string): Option {
+  return new Option(flags, text).argParser((value) => secondsIn(value, flags))
 }
 
-/** The option with which a command is told the signing method. */
-export const algOption = (text: string): Option => ({ value: 'method', text })
+const sizes = new Map(Object.entries({ '': 1, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }))
+
+function secondsIn(text: string, flags: string): number {
+  const [, digits, unit = ''] = /^(\d{1,10})([smhdw]?)$/.exec(text) ?? []
+  const seconds = Number(digits) * Number(sizes.get(unit))
+  if (seconds < 2 ** 31) return seconds
+  return misuse(`option ${flags}: expected seconds, or a span such as 15m, 8h, 7d.`)
+}
+
+/** For an option that may be given several times. */
+export function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value]
+}
 
 /**
- * The environment of the process, completed by the env file. As with `node --env-file`, the process wins.
+ * Completes `process.env` by the variables of a file, as `node --env-file` does it.
  *
  * @throws CliError when the file cannot be read
  */
-export async function environmentOf(given: Given, io: Io): Promise<Environment> {
-  const file = given.text('env')
-  return file === undefined ? io.env : { ...(await readEnvFile(file)), ...io.env }
-}
-
-/** @throws CliError when the file cannot be read */
-export async function readEnvFile(file: string): Promise<Environment> {
+export async function loadEnvironment(file: string): Promise<void> {
   // Not a named import: Node 20.0 to 20.11 have no such function.
   const { parseEnv } = util as { parseEnv?: (text: string) => Environment }
   if (parseEnv === undefined) fail('--env needs Node 20.12 or later.')
-  return parseEnv(await readText(file, 'env file'))
-}
-
-/** The ring file that a command works with: that of its option, or that of the environment; undefined for none. */
-export function ringOf(given: Given, env: Environment): string | undefined {
-  return given.text('ring') ?? (env.AUTH_JWT_KEYS || undefined)
-}
-
-/**
- * The value of an option that names a signing method.
- *
- * @throws CliError for a value that is not a signing method
- */
-export function methodOption(given: Given): SigningMethod | undefined {
-  const name = given.text('alg')
-  return name === undefined ? undefined : toMethod(name)
-}
-
-/** @throws CliError for a text that is not a signing method */
-export function toMethod(
-  name: string,
-  known: readonly SigningMethod[] = signingMethods,
-): SigningMethod {
-  if (known.includes(name as SigningMethod)) return name as SigningMethod
-  return misuse(
-    `unknown algorithm.${didYouMean(name, known)}`,
-    `The algorithms are ${known.join(', ')}.`,
-  )
-}
-
-/** The values of the option --typ, which say what a token is for. */
-export function typesOf(given: Given): readonly string[] {
-  const types = given.all('typ')
-  try {
-    for (const typ of types) checkTokenHeader({ typ })
-    return types
-  } catch {
-    return misuse('option --typ: expected a media type, such as reset+jwt.')
+  for (const [name, value] of Object.entries(parseEnv(await readText(file, 'env file')))) {
+    process.env[name] ??= value
   }
 }
+
+/** Loads the plugin itself, which is not built into the program: see scripts/build.js. */
+export const loadPlugin = () => import('../index.js')
 
 /** A message of the core, in which names of options are replaced by names of variables. */
 export function inVariables(message: string): string {
   return message
     .replace(/^fastify-authn: /, '')
-    .replaceAll(/\boption "((?:jwt|basic)\.[\w.]+)"/g, (_, name: string) => variableOf(name))
-    .replaceAll(/"(jwt\.\w+\.passphrase)"/g, (_, name: string) => variableOf(name))
-    .replaceAll(/(?<= )jwt\.(?:secret|expiry|(?:rsa|ecdsa|eddsa)(?:\.\w+)?)(?=[ ,.])/g, variableOf)
-    .replace(/^environment variable /, '')
-}
-
-/** The variable of an option; for a whole key pair, the common start of its variables. */
-function variableOf(option: string): string {
-  const name = `AUTH_${option.replaceAll('.', '_').toUpperCase()}`
-  return families.some((family) => name === `AUTH_JWT_${family}`) ? `${name}_*` : name
-}
-
-/** The service that a server makes from this environment. */
-export interface OpenedService {
-  readonly service: JwtService
-  readonly method: SigningMethod
-  /** Where the key of the method comes from. */
-  readonly source: string
+    .replaceAll(
+      /\b(?:option )?"((?:jwt\.(?:secret|expiry|rsa|ecdsa|eddsa)|basic)(?:\.\w+)?)"/g,
+      (_, option: string) => `AUTH_${option.replaceAll('.', '_').toUpperCase()}`,
+    )
 }
 
 /**
- * @param alg - the signing method, if one is given
- * @throws CliError when no key is configured, or when several are and no method is given; for bad keys, the
- * error of the boot
+ * What is wrong with the configuration.
+ *
+ * @throws any error that is about something else
+ */
+export function startupError(error: unknown): string {
+  if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()
+  if (isUsageError(error)) return inVariables(error.message)
+  throw error
+}
+
+/** A service with the keys of the environment, or with those of a key set file. */
+export interface OpenedService {
+  readonly service: JwtService
+  /** Undefined for a key set, whose keys name their methods, unless one was given. */
+  readonly method: SigningMethod | undefined
+  readonly keySet: string | undefined
+}
+
+/**
+ * @param given - the options `--key-set` and `--alg`, and the rules of the server
+ * @throws CliError when no key is configured, or when several are and no method is given; for bad keys, the error of
+ * startup
  */
 export async function openService(
-  env: Environment,
-  alg: SigningMethod | undefined,
+  given: { readonly keySet?: string | undefined; readonly alg?: SigningMethod | undefined },
   rules: TokenRules = {},
 ): Promise<OpenedService> {
-  const { jwt } = configFromEnv(env)
-  if (jwt === undefined || !hasKey(jwt)) {
+  const { jwt } = configFromEnv()
+  const keySet = given.keySet ?? (jwt?.keys as string | undefined)
+  if (keySet !== undefined) {
+    const config = { ...rules, keys: keySet, reloadEvery: 0, expiry: jwt?.expiry }
+    return { service: await new JwtService(config).load(), method: given.alg, keySet }
+  }
+  if (jwt === undefined) {
     return fail(
       'no key is configured: neither AUTH_JWT_SECRET nor AUTH_JWT_KEYS is set, and no AUTH_JWT_RSA_*, AUTH_JWT_ECDSA_* or AUTH_JWT_EDDSA_*.',
       'Set one, or name a file that does: --env .env',
     )
   }
   const service = await new JwtService({ ...jwt, ...rules }).load()
-  const method =
-    alg ?? standardMethod(jwt, (each) => service.require(each, 'verify', 'the command line'))
-  const { family } = algorithmOf(method)
-  const source = family === 'secret' ? 'AUTH_JWT_SECRET' : `AUTH_JWT_${family.toUpperCase()}_*`
-  return { service, method, source }
+  return { service, method: given.alg ?? onlyMethod(service), keySet }
 }
 
-/** Whether any key is configured: `AUTH_JWT_EXPIRY` alone is not enough. */
-export function hasKey({ secret, rsa, ecdsa, eddsa }: JwtConfig): boolean {
-  return secret !== undefined || Boolean(rsa ?? ecdsa ?? eddsa)
-}
-
-/**
- * The method to use when none is given: HS256 if there is a secret, which is the plugin's default too; otherwise the
- * method of the only key pair.
- *
- * @param require - throws when no key fits a method
- * @throws CliError when there are several pairs
- */
-export function standardMethod(
-  jwt: JwtConfig,
-  require: (method: SigningMethod) => unknown,
-): SigningMethod {
-  if (jwt.secret !== undefined) return defaults.jwt.signingMethod
-  const [family, ...others] = pairNames.filter((name) => jwt[name] !== undefined)
-  if (others.length > 0) {
+/** HS256 where there is a secret, which is the default of an app too; otherwise the method of the only key pair. */
+function onlyMethod(service: JwtService): SigningMethod | undefined {
+  const [first, ...others] = signingMethods.filter((method) => fits(service, method))
+  const isPair = first !== undefined && first !== 'HS256'
+  if (isPair && others.some((each) => algorithmOf(each).family !== algorithmOf(first).family)) {
     misuse('several key pairs are configured.', 'Say which signing method is meant: --alg RS256')
   }
-  const fits = (method: SigningMethod): boolean => {
-    try {
-      require(method)
-      return true
-    } catch {
-      return false
-    }
+  return first
+}
+
+function fits(service: JwtService, method: SigningMethod): boolean {
+  try {
+    service.require(method, 'verify', 'the command line')
+    return true
+  } catch {
+    return false
   }
-  const methods = signingMethods.filter((method) => algorithmOf(method).family === family)
-  return methods.find(fits) as SigningMethod
 }

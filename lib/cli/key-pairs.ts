@@ -1,30 +1,37 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { mkdir, unlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { promisify } from 'node:util'
-import { algorithmOf } from '../common/algorithms.js'
-import { fail, misuse, type Given, type Option } from './command.js'
-import type { PairFamily } from '../tokens/keys/parse.js'
+import { Option } from 'commander'
+import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
+import { fail, misuse } from './command.js'
+import { codeOf } from './input.js'
+import { quoted } from './text.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 const generate = promisify(generateKeyPair)
 export const defaultBits = 3072
-/** The longest passphrase that OpenSSL accepts, in bytes. */
-const longestPassphrase = 1024
 
 export interface Pair {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
 }
 
-const makers: Readonly<Record<PairFamily, (method: SigningMethod, bits: number) => Promise<Pair>>> =
-  {
-    rsa: (_, bits) => generate('rsa', { modulusLength: bits }),
-    ecdsa: (method) => generate('ec', { namedCurve: algorithmOf(method).curve as string }),
-    eddsa: () => generate('ed25519'),
-  }
+const makers: Readonly<
+  Record<Exclude<KeyFamily, 'secret'>, (method: SigningMethod, bits: number) => Promise<Pair>>
+> = {
+  rsa: (_, bits) => generate('rsa', { modulusLength: bits }),
+  ecdsa: (method) => generate('ec', { namedCurve: String(algorithmOf(method).curve) }),
+  eddsa: () => generate('ed25519'),
+}
 
-/** Makes a key pair for a method that is not HMAC. */
-export function makePair(method: SigningMethod, bits: number): Promise<Pair> {
-  return makers[algorithmOf(method).family as PairFamily](method, bits)
+/**
+ * Makes a key pair for a method that is not HMAC.
+ *
+ * @param bits - the size of an RSA key
+ */
+export function makePair(method: SigningMethod, bits = defaultBits): Promise<Pair> {
+  return makers[algorithmOf(method).family as keyof typeof makers](method, bits)
 }
 
 /** PEM text of a private key (PKCS #8), encrypted where there is a passphrase. */
@@ -33,43 +40,43 @@ export function privatePem(key: KeyObject, passphrase: string | undefined): stri
   return key.export({ type: 'pkcs8', format: 'pem', ...encryption }).toString()
 }
 
-/** PEM text of a public key (SPKI). */
-export function publicPem(key: KeyObject): string {
-  return key.export({ type: 'spki', format: 'pem' }).toString()
-}
-
-/** The option that gives the size of an RSA key. */
-export const bitsOption: Option = {
-  value: 'n',
-  text: `size of an RSA key, 2048 to 8192; default ${defaultBits}`,
-}
-
-/**
- * The size of an RSA key, where one is given.
- *
- * @throws CliError for any other size, and where the method is not one of RSA
- */
-export function toBits(given: Given, method: SigningMethod): number | undefined {
-  const text = given.text('bits')
-  if (text === undefined) return undefined
-  if (algorithmOf(method).family !== 'rsa') misuse(`option --bits is for RSA, not for ${method}.`)
+export const bitsOption = new Option(
+  '--bits <n>',
+  `size of an RSA key, 2048 to 8192; default ${defaultBits}`,
+).argParser((text) => {
   const bits = Number(text)
   if (/^\d{4}$/.test(text) && bits >= 2048 && bits <= 8192) return bits
   return misuse('option --bits: expected a whole number from 2048 to 8192.')
+})
+
+/** A file to be written, with its permissions. */
+export interface NewFile {
+  readonly file: string
+  readonly text: string
+  readonly mode: number
 }
 
 /**
- * @param name - what it is called in the error
- * @throws CliError for a passphrase that no server could use
+ * Writes new files, all or none, and never over an existing one. Missing folders are created with access for the owner
+ * only.
+ *
+ * @throws CliError that names the file
  */
-export function checkPassphrase(passphrase: string, name = 'the passphrase'): string {
-  const bytes = Buffer.byteLength(passphrase)
-  if (bytes === 0) fail(`${name} is empty.`)
-  if (bytes > longestPassphrase) {
-    fail(`${name} has ${bytes} bytes, expected ${longestPassphrase} at most.`)
+export async function writeNewFiles(files: readonly NewFile[]): Promise<void> {
+  const written: string[] = []
+  for (const { file, text, mode } of files) {
+    try {
+      await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+      // `wx` fails when anything exists there, also a symbolic link.
+      await writeFile(file, text, { flag: 'wx', mode })
+      written.push(file)
+    } catch (error) {
+      await Promise.all(written.map((each) => unlink(each)))
+      if (codeOf(error) !== 'EEXIST') fail(`${quoted(file)} cannot be written (${codeOf(error)}).`)
+      fail(
+        `${quoted(file)} exists already. Nothing was written.`,
+        'Choose another place, or move the file away.',
+      )
+    }
   }
-  if (passphrase.includes('\0')) {
-    fail(`${name} holds a NUL character, which no environment variable can hold.`)
-  }
-  return passphrase
 }

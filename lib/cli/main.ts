@@ -1,7 +1,22 @@
-import { exits, type Io } from './command.js'
-import { run } from './run.js'
+import { createRequire } from 'node:module'
+import { Command as Commander, CommanderError } from 'commander'
+import { isUsageError } from '../errors.js'
+import { addCommand, CliError, exits, type Exit, type Io } from './command.js'
+import { doctor } from './commands/doctor.js'
+import { hash } from './commands/hash.js'
+import { inspect } from './commands/inspect.js'
+import { keys } from './commands/keys.js'
+import { secret } from './commands/secret.js'
+import { sessions } from './commands/sessions.js'
+import { token } from './commands/token.js'
+import { inVariables, loadEnvironment } from './environment.js'
+import { printable } from './text.js'
+import type { Writable } from 'node:stream'
 
-/** The parts of `process` that the program uses. */
+/** Every command, in the order of the help. */
+export const commands = [secret, keys, hash, token, inspect, sessions, doctor]
+
+/** The parts of `process` that the program uses besides `process.env`. */
 export interface Process extends Io {
   readonly argv: readonly string[]
   exitCode?: number | string | null | undefined
@@ -9,16 +24,91 @@ export interface Process extends Io {
 
 /** Runs the program `fastify-authn`. It sets the exit code and does not call `exit()`, so that all output is written. */
 export async function main(process: Process): Promise<void> {
-  const { argv, stdin, stdout, stderr, env } = process
-  let broken = false
+  const { argv, stdout, stderr } = process
+  let isBroken = false
   stderr.on('error', () => undefined)
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader has closed the pipe, as `| head` does: that is not an error.
     if (error.code === 'EPIPE') return
-    broken = true
+    isBroken = true
     process.exitCode = exits.no
     stderr.write(`fastify-authn: standard output cannot be written (${error.code}).\n`)
   })
-  const exit = await run(argv.slice(2), { stdin, stdout, stderr, env })
-  process.exitCode = broken ? exits.no : exit
+  const exit = await run(argv.slice(2), process)
+  process.exitCode = isBroken ? exits.no : exit
+}
+
+/**
+ * Runs one command line. It never throws.
+ *
+ * @param words - the words after the name of the program
+ */
+export async function run(words: readonly string[], io: Io): Promise<Exit> {
+  let exit: Exit = exits.done
+  const program = new Commander('npx fastify-authn')
+    .description('Keys, hashes and tokens for apps with fastify-authn.')
+    .version(version(), '-v, --version')
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: () => undefined,
+    })
+  for (const command of commands) {
+    addCommand(program, command, async (options, work) => {
+      if (options.env !== undefined) await loadEnvironment(options.env)
+      const outcome = await work(io)
+      const { lines, json, aside = [] } = outcome
+      exit = outcome.exit ?? exits.done
+      print(io.stdout, options.json ? toJson({ ok: exit === exits.done, ...json }) : lines)
+      print(io.stderr, aside)
+    })
+  }
+  try {
+    await program.parseAsync([...words], { from: 'user' })
+    return exit
+  } catch (error) {
+    return report(error, words.includes('--json'), io)
+  }
+}
+
+function report(error: unknown, asJson: boolean, io: Io): Exit {
+  if (error instanceof CommanderError && error.exitCode === 0) return exits.done
+  // The help was printed to standard error, because no command was given.
+  if (error instanceof CommanderError && error.code === 'commander.help') return exits.usage
+  const { exit, message, remedy } = explain(error)
+  const help = exit === exits.usage ? ['See: npx fastify-authn --help'] : []
+  print(io.stderr, [`fastify-authn: ${message}`, ...(remedy ? [remedy] : []), ...help])
+  if (asJson) print(io.stdout, toJson({ ok: false, error: message, ...(remedy && { remedy }) }))
+  return exit
+}
+
+function explain(
+  error: unknown,
+): Pick<CliError, 'exit' | 'message'> & { remedy?: string | undefined } {
+  if (error instanceof CliError) return error
+  if (error instanceof CommanderError) {
+    // A long word may be a token in the wrong place.
+    const message = error.message.replace(/^error: /, '').replaceAll(/'[^']{40,}'/g, '(not shown)')
+    return { exit: exits.usage, message }
+  }
+  if (isUsageError(error)) return { exit: exits.no, message: inVariables(error.message) }
+  // The message is not shown, because it may contain a secret.
+  const { name, code } = error as { name?: unknown; code?: unknown }
+  return { exit: exits.no, message: `unexpected error (${String(code ?? name)}).` }
+}
+
+function version(): string {
+  // Loaded by the package's own name, because the path differs between the sources and the build.
+  const load = createRequire(import.meta.url)
+  return (load('fastify-authn/package.json') as { version: string }).version
+}
+
+function toJson(value: object): string[] {
+  return [JSON.stringify(value, null, 2)]
+}
+
+function print(stream: Writable, lines: readonly string[]): void {
+  if (lines.length > 0) stream.write(`${printable(lines.join('\n'))}\n`)
 }

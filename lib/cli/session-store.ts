@@ -3,56 +3,51 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { redisSessions, sqlSessions } from '../sessions/index.js'
 import { fail, misuse } from './command.js'
-import { isError } from '../common/objects.js'
-import type { Environment } from '../options/environment.js'
 import type { SessionStore } from '../../types/sessions.js'
 
-/** A store that has been opened for one command, over a connection of its own. */
-interface Opened {
-  readonly store: SessionStore
-  /** What the connection last reported, which says more than that there is no answer. */
-  readonly trouble: () => unknown
-  close(): void | Promise<void>
-}
-
-type Open = (url: string, prefix: string | undefined, name: string) => Promise<Opened>
-
-/** What is used of ioredis and of pg, which are packages of the app. */
-interface Redis {
+/** What is used of ioredis and of pg, whose errors say more than that there is no answer. */
+interface Client {
   on(event: 'error', listener: (error: unknown) => void): void
+}
+interface Redis extends Client {
   disconnect(): void
 }
-interface Pool extends Redis {
+interface Pool extends Client {
   query(text: string, params: unknown[]): Promise<{ rows: unknown[] }>
   end(): Promise<void>
 }
 
-const openRedis: Open = async (url, prefix, name) => {
-  const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
-  const client = new Redis(url, { retryStrategy: () => null })
-  return {
-    store: redisSessions(client, { prefix }).open(name),
-    trouble: lastError(client),
-    close: () => client.disconnect(),
-  }
+/** A store that has been opened for one command, over a connection of its own. */
+interface Opened {
+  readonly store: SessionStore
+  readonly client: Client
+  close(): void | Promise<void>
 }
 
-const openDatabase: Open = async (url, prefix, name) => {
+type Open = (url: string, prefix: string | undefined, registration: string) => Promise<Opened>
+
+const openRedis: Open = async (url, prefix, registration) => {
+  const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
+  const client = new Redis(url, { retryStrategy: () => null })
+  const store = redisSessions(client, { prefix }).open(registration)
+  return { store, client, close: () => client.disconnect() }
+}
+
+const openDatabase: Open = async (url, prefix, registration) => {
   const { Pool } = (await packageOf<{ default: { Pool: new (options: object) => Pool } }>('pg'))
     .default
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 2000 })
-  return {
-    store: sqlSessions({ query: (text, params) => pool.query(text, params), prefix }).open(name),
-    trouble: lastError(pool),
-    close: () => pool.end(),
-  }
+  const client = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 2000 })
+  const query = (text: string, params: unknown[]) => client.query(text, params)
+  const store = sqlSessions({ query, prefix }).open(registration)
+  return { store, client, close: () => client.end() }
 }
 
 /** The variables that name a store, and how it is opened. */
-export const storeVariables: Readonly<Record<string, Open>> = Object.assign(Object.create(null), {
-  AUTH_SESSIONS_REDIS_URL: openRedis,
-  AUTH_SESSIONS_DATABASE_URL: openDatabase,
-})
+const openers = new Map([
+  ['AUTH_SESSIONS_REDIS_URL', openRedis],
+  ['AUTH_SESSIONS_DATABASE_URL', openDatabase],
+])
+export const storeVariables: readonly string[] = [...openers.keys()]
 
 /**
  * Lets a command work with the store that the environment names.
@@ -60,27 +55,33 @@ export const storeVariables: Readonly<Record<string, Open>> = Object.assign(Obje
  * @throws CliError when none is named, or it cannot be reached
  */
 export async function withStore<Result>(
-  env: Environment,
-  { prefix, name }: { prefix: string | undefined; name: string },
+  { prefix, registration }: { prefix?: string; registration: string },
   work: (store: SessionStore) => Promise<Result>,
 ): Promise<Result> {
-  const names = Object.keys(storeVariables)
-  const [variable, other] = names.filter((each) => (env[each] ?? '') !== '')
-  if (variable === undefined) {
+  const [found, other] = [...openers].filter(([variable]) => process.env[variable])
+  const names = storeVariables.join(' and ')
+  if (found === undefined) {
     return fail(
-      `no store is named: ${names.join(' and ')} are not set.`,
+      `no store is named: ${names} are not set.`,
       'Set one, such as redis://localhost:6379 or postgres://user@localhost/app, or name a file that does: --env .env',
     )
   }
-  if (other !== undefined) misuse(`${names.join(' and ')} are both set. Which one is it?`)
-  const opened = await (storeVariables[variable] as Open)(String(env[variable]), prefix, name)
+  if (other !== undefined) misuse(`${names} are both set. Which one is it?`)
+  const [variable, open] = found
+  const url = String(process.env[variable])
+  let opened: Opened | undefined
+  let lastError: unknown
   try {
+    opened = await open(url, prefix, registration)
+    opened.client.on('error', (error) => {
+      lastError = error
+    })
     return await work(opened.store)
   } catch (error) {
-    const reason = reasonOf(opened.trouble() ?? error)
-    return fail(`the store that ${variable} names does not answer as it should: ${reason}`)
+    const reason = withoutPassword(reasonOf(lastError ?? error), url)
+    return fail(`the store that ${variable} names cannot be used: ${reason}`)
   } finally {
-    await opened.close()
+    await opened?.close()
   }
 }
 
@@ -91,25 +92,19 @@ async function packageOf<Module>(name: string): Promise<Module> {
   try {
     file = load.resolve(name)
   } catch {
-    return fail(
-      `the package ${name} is not installed here.`,
-      `Run the command in the folder of the app that has it, or install it: npm install ${name}`,
+    throw new Error(
+      `the package ${name} is not installed here. Run the command in the folder of the app, or: npm install ${name}`,
     )
   }
   return (await import(pathToFileURL(file).href)) as Module
 }
 
-function lastError(client: Redis): () => unknown {
-  let last: unknown
-  client.on('error', (error) => {
-    last = error
-  })
-  return () => last
-}
-
 /** Errors of connections have a code, and sometimes no message. */
 function reasonOf(error: unknown): string {
-  const { code, message } = isError(error) ? (error as NodeJS.ErrnoException) : {}
-  const parts = [code, message].filter((part) => part !== undefined && part !== '')
-  return parts.join(': ') || 'unknown reason'
+  const { code, message } = error as Partial<NodeJS.ErrnoException>
+  return [code, message].filter(Boolean).join(': ')
+}
+
+function withoutPassword(text: string, url: string): string {
+  return text.replaceAll(url, '(its URL)').replaceAll(/:\S*@/g, ':***@')
 }

@@ -1,5 +1,3 @@
-import leven from 'leven'
-
 /**
  * Characters that control a terminal, are invisible, or change the order in which others are shown: all control
  * and format characters of Unicode except the line break.
@@ -7,8 +5,8 @@ import leven from 'leven'
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Escapes the unsafe characters of a text, so that it can be printed to a terminal. JSON stays the same value: there
- * these characters occur only in strings, where the escape means the same.
+ * Escapes the unsafe characters of a text, so that a token cannot control the terminal that it is printed to. JSON stays
+ * the same value: there these characters occur only in strings, where the escape means the same.
  */
 export function printable(text: string): string {
   return text.toWellFormed().replace(unsafe, escaped)
@@ -27,63 +25,37 @@ export function quoted(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Quotes a word for a POSIX shell, so that nothing in it is expanded or run. */
-export function shellWord(text: string): string {
-  if (/^[\w./:@+-]+$/.test(text)) return text
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
-}
-
-/** Writes a value for an env file. If it needs quotes, they are of a kind that the value does not contain. */
-export function word(text: string): string {
-  if (/^[\w./:\\@+-]+$/.test(text)) return text
-  const quote = [`'`, '"', '`'].find((each) => !text.includes(each)) ?? ''
-  return `${quote}${text}${quote}`
-}
-
-/** Rows of two columns. The first column is as wide as its longest text. */
-export function columns(rows: readonly (readonly [string, string])[], indent = 2): string[] {
-  const width = Math.max(...rows.map(([first]) => first.length))
-  return rows.map(([first, second]) =>
-    `${' '.repeat(indent)}${first.padEnd(width)}  ${second}`.trimEnd(),
-  )
-}
-
 /** Rows of any number of columns, each as wide as its longest text. */
-export function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? []
+export function table(rows: readonly (readonly string[])[], indent = ''): string[] {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => String(row[at]).length)),
+  )
   return rows.map((row) =>
-    row
-      .map((text, at) => text.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd(),
+    `${indent}${row.map((text, at) => text.padEnd(Number(widths[at]))).join('  ')}`.trimEnd(),
   )
 }
 
-/** `1 error`, `2 errors`. */
+/** `1 session`, `2 sessions`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** The known word that is most similar to an unknown one; undefined when none is similar. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
-  // A longer word is not a typing error, and comparing it takes long.
-  if (word.length > 64) return undefined
-  const ranked = known
-    .map((each) => ({ each, distance: leven(word.toLowerCase(), each.toLowerCase()) }))
-    .filter(
-      ({ each, distance }) =>
-        distance <= Math.max(1, Math.floor(each.length / 3)) || startsAlike(word, each),
-    )
-    .sort((a, b) => a.distance - b.distance)
-  return ranked[0]?.each
+const units = [
+  ['year', 31_557_600],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+const inWords = new Intl.RelativeTimeFormat('en')
+
+/** Seconds since 1970 in relation to now: `3 minutes ago`, `in 2 days`. */
+export function relative(seconds: number): string {
+  const span = seconds - Date.now() / 1000
+  const [unit, size] = units.find(([, size]) => Math.abs(span) >= size) ?? (['second', 1] as const)
+  return inWords.format(Math.trunc(span / size), unit)
 }
 
-function startsAlike(word: string, known: string): boolean {
-  return word.length >= 3 && known.toLowerCase().startsWith(word.toLowerCase())
-}
-
-/** ` Did you mean …?`, or `''` when no known word is similar. */
-export function didYouMean(word: string, known: readonly string[]): string {
-  const near = nearest(word, known)
-  return near === undefined ? '' : ` Did you mean ${near}?`
+/** A time in whole seconds, as it stands in a key set file. */
+export function timeText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z')
 }

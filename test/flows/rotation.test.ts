@@ -145,14 +145,25 @@ class Load {
 
 t.test('two processes under load, three rotations, consumers of both key sets', async (t) => {
   const ring = path.join(t.testdir(), 'ring.json')
-  t.equal((await cli(['keys', 'init', 'ES256', '--ring', ring])).exit, 0)
+  t.equal((await cli(['keys', 'init', 'ES256', '--key-set', ring])).exit, 0)
   // The first one reads the ring by itself, the second one when it is told: it is always behind.
   const [first, second] = await Promise.all([Server.start(t, ring, 0.2), Server.start(t, ring, 0)])
   const servers = [first, second]
   const load = new Load(servers)
   const long = [(await first.get('/long')).body]
   for (let rotation = 1; rotation <= 3; rotation += 1) {
-    const words = ['keys', 'rotate', '--ring', ring, '--settle', '1', '--lag', '10', '--life', '60']
+    const words = [
+      'keys',
+      'rotate',
+      '--key-set',
+      ring,
+      '--settle',
+      '1',
+      '--lag',
+      '10',
+      '--life',
+      '60',
+    ]
     await until(async () => (await cli(words)).exit === 0, 'the ring may be rotated')
     const [signs] = inState(ring, 'sign')
     await until(() => first.signedWith.has(signs), 'the first one signs with the new key')
@@ -201,7 +212,7 @@ t.test('two processes under load, three rotations, consumers of both key sets', 
     const [signs = ''] = inState(ring, 'sign')
     t.equal(kidOf(token), signs)
     for (const server of servers) t.equal(await server.statusOf(token), 200)
-    t.equal((await cli(['keys', 'revoke', signs, '--ring', ring])).exit, 0)
+    t.equal((await cli(['keys', 'revoke', signs, '--key-set', ring])).exit, 0)
     for (const server of servers) {
       await server.post('/reload')
       t.equal(await server.statusOf(token), 401)
@@ -217,7 +228,7 @@ t.test('from a secret to ES256: tokens of both are good all the time', async (t)
   // As docs/rotation.md says.
   const entry = { alg: 'HS256', kid: 'before-the-ring', secret, state: 'sign', legacy: true }
   writeFileSync(ring, JSON.stringify([entry]), { flag: 'wx', mode: 0o600 })
-  t.equal((await cli(['keys', 'rotate', '--ring', ring, '--alg', 'ES256'])).exit, 0)
+  t.equal((await cli(['keys', 'rotate', '--key-set', ring, '--alg', 'ES256'])).exit, 0)
   t.strictSame(inState(ring, 'sign'), ['before-the-ring'])
 
   const declare = (app: TestApp): void => {
@@ -250,7 +261,7 @@ t.test('from a secret to ES256: tokens of both are good all the time', async (t)
       t.equal(await statusAt(app, token), 200, 'the old release is still there')
   }
 
-  t.equal((await cli(['keys', 'rotate', '--ring', ring, '--settle', '0'])).exit, 0)
+  t.equal((await cli(['keys', 'rotate', '--key-set', ring, '--settle', '0'])).exit, 0)
   await tokensOf(one).reload()
   const token = await loginAt(one)
   t.match(decodeProtectedHeader(token), { alg: 'ES256', kid: inState(ring, 'sign')[0] })
@@ -261,7 +272,7 @@ t.test('from a secret to ES256: tokens of both are good all the time', async (t)
   for (const each of [...tokens, token]) t.equal(await statusAt(two, each), 200)
   t.strictSame(inState(ring, 'verify'), ['before-the-ring'])
 
-  t.equal((await cli(['keys', 'revoke', 'before-the-ring', '--ring', ring])).exit, 0)
+  t.equal((await cli(['keys', 'revoke', 'before-the-ring', '--key-set', ring])).exit, 0)
   await tokensOf(two).reload()
   t.strictSame(
     await Promise.all([...tokens, token].map((each) => statusAt(two, each))),

@@ -1,7 +1,7 @@
 import './rsa-stock.js'
 import { PassThrough, Readable, Writable } from 'node:stream'
-import { run } from '../../lib/cli/run.js'
-import type { Input, Io } from '../../lib/cli/command.js'
+import { run } from '../../lib/cli/main.js'
+import type { Input } from '../../lib/cli/command.js'
 
 /** What a command line gave. */
 export interface Ran {
@@ -46,16 +46,22 @@ export function piped(...chunks: (string | Buffer)[]): Input {
   return Readable.from(chunks, { objectMode: false })
 }
 
-/** Runs a command line in this process, with an environment of its own. */
+/** Runs a command line in this process, with an environment of its own: one at a time. */
 export async function cli(
   words: string | readonly string[],
-  { stdin = piped(), env = {} }: { stdin?: Input; env?: Io['env'] } = {},
+  { stdin = piped(), env = {} }: { stdin?: Input; env?: Record<string, string> } = {},
 ): Promise<Ran> {
   const stdout = new Written()
   const stderr = new Written()
   const args = typeof words === 'string' ? words.split(' ').filter((word) => word !== '') : words
-  const exit = await run(args, { stdin, stdout, stderr, env })
-  return { exit, stdout: stdout.text, stderr: stderr.text }
+  const before = process.env
+  process.env = { ...env }
+  try {
+    const exit = await run(args, { stdin, stdout, stderr })
+    return { exit, stdout: stdout.text, stderr: stderr.text }
+  } finally {
+    process.env = before
+  }
 }
 
 /** The environment that lines for an env file are. */

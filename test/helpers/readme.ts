@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { commands as cliCommands } from '../../lib/cli/commands.js'
+import { commands as cliCommands } from '../../lib/cli/main.js'
 import { root } from './project.js'
 
 /** A fenced code block of a Markdown text. */
@@ -243,7 +243,11 @@ export function shellProblems(text: string, scripts: Readonly<Record<string, str
     for (const command of simpleCommands(line)) {
       const [name = '', first = '', second = ''] = command
       if (!commands.has(name)) problems.push(`unknown command ${JSON.stringify(name)} in: ${line}`)
-      if (name === 'npx' && first === 'fastify-authn' && !Object.hasOwn(cliCommands, second)) {
+      if (
+        name === 'npx' &&
+        first === 'fastify-authn' &&
+        !cliCommands.some((each) => each.name === second)
+      ) {
         problems.push(`fastify-authn has no command ${JSON.stringify(second)}`)
       }
       if (name !== 'npm') continue

@@ -1,78 +1,129 @@
-import { exits, type Command, type Given, type Io } from '../command.js'
-import { bootFindings, isSet } from '../doctor/boot.js'
-import { doubtsOf } from '../doctor/doubts.js'
+import { configFromEnv } from '../../options/environment.js'
+import { exits, type Command } from '../command.js'
 import {
   algOption,
-  envFileOption,
-  methodOption,
-  readEnvFile,
-  ringOf,
+  envOption,
+  inVariables,
+  keySetOption,
+  loadPlugin,
+  openService,
+  startupError,
   variables,
 } from '../environment.js'
-import { count, quoted } from '../text.js'
-import type { Finding, Setting } from '../doctor/finding.js'
+import { storeVariables } from '../session-store.js'
+import type { SigningMethod } from '../../../types/jwt.js'
 
-/** Checks the configuration in the environment variables. */
-export const doctor: Command = {
-  summary: 'check the configuration in the environment, as the boot does',
-  details: [
-    'Errors stop the boot. Warnings do not, but are probably mistakes. Notes only inform.',
-    'No value of a variable is printed, but for the paths of files.',
-  ],
-  options: {
-    alg: algOption('what the app has as jwt.signingMethod'),
-    env: envFileOption,
-    ring: {
-      value: 'file',
-      text: 'a ring file, what the app has as jwt.keys; default: AUTH_JWT_KEYS',
-    },
-  },
+/** One result. A note is for information only and does not change the exit code. */
+interface Finding {
+  readonly level: 'error' | 'warning' | 'note'
+  readonly problem: string
+}
+
+interface Options {
+  readonly alg?: SigningMethod
+  readonly keySet?: string
+}
+
+/** The most findings that are shown. */
+const most = 10
+const known = [...variables, ...storeVariables]
+// Some editors begin a file with a byte order mark, which is then part of the first name.
+const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions)_/i
+
+/** Starts an app with the environment variables, and tells what it says. */
+export const doctor: Command<Options> = {
+  name: 'doctor',
+  summary: 'check the configuration in the environment, by starting an app with it',
+  details: `Errors stop a startup, one at a time. Warnings do not, but are probably mistakes. Notes only inform.
+No value of a variable is printed, except the paths of files.`,
+  options: [algOption('what the app has as jwt.signingMethod'), envOption, keySetOption],
   examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
   exits: ['nothing is wrong', 'there are errors or warnings'],
-  async run(given, io) {
-    const alg = methodOption(given)
-    const setting = await settingOf(given, io)
-    const findings = [...(await bootFindings(setting.env, alg)), ...(await doubtsOf(setting))]
-    const wrong = findings.some(({ level }) => level !== 'note')
+  async run(options) {
+    const set = known.filter((name) => process.env[name])
+    const nothing: Finding = {
+      level: 'warning',
+      problem: 'none of the variables is set. Name the file that sets them: --env .env',
+    }
+    const findings = [
+      ...(set.length === 0 && options.keySet === undefined
+        ? [nothing]
+        : await startupFindings(options)),
+      ...unreadVariables(),
+    ].slice(0, most)
+    const isWrong = findings.some(({ level }) => level !== 'note')
     return {
-      exit: wrong ? exits.no : exits.done,
-      lines: [...readFrom(setting, io), '', ...findings.flatMap(linesOf), summaryOf(findings)],
+      exit: isWrong ? exits.no : exits.done,
+      lines: [
+        ...(set.length > 0 ? [`Set: ${set.join(', ')}`] : []),
+        ...findings.map(({ level, problem }) => `${level}: ${problem}`),
+        ...(isWrong ? [] : ['Nothing is wrong.']),
+      ],
       json: { findings },
     }
   },
 }
 
-async function settingOf(given: Given, { env }: Io): Promise<Setting> {
-  const path = given.text('env')
-  if (path === undefined) return { env, file: null, ring: ringOf(given, env) ?? null }
-  const own = await readEnvFile(path)
-  const all = { ...own, ...env }
-  return { env: all, file: { path, env: own }, ring: ringOf(given, all) ?? null }
+/** Variables with names like ours, which nothing reads. */
+function unreadVariables(): Finding[] {
+  return Object.keys(process.env)
+    .filter((name) => ownStart.test(name) && !known.includes(name))
+    .map((name) => {
+      const start = name.replace('\ufeff', '').toUpperCase().slice(0, 12)
+      const like = known.filter((each) => each.startsWith(start))
+      const remedy = like.length > 0 ? ` Is one of these meant: ${like.join(', ')}?` : ''
+      return { level: 'warning', problem: `${name} is not read.${remedy}` }
+    })
 }
 
-/** Lists the variables that are set, and whether in the process or in the env file. */
-function readFrom({ env, file }: Setting, io: Io): string[] {
-  const found = variables.filter((name) => isSet(env, name))
-  const own = found.filter((name) => io.env[name] !== undefined)
-  const fromFile = found.filter((name) => !own.includes(name))
-  const hidden = own.filter((name) => isSet(file?.env ?? {}, name) && file?.env[name] !== env[name])
-  return [
-    ...(own.length > 0 ? [`In the environment: ${own.join(', ')}`] : []),
-    ...(fromFile.length > 0 ? [`In ${quoted(file?.path)}: ${fromFile.join(', ')}`] : []),
-    ...(hidden.length > 0 ? [`In both, where the environment wins: ${hidden.join(', ')}`] : []),
-  ]
+async function startupFindings(options: Options): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const add = (level: Finding['level'], message: string): void => {
+    findings.push({ level, problem: inVariables(message) })
+  }
+  const onWarning = ({ message }: Error): void => {
+    if (message.startsWith('fastify-authn')) add('warning', message)
+  }
+  process.on('warning', onWarning)
+  try {
+    const method = await startApp(options, (message) => add('warning', message))
+    if (method !== undefined) {
+      add('note', `the app has to have jwt.signingMethod: '${method}', since the default is HS256.`)
+    }
+  } catch (error) {
+    add('error', startupError(error))
+  } finally {
+    process.off('warning', onWarning)
+  }
+  return findings
 }
 
-function linesOf({ level, variable, problem, remedy }: Finding): string[] {
-  const place = variable === null ? '' : `${variable}: `
-  return [`${level.padEnd(7)}  ${place}${problem}`, `         ${remedy}`, '']
-}
-
-function summaryOf(findings: readonly Finding[]): string {
-  const counts = (['error', 'warning', 'note'] as const)
-    .map((level) => [findings.filter((each) => each.level === level).length, level] as const)
-    .filter(([number]) => number > 0)
-  return counts.length === 0
-    ? 'Nothing is wrong.'
-    : `${counts.map(([number, level]) => count(number, level)).join(', ')}.`
+/**
+ * @returns the signing method that fits the keys, where the app has to name it
+ * @throws what stops the startup
+ */
+async function startApp(
+  { alg, keySet }: Options,
+  warn: (message: string) => void,
+): Promise<SigningMethod | undefined> {
+  const { default: Fastify } = await import('fastify')
+  const { authn } = await loadPlugin()
+  const { jwt, basic } = configFromEnv()
+  const keys = keySet === undefined ? jwt : { ...jwt, keys: keySet }
+  const method = keys && (alg ?? (await openService({ keySet })).method)
+  const stream = {
+    write: (line: string): void => warn((JSON.parse(line) as { msg: string }).msg),
+  }
+  const app = Fastify({ logger: { level: 'warn', stream } })
+  try {
+    await app.register(authn, {
+      ...(keys && { userService: { findByUsername: () => null } }),
+      ...(keys && { jwt: { ...keys, signingMethod: method } }),
+      ...(basic && { basic }),
+    })
+    await app.ready()
+  } finally {
+    await app.close()
+  }
+  return alg === undefined && method !== 'HS256' ? method : undefined
 }

@@ -1,28 +1,25 @@
+import { Option } from 'commander'
 import { defaults } from '../../options/resolve.js'
-import { hashPassword } from '../../passwords/password.js'
 import { longestPassword } from '../../passwords/bcrypt.js'
-import { controlCharacter } from '../../http/authorization.js'
+import { hashPassword } from '../../passwords/password.js'
 import { fail, misuse, type Command } from '../command.js'
 import { readSecret } from '../input.js'
 
-const how =
-  'A password does not belong on the command line: other users and the shell history see it. Type it when asked, or pipe it in.'
-
 /** Prints the bcrypt hash of a password. */
-export const hash: Command = {
+export const hash: Command<{ cost: number }> = {
+  name: 'hash',
   summary: 'hash a password with bcrypt: typed unseen, or piped in',
-  details: ['Of piped input, one line break at the end is not part of the password.'],
-  options: {
-    cost: {
-      value: 'n',
-      text: `binary logarithm of the rounds, 4 to 31; default ${defaults.hashing.cost}`,
-    },
-  },
+  details: 'Of piped input, one line break at the end is not part of the password.',
+  options: [
+    new Option('--cost <n>', 'binary logarithm of the rounds, 4 to 31')
+      .default(defaults.hashing.cost)
+      .argParser(toCost),
+  ],
   examples: ['npx fastify-authn hash', 'npx fastify-authn hash --cost 12 < password.txt'],
   exits: ['done', 'the password is empty, too long, or typed in two ways'],
-  noArguments: how,
-  async run(given, io) {
-    const cost = toCost(given.text('cost') ?? String(defaults.hashing.cost))
+  noArguments:
+    'a password does not belong on the command line: other users and the shell history see it. Type it when asked, or pipe it in.',
+  async run({ cost }, _, io) {
     const password = await readSecret(io, 'Password')
     const bytes = Buffer.byteLength(password)
     if (bytes === 0) fail('the password is empty.')
@@ -32,13 +29,7 @@ export const hash: Command = {
       )
     }
     const hashed = await hashPassword(password, { cost })
-    return {
-      lines: [hashed],
-      json: { hash: hashed, cost },
-      aside: controlCharacter.test(password)
-        ? ['Note: it holds control characters (a line break?), which HTTP Basic cannot send.']
-        : [],
-    }
+    return { lines: [hashed], json: { hash: hashed, cost } }
   },
 }
 

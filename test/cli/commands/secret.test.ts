@@ -34,8 +34,5 @@ t.test('by default it is enough for all of them', async (t) => {
 t.test('only what takes a secret', async (t) => {
   const { exit, stdout, stderr } = await cli('secret --alg RS1')
   t.strictSame([exit, stdout], [2, ''])
-  t.match(stderr, 'The algorithms are HS256, HS384, HS512.')
-  const pair = await cli('secret --alg RS256')
-  t.strictSame([pair.exit, pair.stdout], [2, ''])
-  t.match(pair.stderr, 'RS256 takes a key pair, not a secret.\nTry: npx fastify-authn keys RS256\n')
+  t.match(stderr, 'Allowed choices are HS256, HS384, HS512.')
 })

@@ -21,24 +21,21 @@ t.test('schema', async (t) => {
   t.equal(sql, sqlSchema('fastify_authn'))
   const wrong = await cli(['sessions', 'schema', '--prefix', 'a;b'])
   t.strictSame([wrong.exit, wrong.stdout], [1, ''])
-  t.match(wrong.stderr, 'option --prefix: found "a;b", expected at most 40 characters')
+  t.match(wrong.stderr, 'option --prefix')
 })
 
 t.test('wrong usage', async (t) => {
   for (const [words, message] of [
-    ['sessions', '<action> is missing.\nIt is: one of: schema, list, end.'],
-    ['sessions lst', 'unknown action. Did you mean list?\nThe actions are schema, list, end.'],
-    ['sessions schema alice', 'found a user, expected none after schema.'],
-    ['sessions list', '<sub> is missing: whose sessions?'],
-    ['sessions list alice bob', 'found 3 arguments, expected at most two.'],
-    ['sessions end', 'expected either <sub>'],
-    ['sessions end alice --sid x', 'expected either <sub>'],
+    ['sessions lst', "unknown command 'lst'"],
+    ['sessions schema alice', 'too many arguments'],
+    ['sessions list', "missing required argument 'sub'"],
+    ['sessions revoke', 'expected either <sub>'],
+    ['sessions revoke alice --sid x', 'expected either <sub>'],
   ] as const) {
     const { exit, stdout, stderr } = await cli(words)
     t.strictSame([exit, stdout], [2, ''], words)
     t.ok(stderr.includes(message), stderr)
   }
-  t.match((await cli('sessions --help')).stdout, /<action> \[<sub>\] \[options\][^]*\nArguments:\n/)
 })
 
 t.test('no store', async (t) => {
@@ -51,10 +48,20 @@ t.test('no store', async (t) => {
   }
   t.match(await cli('sessions list alice', { env }), { exit: 2, stderr: /are both set/ })
   for (const [name, value] of Object.entries(env)) {
-    const away = await cli('sessions end alice', { env: { [name]: value } })
+    const away = await cli('sessions revoke alice', { env: { [name]: value } })
     t.match(away, { exit: 1, stdout: '' })
-    t.match(away.stderr, `the store that ${name} names does not answer as it should: ECONNREFUSED`)
+    t.match(away.stderr, `the store that ${name} names cannot be used: ECONNREFUSED`)
     t.notMatch(away.stderr, 'secret')
+  }
+  for (const [name, value] of [
+    ['AUTH_SESSIONS_REDIS_URL', ':sec:ret@127.0.0.1:1'],
+    ['AUTH_SESSIONS_REDIS_URL', 'redis://u:sec/ret@127.0.0.1:1'],
+    ['AUTH_SESSIONS_DATABASE_URL', 'postgres://u:secret@no port'],
+    ['AUTH_SESSIONS_DATABASE_URL', 'u:secret@127.0.0.1:1/app'],
+  ] as const) {
+    const wrong = await cli('sessions list alice', { env: { [name]: value } })
+    t.match(wrong, { exit: 1, stdout: '' }, value)
+    t.notMatch(wrong.stdout + wrong.stderr, /sec|ret@/, value)
   }
 })
 
@@ -69,12 +76,12 @@ t.test('packages that the app does not have', async (t) => {
   const env = { AUTH_SESSIONS_REDIS_URL: 'redis://127.0.0.1:1' }
   const { exit, stderr } = await cli('sessions list alice', { env })
   t.equal(exit, 1)
-  t.match(stderr, 'the package ioredis is not installed here.')
+  t.match(stderr, 'the package ioredis is not installed here')
   t.match(stderr, 'npm install ioredis')
 })
 
-/** Shows and ends what is in a store. */
-async function listAndEnd(
+/** Shows and revokes what is in a store. */
+async function listAndRevoke(
   t: Test,
   run: (words: string) => Promise<Ran>,
   store: SessionStore,
@@ -92,16 +99,16 @@ async function listAndEnd(
   const { created, lastUsed, endsAt, ...rest } = rows[0] ?? {}
   t.strictSame(rest, { sid: two, address: '192.0.2.7', userAgent: 'Suite/1.0' })
   t.ok([created, lastUsed, endsAt].every((date) => new Date(String(date)).toJSON() === date))
-  const first = await run(`sessions end --sid ${one}`)
-  t.match(first, { exit: 0, stdout: '1 session ended.\n' })
-  t.match(await run(`sessions end --sid ${one}`), { exit: 1, stdout: '0 sessions ended.\n' })
-  t.strictSame(JSON.parse((await run('sessions end alice --json')).stdout), {
+  const first = await run(`sessions revoke --sid ${one}`)
+  t.match(first, { exit: 0, stdout: '1 session revoked.\n' })
+  t.match(await run(`sessions revoke --sid ${one}`), { exit: 1, stdout: '0 sessions revoked.\n' })
+  t.strictSame(JSON.parse((await run('sessions revoke alice --json')).stdout), {
     ok: true,
-    ended: [two],
+    revoked: [two],
   })
   t.equal((await run('sessions list alice')).stdout, 'No sessions.\n')
   t.equal((await store.list('bob')).length, 1)
-  t.match((await run('sessions list bob --name admin')).stdout, 'No sessions.')
+  t.match((await run('sessions list bob --registration admin')).stdout, 'No sessions.')
 }
 
 const noRedis = unlessFound('Redis')
@@ -110,7 +117,7 @@ t.test('in Redis', { skip: noRedis }, async (t) => {
   const client = new Redis(port, '127.0.0.1')
   t.teardown(() => client.disconnect())
   const env = { AUTH_SESSIONS_REDIS_URL: `redis://127.0.0.1:${port}` }
-  await listAndEnd(t, (words) => cli(words, { env }), redisSessions(client).open('default'))
+  await listAndRevoke(t, (words) => cli(words, { env }), redisSessions(client).open('default'))
 })
 
 const noPostgres = unlessFound('PostgreSQL')
@@ -123,5 +130,5 @@ t.test('in PostgreSQL', { skip: noPostgres }, async (t) => {
   await pool.query((await cli('sessions schema --prefix shop')).stdout)
   const query = (text: string, params: unknown[]) => pool.query(text, params)
   const store = sqlSessions({ query, prefix: 'shop' }).open('default')
-  await listAndEnd(t, (words) => cli(`${words} --prefix shop`, { env }), store)
+  await listAndRevoke(t, (words) => cli(`${words} --prefix shop`, { env }), store)
 })

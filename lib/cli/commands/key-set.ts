@@ -1,0 +1,198 @@
+import { Argument, Option } from 'commander'
+import { signingMethods } from '../../common/algorithms.js'
+import { configFromEnv } from '../../options/environment.js'
+import { defaults } from '../../options/resolve.js'
+import { misuse, type Command, type Outcome } from '../command.js'
+import { algOption, envOption, keySetOption, spanOption } from '../environment.js'
+import { bitsOption, writeNewFiles } from '../key-pairs.js'
+import { changeKeySet, readKeySet, textOf } from '../key-set/file.js'
+import { makeKey, makeLike } from '../key-set/new-key.js'
+import {
+  isPast,
+  revoke as revokeKey,
+  rotate as rotateKeys,
+  type Changed,
+  type SetKey,
+} from '../key-set/rotation.js'
+import { quoted, relative, table, timeText } from '../text.js'
+import type { SigningMethod } from '../../../types/jwt.js'
+
+interface Options {
+  readonly keySet?: string
+  readonly alg?: SigningMethod
+  readonly bits?: number
+  readonly passphraseEnv?: string
+  readonly life?: number
+  readonly lag: number
+  readonly settle: number
+}
+
+/** Makes a key set file. */
+export const init: Command<Options> = {
+  name: 'init',
+  summary: 'make a key set file, with a key that signs and the next one',
+  details: 'The file is readable by you alone. An existing file is never written over.',
+  arguments: [new Argument('<alg>', 'signing method').choices(signingMethods)],
+  options: [
+    keySetOption,
+    bitsOption,
+    new Option(
+      '--passphrase-env <name>',
+      'encrypt the keys, with the passphrase in this variable',
+    ).argParser(toVariable),
+    envOption,
+  ],
+  examples: ['npx fastify-authn keys init ES256 --key-set keys/keys.json'],
+  exits: ['done', 'the file exists already, or cannot be written'],
+  async run({ keySet, bits, passphraseEnv }, [alg]) {
+    const file = fileOf(keySet)
+    const wanted = { alg: alg as SigningMethod, bits, passphraseEnv }
+    const sign = await makeKey({ ...wanted, state: 'sign' })
+    const next = await makeKey({ ...wanted, state: 'next' })
+    const since = timeText(Date.now())
+    const keys = [{ ...sign, entry: { ...sign.entry, since } }, next]
+    await writeNewFiles([{ file, text: textOf(keys), mode: 0o600 }])
+    return {
+      lines: tableOf(keys),
+      json: { keySet: file, keys: keys.map(shownKey) },
+      aside: [
+        `Name the file in the app: jwt: { keys: ${quoted(file)} }`,
+        `Then rotate now and then: npx fastify-authn keys rotate --key-set ${quoted(file)}`,
+        ...(passphraseEnv === undefined
+          ? []
+          : [`The app needs the passphrase in ${passphraseEnv}.`]),
+      ],
+    }
+  },
+}
+
+/** Lets the next key of a key set sign. */
+export const rotate: Command<Options> = {
+  name: 'rotate',
+  summary: 'let the next key of a key set sign, and make a new next one',
+  details:
+    'The key that signed until now verifies for lag + life + 300 seconds more, so that no valid token is rejected. Keys that are past their time are removed.',
+  options: [
+    keySetOption,
+    algOption('which key, where several sign; or what to change to'),
+    spanOption(
+      '--life <span>',
+      `longest life of a token; default ${defaults.jwt.expiry}, or AUTH_JWT_EXPIRY if more`,
+    ),
+    spanOption(
+      '--lag <span>',
+      'until all processes have the file, at least jwt.reloadEvery',
+    ).default(120),
+    spanOption('--settle <span>', 'the least age of the key that signs').default(600),
+    envOption,
+  ],
+  examples: [
+    'npx fastify-authn keys rotate --key-set keys/keys.json',
+    'npx fastify-authn keys rotate --key-set keys/keys.json --life 8h --lag 10m',
+  ],
+  exits: ['done', 'too early, or the key set could not be changed'],
+  async run({ keySet, alg, lag, settle, life }) {
+    const file = fileOf(keySet)
+    const longest = Math.max(defaults.jwt.expiry, configFromEnv().jwt?.expiry ?? 0)
+    const rotation = { alg, lag, settle, life: life ?? longest }
+    const changed = await changeKeySet(file, (keys) => rotateKeys(keys, rotation, makeLike))
+    return outcomeOf(file, changed, [
+      `Every process has to have the new file within ${lag} seconds (--lag); see jwt.reloadEvery.`,
+    ])
+  },
+}
+
+/** Removes a key from a key set. */
+export const revoke: Command<Options> = {
+  name: 'revoke',
+  summary: 'remove a key from a key set at once: somebody else has it',
+  details:
+    'All its tokens are rejected as soon as the processes have the new file. If it was the key that signs, the next one takes over, and a new next one is made.',
+  arguments: [
+    new Argument(
+      '<kid>',
+      'the name of the key, as keys list shows it; after -- if it begins with -',
+    ),
+  ],
+  options: [keySetOption, envOption],
+  examples: [
+    'npx fastify-authn keys list --key-set keys/keys.json',
+    'npx fastify-authn keys revoke 2027-01 --key-set keys/keys.json',
+  ],
+  exits: ['done', 'there is no such key, or the key set could not be changed'],
+  async run({ keySet }, [kid]) {
+    const file = fileOf(keySet)
+    const changed = await changeKeySet(file, (keys) => revokeKey(keys, String(kid), makeLike))
+    return outcomeOf(file, changed, [
+      'Put the file on every machine now, and reload: until then its tokens are accepted there.',
+      'Users with such a token log in again. Consumers accept its tokens until they fetch the keys again.',
+    ])
+  },
+}
+
+/** Shows the keys of a key set, and nothing that is secret of them. */
+export const list: Command<Options> = {
+  name: 'list',
+  summary: 'show what keys are in a key set, and nothing secret of them',
+  options: [keySetOption, envOption],
+  examples: ['npx fastify-authn keys list --key-set keys/keys.json'],
+  exits: ['done', 'the key set cannot be read, or would stop a startup'],
+  async run({ keySet }) {
+    const file = fileOf(keySet)
+    const keys = await readKeySet(file)
+    return { lines: tableOf(keys), json: { keySet: file, keys: keys.map(shownKey) } }
+  },
+}
+
+function fileOf(keySet: string | undefined): string {
+  const file = keySet ?? process.env.AUTH_JWT_KEYS
+  return file || misuse('--key-set is missing, and AUTH_JWT_KEYS is not set: which file?')
+}
+
+function toVariable(name: string): string {
+  if (/^[A-Za-z_]\w*$/.test(name)) return name
+  return misuse(
+    'option --passphrase-env: expected the name of an environment variable, such as KEYS_PASSPHRASE.',
+    'It is not the passphrase itself, which other users and the shell history would see.',
+  )
+}
+
+/** What is shown of a key: nothing that is secret. */
+export function shownKey({ entry, kid }: SetKey) {
+  const { alg, state, since = null, until = null, legacy = false } = entry
+  return { kid, alg, state, since, until, legacy }
+}
+
+function tableOf(keys: readonly SetKey[]): string[] {
+  const rows = keys.map((key) => {
+    const { kid, alg, state, since, until, legacy } = shownKey(key)
+    const notes = [isPast(key.entry) ? '(past)' : '', legacy ? '(legacy)' : '']
+    return [kid, alg, state, since ?? '-', [until ?? '-', ...notes].filter(Boolean).join(' ')]
+  })
+  return table([['kid', 'alg', 'state', 'since', 'until'], ...rows])
+}
+
+/** What a command that has changed a key set says. */
+function outcomeOf(keySet: string, changed: Changed, advice: readonly string[]): Outcome {
+  const { keys, signs, verifies, made, removed } = changed
+  const until = verifies?.entry.until ?? ''
+  const name = ({ entry, kid }: SetKey): string => `${entry.alg} ${kid}`
+  return {
+    lines: [
+      signs && `${name(signs)} signs from now on.`,
+      verifies &&
+        `${name(verifies)} verifies until ${until}, ${relative(Date.parse(until) / 1000)}.`,
+      made && `${name(made)} is new, and signs after the next rotation.`,
+      ...removed.map((key) => `${name(key)} is removed.`),
+    ].filter((line) => line !== undefined),
+    json: {
+      keySet,
+      sign: signs?.kid ?? null,
+      verify: verifies?.kid ?? null,
+      next: made?.kid ?? null,
+      removed: removed.map(({ kid }) => kid),
+      keys: keys.map(shownKey),
+    },
+    aside: advice,
+  }
+}

@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs'
+import { readFile, realpath } from 'node:fs/promises'
+import writeFileAtomic from 'write-file-atomic'
+import { parseRingFile } from '../../jwt/ring/entries.js'
+import { loadRing } from '../../jwt/ring/load.js'
+import { fail } from '../command.js'
+import { codeOf, readText } from '../input.js'
+import { quoted } from '../text.js'
+import { withLock } from './lock.js'
+import type { Changed, SetKey } from './rotation.js'
+
+/**
+ * The keys of a key set file, all of them read and checked as startup does it.
+ *
+ * @throws CliError when it cannot be read; for a key set that would stop a startup, its error
+ */
+export async function readKeySet(file: string): Promise<SetKey[]> {
+  return parse(await readText(await target(file), 'key set file'), file)
+}
+
+/** @param file - its path as it was given, to which the paths in it are relative */
+async function parse(text: string, file: string): Promise<SetKey[]> {
+  const entries = parseRingFile(text, file)
+  const readKeyFile = (name: string) => (name === file ? text : readFile(name))
+  const loaded = await loadRing(file, { readFile: readKeyFile })
+  return entries.map((entry, index) => ({
+    entry,
+    kid: String(loaded[index]?.kid),
+    bits: loaded[index]?.key.bits,
+  }))
+}
+
+export function textOf(keys: readonly SetKey[]): string {
+  const entries = keys.map(({ entry }) => entry)
+  return `${JSON.stringify(entries, null, 2)}\n`
+}
+
+/** The file itself, where the path is that of a symbolic link. */
+async function target(file: string): Promise<string> {
+  try {
+    return await realpath(file)
+  } catch (error) {
+    return fail(
+      `the key set file ${quoted(file)} cannot be read (${codeOf(error)}).`,
+      'Make one with: npx fastify-authn keys init ES256 --key-set keys.json',
+    )
+  }
+}
+
+/**
+ * Replaces a key set file while no other process changes it. Whoever reads it finds all of the old key set or all of the
+ * new one, also after a crash at any moment.
+ *
+ * @throws CliError; nothing was changed then
+ */
+export async function changeKeySet(
+  file: string,
+  change: (keys: readonly SetKey[]) => Promise<Changed>,
+): Promise<Changed> {
+  const real = await target(file)
+  return withLock(real, async (requireLock) => {
+    const changed = await change(await readKeySet(file))
+    const text = textOf(changed.keys)
+    // Throws for a key set that would stop a startup, before it is written.
+    await parse(text, file)
+    await requireLock()
+    try {
+      // Written by node:fs, which goes on after half a write, as on a disk that is nearly full: write-file-atomic would
+      // put the half in the place of the file.
+      const tmpfileCreated = (temporary: string) => writeFileSync(temporary, text)
+      await writeFileAtomic(real, '', { tmpfileCreated })
+    } catch (error) {
+      fail(
+        `the key set file ${quoted(file)} cannot be written (${codeOf(error)}). Nothing was changed.`,
+      )
+    }
+    return changed
+  })
+}

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import writeFileAtomic from 'write-file-atomic'
-import { parseRingFile } from '../../jwt/ring/entries.js'
-import { loadRing } from '../../jwt/ring/load.js'
+import { checkKeySetFile, parseKeySetFile } from '../../tokens/keys/entries.js'
 import { fail } from '../command.js'
 import { codeOf, readText } from '../input.js'
 import { quoted } from '../text.js'
@@ -20,13 +19,11 @@ export async function readKeySet(file: string): Promise<SetKey[]> {
 
 /** @param file - its path as it was given, to which the paths in it are relative */
 async function parse(text: string, file: string): Promise<SetKey[]> {
-  const entries = parseRingFile(text, file)
-  const readKeyFile = (name: string) => (name === file ? text : readFile(name))
-  const loaded = await loadRing(file, { readFile: readKeyFile })
-  return entries.map((entry, index) => ({
+  const keys = await checkKeySetFile(text, file, { readFile })
+  return parseKeySetFile(text, file).map((entry, index) => ({
     entry,
-    kid: String(loaded[index]?.kid),
-    bits: loaded[index]?.key.bits,
+    kid: String(keys[index]?.kid),
+    bits: keys[index]?.bits,
   }))
 }
 

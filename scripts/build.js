@@ -18,6 +18,7 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${root}packa
 const mayBeBuiltIn = new Set(
   '@sinclair/typebox commander leven write-file-atomic imurmurhash signal-exit'.split(' '),
 )
+/** @type {Set<string>} */
 const builtIn = new Set()
 const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
 
@@ -82,7 +83,10 @@ async function bundle(names, output) {
     generateBundle() {
       for (const name of names) {
         const all = this.getModuleInfo(path.join(root, `${name}.ts`)).exports
-        exports[name] = all.filter((each) => each !== 'default').sort().join(', ')
+        exports[name] = all
+          .filter((each) => each !== 'default')
+          .sort()
+          .join(', ')
       }
       for (const id of this.getModuleIds()) note(pathOf(id))
     },

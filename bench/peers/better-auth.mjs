@@ -25,6 +25,7 @@ const auth = betterAuth({
   }),
   session: { cookieCache: { enabled: cookieCache, maxAge: 86_400 } },
   telemetry: { enabled: false },
+  logger: { disabled: true },
 })
 
 const app = Fastify()

@@ -1,20 +1,13 @@
 // Protected routes of this package and of its peers, side by side: see README.md.
-import { runBoot, runRouteBoots } from './compare/boot.js'
-import { drawChart } from './compare/chart.js'
+import { runBoot } from './compare/boot.js'
 import { checkAll } from './compare/check.js'
-import { growthOf, heapPerThousand } from './compare/memory.js'
+import { growthOf } from './compare/memory.js'
 import { installNodes } from './compare/nodes.js'
 import { installPeers } from './compare/peers.js'
-import { comparison, machine, method, today, writeResults } from './compare/report.js'
+import { comparison, method, writeResults } from './compare/report.js'
 import { runRounds, startLoad } from './compare/rounds.js'
 import { shareTargets, targetsOf, targetsTable } from './compare/targets.js'
-import {
-  mainVariants,
-  otherVariants,
-  quickVariants,
-  variantsWith,
-  type Variant,
-} from './compare/variants.js'
+import { mainVariants, otherVariants, variantsWith, type Variant } from './compare/variants.js'
 import { numberFlags } from './support/flags.js'
 import { judge } from './support/report.js'
 
@@ -22,17 +15,14 @@ import { judge } from './support/report.js'
 process.env.NODE_ENV ??= 'production'
 
 const args = process.argv.slice(2)
-const isQuick = args.includes('--quick')
 const at = args.indexOf('--only')
 /** A part of a name: no other variants are measured. */
 const only = at === -1 ? undefined : String(args.splice(at, 2)[1])
 const flags = numberFlags(
-  isQuick
-    ? { rounds: 1, seconds: 0.05, repeats: 4, retries: 0, connections: 64 }
-    : { rounds: 6, seconds: 0.1, repeats: 12, retries: 2, connections: 64 },
-  args.filter((arg) => arg !== '--quick'),
+  { rounds: 6, seconds: 0.1, repeats: 12, retries: 2, connections: 64 },
+  args,
 )
-const pace = { ...flags, warmUp: isQuick ? 0.3 : 1 }
+const pace = { ...flags, warmUp: 1 }
 /** Fewer repeats, for tables that only show a tendency. */
 const fewer = { ...pace, rounds: Math.ceil(flags.rounds / 3) }
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -44,39 +34,34 @@ if (only !== undefined) {
 installPeers()
 installNodes()
 // Each process is checked again before it is measured; this one is there to fail early.
-if (!isQuick) {
-  say('checking that all accept and refuse the same')
-  await checkAll([...mainVariants, ...otherVariants])
-}
+say('checking that all accept and refuse the same')
+await checkAll([...mainVariants, ...otherVariants])
 const load = await startLoad(flags.connections)
 // In the first one the load generator itself is compiled.
 await runRounds(mainVariants.slice(0, 1), load, { ...fewer, rounds: 1 })
-const results = await runRounds(isQuick ? quickVariants : mainVariants, load, pace)
-if (!isQuick) results.push(...(await runRounds(otherVariants, load, fewer)))
+const results = [
+  ...(await runRounds(mainVariants, load, pace)),
+  ...(await runRounds(otherVariants, load, fewer)),
+]
 say('memory')
 const growth = await growthOf(load)
 await load.end()
-const heap = await heapPerThousand()
 say('boot')
-const boot = await runBoot(isQuick ? 2 : 31)
-const routeBoots = await runRouteBoots(isQuick ? [10, 1000] : [10, 1000, 10_000])
+const boot = await runBoot(31)
 
-const kib = (bytes: number): string => (bytes / 1024).toFixed(0)
 const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
-// A quick run is too short to judge targets by.
-const targets = isQuick ? [] : targetsOf(results, { bootRatio: boot.ratio, growth })
+const targets = targetsOf(results, { bootRatio: boot.ratio, growth })
 const sections = [
   { title: 'What was measured', text: method(pace, fewer) },
-  ...(isQuick ? [] : [{ title: 'Targets', text: targetsTable(targets) }]),
+  { title: 'Targets', text: targetsTable(targets) },
   ...comparison(results),
-  { title: 'Boot', text: `${boot.markdown}\n\n${routeBoots}` },
+  { title: 'Boot', text: boot.markdown },
   {
     title: 'Memory',
-    text: `1,000 remembered tokens take ${kib(heap)} KiB. Heap after 10,000 requests with distinct tokens: ${mib(growth.before)} MiB; after 100,000 more: ${mib(growth.after)} MiB.`,
+    text: `Heap after 10,000 requests with distinct tokens: ${mib(growth.before)} MiB; after 100,000 more: ${mib(growth.after)} MiB.`,
   },
 ]
-const svg = await drawChart(results, `${machine()}; ${today()}`)
-const written = writeResults(isQuick ? 'quick' : 'results', sections, svg)
+const written = writeResults(sections)
 for (const { title, text } of sections) console.log(`\n## ${title}\n\n${text}`)
 console.log(`\nWritten to ${written}.`)
 judge(targets)

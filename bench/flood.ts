@@ -3,8 +3,7 @@ import { hashesOf } from './support/credentials.js'
 import { numberFlags } from './support/flags.js'
 import { describeMachine } from './support/machine.js'
 import type { Variant } from './support/phase.js'
-import { runRemembered } from './support/remembered.js'
-import { judge, printTable } from './support/report.js'
+import { judge } from './support/report.js'
 import { printSummaries, runRounds, targetsOf, type Summary } from './support/rounds.js'
 
 const { rounds, ...flags } = numberFlags({ seconds: 5, rounds: 3, connections: 64, retries: 0 })
@@ -23,23 +22,8 @@ const { connections, seconds } = flags
 console.log(`${connections} connections, ${rounds} rounds of ${seconds} s; ${describeMachine()}\n`)
 const options = { ...flags, hashes: await hashesOf(2 * connections) }
 const summaries = await runRounds(variants, rounds, options)
-const remembered = await runRemembered(rounds, options)
 const [, idle, logins, basic] = summaries as [Summary, Summary, Summary, Summary]
 
 printSummaries(summaries)
-printTable([
-  ['', 'requests per CPU second', 'others, cores'],
-  ['open route', remembered.open.toFixed(0), ''],
-  ['Basic, remembered', remembered.basic.toFixed(0), remembered.foreign?.toFixed(2) ?? '-'],
-])
 console.log(`${describeMachine()}\n`)
-judge([
-  ...targetsOf(logins, idle),
-  ...targetsOf(basic, idle),
-  {
-    name: 'Basic, remembered: of the open route',
-    found: remembered.ratio,
-    bound: 0.8,
-    kind: 'least',
-  },
-])
+judge([...targetsOf(logins, idle), ...targetsOf(basic, idle)])

@@ -1,6 +1,6 @@
 // Whether the time of a refusal tells which users exist: see README.md.
 import bcrypt from 'bcrypt'
-import type { FloodSettings } from './apps/flood.js'
+import type { ServerSettings } from './children/server.js'
 import { Child } from './support/child.js'
 import { basicHeader, Connection, requestText } from './support/connection.js'
 import { cost } from './support/credentials.js'
@@ -23,11 +23,7 @@ type Name = keyof typeof credentials
 const names = Object.keys(credentials) as Name[]
 const routes = ['login', 'Basic'] as const
 
-const settings: FloodSettings = {
-  app: 'flood',
-  hashes: [await bcrypt.hash(longest, cost)],
-  authn: {},
-}
+const settings: ServerSettings = { hashes: [await bcrypt.hash(longest, cost)], authn: {} }
 const server = await Child.start('server', settings)
 const others = watchOthers([server.pid])
 const connection = await Connection.open(await server.ask<number>('port'))

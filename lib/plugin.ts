@@ -2,7 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { rootOf } from './app/fastify.js'
 import { protectApp, recordOf, type AppRecord } from './app/record.js'
 import { routeReport } from './app/report.js'
-import { defaultAuthenticators, namedAuthenticators, requireDefault } from './authenticators/configured.js'
+import {
+  defaultAuthenticators,
+  namedAuthenticators,
+  requireDefault,
+} from './authenticators/configured.js'
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { AuthnUsageError } from './errors.js'
 import { loadFeatures, type Feature } from './feature.js'
@@ -57,7 +61,9 @@ async function build(
     tokenSources: features.flatMap((feature) => feature.tokenSources ?? []),
     tokenChecks,
     onPass: features.flatMap((feature) => feature.onPass ?? []),
-    issueTokens: features.find(({ issueTokens }) => issueTokens)?.issueTokens ?? tokenIssuer(options, jwtService, tokenChecks),
+    issueTokens:
+      features.find(({ issueTokens }) => issueTokens)?.issueTokens ??
+      tokenIssuer(options, jwtService, tokenChecks),
     carrier: features.find(({ carrier }) => carrier)?.carrier ?? bodyCarrier,
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
@@ -128,7 +134,10 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   for (const authenticator of new Set([...authenticators.values(), ...defaultAuthenticators])) {
     await registration.initialize(authenticator)
   }
-  addLogin(registration, record.routes.map(({ options }) => options))
+  addLogin(
+    registration,
+    record.routes.map(({ options }) => options),
+  )
   for (const feature of features) feature.routes?.(registration)
   requireDefault(registration)
   const all = [...record.registered].flatMap((scope) => registrationOf(scope) ?? [])

@@ -1,5 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Feature, IssueTokens, OnPass, TokenCarrier, TokenCheck, TokenSource } from './feature.js'
+import type {
+  Feature,
+  IssueTokens,
+  OnPass,
+  TokenCarrier,
+  TokenCheck,
+  TokenSource,
+} from './feature.js'
 import type { JwtService } from './tokens/service.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'

@@ -1,125 +1,152 @@
-// Builds the package into dist/: few scripts (see bundle.js), because loading many small files is most of what a plugin
-// adds to the boot of an app, and declarations file by file.
-// All scripts are CommonJS, but for the command line. For `import` there are modules that only export what they get
-// from there: so an app has one copy of everything, and does not pay for the loader of ESM, which takes twice as long.
+// Builds the package into dist/: few scripts, because loading many small files is most of what a plugin adds to the boot
+// of an app, and declarations file by file. All scripts are CommonJS, but for the command line. For `import` there are
+// modules that only export what they get from there: so an app has one copy of everything, and does not pay for the
+// loader of ESM, which takes twice as long.
 //
 //   node scripts/build.js               all of it
 //   node scripts/build.js --code-only   without declarations, which take nearly all of the time
 //   node scripts/build.js --check       and type-checks what is published, under TypeScript 6
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { bundle, relative } from './bundle.js'
+import { rolldown } from 'rolldown'
 
-const root = new URL('../', import.meta.url)
-const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+const root = fileURLToPath(new URL('../', import.meta.url))
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 
-/**
- * Packages that are built in: TypeBox, which would be 244 modules to load, and what the command line alone
- * needs, so that no app installs it.
- */
-const builtIn = ['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit']
+/** Packages that may be built in: TypeBox, which is 244 modules to load, and what only the command line needs. */
+const mayBeBuiltIn = ['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit']
+/** @type {Set<string>} */
+const builtIn = new Set()
+const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
 
-const forApps = {
-  'lib/index': 'lib/index.ts',
-  'lib/request/context': 'lib/request/context.ts',
-  'lib/sessions/index': 'lib/sessions/index.ts',
-  'lib/testing/index': 'lib/testing/index.ts',
-}
-
-rmSync(new URL('dist/', root), { recursive: true, force: true })
-const options = {
-  platform: 'node',
-  target: 'node20',
-  external: Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }),
-  // The licences of what is built in stand in a file of their own.
-  legalComments: 'none',
-  logLevel: 'warning',
-}
-const { exports, inputs } = await bundle(fileURLToPath(root), forApps, {
-  ...options,
-  outdir: 'dist/cjs',
+rmSync(`${root}dist`, { recursive: true, force: true })
+const exported = await bundle(entries, {
+  dir: 'dist/cjs',
+  format: 'cjs',
+  exports: 'named',
+  esModule: true,
   // What is loaded on demand is loaded by `require` too.
-  supported: { 'dynamic-import': false },
+  dynamicImportInCjs: false,
+  chunkFileNames: ({ isDynamicEntry, facadeModuleId }) =>
+    isDynamicEntry ? pathOf(facadeModuleId).replace(/ts$/, 'js') : 'chunks/[name].js',
+  // One script for everything that the main entry point needs; the others take from it what they share with it.
+  codeSplitting: { groups: [{ name: 'index', test: /\blib[\\/]index\.ts$/ }] },
 })
 // The command line is a program of its own, for which one format is enough.
-const program = await build({
-  ...options,
-  absWorkingDir: fileURLToPath(root),
-  entryPoints: { 'lib/cli/main': 'lib/cli/main.ts' },
-  outdir: 'dist/esm',
-  format: 'esm',
-  bundle: true,
-  // The plugin, which `doctor` starts, is beside it.
-  external: [...options.external, '../index.js'],
-  // What the packages in it that are CommonJS find in their scope.
-  banner: {
-    js: [
-      `import { createRequire as from } from 'node:module'`,
-      'const require = from(import.meta.url)',
-      'const __filename = import.meta.url',
-    ].join('\n'),
+await bundle(
+  ['lib/cli/main'],
+  {
+    dir: 'dist/esm',
+    format: 'esm',
+    codeSplitting: false,
+    // What the packages in it that are CommonJS find in their scope.
+    banner: `import { createRequire as from } from 'node:module'
+const require = from(import.meta.url)
+const __filename = import.meta.url`,
   },
-  metafile: true,
-})
-checkInputs([...inputs, ...Object.keys(program.metafile.inputs)])
-for (const [script, file] of Object.entries(forApps)) {
-  const to = `dist/esm/${script}.js`
-  const names = exports[file].filter((name) => name !== 'default')
-  const lines = [
-    `import all from '${relative(to, `dist/cjs/${script}.js`)}'`,
-    '',
-    `export const { ${names.join(', ')} } = all`,
-    ...(exports[file].includes('default') ? ['export default all.default'] : []),
-  ]
-  mkdirSync(new URL('.', new URL(to, root)), { recursive: true })
-  writeFileSync(new URL(to, root), `${lines.join('\n')}\n`)
-}
-writeFileSync(new URL('dist/THIRD-PARTY-LICENSES.txt', root), licenses())
+  // The plugin, which \`doctor\` starts, is beside it.
+  ['../index.js'],
+)
 
-/** A package is built in because somebody has decided so, not because it was forgotten in package.json. */
-function checkInputs(inputs) {
-  const known = new RegExp(`^(?:lib|types|locales|node_modules/(?:${builtIn.join('|')}))/`)
-  const unknown = inputs.filter((input) => !known.test(input))
-  if (unknown.length > 0) throw new Error(`built in, but not meant to be: ${unknown.join(', ')}`)
-}
-
-function licenses() {
-  const texts = builtIn.map((name) => {
-    const folder = new URL(`node_modules/${name}/`, root)
-    const { version, license } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
-    const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.|$)/i.test(entry))
-    return `${name} ${version} (${license})\n\n${readFileSync(new URL(file, folder), 'utf8').trim()}\n`
-  })
-  return texts.join('\n\n')
-}
-
-const cjs = new URL('dist/cjs/', root)
-mkdirSync(cjs, { recursive: true })
-writeFileSync(new URL('package.json', cjs), '{ "type": "commonjs" }\n')
 // As all Fastify plugins do it: `require` gives the plugin itself, with the other exports on it.
-writeFileSync(
-  new URL('index.js', cjs),
+write(
+  'cjs/index.js',
   `'use strict'
 
-const authn = require('./lib/index.js')
+const { ${exported['lib/index']} } = require('./lib/index.js')
 
-module.exports = Object.assign(authn.default, authn)
-module.exports.default = authn.default
+module.exports = Object.assign(authn, { ${exported['lib/index']}, default: authn })
 Object.defineProperty(module.exports, '__esModule', { value: true })
 `,
 )
-
-const bin = new URL('dist/bin/', root)
-mkdirSync(bin, { recursive: true })
-writeFileSync(
-  new URL('fastify-authn.js', bin),
+write('cjs/package.json', '{ "type": "commonjs" }\n')
+for (const entry of entries) {
+  const script = entry === 'lib/index' ? 'cjs/index.js' : `cjs/${entry}.js`
+  const from = path.posix.relative(path.dirname(`esm/${entry}`), script)
+  const standard = entry === 'lib/index' ? 'export default all\n' : ''
+  write(
+    `esm/${entry}.js`,
+    `import all from '${from}'\n\nexport const { ${exported[entry]} } = all\n${standard}`,
+  )
+}
+write(
+  'bin/fastify-authn.js',
   `#!/usr/bin/env node
 import { main } from '../esm/lib/cli/main.js'
 
 await main(process)
 `,
 )
-chmodSync(new URL('fastify-authn.js', bin), 0o755)
+chmodSync(`${root}dist/bin/fastify-authn.js`, 0o755)
+write('THIRD-PARTY-LICENSES.txt', [...builtIn].sort().map(licenseOf).join('\n\n'))
 
-if (!process.argv.includes('--code-only')) await import('./declarations.js')
+if (!process.argv.includes('--code-only')) {
+  const { writeDeclarations } = await import('./declarations.js')
+  writeDeclarations(entries)
+}
+
+/** Bundles modules of ours, with all that they import but the dependencies. @returns what each exports by name */
+async function bundle(names, output, external = []) {
+  const exports = {}
+  const notes = {
+    name: 'notes',
+    generateBundle() {
+      for (const name of names) {
+        const all = this.getModuleInfo(path.join(root, `${name}.ts`)).exports
+        exports[name] = all
+          .filter((each) => each !== 'default')
+          .sort()
+          .join(', ')
+      }
+      for (const id of this.getModuleIds()) note(pathOf(id))
+    },
+  }
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(names.map((name) => [name, `${name}.ts`])),
+    platform: 'node',
+    transform: { target: 'node20' },
+    external: [
+      ...external,
+      ...Object.keys({ ...dependencies, ...peerDependencies }).map(
+        (name) => new RegExp(`^${name}(?:/|$)`),
+      ),
+    ],
+    // Paths stay within the project, also where its node_modules is a link.
+    resolve: { symlinks: false },
+    preserveEntrySignatures: 'allow-extension',
+    plugins: [notes],
+    onLog(_, { message }) {
+      throw new Error(message)
+    },
+  })
+  // Licences stand in a file of their own.
+  const comments = { legal: false, annotation: false, jsdoc: false }
+  await build.write({ ...output, comments, strict: true, entryFileNames: '[name].js' })
+  return exports
+}
+
+/** A package is built in because somebody has decided so, not because it was forgotten in package.json. */
+function note(file) {
+  const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]
+  if (name === undefined) return
+  if (!mayBeBuiltIn.includes(name)) throw new Error(`built in, but not meant to be: ${file}`)
+  builtIn.add(name)
+}
+
+function licenseOf(name) {
+  const folder = `${root}node_modules/${name}/`
+  const { version, license } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8'))
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.|$)/i.test(entry))
+  return `${name} ${version} (${license})\n\n${readFileSync(folder + file, 'utf8').trim()}\n`
+}
+
+function pathOf(file) {
+  return path.relative(root, file).replaceAll('\\', '/')
+}
+
+function write(file, text) {
+  mkdirSync(path.dirname(`${root}dist/${file}`), { recursive: true })
+  writeFileSync(`${root}dist/${file}`, text)
+}

@@ -66,6 +66,11 @@ function markerProblems(block: Block): string[] {
 
 function textProblems({ language, text }: Block): string[] {
   if (language === 'sh') return shellProblems(text, scripts)
+  // What is typed in a session; the rest is what was printed.
+  if (language === 'console') {
+    const typed = [...text.matchAll(/^\$ (.*)$/gm)].map(([, line]) => line)
+    return shellProblems(typed.join('\n'), scripts)
+  }
   if (language === 'json') return jsonProblems(text)
   return [
     language === 'text'

@@ -3,8 +3,8 @@ import { keys } from './keys.js'
 import { table } from './markdown.js'
 import { majors, nodeProgram } from './nodes.js'
 import { spreadOf, type Spread } from './rounds.js'
-import { peerAddress, startServer } from './server.js'
-import { authnFor, type App } from './variants.js'
+import { peerAddress } from './server.js'
+import { authnFor } from './variants.js'
 
 interface Boot {
   /** Milliseconds of processor time from the first import to an app that is ready. */
@@ -85,22 +85,4 @@ async function bootOnce(settings: object): Promise<Boot> {
   const boot = await child.ask<Boot>('boot')
   await child.end()
   return boot
-}
-
-/** Boot times of apps with ever more routes, all marked, against the same without the plugin. */
-export async function runRouteBoots(counts: readonly number[]): Promise<string> {
-  const rows: string[][] = []
-  for (const routes of counts) {
-    const bare = await bootTimeOf({ peer: 'bare', settings: { routes } })
-    const ours = await bootTimeOf({ peer: 'ours', settings: { authn: authnFor('HS256'), routes } })
-    rows.push([routes.toLocaleString('en-US'), ...[bare, ours].map((ms) => ms.toFixed(0))])
-  }
-  return table(['routes', 'Fastify alone, ms without imports', 'all marked, fastify-authn'], rows)
-}
-
-async function bootTimeOf(app: App): Promise<number> {
-  const server = await startServer(app, { node })
-  const time = await server.ask<number>('bootTime')
-  await server.end()
-  return time
 }

@@ -45,8 +45,13 @@ async function replyOf(url: string, credentials: string | null): Promise<Reply> 
 /** What must be refused, whatever route the variant measures. */
 function badHeaders({ algorithm, app, credentials }: Variant): Record<string, string | null> {
   const headers: Record<string, string | null> = {}
-  const isBasic = credentials()[0]?.startsWith('Basic') === true
-  if (isBasic) headers['that are wrong'] = `Basic ${btoa('user0:a wrong password')}`
+  const [good = null] = credentials()
+  if (good?.startsWith('Cookie: ')) {
+    // The beginning of each signature.
+    headers['that are forged'] = good.replaceAll(/\.\w{4}(?=[\w%-]{20})/g, '.AAAA')
+  }
+  if (good?.startsWith('Basic'))
+    headers['that are wrong'] = `Basic ${btoa('user0:a wrong password')}`
   else {
     for (const [name, token] of Object.entries(badTokens(algorithm))) {
       headers[name] = `Bearer ${token}`

@@ -47,8 +47,7 @@ export async function takeTurn(variant: Variant, load: Child, pace: Pace): Promi
     const guarded = { server, texts: requestsOf(variant) }
     const open = { server: other, texts: requestsOf(baseline) }
     const others = watchOthers([server.pid, load.pid, other.pid])
-    const rates = await alternate(open, guarded, load, pace)
-    return { ...rates, foreign: others() }
+    return { ...(await alternate(open, guarded, load, pace)), foreign: others() }
   } finally {
     await server.end()
     await other.end()

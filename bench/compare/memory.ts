@@ -1,19 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadCount, LoadOrder } from '../children/load.js'
-import { Child } from '../support/child.js'
+import type { Child } from '../support/child.js'
 import { authnFor, requestsFor } from './variants.js'
 import { majors } from './nodes.js'
-import { peerAddress, startServer } from './server.js'
+import { startServer } from './server.js'
 import { distinctTokens } from './tokens.js'
-
-/** @returns bytes of heap that each 1,000 remembered tokens take */
-export async function heapPerThousand(): Promise<number> {
-  const settings = { ...authnFor('HS256'), tokens: 20_000 }
-  const child = await Child.start(peerAddress('heap'), settings, { execArgv: ['--expose-gc'] })
-  const found = await child.ask<number>('perThousand')
-  await child.end()
-  return found
-}
 
 /** Heap after garbage collection, in bytes. */
 export interface Growth {

@@ -17,13 +17,13 @@ export interface Section {
 }
 
 /** The machine in one line. */
-export function machine(): string {
+function machine(): string {
   const all = cpus()
   const memory = Math.round(totalmem() / 2 ** 30)
   return `${all.length} × ${all[0]?.model.trim()}, ${memory} GiB, ${process.platform} ${release()}, Node ${nodeVersions().join(' and ')}`
 }
 
-export const today = (): string => new Date().toISOString().slice(0, 10)
+const today = (): string => new Date().toISOString().slice(0, 10)
 
 /** How it was measured, for those who read the numbers only. */
 export function method(main: Pace, others: Pace): string {
@@ -73,21 +73,17 @@ export function comparison(results: readonly Result[]): Section[] {
       text: resultsTable(of('scaling')),
     },
   ]
-  // A quick run has only the first.
+  // With --only there may be fewer.
   return groups.filter(({ group }) => of(group).length > 0)
 }
 
-/**
- * Writes tables and chart.
- *
- * @param name - of the files, without their endings
- * @returns where
- */
-export function writeResults(name: string, sections: readonly Section[], svg: string): string {
+/** @returns where they are */
+export function writeResults(sections: readonly Section[]): string {
   const parts = sections.map(({ title, text }) => `## ${title}\n\n${text}\n`)
   mkdirSync(folder, { recursive: true })
-  const head = `# Results of \`npm run bench\`\n\n![Results](./${name}.svg)\n`
-  writeFileSync(new URL(`${name}.md`, folder), [head, ...parts].join('\n'))
-  writeFileSync(new URL(`${name}.svg`, folder), svg)
-  return `bench/results/${name}.md`
+  writeFileSync(
+    new URL('results.md', folder),
+    ['# Results of `npm run bench`\n', ...parts].join('\n'),
+  )
+  return 'bench/results/results.md'
 }

@@ -16,8 +16,7 @@ export interface Spread {
 export interface Result {
   readonly variant: Variant
   readonly rate: Spread
-  readonly open: Spread
-  /** The protected route's rate as a share of the open one's. */
+  /** Each rate as a share of that of the baseline. */
   readonly ratio: Spread
   /** The most cores that others used in a turn. */
   readonly foreign: number
@@ -57,7 +56,6 @@ function summarize(variant: Variant, turns: readonly Turn[]): Result {
   return {
     variant,
     rate: spreadOf(turns.flatMap((turn) => turn.protected)),
-    open: spreadOf(turns.flatMap(({ open }) => open)),
     ratio: spreadOf(turns.flatMap(({ ratios }) => ratios)),
     foreign: Math.max(...turns.map(({ foreign }) => foreign ?? NaN)),
   }

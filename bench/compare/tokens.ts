@@ -66,3 +66,23 @@ export function badTokens(algorithm: Algorithm): Readonly<Record<string, string>
     'of an unknown user': make({ sub: 'nobody' }),
   }
 }
+
+/** What a server of better-auth has to know of a session of `user0`, and the cookies of that session. */
+export function betterAuthSession(cookieCache: boolean): { settings: object; cookies: string } {
+  const { secret = '' } = keys.HS256
+  const hmac = (text: string, encoding: 'base64' | 'base64url'): string =>
+    createHmac('sha256', secret).update(text).digest(encoding)
+  const [createdAt, expiresAt] = [Date.now(), Date.now() + 7 * day * 1000]
+  const times = { createdAt: new Date(createdAt), updatedAt: new Date(createdAt) }
+  const user = { id: '1', name: 'user0', email: 'user0@example.com', emailVerified: true, ...times }
+  const token = 'WcY1GZyAFm7nGQXhqRx4oQeQxm2hP0tJ'
+  const session = { id: '2', token, userId: '1', expiresAt: new Date(expiresAt), ...times }
+  const cached = { session, user, updatedAt: createdAt, version: '1' }
+  const signature = hmac(JSON.stringify({ ...cached, expiresAt }), 'base64url')
+  const data = encode({ session: cached, expiresAt, signature })
+  const signed = encodeURIComponent(`${token}.${hmac(token, 'base64')}`)
+  return {
+    settings: { user, session, cookieCache },
+    cookies: `${cookieCache ? `better-auth.session_data=${data}; ` : ''}better-auth.session_token=${signed}`,
+  }
+}

@@ -9,8 +9,8 @@ import {
   Module,
   Req,
   UnauthorizedException,
+  UseGuards,
 } from '@nestjs/common'
-import { UseGuards } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { JwtModule, JwtService } from '@nestjs/jwt'
 import { secretOrKey } from './secret.mjs'

@@ -8,13 +8,11 @@ if (settings.context) await import('../../dist/esm/lib/request/context.js')
 
 const issuers = settings.issuer && { corp: await openIssuer(settings.issuer) }
 
-const started = performance.now()
 const app = Fastify()
 await app.register(authn, {
   userService: { findByUsername: findUser },
   ...settings.authn,
   ...(issuers && { issuers }),
-  authenticators: Object.fromEntries(others(settings.authenticators ?? 0)),
 })
 app.get('/open', async () => ({ name: user0.name }))
 app.get('/protected', { config: { auth: settings.mark ?? true } }, async (request) => ({
@@ -26,8 +24,7 @@ for (let route = 0; route < (settings.routes ?? 0); route += 1) {
   }))
 }
 await app.listen({ host: '127.0.0.1', port: 0 })
-const bootTime = performance.now() - started
-serve(app.server.address().port, { bootTime: () => bootTime })
+serve(app.server.address().port)
 
 /** The options of an issuer whose key set is served here, on a port of its own. */
 async function openIssuer({ jwk, ...options }) {
@@ -35,11 +32,4 @@ async function openIssuer({ jwk, ...options }) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   server.unref()
   return { ...options, jwksUri: `http://127.0.0.1:${server.address().port}/` }
-}
-
-/** Authenticators beside that of the tokens, each with a scheme of its own. */
-function* others(count) {
-  for (let index = 0; index < count; index += 1) {
-    yield [`other${index}`, { scheme: `Other${index}`, authenticate: () => null }]
-  }
 }

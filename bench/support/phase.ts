@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FloodSettings } from '../apps/flood.js'
+import type { ServerSettings } from '../children/server.js'
 import { Child } from './child.js'
 import { credentials } from './credentials.js'
 import { Load } from './load.js'
@@ -9,8 +9,7 @@ import { watchOthers } from './machine.js'
 export interface Variant {
   readonly name: string
   readonly load: 'none' | 'login' | 'basic'
-  readonly authn: FloodSettings['authn']
-  readonly engine?: string
+  readonly authn: ServerSettings['authn']
 }
 
 export interface PhaseOptions {
@@ -51,9 +50,8 @@ const overloaded = 503
 /** Runs an app of its own in one variant: first without probes, for the rate, then with probes. */
 export async function runPhase(variant: Variant, options: PhaseOptions): Promise<Sample> {
   const { seconds, connections, hashes } = options
-  const { authn, engine, load: kind } = variant
-  const settings: FloodSettings = { app: 'flood', hashes, authn, engine }
-  const server = await Child.start('server', settings)
+  const { authn, load: kind } = variant
+  const server = await Child.start('server', { hashes, authn } satisfies ServerSettings)
   const port = await server.ask<number>('port')
   const probe = await Child.start('probe', { port })
   try {
@@ -70,7 +68,7 @@ export async function runPhase(variant: Variant, options: PhaseOptions): Promise
     const foreign = others()
     load.stop()
     load.expectOnly(...judged, overloaded)
-    const { rss } = await server.ask<NodeJS.MemoryUsage>('memory')
+    const rss = await server.ask<number>('rss')
     return { rate, refused: load.count(overloaded), latencies, foreign, rss: rss / 2 ** 20 }
   } finally {
     await Promise.all([server.end(), probe.end()])

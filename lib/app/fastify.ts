@@ -21,7 +21,6 @@ export function isWithin(server: FastifyInstance, scope: FastifyInstance): boole
   return server === scope || Object.prototype.isPrototypeOf.call(scope, server)
 }
 
-
 /** The scope around a scope; null for the root. */
 export function outerOf(app: FastifyInstance): FastifyInstance | null {
   const outer = Object.getPrototypeOf(app) as FastifyInstance

@@ -24,9 +24,7 @@ export function checkRoutes(record: AppRecord): void {
   )
   const open = own.filter(({ plan }) => plan === null).map(nameOf)
   const list = open.length === 0 ? 'none' : firstOf(open)
-  root.log.info(
-    `fastify-authn: ${own.length - open.length} protected routes; open: ${list}`,
-  )
+  root.log.info(`fastify-authn: ${own.length - open.length} protected routes; open: ${list}`)
 }
 
 /**

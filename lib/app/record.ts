@@ -117,7 +117,9 @@ function watchRegister(
     if (typeof options === 'function') {
       const loaded = isThenable(given) ? given.then((module) => (plugin = module)) : given
       const compute = options as (parent: FastifyInstance) => unknown
-      return register(loaded, (parent: FastifyInstance) => look(plugin, compute(parent), true, true))
+      return register(loaded, (parent: FastifyInstance) =>
+        look(plugin, compute(parent), true, true),
+      )
     }
     if (!isThenable(given)) return register(given, look(plugin, options, false, false))
     // A plugin from `import()` is known later, and its options are changed then.

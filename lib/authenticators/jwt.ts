@@ -47,7 +47,14 @@ export function jwtAuthenticator<Stored extends object>(
     }
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
     const method = signingMethod ?? jwtService.signingMethod
-    return { service, verify, method, timeout: shared.userServiceTimeout, tokenSources, tokenChecks }
+    return {
+      service,
+      verify,
+      method,
+      timeout: shared.userServiceTimeout,
+      tokenSources,
+      tokenChecks,
+    }
   })
 
   const authenticator: Authenticator<Stored> & { [kOwnTokens]: true } = {

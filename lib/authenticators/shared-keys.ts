@@ -45,6 +45,8 @@ function haveSameUsers(
     mine !== undefined &&
     mine.length > 0 &&
     mine.length === theirs?.length &&
-    mine.every(([name, value]) => theirs.some((member) => member[0] === name && member[1] === value))
+    mine.every(([name, value]) =>
+      theirs.some((member) => member[0] === name && member[1] === value),
+    )
   )
 }

@@ -84,8 +84,7 @@ function grantedTo(
   if (ofTest !== undefined) return ofTest
   const { access, userServiceTimeout } = plan.registration.options
   const ask = access?.[source]
-  if (ask === undefined)
-    return source === 'scopesOf' ? scopesOf(claimsOf(request)) : rolesOf(user)
+  if (ask === undefined) return source === 'scopesOf' ? scopesOf(claimsOf(request)) : rolesOf(user)
   const answer: unknown = ask.call(access, user, request)
   const option = `access.${source}`
   if (!isThenable(answer)) return namesOf(answer, option)

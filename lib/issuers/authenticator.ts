@@ -27,8 +27,7 @@ export function issuerAuthenticator(
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
-    const accept = (found: unknown): object =>
-      requireUser(checkUser(found, 'user() of an issuer'))
+    const accept = (found: unknown): object => requireUser(checkUser(found, 'user() of an issuer'))
     let found: unknown
     try {
       found = user(claims, request)

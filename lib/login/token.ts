@@ -23,7 +23,8 @@ export function tokenIssuer(
         return { token: checkToken(await tokenFunc(request, user, service)) }
       }
       const own = await ownClaims(claims, username, request, user)
-      const iat = tokenChecks.length === 0 ? {} : { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
+      const iat =
+        tokenChecks.length === 0 ? {} : { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
       return { token: service.generateTokenWithClaims({ ...own, ...iat }, signingMethod) }
     } catch (error) {
       throw faultOf('ERR_AUTH_TOKEN_FUNC', error)

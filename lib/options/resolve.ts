@@ -149,9 +149,7 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
  *
  * @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime`
  */
-export function resolveSessions(
-  given: SessionsOptions | true,
-): ResolvedSessions {
+export function resolveSessions(given: SessionsOptions | true): ResolvedSessions {
   const resolved = filled(defaults.sessions, given === true ? {} : given)
   const { lifetime } = resolved
   const asked = given === true ? undefined : given.idle

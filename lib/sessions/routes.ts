@@ -43,10 +43,7 @@ export function declareSessionRoutes(
     logout: {
       path: `${path.replace(/\/[^/]*$/, '')}/logout`,
       // Its access token may say which session it is.
-      body: sessionBody(
-        { refreshToken: text, everywhere: Type.Boolean({ default: false }) },
-        true,
-      ),
+      body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
       work: logOut(registration, tools),
       notes: {
         responses: { 204: 'The session is revoked.', ...rejected },

@@ -7,59 +7,47 @@ import { redisSessions, sqlSessions } from 'fastify-authn/sessions'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 
-const { STORE_KIND, STORE_URL, GRACE, SECRET } = process.env
-const nobodyListens = () => undefined
+const { STORE_KIND, STORE_URL, SECRET } = process.env
+const quietly = (client) => client.on('error', () => undefined)
 
 const stores = {
-  Redis() {
-    const client = new Redis(STORE_URL, { retryStrategy: () => 50 })
-    client.on('error', nobodyListens)
-    return redisSessions(client)
-  },
+  Redis: () => redisSessions(quietly(new Redis(STORE_URL, { retryStrategy: () => 50 }))),
   PostgreSQL() {
-    const pool = new Pool({ connectionString: STORE_URL, connectionTimeoutMillis: 1000 })
-    pool.on('error', nobodyListens)
+    const pool = quietly(new Pool({ connectionString: STORE_URL, connectionTimeoutMillis: 1000 }))
     return sqlSessions({ query: (text, params) => pool.query(text, params) })
   },
 }
 
 let diesAfterSwap = false
 process.on('message', (message) => {
-  diesAfterSwap = message === 'die after the next swap'
+  diesAfterSwap = true
   process.send(message)
 })
 process.on('disconnect', () => process.exit())
 
-/** The store, which ends the process where it is told to. */
+/** A store that ends the process where it is told to. */
 function mortal(factory) {
-  return {
-    ...factory,
-    open(name) {
-      const store = factory.open(name)
-      const swap = async (given) => {
-        const swapped = await store.swap(given)
-        if (diesAfterSwap) process.kill(process.pid, 'SIGKILL')
-        return swapped
-      }
-      return new Proxy(store, {
-        get(target, key) {
-          if (key === 'swap') return swap
-          const value = target[key]
-          return typeof value === 'function' ? value.bind(target) : value
-        },
-      })
-    },
+  const open = (name) => {
+    const store = factory.open(name)
+    const { swap } = store
+    store.swap = async (given) => {
+      const swapped = await swap.call(store, given)
+      if (diesAfterSwap) process.kill(process.pid, 'SIGKILL')
+      return swapped
+    }
+    return store
   }
+  return { ...factory, open }
 }
 
 const app = Fastify({ forceCloseConnections: true })
-const alice = { name: 'alice', password: await bcrypt.hash('wonderland', 4) }
+const password = await bcrypt.hash('wonderland', 4)
 await app.register(authn, {
-  userService: { findByUsername: (name) => ({ ...alice, name }) },
+  userService: { findByUsername: (name) => ({ name, password }) },
   jwt: { secret: SECRET },
   hashing: { cost: 4 },
   throttle: false,
-  sessions: { store: mortal(stores[STORE_KIND]()), grace: Number(GRACE) },
+  sessions: { store: mortal(stores[STORE_KIND]()) },
 })
 app.get('/me', { config: { auth: true } }, (request) => ({ name: request.user.name }))
 await app.listen({ host: '127.0.0.1', port: 0 })

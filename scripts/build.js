@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 
 /** Packages that may be built in: TypeBox, which is 244 modules to load, and what only the command line needs. */
-const mayBeBuiltIn = ['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit']
+const mayBeBuiltIn = new Set(['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit'])
 /** @type {Set<string>} */
 const builtIn = new Set()
 const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
@@ -106,6 +106,7 @@ async function bundle(names, output, external = []) {
     cwd: root,
     input: Object.fromEntries(names.map((name) => [name, `${name}.ts`])),
     platform: 'node',
+    makeAbsoluteExternalsRelative: false,
     transform: { target: 'node20' },
     external: [
       ...external,
@@ -131,7 +132,7 @@ async function bundle(names, output, external = []) {
 function note(file) {
   const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]
   if (name === undefined) return
-  if (!mayBeBuiltIn.includes(name)) throw new Error(`built in, but not meant to be: ${file}`)
+  if (!mayBeBuiltIn.has(name)) throw new Error(`built in, but not meant to be: ${file}`)
   builtIn.add(name)
 }
 

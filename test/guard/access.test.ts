@@ -183,7 +183,6 @@ t.test('nothing is asked where the mark does not need it', async (t) => {
 t.test('what is returned, and is no iterable of texts, is a fault', async (t) => {
   const broken: Record<string, () => unknown> = {
     text: () => 'a',
-    'text object': () => new String('a'),
     number: () => 1,
     object: () => ({ a: true }),
     error: () => new AuthenticationError('auth.forbidden'),

@@ -5,13 +5,11 @@ import { isError, isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** The longest username that the user service is asked for, in characters. */
 const longestName = 1024
 
 /**
- * Whether a value may be handed to a user service: a non-empty, well-formed string without control
- * characters, or a finite number. Databases refuse NUL with an error, and an ORM that is asked for
- * `undefined` returns its first row.
+ * Whether a value may be handed to a user service: a non-empty, well-formed string without control characters, or a
+ * finite number. Databases fail at NUL, and an ORM that is asked for `undefined` returns its first row.
  */
 export function isUsableName(name: unknown): name is string | number {
   if (typeof name === 'number') return Number.isFinite(name)
@@ -30,7 +28,6 @@ type Found = object | null
  * Asks the user service for a user, and hands the answer to `use`. When the service does not return a promise,
  * neither does this function: then the request stays synchronous, which is faster.
  *
- * @param timeout - seconds
  * @param use - what to do with the user, or with null; default: to return it
  * @throws (or rejects with) AuthenticationFault when the service fails or returns what is no user;
  * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws

@@ -17,6 +17,7 @@ import { addLogin } from './login/route.js'
 import { tokenIssuer } from './login/token.js'
 import { markScope } from './marks/inherit.js'
 import { parseMark } from './marks/parse.js'
+import { noKeys } from './options/resolve-jwt.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
 import { registrationOf, setRegistration, type Registration } from './registration.js'
@@ -76,7 +77,7 @@ async function build(
 /** The options `jwt` and `jwtService`; without either, a service without keys. */
 async function openJwtService(
   app: FastifyInstance,
-  { jwt = {}, jwtService }: ResolvedOptions,
+  { jwt = noKeys, jwtService }: ResolvedOptions,
 ): Promise<JwtService> {
   if (jwtService !== undefined) return (await jwtService.load()) as JwtService
   const service = new JwtService(jwt, { log: app.log })

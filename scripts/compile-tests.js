@@ -23,10 +23,10 @@ const files = folders
 const small =
   /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|request|throttle|users)\/.*)\.test\.ts$/
 /** Folders whose tests share a program. */
-const folder = /^test\/(cli|flows|jwt|sessions|testing)\//
+const folder = /^test\/(cli|flows|tokens|sessions|testing)\//
 /** But for those that take long, or change what the others need: the clock, the context of all requests, … */
 const alone =
-  /^test\/(?:app\/fastify|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|jwt\/keys\/made-up|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
+  /^test\/(?:app\/fastify|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 
@@ -64,7 +64,7 @@ function programOf(file) {
   const ofItsOwn = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
   if (alone.test(file)) return ofItsOwn
   if (small.test(file)) return 'small'
-  // The tokens of issuers are JWTs too.
-  if (file.startsWith('test/issuers/')) return 'jwt'
+  
+  if (file.startsWith('test/issuers/')) return 'tokens'
   return folder.exec(file)?.[1] ?? ofItsOwn
 }

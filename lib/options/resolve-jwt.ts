@@ -48,6 +48,9 @@ export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   }
 }
 
+/** The configuration of a registration that has neither `jwt` nor `jwtService`. */
+export const noKeys: JwtConfig = {}
+
 const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
 const ofKeySet = ['reloadEvery', 'publish'] as const
 
@@ -64,7 +67,7 @@ function requireKeys(config: JwtConfig): void {
   if (alone !== undefined) {
     wrongOption(`option "jwt.${alone}": it is for a key set. Set jwt.keys, or leave it out.`)
   }
-  if (given.length > 0) return
+  if (given.length > 0 || config === noKeys) return
   wrongOption(
     'option "jwt": no key is set. Set jwt.secret (is the environment variable that it comes from set?), jwt.rsa, jwt.ecdsa, jwt.eddsa or jwt.keys, or leave "jwt" out.',
   )

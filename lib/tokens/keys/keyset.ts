@@ -71,7 +71,7 @@ export class Keyset {
   has(method: SigningMethod | undefined, use: KeyUse): boolean {
     if (use === 'sign') return this.#signers.has(method ?? this.signingMethod)
     const accepted = this.#accepted(method)
-    return accepted === undefined || this.keys.some(({ alg }) => alg === accepted)
+    return this.keys.some(({ alg }) => accepted === undefined || alg === accepted)
   }
 
   /**

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { JwtService } from '../../../lib/jwt/service.js'
+import { JwtService } from '../../../lib/tokens/service.js'
 import { cli, type Ran } from '../../helpers/cli.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 

@@ -45,12 +45,16 @@ export function jwtAuthenticator<Stored extends object>(
         'option "userService" is missing: jwtAuthenticator needs one that finds the users of tokens.',
       )
     }
+    if ((shared.jwt ?? shared.jwtService) === undefined) {
+      wrongOption(
+        'option "jwt" is missing: jwtAuthenticator needs one with the keys that verify tokens.',
+      )
+    }
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
-    const method = signingMethod ?? jwtService.signingMethod
     return {
       service,
       verify,
-      method,
+      jwtService,
       timeout: shared.userServiceTimeout,
       tokenSources,
       tokenChecks,
@@ -65,7 +69,7 @@ export function jwtAuthenticator<Stored extends object>(
     init: state.init,
     accepts(request) {
       let token: string | typeof MALFORMED | null
-      const { method, tokenSources } = state.of(request)
+      const { jwtService, tokenSources } = state.of(request)
       try {
         token = ownTokenIn(request, tokenSources)
       } catch {
@@ -74,8 +78,8 @@ export function jwtAuthenticator<Stored extends object>(
       }
       if (typeof token !== 'string') return token === MALFORMED
       const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
-      const isOurs = claims !== null && Object.hasOwn(claims, claimName)
-      return isOurs && (method ?? header?.alg) === header?.alg && !isClaimedByOthers(request)
+      if (header === null || claims === null || !Object.hasOwn(claims, claimName)) return false
+      return jwtService.isMeant(header, signingMethod, rules) && !isClaimedByOthers(request)
     },
     authenticate(request) {
       const { service, verify, timeout, tokenSources, tokenChecks } = state.of(request)

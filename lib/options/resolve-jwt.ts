@@ -36,7 +36,7 @@ export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
 export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   const checked: JwtConfig = filled({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
   const { tokenCache, signingMethod, keys, reloadEvery, publish } = checked
-  requireKeys(checked)
+  if (config !== noKeys) requireKeys(checked)
   return {
     ...filled(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
@@ -67,7 +67,7 @@ function requireKeys(config: JwtConfig): void {
   if (alone !== undefined) {
     wrongOption(`option "jwt.${alone}": it is for a key set. Set jwt.keys, or leave it out.`)
   }
-  if (given.length > 0 || config === noKeys) return
+  if (given.length > 0) return
   wrongOption(
     'option "jwt": no key is set. Set jwt.secret (is the environment variable that it comes from set?), jwt.rsa, jwt.ecdsa, jwt.eddsa or jwt.keys, or leave "jwt" out.',
   )

@@ -1,6 +1,8 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
+import { ownOf } from '../common/objects.js'
+import { typOf } from '../common/typ.js'
 import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
 import { checkClaims, checkTyp, issued } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
@@ -146,6 +148,13 @@ export class JwtService implements JwtServiceLike {
   ): (token: string) => JwtClaims {
     this.require(signingMethod, 'verify', wanted)
     return this.#verifier(signingMethod, resolveRules(rules, this.#config))
+  }
+
+  /** Whether the header of a token says that a verifier with this method and these rules is meant. */
+  isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
+    const { typ } = resolveRules(rules, this.#config)
+    const alg = method ?? this.signingMethod
+    return typ.has(typOf(header)) && (alg === undefined || ownOf(header, 'alg') === alg)
   }
 
   stats(): JwtStats {

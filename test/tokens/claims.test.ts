@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkClaims, checkTyp, issued } from '../../lib/tokens/claims.js'
+import { checkClaims, issued } from '../../lib/tokens/claims.js'
 import type { ResolvedRules } from '../../lib/options/resolve-jwt.js'
 import { thrownBy } from '../helpers/errors.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -220,23 +220,4 @@ t.test('times that are signed are whole seconds', async (t) => {
       )
     }
   }
-})
-
-t.test('the purpose of a token', async (t) => {
-  const codeOf = (typ: string | null | undefined, accepted = plain.typ): unknown => {
-    try {
-      return checkTyp({ typ }, { ...plain, typ: accepted })
-    } catch (error) {
-      return (error as { code?: unknown; cause?: unknown }).cause
-    }
-  }
-  const given = new Set(['reset+jwt'])
-  t.strictSame(
-    [undefined, 'jwt', 'reset+jwt', '', null].map((typ) => codeOf(typ)),
-    [undefined, undefined, 'typ', 'typ', 'typ'],
-  )
-  t.strictSame(
-    [undefined, 'jwt', 'reset+jwt'].map((typ) => codeOf(typ, given)),
-    ['typ', 'typ', undefined],
-  )
 })

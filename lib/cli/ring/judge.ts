@@ -40,7 +40,7 @@ export async function chooseKey(
   rules: TokenRules,
 ): Promise<Chosen> {
   const { text } = await readRing(thisMachine, ring)
-  const found = find(await checkKeySetFile(text, ring, fs, env), header)
+  const found = find(await checkKeySetFile(text, ring, fs), header)
   if (typeof found === 'string') return { key: null, opened: null, problem: found }
   const key = shown(found)
   const problem = problemOf(found, header, alg)

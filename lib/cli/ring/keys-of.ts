@@ -18,7 +18,7 @@ export interface RingText {
  */
 export async function keysOf({ given, text }: RingText, env: Environment): Promise<RingKey[]> {
   const entries = parseKeySetFile(text, given)
-  const loaded = await checkKeySetFile(text, given, fs, env)
+  const loaded = await checkKeySetFile(text, given, fs)
   return entries.map((entry, index) => ({
     entry,
     kid: loaded[index]?.kid as string,

@@ -54,10 +54,6 @@ function wrong(name: string, problem: string, remedy: string): never {
   keyError(name, problem, remedy, 'ERR_AUTH_OPTION')
 }
 
-function nameOfEntry(index: number, file: string | undefined): NameOf {
-  return namesOf(`jwt.keys[${index}]`, file)
-}
-
 function checkEntries(list: unknown, file?: string): AnyEntry[] {
   if (!Array.isArray(list) || list.length === 0) {
     wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', makeOne)
@@ -71,7 +67,7 @@ function checkEntries(list: unknown, file?: string): AnyEntry[] {
     if (problem !== null) {
       wrongOption(file === undefined ? problem : `key set file ${JSON.stringify(file)}: ${problem}`)
     }
-    checkEntry(entry as AnyEntry, nameOfEntry(index, file))
+    checkEntry(entry as AnyEntry, namesOf(`jwt.keys[${index}]`, file))
     return entry as AnyEntry
   })
 }
@@ -114,7 +110,7 @@ async function parseEntries(
   const seen = new Map<string, number>()
   // One after the other, so that the error is that of the first bad entry.
   for (const [index, entry] of entries.entries()) {
-    const nameOf = nameOfEntry(index, file)
+    const nameOf = namesOf(`jwt.keys[${index}]`, file)
     const key = await parseEntry(entry, nameOf, read)
     for (const what of uniqueIn(key)) {
       const twin = seen.get(what)

@@ -1,22 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import type { VerifiedToken } from './engine.js'
 
-/** `maxBytes` counts the characters of all cached tokens. */
 export interface TokenCacheLimits {
   readonly max: number
   readonly maxBytes: number
 }
 
-/** Counts of a service, which go on when its keys are reloaded. */
 export interface TokenCounts {
   hits: number
   misses: number
 }
 
-/**
- * Node.js hashes a text of 12 characters faster than a whole token; the end of the signature has 72 practically random
- * bits. V8 copies a slice of this length, while a longer one would keep the whole header in memory.
- */
+/** The end of a signature: 72 random bits, hashed faster than a whole token. V8 copies slices of up to this length. */
 const keyLength = 12
 
 /**

@@ -1,7 +1,6 @@
 import { AuthnUsageError, refusal } from '../errors.js'
 import { invalidToken } from './invalid.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
-import type { VerifiedToken } from './engine.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
 /**
@@ -26,15 +25,6 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (nbf !== undefined && seconds < (nbf as number) - tolerance) {
     throw refusal('auth.jwt-not-valid-yet')
   }
-}
-
-/**
- * Checks the purpose of a token: one that resets a password must not authenticate a user (RFC 8725 §3.11).
- *
- * @throws AuthenticationError
- */
-export function checkTyp({ typ }: Pick<VerifiedToken, 'typ'>, rules: ResolvedRules): void {
-  if (!rules.typ.has(typ)) throw invalidToken('typ')
 }
 
 /** @param aud - a string, or an array of strings (RFC 7519 §4.1.3) */
@@ -73,10 +63,9 @@ export function issued(
     const value = payload[claim]
     if (value === undefined) continue
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_CLAIMS',
-        `claim "${claim}": found ${typeof value === 'number' ? value : typeof value}, expected seconds since 1970, 1 or more.`,
-      )
+      const found = typeof value === 'number' ? value : typeof value
+      const problem = `found ${found}, expected seconds since 1970, 1 or more.`
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', `claim "${claim}": ${problem}`)
     }
     payload[claim] = Math.floor(value)
   }

@@ -1,9 +1,8 @@
 import { AuthenticationError, refusal } from '../errors.js'
 
 /**
- * The rejection of a token. The keys are checked at boot, so that only the client's bytes can make the engine throw:
- * whatever its error is, the token is invalid. That error is not the cause, because some of its messages quote the
- * token.
+ * The rejection of a token. Keys are checked at boot, so that whatever the engine throws is about the client's bytes.
+ * Its error is not the cause, because some of its messages quote the token.
  *
  * @param reason - the error of the engine, or a word for what our own checks found
  */

@@ -4,7 +4,8 @@ import { kit } from '../common/kit.js'
 import { ownOf } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
 import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
-import { checkClaims, checkTyp, issued } from './claims.js'
+import { checkClaims, issued } from './claims.js'
+import { invalidToken } from './invalid.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
@@ -23,9 +24,7 @@ import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 
 const processLog: KeyLog = {
   error: ({ err }, message) =>
-    process.emitWarning(`${message}: ${err instanceof Error ? err.message : ''}`, {
-      code: 'AUTHN_KEYS',
-    }),
+    process.emitWarning(`${message}: ${String(err)}`, { code: 'AUTHN_KEYS' }),
 }
 
 /**
@@ -37,7 +36,6 @@ const processLog: KeyLog = {
  */
 export class JwtService implements JwtServiceLike {
   readonly #config: ResolvedJwtConfig
-  readonly #log: KeyLog
   readonly #store: KeyStore
 
   readonly expiry: number
@@ -61,8 +59,7 @@ export class JwtService implements JwtServiceLike {
     this.publish = resolved.publish
     this.issuer = resolved.issuer
     this.audience = resolved.audience
-    this.#log = log
-    this.#store = new KeyStore(resolved, fs)
+    this.#store = new KeyStore(resolved, fs, log)
   }
 
   get signingMethod(): SigningMethod | undefined {
@@ -71,8 +68,6 @@ export class JwtService implements JwtServiceLike {
 
   async load(): Promise<this> {
     await this.#store.load()
-    const { keys, reloadEvery } = this.#config
-    if (keys !== undefined && reloadEvery > 0) this.#store.reloadEvery(reloadEvery, this.#log)
     return this
   }
 
@@ -109,10 +104,8 @@ export class JwtService implements JwtServiceLike {
 
   generateToken(id: string | number): string {
     if (!(typeof id === 'string' ? id !== '' : Number.isFinite(id))) {
-      throw new AuthnUsageError(
-        'ERR_AUTH_CLAIMS',
-        `generateToken: found ${id === '' ? 'an empty string' : typeof id} as the id, expected a non-empty string or a finite number.`,
-      )
+      const problem = 'generateToken: expected a non-empty string or a finite number as the id.'
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', problem)
     }
     return this.generateTokenWithClaims({ sub: id })
   }
@@ -169,10 +162,11 @@ export class JwtService implements JwtServiceLike {
 
   #verifier(method: SigningMethod | undefined, rules: ResolvedRules): (token: string) => JwtClaims {
     return (token) => {
-      const verified = this.#store.current.verify(token, method)
-      checkTyp(verified, rules)
-      checkClaims(verified.claims, rules)
-      return verified.claims
+      const { claims, typ } = this.#store.current.verify(token, method)
+      // A token that resets a password must not authenticate a user (RFC 8725 §3.11).
+      if (!rules.typ.has(typ)) throw invalidToken('typ')
+      checkClaims(claims, rules)
+      return claims
     }
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Decodes the header (0) or the claims (1) of a token in the compact serialization (RFC 7515 §7.1). Nothing is verified:
- * whoever has sent the token has written what is returned. A member that stands there twice has its last value
- * (RFC 7515 §4), as it has for the engine.
+ * Decodes the header (0) or the claims (1) of a token (RFC 7515 §7.1), without verifying anything. A member that stands
+ * there twice has its last value, as it has for the engine (RFC 7515 §4).
  *
  * @returns null where that part is no JSON object
  */

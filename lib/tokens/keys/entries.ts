@@ -7,28 +7,14 @@ import { pemMarker, readKeyFile } from './files.js'
 import { fingerprintOf, keyError, namesOf, publicJwk, thumbprintOf } from './key.js'
 import { parsePair, parseSecret } from './parse.js'
 import type { Key, KeyMaterial, NameOf } from './key.js'
-import type { Environment } from '../../options/environment.js'
 import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'
 
 /** An entry of the option `jwt.keys`, or of a key set file. */
 type AnyEntry = KeyEntry & Pick<KeyFileEntry, 'passphraseEnv'>
 
-/** Where entries stand, and what reads the files and the passphrases that they name. */
-interface Place {
-  /** The path of the key set file; undefined for a list in the options. */
-  readonly file: string | undefined
-  readonly fs: KeyFileSystem
-  readonly env: Environment
-}
-
 const makeOne = 'Give the path of a key set file, or make one with: npx fastify-authn keys init'
 
-/**
- * Reads the key set of the option `jwt.keys` with all its key files, and checks it.
- *
- * @param keys - the entries, or the path of a key set file
- * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
- */
+/** Reads and checks the key set of the option `jwt.keys`. @throws ERR_AUTH_OPTION, ERR_AUTH_KEY */
 export async function readKeySet(
   keys: string | readonly KeyEntry[],
   fs: KeyFileSystem,
@@ -37,7 +23,7 @@ export async function readKeySet(
     const text = await readKeyFile(fs, 'option "jwt.keys"', keys, makeOne)
     return checkKeySetFile(text, keys, fs)
   }
-  return parseEntries(checkEntries(keys), { file: undefined, fs, env: process.env })
+  return parseEntries(checkEntries(keys), fs)
 }
 
 /**
@@ -47,21 +33,11 @@ export async function readKeySet(
  * @returns a key for each entry, in their order
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
-export function checkKeySetFile(
-  text: string,
-  file: string,
-  fs: KeyFileSystem,
-  env: Environment = process.env,
-): Promise<Key[]> {
-  return parseEntries(parseKeySetFile(text, file), { file, fs, env })
+export function checkKeySetFile(text: string, file: string, fs: KeyFileSystem): Promise<Key[]> {
+  return parseEntries(parseKeySetFile(text, file), fs, file)
 }
 
-/**
- * The entries of a key set file. Their keys are not read.
- *
- * @param file - its path, for errors
- * @throws ERR_AUTH_OPTION
- */
+/** The entries of a key set file. Their keys are not read. @throws ERR_AUTH_OPTION */
 export function parseKeySetFile(text: string, file: string): KeyFileEntry[] {
   let list: unknown
   try {
@@ -78,10 +54,6 @@ function wrong(name: string, problem: string, remedy: string): never {
   keyError(name, problem, remedy, 'ERR_AUTH_OPTION')
 }
 
-function nameOfEntry(index: number, file: string | undefined): NameOf {
-  return namesOf(`jwt.keys[${index}]`, file)
-}
-
 function checkEntries(list: unknown, file?: string): AnyEntry[] {
   if (!Array.isArray(list) || list.length === 0) {
     wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', makeOne)
@@ -95,14 +67,13 @@ function checkEntries(list: unknown, file?: string): AnyEntry[] {
     if (problem !== null) {
       wrongOption(file === undefined ? problem : `key set file ${JSON.stringify(file)}: ${problem}`)
     }
-    checkEntry(entry as AnyEntry, nameOfEntry(index, file))
+    checkEntry(entry as AnyEntry, namesOf(`jwt.keys[${index}]`, file))
     return entry as AnyEntry
   })
 }
 
 const halves = ['private', 'public', 'secret'] as const
 
-/** What has to hold between the members of one entry. */
 function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
   const { alg, kid, secret, state, until } = entry
   const isHmac = algorithmOf(alg).family === 'secret'
@@ -124,13 +95,23 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
   if (until !== undefined) wrong(nameOf('until'), 'only a retired key expires.', remedy)
 }
 
-async function parseEntries(entries: readonly AnyEntry[], place: Place): Promise<Key[]> {
+/** Reads a file; the first argument names the option. */
+type Read = (name: string, file: string) => Promise<string>
+
+async function parseEntries(
+  entries: readonly AnyEntry[],
+  fs: KeyFileSystem,
+  file?: string,
+): Promise<Key[]> {
+  const folder = path.dirname(file ?? '')
+  const read: Read = (name, given) =>
+    readKeyFile(fs, name, path.isAbsolute(given) ? given : path.join(folder, given))
   const keys: Key[] = []
   const seen = new Map<string, number>()
   // One after the other, so that the error is that of the first bad entry.
   for (const [index, entry] of entries.entries()) {
-    const nameOf = nameOfEntry(index, place.file)
-    const key = await parseEntry(entry, nameOf, place)
+    const nameOf = namesOf(`jwt.keys[${index}]`, file)
+    const key = await parseEntry(entry, nameOf, read)
     for (const what of uniqueIn(key)) {
       const twin = seen.get(what)
       if (twin !== undefined) {
@@ -156,32 +137,24 @@ function uniqueIn(key: Key): string[] {
   ]
 }
 
-async function parseEntry(entry: AnyEntry, nameOf: NameOf, place: Place): Promise<Key> {
+async function parseEntry(entry: AnyEntry, nameOf: NameOf, read: Read): Promise<Key> {
   const { alg, secret, state, until, legacy = false } = entry
   const common = { alg, state, until: until === undefined ? Infinity : Date.parse(until), legacy }
   if (secret !== undefined) {
     return { ...parseSecret(nameOf('secret'), secret, [alg]), ...common, kid: String(entry.kid) }
   }
-  const material = await readPair(entry, nameOf, place)
+  const material = await parsePairEntry(entry, nameOf, read)
   const jwk = publicJwk(String(material.verify))
   const { kid = thumbprintOf(jwk) } = entry
   return { ...material, ...common, kid, jwk: { ...jwk, kid, alg, use: 'sig' } as PublicJwk }
 }
 
-async function readPair(
-  entry: AnyEntry,
-  nameOf: NameOf,
-  { file, fs, env }: Place,
-): Promise<KeyMaterial> {
+async function parsePairEntry(entry: AnyEntry, nameOf: NameOf, read: Read): Promise<KeyMaterial> {
   const half = entry.private === undefined ? 'public' : 'private'
   const value = String(entry[half])
   const files = new Map<string, string>()
-  if (!pemMarker.test(value)) {
-    const isRelative = file !== undefined && !path.isAbsolute(value)
-    const found = isRelative ? path.join(path.dirname(file), value) : value
-    files.set(value, await readKeyFile(fs, nameOf(half), found))
-  }
-  const { passphraseEnv, passphrase = passphraseEnv && env[passphraseEnv] } = entry
+  if (!pemMarker.test(value)) files.set(value, await read(nameOf(half), value))
+  const { passphraseEnv, passphrase = passphraseEnv && process.env[passphraseEnv] } = entry
   if (passphraseEnv !== undefined && !passphrase) {
     const problem = `names the environment variable ${passphraseEnv}, which is not set.`
     keyError(nameOf('passphraseEnv'), problem, 'Set it to the passphrase of the private key.')

@@ -5,20 +5,16 @@ import type { MisuseCode } from '../../../types/errors.js'
 import type { KeyState, PublicJwk, SigningMethod } from '../../../types/keys.js'
 import type { EngineKey } from '../engine.js'
 
-/** What decides which algorithms a key fits. */
+/** What decides which algorithms a key fits: bits of a secret and of RSA, the curve as node:crypto names it. */
 export interface KeyTraits {
   /** The `asymmetricKeyType` of node:crypto, or `secret`. */
   readonly type: string
-  /** Of a secret and of an RSA key. */
   readonly bits?: number | undefined
-  /** As node:crypto names it. */
   readonly curve?: string | undefined
 }
 
-/** Both halves of a key: checked, and parsed. */
 export type KeyMaterial = EngineKey & KeyTraits
 
-/** A key of a key set. */
 export type Key = KeyMaterial & {
   /** Its name in the header of its tokens. Keys of `secret`, `rsa`, `ecdsa` and `eddsa` have none. */
   readonly kid?: string
@@ -70,9 +66,8 @@ export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): st
   if (bits !== undefined && bits < minimumBits) {
     return `is ${bits} bits long, expected at least ${minimumBits} for ${alg}`
   }
-  return needed === undefined || needed === curve
-    ? null
-    : `is on the curve ${curve}, but ${alg} needs ${needed}`
+  const fits = needed === undefined || needed === curve
+  return fits ? null : `is on the curve ${curve}, but ${alg} needs ${needed}`
 }
 
 /** Equal for keys that verify the same signatures. HMAC and not a plain hash: it pads secrets with zeros, as HS256 does. */

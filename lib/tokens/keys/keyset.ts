@@ -13,7 +13,7 @@ export type KeyUse = 'sign' | 'verify'
 /** The keys that are in force together, with the cache of the tokens that they have verified. */
 export class Keyset {
   readonly keys: readonly Key[]
-  /** The algorithm of tokens that are signed without naming one; undefined where no key signs. */
+  /** The default algorithm of tokens that are signed; undefined where no key signs. */
   readonly signingMethod: SigningMethod | undefined
   /** Whether the `kid` of a token chooses its key. Otherwise the algorithm does, and a `kid` is ignored. */
   readonly #isNamed: boolean
@@ -74,12 +74,7 @@ export class Keyset {
     return this.keys.some(({ alg }) => accepted === undefined || alg === accepted)
   }
 
-  /**
-   * Makes sure that there is a key, and that the engine takes it.
-   *
-   * @param wanted - who needs it, for the error
-   * @throws ERR_AUTH_KEY
-   */
+  /** Makes sure that there is a key, and that the engine takes it. @throws ERR_AUTH_KEY */
   prepare(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
     if (!this.has(method, use)) this.#missing(method, use, wanted)
     if (use === 'sign') this.signer(method, wanted)

@@ -20,13 +20,9 @@ const knownSecrets: ReadonlySet<string> = new Set([
   '413F4428472B4B6250655368566D5970337336763979244226452948404D6351',
 ])
 
-const minimumDifferentBytes = 8
-
 /** Why everybody can guess a secret, in words that follow "it"; null for one that is not known to be weak. */
 export function weaknessOf(secret: Uint8Array): string | null {
-  if (new Set(secret).size < minimumDifferentBytes) {
-    return `has fewer than ${minimumDifferentBytes} different bytes`
-  }
+  if (new Set(secret).size < 8) return 'has fewer than 8 different bytes'
   const isKnown = knownSecrets.has(Buffer.from(secret).toString().trim())
   return isKnown ? 'is printed in documentation that everybody can read' : null
 }
@@ -34,11 +30,7 @@ export function weaknessOf(secret: Uint8Array): string | null {
 /** Options whose secret was warned of, so that a test suite with many apps prints one warning. */
 const warned = new Set<string>()
 
-/**
- * Refuses a secret that everybody can guess in production. Elsewhere it emits a process warning, once for each option.
- *
- * @throws ERR_AUTH_KEY
- */
+/** @throws ERR_AUTH_KEY in production, for a secret that everybody can guess; elsewhere that is a process warning */
 export function checkWeakness(name: string, secret: Uint8Array): void {
   const found = weaknessOf(secret)
   if (found === null) return

@@ -10,9 +10,6 @@ export type PairFamily = Exclude<KeyFamily, 'secret'>
 
 export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
 
-/** Contents of key files, by path. */
-export type KeyFiles = ReadonlyMap<string, string>
-
 /** The key files of `rsa`, `ecdsa` and `eddsa`: each path with the first option that names it. */
 export function keyFilePaths(config: JwtConfig): Map<string, string> {
   const options = new Map<string, string>()
@@ -31,7 +28,7 @@ export function keyFilePaths(config: JwtConfig): Map<string, string> {
  *
  * @throws ERR_AUTH_KEY for the first key that is wrong
  */
-export function parseKeys(config: JwtConfig, files: KeyFiles): Key[] {
+export function parseKeys(config: JwtConfig, files: ReadonlyMap<string, string>): Key[] {
   return (['secret', ...pairNames] as const).flatMap((family): Key[] => {
     const given = config[family]
     if (given === undefined) return []
@@ -47,7 +44,6 @@ export function parseKeys(config: JwtConfig, files: KeyFiles): Key[] {
   })
 }
 
-/** Throws the error of one option. */
 type Wrong = (problem: string, remedy: string) => never
 
 /** @param algs - those that the key may be used with; it has to fit one of them */
@@ -55,10 +51,8 @@ function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wron
   const problems = algs.map((alg) => misfit(traits, alg))
   const [problem] = problems
   if (problem && !problems.includes(null)) {
-    wrong(
-      problem,
-      `Make one with: ${traits.type === 'secret' ? makeSecret : 'npx fastify-authn keys'}`,
-    )
+    const isSecret = traits.type === 'secret'
+    wrong(problem, `Make one with: ${isSecret ? makeSecret : 'npx fastify-authn keys'}`)
   }
 }
 
@@ -71,9 +65,7 @@ const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
  * Checks an HMAC secret (RFC 7518 §3.2). Everybody could sign with a public key that is used as a secret, so no key is
  * accepted in its place, as it stands or in base64 (CVE-2023-48223).
  *
- * @param name - of the option, for errors
  * @param algs - those that it may be used with; it has to fit one of them
- * @throws ERR_AUTH_KEY
  */
 export function parseSecret(
   name: string,
@@ -83,11 +75,10 @@ export function parseSecret(
   const bytes = Buffer.from(secret as string)
   const text = bytes.toString()
   if ([text, Buffer.from(text, 'base64').toString()].some((form) => asymmetric.test(form))) {
-    keyError(
-      name,
-      'holds a key or certificate (PEM, or a JSON Web Key), expected a random secret.',
-      'Give a key as jwt.rsa, jwt.ecdsa or jwt.eddsa; in jwt.keys, as "private" or "public".',
-    )
+    const problem = 'holds a key (PEM, or a JSON Web Key), expected a random secret.'
+    const remedy =
+      'Give it as jwt.rsa, jwt.ecdsa or jwt.eddsa; in jwt.keys, as "private" or "public".'
+    keyError(name, problem, remedy)
   }
   const key = { type: 'secret', bits: bytes.length * 8, sign: bytes, verify: bytes }
   checkFit(key, algs, (problem, remedy) => keyError(name, `${problem}.`, remedy))
@@ -99,14 +90,12 @@ export function parseSecret(
  * Checks a pair of keys, or one half of it.
  *
  * @param algs - those that it may be used with; it has to fit one of them
- * @param files - what the key files hold that it names
- * @throws ERR_AUTH_KEY
  */
 export function parsePair(
   nameOf: NameOf,
   pair: KeyPairConfig,
   algs: readonly SigningMethod[],
-  files: KeyFiles,
+  files: ReadonlyMap<string, string>,
 ): KeyMaterial {
   const parse = (half: 'private' | 'public'): KeyObject | undefined => {
     const value = pair[half]

@@ -11,6 +11,7 @@ import type { JwtStats, KeyFileSystem, KeyLog, SigningMethod } from '../../../ty
 export class KeyStore {
   readonly #config: ResolvedJwtConfig
   readonly #fs: KeyFileSystem
+  readonly #log: KeyLog
   readonly #counts = { hits: 0, misses: 0 }
   /** What a new key set has to be good for, too. */
   readonly #needs = new Map<string, (keys: Keyset) => void>()
@@ -24,9 +25,10 @@ export class KeyStore {
   #failures = 0
 
   /** @throws ERR_AUTH_KEY for a bad key that needs no file */
-  constructor(config: ResolvedJwtConfig, fs: KeyFileSystem) {
+  constructor(config: ResolvedJwtConfig, fs: KeyFileSystem, log: KeyLog) {
     this.#config = config
     this.#fs = fs
+    this.#log = log
     if (config.keys === undefined && keyFilePaths(config).size === 0) {
       this.#keys = new Keyset(parseKeys(config, new Map()), config, this.#counts)
     }
@@ -49,11 +51,13 @@ export class KeyStore {
     }
   }
 
-  /** Reads the keys, unless they are there. */
+  /** Reads the keys, unless they are there, and again every `jwt.reloadEvery` seconds. */
   async load(): Promise<void> {
-    if (this.#keys !== undefined) return
-    this.#loading ??= this.#exchange().finally(() => (this.#loading = undefined))
-    await this.#loading
+    if (this.#keys === undefined) {
+      this.#loading ??= this.#exchange().finally(() => (this.#loading = undefined))
+      await this.#loading
+    }
+    this.#reloadOften()
   }
 
   async reload(): Promise<void> {
@@ -66,22 +70,24 @@ export class KeyStore {
     }
   }
 
-  /** Reloads the keys every few seconds. The timer does not keep the process alive. */
-  reloadEvery(seconds: number, log: KeyLog): void {
-    if (this.#isClosed || this.#timer !== undefined) return
+  #reloadOften(): void {
+    const { keys, reloadEvery } = this.#config
+    if (keys === undefined || reloadEvery === 0 || this.#isClosed || this.#timer) return
     const isReportDue = onceAMinute()
     const report = (err: unknown): void => {
       const message = 'fastify-authn: the keys could not be read again; the old ones stay in force'
-      if (isReportDue()) log.error({ err }, message)
+      if (isReportDue()) this.#log.error({ err }, message)
     }
     let isReading = false
     this.#timer = setInterval(() => {
       // Reads that hang must not take all threads of the process.
       if (isReading) return
       isReading = true
-      const done = (): void => void (isReading = false)
-      this.reload().catch(report).finally(done)
-    }, seconds * 1000)
+      this.reload()
+        .catch(report)
+        .finally(() => (isReading = false))
+    }, reloadEvery * 1000)
+    // It does not keep the process alive.
     this.#timer.unref()
   }
 

@@ -6,6 +6,7 @@ import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
+import type { NeededNames } from '../types/marks.js'
 import type { SecurityScheme } from '../types/openapi.js'
 import type { JwtClaims } from '../types/request-extra.js'
 
@@ -85,6 +86,12 @@ export interface Feature {
   /** In place of the JSON body. At most one feature has it. */
   readonly carrier?: TokenCarrier
   readonly onPass?: OnPass
+  /**
+   * More parameters of Bearer challenges, with the comma before them (RFC 9110 §11.2).
+   *
+   * @param scope - what the mark of the route asks for; null for nothing
+   */
+  challenge?(scope: NeededNames | null): string
   /** Declares routes, after the login route. @throws ERR_AUTH_OPTION */
   routes?(registration: Registration): void
   /**

@@ -1,7 +1,7 @@
 import { membersOf } from '../authenticators/any-of.js'
 import { parseMark, isMark } from '../marks/parse.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
-import { ownRouteOf } from '../login/own-route.js'
+import { kOwnRoute } from '../login/own-route.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf, most, visible } from './table.js'
@@ -19,12 +19,12 @@ export function checkRoutes(record: AppRecord): void {
   audits.forEach((option, scope) => requireDecisions(record, scope, option))
   warnBasicScopes(record)
   warnLateCors(record)
-  const own = routes.filter(
-    ({ options }) => !isAutomaticHead(options) && !ownRouteOf(options) !== undefined,
+  const ofApp = routes.filter(({ options }) => !isAutomaticHead(options) && !(kOwnRoute in options))
+  const open = ofApp.filter(({ plan }) => plan === null).map(nameOf)
+  const count = ofApp.length - open.length
+  root.log.info(
+    `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${firstOf(open.toSorted())}` : ''}`,
   )
-  const open = own.filter(({ plan }) => plan === null).map(nameOf)
-  const list = open.length === 0 ? 'none' : firstOf(open)
-  root.log.info(`fastify-authn: ${own.length - open.length} protected routes; open: ${list}`)
 }
 
 /**

@@ -38,7 +38,7 @@ export function setChallenges(
   error: AuthenticationErrorLike,
   request: FastifyRequest,
   reply: FastifyReply,
-  { options: { realm } }: Registration,
+  { options: { realm }, features }: Registration,
   schemes: readonly string[],
   scope: NeededNames | null = null,
   judgedHeader = true,
@@ -54,8 +54,11 @@ export function setChallenges(
     ...(lacksScope && scope !== null && { scope: scopeAttribute(scope) }),
   }
   const isBearer = sameAs('Bearer')
+  const more = features.map((feature) => feature.challenge?.(scope) ?? '').join('')
   const challenges = (lacksScope ? schemes.filter(isBearer) : schemes).map((scheme) =>
-    challenge(scheme, realm, hasToken && isBearer(scheme) ? problem : undefined),
+    isBearer(scheme)
+      ? challenge(scheme, realm, hasToken ? problem : undefined) + more
+      : challenge(scheme, realm),
   )
   if (challenges.length === 0) return
   // One line a challenge: browsers do not split a line that holds several.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
+import { kOwnRoute } from '../login/own-route.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 
@@ -27,6 +28,7 @@ export function createFeature({ root, jwtService }: FeatureContext): Feature {
       }
       services.set(url, jwtService)
       root.route({
+        ...own,
         method: 'GET',
         url,
         exposeHeadRoute: true,
@@ -37,6 +39,8 @@ export function createFeature({ root, jwtService }: FeatureContext): Feature {
     },
   }
 }
+
+const own: object = { [kOwnRoute]: undefined }
 
 /** What @fastify/swagger leaves out of its documents. */
 const hidden: FastifySchema & { hide: true } = { hide: true }

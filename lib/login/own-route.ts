@@ -16,7 +16,8 @@ import type { IssuedTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
-const kOwnRoute = Symbol('fastify-authn.own-route')
+/** The key under which the options of the plugin's own routes keep what is known of them. */
+export const kOwnRoute = Symbol('fastify-authn.own-route')
 
 /** What a route of the plugin does with a request, whose body is checked and read. Refusals are thrown. */
 export type Work<Content> = (

@@ -16,7 +16,7 @@ export interface RingText {
  *
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY for what would stop the boot
  */
-export async function keysOf({ given, text }: RingText, env: Environment): Promise<RingKey[]> {
+export async function keysOf({ given, text }: RingText, _env: Environment): Promise<RingKey[]> {
   const entries = parseKeySetFile(text, given)
   const loaded = await checkKeySetFile(text, given, fs)
   return entries.map((entry, index) => ({

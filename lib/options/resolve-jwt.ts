@@ -28,11 +28,7 @@ export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
     readonly publish: string | undefined
   }
 
-/**
- * Checks the option `jwt`, and adds the defaults. The entries of `keys` are checked when they are read.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Checks the option `jwt`, and adds the defaults; the entries of `keys` are checked later. @throws ERR_AUTH_OPTION */
 export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   const checked: JwtConfig = filled({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
   const { tokenCache, signingMethod, keys, reloadEvery, publish } = checked
@@ -54,7 +50,6 @@ export const noKeys: JwtConfig = {}
 const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
 const ofKeySet = ['reloadEvery', 'publish'] as const
 
-/** @throws ERR_AUTH_OPTION */
 function requireKeys(config: JwtConfig): void {
   const given = families.filter((name) => config[name] !== undefined)
   if (config.keys !== undefined && given.length > 0) {
@@ -82,11 +77,6 @@ export function resolveRules(own: unknown, base: ResolvedRules): ResolvedRules {
   return fillRules(check<VerifyRules>(verifyRulesSchema, own, 'rules'), base)
 }
 
-/**
- * Checks what a token shall say in its header.
- *
- * @throws ERR_AUTH_OPTION
- */
 export function checkTokenHeader(header: unknown): TokenHeaderOptions {
   return check(tokenHeaderSchema, header, 'generateTokenWithClaims')
 }

@@ -4,7 +4,7 @@ import t from 'tap'
 import { createEngine } from '../../lib/tokens/engine.js'
 import { thrownBy } from '../helpers/errors.js'
 import { hmacSecret } from '../helpers/keys.js'
-import { encode, hmacToken, keys, privatePem, publicPem, signedToken } from '../helpers/tokens.js'
+import { encode, hmacToken, keys, publicPem, signedToken } from '../helpers/tokens.js'
 
 const key = Buffer.from(hmacSecret)
 const header = { alg: 'HS256', typ: 'JWT' }
@@ -90,13 +90,6 @@ t.test('one algorithm, whatever the header says', async (t) => {
   ]
   for (const token of forged) t.equal(thrownBy(() => verifyRsa(token)).code, invalid, token)
 })
-
-const pairs = {
-  RS256: keys.rsa,
-  PS512: keys.rsa,
-  ES256: keys.p256,
-  EdDSA: keys.ed25519,
-} as const
 
 t.test('a key that the engine does not take is an error at once', async (t) => {
   t.throws(() => createEngine({ verify: 'no PEM' }, 'RS256'))

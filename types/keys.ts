@@ -86,7 +86,7 @@ export interface KeyFileEntry extends CommonKeyEntry {
 
 /** How many tokens are cached. */
 export interface TokenCacheOptions {
-  /** Tokens; the least recently used ones are dropped first. Default 10,000. */
+  /** Tokens; the least recently used ones are dropped first. Default 50,000. */
   max?: number | undefined
   /** Bytes of the cached tokens. Default 8,388,608 (8 MiB). */
   maxBytes?: number | undefined

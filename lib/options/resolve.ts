@@ -25,7 +25,7 @@ export const defaults = {
   tokenRules: { clockTolerance: 0, requireExp: true, issuer: undefined, audience: undefined },
   /** What the tokens of users who have logged in say of their purpose, or leave out (RFC 9068 §2.1). */
   typ: new Set([undefined, 'jwt', 'at+jwt']),
-  tokenCache: { max: 10_000, maxBytes: 8 * 2 ** 20 },
+  tokenCache: { max: 50_000, maxBytes: 8 * 2 ** 20 },
   cookies: {
     name: '',
     sameSite: 'lax' as 'lax' | 'strict',

@@ -48,7 +48,7 @@ t.test('what holds where nothing is said', async (t) => {
     issuer: undefined,
     audience: undefined,
     typ: new Set([undefined, 'jwt', 'at+jwt']),
-    tokenCache: { max: 10_000, maxBytes: 8_388_608 },
+    tokenCache: { max: 50_000, maxBytes: 8_388_608 },
     keys: undefined,
     reloadEvery: 0,
     publish: undefined,

@@ -3,8 +3,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import {
-  authn,
-  jwtAuthenticator,
   JwtService,
   type AuthnOptions,
   type JwtConfig,
@@ -78,50 +76,6 @@ t.test('from the keys to login and a marked route', async (t) => {
     })
   }
 })
-
-t.test(
-  'the files are read once, however many requests, scopes and authenticators there are',
-  async (t) => {
-    const reads: string[] = []
-    const files: Record<string, string> = {
-      'keys/private.pem': privatePem(keys.rsa.privateKey),
-      'keys/public.pem': publicPem(keys.rsa.publicKey),
-    }
-    const jwtService = new JwtService(
-      { rsa: { private: 'keys/private.pem', public: 'keys/public.pem' }, signingMethod: 'RS256' },
-      {
-        fs: {
-          readFile: async (path: string) => {
-            reads.push(path)
-            return files[path]
-          },
-        },
-      },
-    )
-    const shared = users()
-    const app = await appWith(
-      t,
-      { ...shared, jwtService, authenticators: { again: jwtAuthenticator() } },
-      async (app) => {
-        app.get('/me', { config: { auth: { use: ['jwt', 'again'] } } }, probe().handler)
-        await app.register(
-          async (app) => {
-            await app.register(authn, { ...shared, jwtService })
-            app.get('/me', { config: { auth: true } }, probe().handler)
-          },
-          { prefix: '/inner' },
-        )
-      },
-    )
-    for (let round = 0; round < 3; round += 1) {
-      const { token } = (await app.inject(login)).json<{ token: string }>()
-      for (const url of ['/me', '/inner/me']) {
-        isWelcome(t, await app.inject({ url, headers: bearer(token) }), 'alice')
-      }
-    }
-    t.strictSame(reads.sort(), ['keys/private.pem', 'keys/public.pem'])
-  },
-)
 
 t.test('a service with a public key only verifies what another app signs', async (t) => {
   const issuer = await appWith(t, {

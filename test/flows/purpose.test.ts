@@ -4,10 +4,9 @@ import t, { type Test } from 'tap'
 import { anyOf, authn, jwtAuthenticator, JwtService } from '../../lib/index.js'
 import { authAttacks, mintToken } from '../../lib/testing/index.js'
 import { bearer, secret, tokensOf, userService } from '../helpers/app.js'
-import { thrownBy, rejectionOf } from '../helpers/errors.js'
+import { thrownBy } from '../helpers/errors.js'
 import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
-import { hmacToken, keys, privatePem } from '../helpers/tokens.js'
-import type { JwtConfig } from '../../types/jwt.js'
+import { hmacToken } from '../helpers/tokens.js'
 
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const exp = Math.floor(Date.now() / 1000) + 600
@@ -138,30 +137,6 @@ t.test('the service writes and asks for it', async (t) => {
 const invalidCode = 'ERR_AUTH_JWT_INVALID'
 const expiredCode = 'ERR_AUTH_JWT_EXPIRED'
 
-t.test('any kind of key', async (t) => {
-  const pem = (key: keyof typeof keys): { private: string } => ({
-    private: privatePem(keys[key].privateKey),
-  })
-  const list = [{ alg: 'HS256', kid: 'one', secret, state: 'sign' }] as const
-  const configs: Record<string, JwtConfig> = {
-    RS256: { rsa: pem('rsa'), signingMethod: 'RS256' },
-    ES256: { ecdsa: pem('p256'), signingMethod: 'ES256' },
-    EdDSA: { eddsa: pem('ed25519'), signingMethod: 'EdDSA' },
-    'a key set': { keys: [...list] },
-    'no cache': { secret, tokenCache: false },
-  }
-  for (const [name, config] of Object.entries(configs)) {
-    const service = await new JwtService(config).load()
-    const token = service.generateTokenWithClaims({ sub: 'a' }, undefined, { typ: 'reset+jwt' })
-    // Before and after it is cached.
-    for (let round = 0; round < 2; round += 1) {
-      t.equal(thrownBy(() => service.verify(token)).error.cause, 'typ', name)
-      t.equal(service.verify(token, undefined, { typ: 'reset+jwt' }).sub, 'a', name)
-      t.equal(service.verify(service.generateToken('a')).sub, 'a', name)
-    }
-  }
-})
-
 t.test('a purpose that is none is refused', async (t) => {
   const service = new JwtService({ secret })
   const none: unknown[] = ['', ' ', 'a\n', '\0', ' a', 'application/', 'ä', null, 7, true, {}]
@@ -191,43 +166,6 @@ t.test('a purpose that is none is refused', async (t) => {
     const attempt = () => service.generateTokenWithClaims({}, 'HS256', header as never)
     t.equal(thrownBy(attempt).code, 'ERR_AUTH_OPTION', JSON.stringify(header))
   }
-})
-
-t.test('registrations with one key: their purposes keep them apart', async (t) => {
-  const boot = async (one: object, two: object): Promise<void> => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    for (const [prefix, options] of Object.entries({ '/one': one, '/two': two })) {
-      const users = { findByUsername: () => ({ name: prefix }) }
-      await app.register(
-        async (scope) => {
-          const given = { userService: users, jwt: { secret }, login: false as const, ...options }
-          await scope.register(authn, given)
-        },
-        { prefix },
-      )
-    }
-    await app.ready()
-  }
-  const reset = { authenticator: jwtAuthenticator({ typ: 'reset+jwt' }) }
-  const all = { authenticator: jwtAuthenticator({ typ: ['jwt', 'reset+jwt'] }) }
-  const refused: [object, object][] = [
-    [{}, {}],
-    [{}, all],
-    [reset, all],
-    [all, reset],
-  ]
-  for (const [one, two] of refused) {
-    t.match(await rejectionOf(boot(one, two)), { code: 'ERR_AUTH_OPTION' })
-  }
-  // Another "jwt" in place of the one that is always there, which accepts the tokens of users.
-  const only = (typ: string | string[]): object => ({
-    authenticators: { jwt: jwtAuthenticator({ typ }) },
-  })
-  await boot({}, only('reset+jwt'))
-  await boot(only(['a', 'b']), only('c'))
-  t.match(await rejectionOf(boot(only(['a', 'b']), only(['c', 'B']))), { code: 'ERR_AUTH_OPTION' })
-  t.match(await rejectionOf(boot({}, only('AT+JWT'))), { code: 'ERR_AUTH_OPTION' })
 })
 
 t.test('the attacks play tokens of another purpose', async (t) => {

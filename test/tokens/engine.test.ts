@@ -67,39 +67,12 @@ t.test('claims are frozen, also where they are nested deeper than the stack is',
   t.equal(frozen, depth)
 })
 
-t.test('critical extensions: none is understood (RFC 7515 §4.1.11)', async (t) => {
-  for (const crit of [['x'], [], null, false, 0, '', 'x', {}]) {
-    const [code, cause] = refusalOf(hmacToken({ ...header, crit, x: 1 }, { sub: 'a' }, key))
-    t.equal(code, invalid, JSON.stringify(crit))
-    t.match(cause, /crit/i)
-  }
-  t.strictSame(verify(hmacToken({ ...header, x: 1, kid: 'k' }, { sub: 'a' }, key)), { sub: 'a' })
-})
-
 t.test('a claims set is UTF-8 (RFC 7519 §7.2)', async (t) => {
   const bad = [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]
   for (const bytes of bad) {
     const text = Buffer.concat([Buffer.from('{"sub":"'), Buffer.from(bytes), Buffer.from('"}')])
     t.strictSame(refusalOf(sealed(encode(header), encode(text))), [invalid, 'payload not UTF-8'])
   }
-})
-
-t.test('one text a signature (RFC 4648 §3.5)', async (t) => {
-  const token = hmacToken(header, { sub: 'a' }, key)
-  const stem = token.slice(0, -1)
-  const bytesOf = (text: string): Buffer =>
-    Buffer.from(text.slice(text.lastIndexOf('.') + 1), 'base64url')
-  const last = token.at(-1)
-  const others = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    .split('')
-    .filter((other) => other !== last)
-  const sameBytes = others.filter((other) => bytesOf(stem + other).equals(bytesOf(token)))
-  t.equal(sameBytes.length, 3, 'three more texts decode to the same bytes')
-  for (const other of sameBytes) {
-    t.strictSame(refusalOf(stem + other), [invalid, 'signature not canonical'], other)
-  }
-  t.strictSame(refusalOf(token.slice(0, -2)), [invalid, 'signature not canonical'], 'a rest of one')
-  t.equal(refusalOf(`${token}AA`)[0], invalid)
 })
 
 t.test('one algorithm, whatever the header says', async (t) => {
@@ -124,35 +97,6 @@ const pairs = {
   ES256: keys.p256,
   EdDSA: keys.ed25519,
 } as const
-
-t.test('each method has an engine of its own', async (t) => {
-  const hmac = createEngine({ sign: key, verify: key }, 'HS256')
-  for (const [method, { privateKey, publicKey }] of Object.entries(pairs)) {
-    const pair = { sign: privatePem(privateKey), verify: publicPem(publicKey) }
-    const { sign, verify } = createEngine(pair, method as keyof typeof pairs)
-    const claims = { sub: method, iat: 7 }
-    t.strictSame(verify(sign({ sub: method })).claims, { sub: method })
-    t.strictSame(verify(sign(claims)).claims, claims)
-    t.strictSame(
-      verify(sign({ ...claims, iat: 8 })).claims,
-      { ...claims, iat: 8 },
-      'a second one with iat',
-    )
-    t.equal(thrownBy(() => hmac.verify(sign(claims))).code, invalid)
-    t.equal(thrownBy(() => verify(hmac.sign(claims))).code, invalid)
-  }
-})
-
-t.test('public keys alone verify, and sign nothing', async (t) => {
-  const { sign, verify } = createEngine({ verify: publicPem(keys.p256.publicKey) }, 'ES256')
-  const own = createEngine(
-    { sign: privatePem(keys.p256.privateKey), verify: publicPem(keys.p256.publicKey) },
-    'ES256',
-  )
-  t.strictSame(verify(own.sign({ sub: 'a' })).claims, { sub: 'a' })
-  t.throws(() => sign({ sub: 'a' }))
-  t.throws(() => sign({ sub: 'a', iat: 1 }))
-})
 
 t.test('a key that the engine does not take is an error at once', async (t) => {
   t.throws(() => createEngine({ verify: 'no PEM' }, 'RS256'))

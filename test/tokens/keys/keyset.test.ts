@@ -5,57 +5,29 @@ import { publicJwk, thumbprintOf } from '../../../lib/tokens/keys/key.js'
 import { rejectionOf, thrownBy } from '../../helpers/errors.js'
 import { moreKeys } from '../../helpers/keys.js'
 import { until } from '../../helpers/load.js'
+import { entries, headerOf, ringSecret as secret } from '../../helpers/rings.js'
 import { memoryFs } from '../../helpers/memory-fs.js'
-import {
-  claims,
-  hmacToken,
-  keys,
-  privatePem,
-  publicPem,
-  signedToken,
-} from '../../helpers/tokens.js'
+import { claims, hmacToken, keys, publicPem, signedToken } from '../../helpers/tokens.js'
 import type { JwtConfig, SigningMethod } from '../../../types/jwt.js'
 import type { KeyEntry } from '../../../types/keys.js'
 
-const secret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
-const a = {
-  alg: 'ES256',
-  private: privatePem(keys.p256.privateKey),
-  kid: 'a',
-  state: 'sign',
-} as const
-const b = {
-  alg: 'ES256',
-  private: privatePem(moreKeys.otherP256.privateKey),
-  kid: 'b',
-  state: 'next',
-} as const
-const rsa = {
-  alg: 'RS256',
-  private: privatePem(keys.rsa.privateKey),
-  kid: 'r',
-  state: 'sign',
-} as const
-const old = { alg: 'HS256', secret, kid: 'old', state: 'verify', legacy: true } as const
+const { a, b, rsa, old } = entries
 
 /** A service over a key set file that the test rewrites. */
 async function serviceOf(list: readonly KeyEntry[], config: JwtConfig = {}) {
   const fs = memoryFs({})
-  const write = (entries: readonly KeyEntry[]): void => {
-    fs.files.set('keys.json', JSON.stringify(entries))
+  const write = (given: readonly KeyEntry[]): void => {
+    fs.files.set('keys.json', JSON.stringify(given))
   }
   write(list)
   const service = new JwtService({ keys: 'keys.json', reloadEvery: 0, ...config }, { fs })
   await service.load()
-  const reload = async (entries: readonly KeyEntry[]): Promise<unknown> => {
-    write(entries)
+  const reload = async (given: readonly KeyEntry[]): Promise<unknown> => {
+    write(given)
     return service.reload()
   }
   return { service, reload, write }
 }
-
-const headerOf = (token: string): unknown =>
-  JSON.parse(Buffer.from(token.split('.')[0] as string, 'base64url').toString())
 
 function refused(service: JwtService, token: string): unknown {
   const { code, error } = thrownBy(() => service.verify(token))
@@ -186,6 +158,10 @@ t.test('which key signs', async (t) => {
   t.match(several.message, /"jwt\.signingMethod": is missing, but keys of several/)
   const other = await new JwtService({ keys: [a], signingMethod: 'HS256' }).load()
   t.throws(() => other.generateToken('a'), { code: 'ERR_AUTH_KEY' })
+  t.strictSame(new JwtService({ keys: [a] }).stats(), {
+    keys: { size: 0, reloads: 0, failures: 0 },
+    tokens: { size: 0, bytes: 0, hits: 0, misses: 0 },
+  })
   const reader = await new JwtService({ keys: [{ ...a, state: 'verify' }] }).load()
   t.equal(reader.signingMethod, undefined)
   t.match(
@@ -297,17 +273,6 @@ t.test('a service without a log warns as a process does', async (t) => {
   fs.files.set('k.json', '[]')
   await until(() => found.length > 0, 'a warning')
   t.match(found[0], /the keys could not be read again; the old ones stay in force: .*jwt\.keys/)
-})
-
-t.test('before load() there is no key', async (t) => {
-  const service = new JwtService({ keys: [a] })
-  t.throws(() => service.generateToken('a'), { code: 'ERR_AUTH_KEY' })
-  t.strictSame(service.stats(), {
-    keys: { size: 0, reloads: 0, failures: 0 },
-    tokens: { size: 0, bytes: 0, hits: 0, misses: 0 },
-  })
-  await Promise.all([service.load(), service.load()])
-  t.equal(service.stats().keys.size, 1)
 })
 
 t.test('fingerprints tell which services accept the same tokens', async (t) => {

@@ -6,7 +6,7 @@ import { rejectionOf, reveals, thrownBy } from '../../helpers/errors.js'
 import { derOf, encryptedPem, hmacSecret, moreKeys, passphrase } from '../../helpers/keys.js'
 import { memoryFs } from '../../helpers/memory-fs.js'
 import { keys, privatePem, publicPem } from '../../helpers/tokens.js'
-import type { JwtConfig, SigningMethod } from '../../../types/jwt.js'
+import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
 
 const rsa = { private: privatePem(keys.rsa.privateKey), public: publicPem(keys.rsa.publicKey) }
 const ec = { private: privatePem(keys.p256.privateKey), public: publicPem(keys.p256.publicKey) }
@@ -119,137 +119,55 @@ t.test('every spelling of PEM', async (t) => {
   t.ok(isSame({ rsa: { ...rsa, passphrase: 'of no use' } }, { rsa }, 'RS256'))
 })
 
-/** Configurations with one mistake, and what the error says besides the option. */
-const wrong: [title: string, config: JwtConfig, option: string, text: string][] = [
-  ['nothing', { rsa: {} }, 'jwt.rsa', 'names no key'],
-  ['only a passphrase', { eddsa: { passphrase } }, 'jwt.eddsa', 'names no key'],
-  ['public as private', { rsa: { private: rsa.public } }, 'jwt.rsa.private', 'holds a public key'],
-  [
-    'PKCS#1 public as private',
-    { rsa: { private: pemOf('RSA PUBLIC KEY', pkcs1) } },
-    'jwt.rsa.private',
-    'holds a public key',
-  ],
-  [
-    'a certificate as private',
-    { ecdsa: { private: pemOf('CERTIFICATE', certificate) } },
-    'jwt.ecdsa.private',
-    'holds a public key',
-  ],
-  ['private as public', { rsa: { public: rsa.private } }, 'jwt.rsa.public', 'holds a private key'],
-  [
-    'encrypted private as public',
-    { rsa: { public: encryptedPem(keys.rsa.privateKey), passphrase } },
-    'jwt.rsa.public',
-    'holds a private key',
-  ],
-  [
-    'halves of two pairs',
-    { rsa: { private: rsa.private, public: publicPem(moreKeys.otherRsa.publicKey) } },
-    'jwt.rsa.public',
-    'is not the public half of "private"',
-  ],
-  [
-    'halves of two families',
-    { rsa: { private: rsa.private, public: ec.public } },
-    'jwt.rsa.public',
-    'holds a key of type ec',
-  ],
-  [
-    'no passphrase',
-    { rsa: { private: encryptedPem(keys.rsa.privateKey) } },
-    'jwt.rsa.private',
-    'passphrase is missing',
-  ],
-  [
-    'no passphrase, PKCS#1',
-    { rsa: { private: encryptedPem(keys.rsa.privateKey, 'pkcs1') } },
-    'jwt.rsa.private',
-    'passphrase is missing',
-  ],
-  [
-    'a wrong passphrase',
-    { ecdsa: { private: encryptedPem(keys.p256.privateKey), passphrase: 'a wrong one' } },
-    'jwt.ecdsa.private',
-    'passphrase is wrong',
-  ],
-  [
-    'RSA of 1024 bits, private',
-    { rsa: { private: privatePem(moreKeys.rsa1024.privateKey) } },
-    'jwt.rsa.private',
-    'is 1024 bits long, expected at least 2048',
-  ],
-  [
-    'RSA of 1024 bits, public',
-    { rsa: { public: publicPem(moreKeys.rsa1024.publicKey) } },
-    'jwt.rsa.public',
-    'is 1024 bits long',
-  ],
-  [
-    'RSASSA-PSS, which no engine takes for RS256',
-    { rsa: { private: privatePem(moreKeys.rsaPss.privateKey) } },
-    'jwt.rsa.private',
-    'holds a key of type rsa-pss',
-  ],
-  ['RSA for EC', { ecdsa: { public: rsa.public } }, 'jwt.ecdsa.public', 'holds a key of type rsa'],
-  [
-    'EC for Ed25519',
-    { eddsa: { private: ec.private } },
-    'jwt.eddsa.private',
-    'holds a key of type ec',
-  ],
-  [
-    'X25519, which cannot sign',
-    { eddsa: { private: privatePem(moreKeys.x25519.privateKey) } },
-    'jwt.eddsa.private',
-    'holds a key of type x25519',
-  ],
-  [
-    'a curve that no method has',
-    { ecdsa: { private: privatePem(moreKeys.secp256k1.privateKey) } },
-    'jwt.ecdsa.private',
-    'is on the curve secp256k1',
-  ],
-  [
-    'PEM of nothing, private',
-    { rsa: { private: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' } },
-    'jwt.rsa.private',
-    'is no private key in PEM',
-  ],
-  [
-    'PEM of nothing, public',
-    { rsa: { public: '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n' } },
-    'jwt.rsa.public',
-    'is no public key in PEM',
-  ],
+/** An option with its value, what the error says, and what else is in the pair. */
+const wrong: [option: string, pem: string, text: string, more?: KeyPairConfig][] = [
+  ['rsa.private', rsa.public, 'holds a public key'],
+  ['rsa.private', pemOf('RSA PUBLIC KEY', pkcs1), 'holds a public key'],
+  ['ecdsa.private', pemOf('CERTIFICATE', certificate), 'holds a public key'],
+  ['rsa.public', rsa.private, 'holds a private key'],
+  ['rsa.public', encryptedPem(keys.rsa.privateKey), 'holds a private key', { passphrase }],
+  ['rsa.public', publicPem(moreKeys.otherRsa.publicKey), 'is not the public half', rsa],
+  ['rsa.public', ec.public, 'type ec, expected an RSA key', { private: rsa.private }],
+  ['rsa.private', encryptedPem(keys.rsa.privateKey), 'passphrase is missing'],
+  ['rsa.private', encryptedPem(keys.rsa.privateKey, 'pkcs1'), 'passphrase is missing'],
+  ['rsa.private', encryptedPem(keys.rsa.privateKey), 'is wrong', { passphrase: 'another one' }],
+  ['rsa.private', privatePem(moreKeys.rsa1024.privateKey), 'is 1024 bits long, expected at least'],
+  ['rsa.public', publicPem(moreKeys.rsa1024.publicKey), 'is 1024 bits long, expected at least'],
+  // No engine takes it for RS256.
+  ['rsa.private', privatePem(moreKeys.rsaPss.privateKey), 'of type rsa-pss'],
+  ['rsa.private', ec.private, 'of type ec'],
+  ['ecdsa.public', rsa.public, 'of type rsa'],
+  ['eddsa.private', ec.private, 'of type ec'],
+  ['eddsa.private', privatePem(moreKeys.x25519.privateKey), 'of type x25519'],
+  ['ecdsa.private', privatePem(moreKeys.secp256k1.privateKey), 'is on the curve secp256k1'],
+  ['rsa.private', pemOf('PRIVATE KEY', Buffer.from('AAAA')), 'is no private key'],
+  ['rsa.public', pemOf('PUBLIC KEY', Buffer.from('AAAA')), 'is no public key'],
 ]
 
 t.test('keys that stop the boot: the error names option, file and remedy', async (t) => {
-  for (const [title, config, option, text] of wrong) {
-    const [family = '', pair = {}] = Object.entries(config as Record<string, object>)[0] ?? []
-    const moved = { ...pair } as Record<string, string>
-    const fs = memoryFs({})
-    for (const half of ['private', 'public']) {
-      const pem = moved[half]
-      if (pem === undefined) continue
-      moved[half] = `${half}.pem`
-      fs.files.set(`${half}.pem`, pem)
-    }
+  for (const [option, pem, text, more] of wrong) {
+    const [family = '', half = ''] = option.split('.')
+    const fs = memoryFs({ 'key.pem': pem })
+    const config = (value: string): JwtConfig => ({ [family]: { ...more, [half]: value } })
     const caught = [
-      thrownBy(() => new JwtService(config)),
-      await rejectionOf((async () => new JwtService({ [family]: moved }, { fs }).load())()),
+      thrownBy(() => new JwtService(config(pem))),
+      await rejectionOf((async () => new JwtService(config('key.pem'), { fs }).load())()),
     ]
     for (const [index, { code, message, error }] of caught.entries()) {
-      t.equal(code, 'ERR_AUTH_KEY', title)
-      t.match(message, `option "${option}": `, title)
-      t.match(message, text, title)
-      t.match(message, /(?:Give|Set|Make) [^.]+/, `${title}: a remedy`)
-      const isOfFile = index === 1 && /private|public/.test(option) && !/public half/.test(text)
-      if (isOfFile) t.match(message, /\(file "(?:private|public)\.pem"\)/, title)
-      for (const secret of Object.values(pair)) {
-        t.notOk(reveals(error, String(secret)), `${title}: nothing is shown`)
+      t.equal(code, 'ERR_AUTH_KEY', text)
+      t.match(message, `option "jwt.${option}": `)
+      t.match(message, text)
+      t.match(message, /(?:Give|Set|Make) [^.]+/, `${text}: a remedy`)
+      if (index === 1 && more !== rsa) t.match(message, '(file "key.pem")')
+      for (const secret of [pem, more?.passphrase ?? pem]) {
+        t.notOk(reveals(error, secret), `${text}: nothing is shown`)
       }
     }
+  }
+  for (const pair of [{}, { passphrase }]) {
+    const { code, message } = thrownBy(() => new JwtService({ rsa: pair }))
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(message, /"jwt\.rsa": names no key/)
   }
 })
 

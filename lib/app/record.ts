@@ -75,7 +75,9 @@ function listen(root: FastifyInstance): AppRecord {
     record.routes.push(declareRoute(options as DeclaredOptions, this, record.routes))
   })
   root.addHook('onReady', (done) => {
-    if (!record.isProtected) warnUnregistered(record)
+    // Another copy of the package may be the one that is registered.
+    const isRegistered = record.instances.some((each) => each.hasPlugin('fastify-authn'))
+    if (!isRegistered) warnUnregistered(record)
     done()
   })
   root.addHook('onRegister', (instance, options: object) => {

@@ -48,20 +48,25 @@ export function declareRoute(
   return route
 }
 
-/** A hook may have declared other versions of the GET route in between, so that the constraints have to be equal. */
+/**
+ * The GET route with the same constraints, since a hook may have declared other versions of it in between; or else the last
+ * one, since a hook may have changed the constraints of the GET route.
+ */
 function getRouteOf(
   { constraints = {} }: RouteOptions,
   server: FastifyInstance,
   url: string,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute | undefined {
-  return others.findLast(
+  const found = others.filter(
     (route) =>
       route.server === server &&
       methodsOf(route.options.method).includes('GET') &&
-      [route.url, ...urlsOf(route.options, route.url)].includes(url) &&
-      isDeepStrictEqual(route.options.constraints ?? {}, constraints),
+      [route.url, ...urlsOf(route.options, route.url)].includes(url),
   )
+  const isSame = ({ options }: DeclaredRoute): boolean =>
+    isDeepStrictEqual(options.constraints ?? {}, constraints)
+  return found.findLast(isSame) ?? found.at(-1)
 }
 
 /** The route with this `config`; undefined for a route that was not noted. */

@@ -5,6 +5,7 @@ import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
+import { readsOwnTokens } from './jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
@@ -12,7 +13,9 @@ import type { Authenticator } from '../../types/authenticator.js'
  *
  * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
  *   of them, which rejects it;
- * - otherwise the first whose `accepts` returns true, or else one that has neither a scheme nor `accepts`.
+ * - otherwise the first that accepts the request, or else one that has neither a scheme nor `accepts`.
+ *
+ * A `jwtAuthenticator` accepts whatever looks like a token of our own keys, so it comes after all others.
  *
  * It is optional only when all of its members are.
  *
@@ -37,17 +40,27 @@ export function anyOf<Members extends readonly Authenticator[]>(
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
   const asked = new WeakMap<FastifyRequest, Authenticator>()
 
-  function choose(request: FastifyRequest): Authenticator | undefined {
-    const { authorization } = request.headers
-    const named = members.filter(
-      ({ scheme }) => scheme !== undefined && credentialsOf(authorization, scheme) !== null,
-    )
-    if (named.length === 1) return named[0]
+  const ofOwnTokens = members.filter((member) => membersOf(member).some(readsOwnTokens))
+  const inOrder = [...members.filter((member) => !ofOwnTokens.includes(member)), ...ofOwnTokens]
+  const schemes = new Map(
+    members.map((each) => [each, membersOf(each).flatMap(({ scheme }) => scheme ?? [])]),
+  )
+
+  /** The members whose scheme the `Authorization` header names. */
+  function namedBy({ headers: { authorization } }: FastifyRequest): readonly Authenticator[] {
+    const isNamed = (scheme: string): boolean => credentialsOf(authorization, scheme) !== null
+    return members.filter((member) => schemes.get(member)?.some(isNamed))
+  }
+
+  function accepting(
+    request: FastifyRequest,
+    named: readonly Authenticator[],
+  ): Authenticator | undefined {
+    const isCandidate = (member: Authenticator): boolean =>
+      named.length === 0 || named.includes(member)
     return (
-      (named.length > 0 ? named : members).find((member) => member.accepts?.(request)) ??
-      named.find(({ accepts }) => accepts === undefined) ??
-      named[0] ??
-      other
+      inOrder.find((member) => isCandidate(member) && member.accepts?.(request)) ??
+      (named.length === 0 ? other : named.find(({ accepts }) => accepts === undefined))
     )
   }
 
@@ -57,9 +70,10 @@ export function anyOf<Members extends readonly Authenticator[]>(
     async init(app) {
       for (const member of members) await registrationOf(app)?.initialize(member)
     },
-    accepts: (request) => choose(request) !== undefined,
+    accepts: (request) => accepting(request, namedBy(request)) !== undefined,
     authenticate(request) {
-      const member = choose(request)
+      const named = namedBy(request)
+      const member = named.length === 1 ? named[0] : (accepting(request, named) ?? named[0])
       if (member === undefined) return null
       if (isAnswering) asked.set(request, member)
       return member.authenticate(request) as never

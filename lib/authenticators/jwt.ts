@@ -7,7 +7,6 @@ import { defaults, filled } from '../options/resolve.js'
 import { setClaims } from '../request/extra.js'
 import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { unverifiedPart } from '../tokens/unverified.js'
-import { registrationOf } from '../registration.js'
 import { perRegistration } from './per-registration.js'
 import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -23,7 +22,7 @@ const kOwnTokens = Symbol('fastify-authn.own-tokens')
  * The signature is verified first, then the claims; the claim `claimName` must be a non-empty string or
  * a finite number, and names the user that the user service is asked for on every request.
  *
- * Beside other authenticators for Bearer it accepts the tokens that have this claim and that none of the others claims.
+ * Beside other authenticators for Bearer it accepts the tokens that have this claim and that none of the others accepts.
  *
  * @param options - what is left out comes from the options of the plugin
  * @throws ERR_AUTH_OPTION; while the app boots, ERR_AUTH_KEY when there is no fitting key
@@ -79,7 +78,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (typeof token !== 'string') return token === MALFORMED
       const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
       if (header === null || claims === null || !Object.hasOwn(claims, claimName)) return false
-      return jwtService.isMeant(header, signingMethod, rules) && !isClaimedByOthers(request)
+      return jwtService.isMeant(header, signingMethod, rules)
     },
     authenticate(request) {
       const { service, verify, timeout, tokenSources, tokenChecks } = state.of(request)
@@ -100,12 +99,6 @@ export function jwtAuthenticator<Stored extends object>(
     },
   }
   return authenticator
-}
-
-/** Whether another authenticator of the registration, an issuer for instance, says that a token is its own. */
-function isClaimedByOthers(request: FastifyRequest): boolean {
-  const others = registrationOf(request.server)?.authenticators.values() ?? []
-  return [...others].some((other) => !readsOwnTokens(other) && other.accepts?.(request) === true)
 }
 
 /** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */

@@ -35,6 +35,13 @@ export function decorateRequests(app: FastifyInstance): void {
     getter(this: FastifyRequest): Record<string, unknown> {
       return extraOf(this)
     },
+    // Where a scope has called `decorateRequest('extra', null)` before, Fastify assigns that to each of its requests. Without
+    // a setter that throws where nothing catches it, and ends the process.
+    setter(this: FastifyRequest, extra: unknown): void {
+      if (typeof extra === 'object' && extra !== null) {
+        throw new TypeError('request.extra cannot be replaced: put something into it.')
+      }
+    },
   })
   app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
     const token = parseBearer(this.headers.authorization)

@@ -98,8 +98,7 @@ export class JwtService implements JwtServiceLike {
   }
 
   fingerprints(signingMethod?: SigningMethod): string[] {
-    const keys = this.#store.current.keysFor(signingMethod)
-    return keys.map((key) => `${key.alg} ${fingerprintOf(key)}`)
+    return this.#store.current.keysFor(signingMethod).map(fingerprintOf)
   }
 
   generateToken(id: string | number): string {

@@ -5,19 +5,17 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import {
-  hasRoutes,
-  hasScopes,
+  hasDeclarations,
   isAutomaticHead,
   isCorsPreflight,
-  isLoadingCors,
   isShared,
   isWithin,
   nameOfPlugin,
   onInstance,
-  ownerOf,
+  outerOf,
   rootOf,
   urlsOf,
-  wrapMethod,
+  wrapRegister,
 } from '../../lib/app/fastify.js'
 
 type Told = RouteOptions & { readonly routePath: string }
@@ -51,41 +49,28 @@ t.test('Fastify publishes each new instance on the channel fastify.initializatio
 
 t.test('a scope has the scope around it as its prototype', async (t) => {
   const app = fastify(t)
-  const key = Symbol('mine')
-  Object.defineProperty(app, key, { value: 1 })
   await app.register(async (inner) => {
     await inner.register(async (deep) => {
       t.equal(rootOf(deep), app)
-      t.equal(ownerOf(deep, key), app)
+      t.equal(outerOf(deep), inner)
       t.ok(isWithin(deep, inner) && isWithin(deep, app) && isWithin(deep, deep))
       t.notOk(isWithin(inner, deep))
     })
   })
-  t.equal(ownerOf(app, Symbol('nowhere')), null)
+  t.equal(outerOf(app), null)
 })
 
-t.test(
-  'an instance keeps its scopes under a symbol with the description fastify.children',
-  async (t) => {
-    const app = fastify(t)
-    t.equal(hasScopes(app), false)
-    await app.register(fp(async () => undefined))
-    t.equal(hasScopes(app), false, 'a plugin without a scope of its own adds none')
-    await app.register(async () => undefined)
-    t.equal(hasScopes(app), true)
-    t.equal(
-      hasScopes({} as FastifyInstance),
-      true,
-      'where it cannot be found out, there may be some',
-    )
-  },
-)
-
-t.test('printRoutes() of an app without routes is "(empty tree)"', async (t) => {
+t.test('scopes are listed under fastify.children, routes in printRoutes()', async (t) => {
   const app = fastify(t)
-  t.equal(hasRoutes(app), false)
-  app.get('/', ok)
-  t.equal(hasRoutes(app), true)
+  t.equal(hasDeclarations(app), false)
+  await app.register(fp(async () => undefined))
+  t.equal(hasDeclarations(app), false, 'a plugin without a scope of its own adds none')
+  await app.register(async () => undefined)
+  t.equal(hasDeclarations(app), true, 'a scope')
+  const other = fastify(t)
+  other.get('/', ok)
+  t.equal(hasDeclarations(other), true, 'a route')
+  t.equal(hasDeclarations({} as FastifyInstance), true, 'where it cannot be found out')
 })
 
 t.test('a HEAD route that Fastify adds ends its onSend with headRouteOnSendHandler', async (t) => {
@@ -212,74 +197,25 @@ t.test(
   },
 )
 
-t.test('scopes inherit addHook, decorateRequest and register from the root', async (t) => {
+t.test('scopes inherit register from the root', async (t) => {
   const app = fastify(t)
-  const calls: string[] = []
-  for (const name of ['addHook', 'decorateRequest', 'register'] as const) {
-    wrapMethod(app, name, (scope, args, method) => {
-      calls.push(`${name} ${scope.prefix}`)
-      return method(...args)
-    })
-  }
-  const plugin = fp(async (app: FastifyInstance) => void app.decorateRequest('two', null))
+  const calls: unknown[] = []
+  wrapRegister(app, (plugin, options, register) => {
+    calls.push(options)
+    return register(plugin, options)
+  })
   await app.register(
     async (app) => {
-      t.equal(
-        app.addHook('onRequest', async () => undefined),
-        app,
-        'and their results are handed on',
+      await app.register(
+        fp(async (app: FastifyInstance) => void app.decorateRequest('two', null)),
+        { deep: 1 },
       )
-      app.decorateRequest('one', null)
-      await app.register(plugin)
-      t.ok(app.hasRequestDecorator('one') && app.hasRequestDecorator('two'))
+      t.ok(app.hasRequestDecorator('two'), 'and it is called for the scope')
     },
     { prefix: '/in' },
   )
-  const inside = ['addHook', 'decorateRequest', 'register', 'decorateRequest']
-  t.strictSame(calls, ['register ', ...inside.map((name) => `${name} /in`)])
+  t.strictSame(calls, [{ prefix: '/in' }, { deep: 1 }])
 })
-
-t.test(
-  'while @fastify/cors loads, pluginName ends in it, and its first hook sets the headers',
-  async (t) => {
-    for (const hook of [
-      'onRequest',
-      'preParsing',
-      'preValidation',
-      'preHandler',
-      'preSerialization',
-    ] as const) {
-      const app = fastify(t)
-      const hooks: { name: unknown; length: number }[] = []
-      const payloads: unknown[] = []
-      wrapMethod(app, 'addHook', (scope, [name, given], addHook) => {
-        if (!isLoadingCors(scope)) return addHook(name, given)
-        const own = given as (...args: unknown[]) => unknown
-        hooks.push({ name, length: own.length })
-        // As the guard calls it: without a payload.
-        return addHook(
-          name,
-          own.length === 4
-            ? (request: unknown, reply: unknown, payload: unknown, done: unknown) => {
-                payloads.push(payload)
-                own(request, reply, null, (error: unknown) =>
-                  (done as (error: unknown, payload: unknown) => void)(error, payload),
-                )
-              }
-            : own,
-        )
-      })
-      await app.register(cors, { hook })
-      app.addHook('onRequest', async () => undefined)
-      app.get('/', async () => ({}))
-      const { headers } = await app.inject({ url: '/', headers: { origin: 'https://a.example' } })
-      t.equal(headers['access-control-allow-origin'], '*', hook)
-      const isWithPayload = hook === 'preParsing' || hook === 'preSerialization'
-      t.strictSame(hooks[0], { name: hook, length: isWithPayload ? 4 : 3 }, hook)
-      t.equal(payloads.length, isWithPayload ? 1 : 0, 'it does not look at the payload')
-    }
-  },
-)
 
 t.test('fastify-plugin marks plugins by the symbols skip-override and plugin-meta', async (t) => {
   const plugin = fp(async () => undefined, { name: 'theirs' })

@@ -49,7 +49,7 @@ t.test(
     const options = { userService, authenticators: { apiKey } }
     const { code, message } = await rejectionOf(boot(options))
     t.equal(code, 'ERR_AUTH_MARK')
-    t.match(message, /no authenticator that could judge/)
+    t.match(message, /there is no authenticator for its requests/)
     t.ok(await boot(options, { use: 'apiKey' }))
     t.ok(await boot({ ...options, authenticator: 'apiKey' }))
     t.ok(await boot({ authenticators: { apiKey } }), 'without users, the only one there is')

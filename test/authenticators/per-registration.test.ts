@@ -1,4 +1,3 @@
-// Also holds lib/registration.ts.
 import Fastify from 'fastify'
 import t from 'tap'
 import { perRegistration } from '../../lib/authenticators/per-registration.js'
@@ -6,7 +5,7 @@ import { authn, jwtAuthenticator } from '../../lib/index.js'
 import { bearer, logLines, secret, secret512, userService, tokensOf } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
-import type { Registration } from '../../lib/registration.js'
+import { registrationOf } from '../../lib/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 t.test('one state a registration, made once, while the app boots', async (t) => {
@@ -15,8 +14,8 @@ t.test('one state a registration, made once, while the app boots', async (t) => 
     made.push([registration, app])
     return { of: registration }
   })
-  const registrations = [{}, {}] as [Partial<Registration>, Partial<Registration>]
-  const servers = registrations.map(serverWith)
+  const servers = [serverWith({}), serverWith({})]
+  const registrations = servers.map(registrationOf)
   for (const server of servers) state.init(server)
   t.strictSame(made, [
     [registrations[0], servers[0]],

@@ -190,7 +190,7 @@ t.test('reload() with a bad file leaves the old keys in force, and rejects', asy
     const running = [get(token), get(token)]
     const { code, message } = await rejectionOf(service.reload())
     t.equal(code, 'ERR_AUTH_KEY', name)
-    t.match(message, 'rsa.pem', name)
+    t.match(message, '"jwt.rsa', name)
     running.push(get(token), get(service.generateToken('alice')))
     for (const response of await Promise.all(running)) isWelcome(t, response, 'alice', name)
     t.equal(take(), 4)

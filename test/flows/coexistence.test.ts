@@ -125,53 +125,20 @@ t.test('the engine makes no Fastify instance, however often keys are read', asyn
   t.equal(made, 1, 'the app alone')
 })
 
-t.test(
-  '@fastify/jwt with its own decorator "user" is a clear error, in whichever order',
-  async (t) => {
-    const ours = (app: FastifyInstance) => void app.register(authn, standardOptions())
-    const jwt = (app: FastifyInstance) => void app.register(fastifyJwt, { secret: theirs })
-    const inner = (app: FastifyInstance) => void app.register(async (scope) => jwt(scope))
-    // The same with a marked route in it, where nobody would find the user that was authenticated.
-    const marked = (app: FastifyInstance) =>
-      void app.register(async (scope) => {
-        jwt(scope)
-        scope.get('/me', { config: { auth: true } }, () => 'ran')
-      })
-    const orders: ((app: FastifyInstance) => void)[][] = [
-      [jwt, ours],
-      [ours, jwt],
-      [ours, inner],
-      [ours, marked],
-      [marked, ours],
-    ]
-    for (const [index, order] of orders.entries()) {
-      for (const isAwaited of [true, false]) {
-        const app = fastify(t)
-        const error = await bootError(async () => {
-          for (const step of order) {
-            step(app)
-            if (isAwaited) await app.after()
-          }
-          await app.ready()
-        })
-        t.equal(error?.code, 'ERR_AUTH_DECORATOR', `order ${index}`)
-        t.match(error?.message, /"user".*@fastify\/jwt.*decoratorName: 'jwtUser'/)
-      }
-    }
-    const beside = fastify(t)
-    inner(beside)
-    ours(beside)
-    t.equal(await bootError(() => beside.ready()), undefined, 'nothing is marked where it is')
-  },
-)
-
-t.test('other names of ours are taken as well', async (t) => {
-  for (const name of ['extra', 'bearerToken'] as const) {
-    const app = fastify(t)
-    await app.register(authn, standardOptions())
-    app.decorateRequest(name, null as never)
-    const error = await bootError(() => app.ready())
-    t.match(error, { code: 'ERR_AUTH_DECORATOR', message: `"${name}"` })
+t.test('decorators of other plugins with our names', async (t) => {
+  const app = fastify(t)
+  await app.register(fastifyJwt, { secret: theirs })
+  const error = await bootError(() => Promise.resolve(app.register(authn, standardOptions())))
+  t.match(error, {
+    code: 'ERR_AUTH_DECORATOR',
+    message: /"user".*@fastify\/jwt.*decoratorName: 'jwtUser'/,
+  })
+  const late = fastify(t)
+  await late.register(authn, standardOptions())
+  for (const name of ['user', 'extra', 'bearerToken'] as const) {
+    t.throws(() => late.decorateRequest(name, null as never), {
+      code: 'FST_ERR_DEC_ALREADY_PRESENT',
+    })
   }
 })
 
@@ -342,8 +309,7 @@ t.test('@fastify/cors in a later hook: preflights pass, what follows does not', 
   t.equal(preflight.statusCode, 204)
   t.equal(preflight.headers['access-control-allow-origin'], 'https://app.example')
   const refused = await app.inject({ url: '/me', headers })
-  isRefusal(t, refused, { ...noToken, vary: 'Origin, Accept-Language' })
-  t.equal(refused.headers['access-control-allow-origin'], 'https://app.example')
+  isRefusal(t, refused, noToken)
   t.equal(take(), 0)
 })
 

@@ -34,6 +34,7 @@ t.test(
   async (t) => {
     const { handler, take } = probe()
     const apiKey: Authenticator = {
+      accepts: ({ headers }) => 'x-api-key' in headers,
       authenticate: ({ headers }) => (headers['x-api-key'] === 'k' ? { name: 'robot' } : null),
     }
     const options = {

@@ -19,7 +19,7 @@ const rsa = {
   passphrase,
 }
 
-t.test('a refusal says which scheme came, and nothing that could be a secret', async (t) => {
+t.test('a refusal says that other credentials came, and nothing that could be a secret', async (t) => {
   const { lines, stream } = logLines()
   const app = await appWith(
     t,
@@ -41,15 +41,13 @@ t.test('a refusal says which scheme came, and nothing that could be a secret', a
   }
   const token = app.jwtService.generateToken('alice')
   const basicHeader = basic('alice', password).authorization
-  const found = (what: string): string => `Authorization: found ${what}, expected Bearer`
+  const others = 'Authorization: no credentials of an accepted scheme'
   t.equal(await reasonOf('/jwt'), undefined)
-  t.equal(await reasonOf('/jwt', basicHeader), found('the scheme Basic'))
-  t.equal(await reasonOf('/jwt', token), found('no scheme'))
-  t.equal(await reasonOf('/jwt', 'wonderland'), found('no scheme'))
-  t.equal(await reasonOf('/jwt', `wonderland ${token}`), found('another scheme'))
-  t.equal(await reasonOf('/jwt', 'Bearer'), found('the scheme Bearer without credentials'))
-  t.equal(await reasonOf('/any', `Digest ${token}`), `${found('the scheme Digest')} or Basic`)
-  t.equal(await reasonOf('/key', `Digest ${token}`), undefined)
+  for (const header of [basicHeader, token, `wonderland ${token}`, 'Bearer', `Digest ${token}`]) {
+    t.equal(await reasonOf('/jwt', header), others)
+  }
+  t.equal(await reasonOf('/any', `Digest ${token}`), others)
+  t.equal(await reasonOf('/key', `Digest ${token}`), others)
 })
 
 t.test('no token, password, key or hash is in any line of the log', async (t) => {

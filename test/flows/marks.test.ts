@@ -117,7 +117,7 @@ t.test('the HEAD of a GET that a hook has marked takes that mark', async (t) => 
       app.addHook('onRoute', (route) => {
         if (route.method !== 'GET') return
         route.constraints = { host: 'localhost:80' }
-        route.config = { auth: true }
+        route.config = { ...route.config, auth: true }
       }),
   }
   function mark(app: FastifyInstance, isMarked: (route: RouteOptions) => boolean): void {

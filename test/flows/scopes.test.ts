@@ -232,13 +232,6 @@ t.test('registered again without tokens: jwtService is not there any more', asyn
   await again.register(authn, { ...standardOptions(), login: false })
   await again.register(authn, { basic: { username: 'admin', password: 'geheim' } })
   t.equal(again.jwtService, undefined)
-  const own = { mine: true }
-  again.decorate('jwtService', own as never)
-  await again.register(authn, { basic: { username: 'admin', password: 'geheim' } })
-  t.equal(again.jwtService, own, 'the name is free for the app')
-  await t.rejects(Promise.resolve(again.register(authn, standardOptions())), {
-    code: 'ERR_AUTH_DECORATOR',
-  })
 })
 
 t.test('several apps in one process share nothing', async (t) => {

@@ -265,38 +265,30 @@ t.test('guesses from elsewhere are compared with nothing that is cached', async 
   t.equal((await enter('bob', 'le bricoleur')).statusCode, 200, 'the address is not full')
 })
 
-t.test('several authenticators of one scheme: a failure counts when none accepts', async (t) => {
-  const staff = basicAuthenticator({ userService: userService(people.slice(0, 1)) })
-  const customers = basicAuthenticator({ userService: userService(people.slice(1)) })
-  const app = await appWith(
-    t,
-    {
-      userService: userService([]),
-      basic: { username: 'robot', password: 'of the configuration' },
-      hashing: { cost },
-      throttle: { perUsername: 3, perAddress: 6 },
-      authenticators: { staff, customers, both: anyOf(anyOf(staff), anyOf(customers)) },
-    },
-    (app) => {
-      app.get('/', { config: { auth: { use: ['staff', 'customers'] } } }, () => 'ok')
-      app.get('/nested', { config: { auth: { use: 'both' } } }, () => 'ok')
-      app.get(
-        '/again',
-        { config: { auth: { use: ['customers', 'staff', 'configBasic'] } } },
-        () => 'ok',
-      )
-    },
-  )
+t.test('basic and configBasic on one route: a failure counts once', async (t) => {
+  const options = {
+    userService: userService(people),
+    authenticator: 'basic',
+    basic: { username: 'robot', password: 'of the configuration' },
+    hashing: { cost },
+    throttle: { perUsername: 2 },
+  }
+  const app = await appWith(t, options, (app) => {
+    app.get('/', { config: { auth: { use: ['basic', 'configBasic'] } } }, () => 'ok')
+    app.get('/again', { config: { auth: { use: ['configBasic', 'basic'] } } }, () => 'ok')
+  })
   const enter = async (url: string, name: string, password: string): Promise<number> =>
     (await app.inject({ url, headers: basic(name, password) })).statusCode
-  for (let count = 0; count < 8; count += 1) {
-    t.equal(await enter('/', 'bob', 'le bricoleur'), 200)
-    t.equal(await enter('/nested', 'bob', 'le bricoleur'), 200)
-    t.equal(await enter('/again', 'robot', 'of the configuration'), 200)
-    t.equal(await enter('/again', 'alice', 'wonderland'), 200)
+  for (const url of ['/', '/again']) {
+    for (let count = 0; count < 4; count += 1) {
+      t.equal(await enter(url, 'bob', 'le bricoleur'), 200)
+      t.equal(await enter(url, 'robot', 'of the configuration'), 200)
+    }
   }
-  for (const url of ['/', '/nested', '/again']) t.equal(await enter(url, 'bob', 'guess'), 401)
-  t.equal(await enter('/', 'bob', 'guess'), 429, 'each of them has counted, once')
+  for (const name of ['bob', 'robot']) {
+    for (const url of ['/', '/again']) t.equal(await enter(url, name, 'guess'), 401)
+    t.equal(await enter('/', name, 'guess'), 429, 'each of them has counted, once')
+  }
 })
 
 t.test('the credentials of the configuration are throttled as all others', async (t) => {

@@ -125,8 +125,9 @@ for (const order of ['before', 'after'] as const) {
       }
 
       const refused = await app.inject({ url: '/group/me', headers: { origin: preflight.origin } })
-      isRefusal(t, refused, { ...noToken, vary: 'Origin, Accept-Language' })
-      t.equal(refused.headers['access-control-allow-origin'], 'https://app.example')
+      const isReadable = order === 'before'
+      isRefusal(t, refused, { ...noToken, ...(isReadable && { vary: 'Origin, Accept-Language' }) })
+      t.equal('access-control-allow-origin' in refused.headers, isReadable)
       t.equal(take(), 0)
       const headers = { ...bearer(tokensOf(app).generateToken('alice')), origin: preflight.origin }
       const passed = await app.inject({ url: '/group/me', headers })

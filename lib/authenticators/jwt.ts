@@ -8,6 +8,7 @@ import { setClaims } from '../request/extra.js'
 import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { unverifiedPart } from '../tokens/unverified.js'
 import { registrationOf } from '../registration.js'
+import { membersOf } from './any-of.js'
 import { perRegistration } from './per-registration.js'
 import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -102,10 +103,21 @@ export function jwtAuthenticator<Stored extends object>(
   return authenticator
 }
 
+/** Requests for which the other authenticators are asked: one that wraps a jwtAuthenticator asks that again. */
+const asking = new WeakSet<FastifyRequest>()
+
 /** Whether another authenticator of the registration, an issuer for instance, says that a token is its own. */
 function isClaimedByOthers(request: FastifyRequest): boolean {
-  const others = registrationOf(request.server)?.authenticators.values() ?? []
-  return [...others].some((other) => !readsOwnTokens(other) && other.accepts?.(request) === true)
+  if (asking.has(request)) return true
+  asking.add(request)
+  try {
+    const others = registrationOf(request.server)?.authenticators.values() ?? []
+    return [...others]
+      .flatMap(membersOf)
+      .some((other) => !readsOwnTokens(other) && other.accepts?.(request) === true)
+  } finally {
+    asking.delete(request)
+  }
 }
 
 /** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */

@@ -7,12 +7,21 @@ import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
+/** Marks the authenticators for tokens of our own keys, also where an app wraps one by spreading it. */
+export const kOwnTokens = Symbol('fastify-authn.own-tokens')
+
+/** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */
+export function readsOwnTokens(authenticator: Authenticator): boolean {
+  return kOwnTokens in authenticator
+}
+
 /**
  * One authenticator out of several. For each request one of them is asked, and no other:
  *
  * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
  *   of them, which rejects it;
- * - otherwise the first whose `accepts` returns true, or else one that has neither a scheme nor `accepts`.
+ * - otherwise the first whose `accepts` returns true, or else one that has neither a scheme nor `accepts`, or else a
+ *   jwtAuthenticator, which rejects a cookie that holds no valid token.
  *
  * It is optional only when all of its members are.
  *
@@ -35,6 +44,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
     )
   }
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
+  const ownReader = members.flatMap(membersOf).find(readsOwnTokens)
   const asked = new WeakMap<FastifyRequest, Authenticator>()
 
   function choose(request: FastifyRequest): Authenticator | undefined {
@@ -59,7 +69,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
     },
     accepts: (request) => choose(request) !== undefined,
     authenticate(request) {
-      const member = choose(request)
+      const member = choose(request) ?? ownReader
       if (member === undefined) return null
       if (isAnswering) asked.set(request, member)
       return member.authenticate(request) as never

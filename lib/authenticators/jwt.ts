@@ -8,14 +8,11 @@ import { setClaims } from '../request/extra.js'
 import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { unverifiedPart } from '../tokens/unverified.js'
 import { registrationOf } from '../registration.js'
-import { membersOf } from './any-of.js'
+import { kOwnTokens, membersOf, readsOwnTokens } from './any-of.js'
 import { perRegistration } from './per-registration.js'
 import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
-
-/** Marks the authenticators for tokens of our own keys, also where an app wraps one by spreading it. */
-const kOwnTokens = Symbol('fastify-authn.own-tokens')
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
@@ -118,11 +115,6 @@ function isClaimedByOthers(request: FastifyRequest): boolean {
   } finally {
     asking.delete(request)
   }
-}
-
-/** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */
-export function readsOwnTokens(authenticator: Authenticator): boolean {
-  return kOwnTokens in authenticator
 }
 
 /**

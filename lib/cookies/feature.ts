@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { membersOf } from '../authenticators/any-of.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
+import { membersOf, readsOwnTokens } from '../authenticators/any-of.js'
 import { isProduction } from '../common/production.js'
 import { refusal, wrongOption } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'

@@ -1,5 +1,4 @@
-import { membersOf } from '../authenticators/any-of.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
+import { membersOf, readsOwnTokens } from '../authenticators/any-of.js'
 import type { OwnRoute, Responses } from '../login/own-route.js'
 import type { Needs, Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'

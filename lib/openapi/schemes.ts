@@ -1,5 +1,4 @@
-import { membersOf } from '../authenticators/any-of.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
+import { membersOf, readsOwnTokens } from '../authenticators/any-of.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'

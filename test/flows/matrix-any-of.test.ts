@@ -204,3 +204,21 @@ t.test(
     }
   },
 )
+
+t.test(
+  'a cookie that holds no valid token is rejected where credentials are optional',
+  async (t) => {
+    const auth = { mode: 'optional', use: ['basic', 'jwt'] } as const
+    const app = await appWith(
+      t,
+      { userService: service(), jwt: { secret }, cookies: true },
+      (app) => void app.get('/', { config: { auth } }, probe().handler),
+    )
+    const statusOf = async (value: string): Promise<number> =>
+      (await app.inject({ url: '/', headers: { host: 'localhost', cookie: `token=${value}` } }))
+        .statusCode
+    t.equal(await statusOf(token()), 200)
+    for (const value of ['x', token({ sub: undefined })]) t.equal(await statusOf(value), 401)
+    t.equal((await app.inject('/')).statusCode, 200)
+  },
+)

@@ -5,7 +5,8 @@ import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
-import { readsOwnTokens } from './jwt.js'
+import { ownTokenIn, readsOwnTokens } from './jwt.js'
+import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
@@ -13,7 +14,8 @@ import type { Authenticator } from '../../types/authenticator.js'
  *
  * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
  *   of them, which rejects it;
- * - otherwise the first that accepts the request, or else one that has neither a scheme nor `accepts`.
+ * - otherwise the first that accepts the request; or else a `jwtAuthenticator`, which rejects the token in a cookie, if
+ *   there is one; or else the member that has neither a scheme nor `accepts`.
  *
  * A `jwtAuthenticator` accepts whatever looks like a token of our own keys, so it comes after all others.
  *
@@ -60,8 +62,14 @@ export function anyOf<Members extends readonly Authenticator[]>(
       named.length === 0 || named.includes(member)
     return (
       inOrder.find((member) => isCandidate(member) && member.accepts?.(request)) ??
-      (named.length === 0 ? other : named.find(({ accepts }) => accepts === undefined))
+      (named.length === 0 ? unnamed(request) : named.find(({ accepts }) => accepts === undefined))
     )
+  }
+
+  /** A cookie with a token that no member accepts has to be rejected, also where credentials are optional. */
+  function unnamed(request: FastifyRequest): Authenticator | undefined {
+    const sources = registrationOf(request.server)?.tokenSources ?? []
+    return sources.length > 0 && hasToken(request, sources) ? (ofOwnTokens[0] ?? other) : other
   }
 
   return {
@@ -87,4 +95,13 @@ export function anyOf<Members extends readonly Authenticator[]>(
 /** @returns the members of an `anyOf()`; for any other authenticator, that authenticator alone */
 export function membersOf(authenticator: Authenticator): readonly Authenticator[] {
   return authenticator.members?.flatMap(membersOf) ?? [authenticator]
+}
+
+function hasToken(request: FastifyRequest, sources: readonly TokenSource[]): boolean {
+  try {
+    return ownTokenIn(request, sources) !== null
+  } catch {
+    // It is authenticate() that rejects a request with such a token.
+    return true
+  }
 }

@@ -5,6 +5,7 @@ import {
   basicAuthenticator,
   configBasicAuthenticator,
   jwtAuthenticator,
+  type Authenticator,
   type AuthnOptions,
   type UserService,
 } from '../../lib/index.js'
@@ -164,3 +165,60 @@ t.test('an anyOf that is wrapped by spreading it keeps its challenges', async (t
   isRefusal(t, await app.inject('/'), { error: texts.none, challenge: challenges })
   isWelcome(t, await app.inject({ url: '/', headers: bearer(token()) }), 'alice')
 })
+
+t.test(
+  'a jwtAuthenticator inside of others of the app, beside one for the same scheme',
+  async (t) => {
+    const key: Authenticator = {
+      scheme: 'Bearer',
+      accepts: ({ headers }) => headers.authorization === 'Bearer key',
+      authenticate: () => ({ name: 'robot' }),
+    }
+    const inner = jwtAuthenticator()
+    const wrapped: Authenticator = {
+      scheme: 'Bearer',
+      init: (app) => inner.init?.(app),
+      accepts: (request) => inner.accepts?.(request) === true,
+      authenticate: (request) => inner.authenticate(request),
+    }
+    const authenticators = { key, wrapped, combined: anyOf(jwtAuthenticator(), key) }
+    const uses = [
+      'combined',
+      ['key', 'jwt'],
+      ['jwt', 'key'],
+      ['key', 'wrapped'],
+      ['jwt', 'wrapped'],
+    ]
+    const app = await appWith(
+      t,
+      { userService: service(), jwt: { secret }, authenticators },
+      (app) =>
+        uses.forEach((use, at) =>
+          app.get(`/${at}`, { config: { auth: { use } } }, probe().handler),
+        ),
+    )
+    for (const at of uses.keys()) {
+      isWelcome(t, await app.inject({ url: `/${at}`, headers: bearer(token()) }), 'alice')
+      const { statusCode } = await app.inject({ url: `/${at}`, headers: bearer('key') })
+      t.equal(statusCode, uses[at]?.includes('wrapped') && uses[at]?.includes('jwt') ? 401 : 200)
+    }
+  },
+)
+
+t.test(
+  'a cookie that holds no valid token is rejected where credentials are optional',
+  async (t) => {
+    const auth = { mode: 'optional', use: ['basic', 'jwt'] } as const
+    const app = await appWith(
+      t,
+      { userService: service(), jwt: { secret }, cookies: true },
+      (app) => void app.get('/', { config: { auth } }, probe().handler),
+    )
+    const statusOf = async (value: string): Promise<number> =>
+      (await app.inject({ url: '/', headers: { host: 'localhost', cookie: `token=${value}` } }))
+        .statusCode
+    t.equal(await statusOf(token()), 200)
+    for (const value of ['x', token({ sub: undefined })]) t.equal(await statusOf(value), 401)
+    t.equal((await app.inject('/')).statusCode, 200)
+  },
+)

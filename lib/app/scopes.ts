@@ -1,5 +1,5 @@
 import { wrongMark } from '../errors.js'
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
 import { isMark, parseMark } from '../marks/parse.js'
 import { isShared, nameOfPlugin } from './fastify.js'
 
@@ -29,7 +29,7 @@ export function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
 /** The mark of a scope that Fastify makes, read from its options; null when there is none. */
 export function scopeOf(options: object): MarkedScope | null {
   if (!Object.hasOwn(options, 'auth')) return null
-  return { mark: ownOf(options, 'auth'), prefix: ownOf(options, 'prefix'), isVoid: false }
+  return { mark: ownProperty(options, 'auth'), prefix: ownProperty(options, 'prefix'), isVoid: false }
 }
 
 /**
@@ -44,6 +44,6 @@ export function voidScopeOf(
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
   if (isOurs || typeof options !== 'object' || options === null) return null
   if (!isComputed && !isShared(plugin)) return null
-  const mark = ownOf(options, 'auth')
-  return isMark(mark) ? { mark, prefix: ownOf(options, 'prefix'), isVoid: true } : null
+  const mark = ownProperty(options, 'auth')
+  return isMark(mark) ? { mark, prefix: ownProperty(options, 'prefix'), isVoid: true } : null
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { propertyOf } from '../common/objects.js'
+import { declaredProperty } from '../common/objects.js'
 import { wrongOption } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
@@ -53,7 +53,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
 
   return {
     members,
-    optional: members.every((member) => propertyOf(member, 'optional') === true),
+    optional: members.every((member) => declaredProperty(member, 'optional') === true),
     async init(app) {
       for (const member of members) await registrationOf(app)?.initialize(member)
     },

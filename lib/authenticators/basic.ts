@@ -2,7 +2,7 @@ import { AuthenticationError, refusal, wrongOption } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
-import { defaults, filled } from '../options/resolve.js'
+import { defaults, withDefaults } from '../options/resolve.js'
 import { perRegistration } from './per-registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -21,7 +21,7 @@ export function basicAuthenticator<Stored extends object>(
     options,
     'basicAuthenticator',
   )
-  const { userService, passwordField, optional } = filled(defaults.basicAuthenticator, given)
+  const { userService, passwordField, optional } = withDefaults(defaults.basicAuthenticator, given)
 
   const state = perRegistration('basicAuthenticator', (registration) => {
     const { options: shared, hiddenFields } = registration

@@ -3,7 +3,7 @@ import { refusal, wrongOption } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
-import { defaults, filled } from '../options/resolve.js'
+import { defaults, withDefaults } from '../options/resolve.js'
 import { setClaims } from '../request/extra.js'
 import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { unverifiedPart } from '../tokens/unverified.js'
@@ -32,7 +32,7 @@ export function jwtAuthenticator<Stored extends object>(
   options: JwtAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
   const given = check<JwtAuthenticatorOptions>(jwtAuthenticatorSchema, options, 'jwtAuthenticator')
-  const { userService, optional, claimName, signingMethod, ...rules } = filled(
+  const { userService, optional, claimName, signingMethod, ...rules } = withDefaults(
     defaults.jwtAuthenticator,
     given,
   )

@@ -23,7 +23,7 @@ export interface Refusable {
 
 /**
  * Refuses a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 section 15.5.2).
- * Then `onUnauthorized` of the authenticator may send a reply; if it sends none, the standard reply is sent.
+ * Then `onUnauthorized` of the authenticator may send a reply; if it sends none, the default reply is sent.
  */
 export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void {
   const { request, reply, done, plan, started, user } = attempt
@@ -39,7 +39,7 @@ export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void
   }
 }
 
-/** Calls `onUnauthorized`, and sends the standard reply when that sends none. */
+/** Calls `onUnauthorized`, and sends the default reply when that sends none. */
 function ask(attempt: Refusable, error: AuthenticationErrorLike, localized: LocalizedText): void {
   const { request, reply, done, plan } = attempt
   const isAnswered = watchReply(reply, error.code)

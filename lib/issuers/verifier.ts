@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
 import { isAuthenticationError } from '../errors.js'
 import { checkClaims } from '../tokens/claims.js'
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
@@ -84,9 +84,9 @@ function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssue
   // A token that is bound to a key of its owner is no bearer token (RFC 8705 §3, RFC 9449 §6).
   if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
   if (audienceClaim === 'aud') return
-  if (!audience.includes(ownOf(claims, audienceClaim) as string)) {
+  if (!audience.includes(ownProperty(claims, audienceClaim) as string)) {
     throw invalidToken(`claim ${audienceClaim}`)
   }
   // Cognito's ID tokens are signed by the same issuer: only this claim tells them from access tokens.
-  if (ownOf(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
+  if (ownProperty(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
 }

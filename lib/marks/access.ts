@@ -1,5 +1,5 @@
 import { wrongMark } from '../errors.js'
-import { ownOf, propertyOf } from '../common/objects.js'
+import { ownProperty, declaredProperty } from '../common/objects.js'
 import type { NeededNames } from '../../types/marks.js'
 
 /** What a name may look like; `what` says it in errors. */
@@ -33,9 +33,9 @@ export function parseNeed(mark: object, key: 'scope' | 'role', place: string): N
   const fail = (found: string): never => refuse(place, key, found)
   if (!Object.hasOwn(mark, key)) {
     // A mark can inherit it, from a class for instance. To overlook it would let more people in than its author meant.
-    return propertyOf(mark, key) === undefined ? null : fail('one that is inherited')
+    return declaredProperty(mark, key) === undefined ? null : fail('one that is inherited')
   }
-  const need = ownOf(mark, key)
+  const need = ownProperty(mark, key)
   if (typeof need === 'string') return { all: [checkName(need, key, fail)] }
   if (need === undefined) return fail('undefined (is a variable not set?)')
   if (Array.isArray(need)) return fail('an array')
@@ -44,7 +44,7 @@ export function parseNeed(mark: object, key: 'scope' | 'role', place: string): N
   if (keys.length !== 1 || !(keys[0] === 'all' || keys[0] === 'any')) {
     return fail(keys.length === 0 ? 'an empty object' : `an object with ${keys.join(' and ')}`)
   }
-  const names = ownOf(need, keys[0])
+  const names = ownProperty(need, keys[0])
   if (!Array.isArray(names)) return fail(`${keys[0]} without an array`)
   if (names.length === 0) return fail(`an empty list for ${keys[0]}`)
   // Array.from: a hole in an array must not be passed over.

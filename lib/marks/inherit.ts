@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors.js'
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
 
 const kScopeMark = Symbol('fastify-authn.scope-mark')
 
@@ -26,7 +26,7 @@ export function markedScopeOf(server: FastifyInstance): FastifyInstance | null {
 
 /** The mark in the `config` of a route. */
 export function ownMark(config: object | null | undefined): unknown {
-  return config ? ownOf(config, 'auth') : undefined
+  return config ? ownProperty(config, 'auth') : undefined
 }
 
 /** The name of a route in errors. */
@@ -56,9 +56,9 @@ export function checkPlaces(options: RouteOptions, around: unknown): void {
   if (isMarked) return
   const found = Object.hasOwn(config, 'auth')
     ? 'config.auth: undefined'
-    : ownOf(options, 'auth') !== undefined
+    : ownProperty(options, 'auth') !== undefined
       ? 'the option auth of the route itself'
-      : ownOf(schema as object, 'auth') !== undefined && 'schema.auth'
+      : ownProperty(schema as object, 'auth') !== undefined && 'schema.auth'
   if (!found) return
   wrongMark(
     `${routeName(options)}: found ${found}, which has no effect, so the route would be open; expected the mark in config: app.get('/path', { config: { auth: true } }, handler). For an open route write { auth: false } there.`,

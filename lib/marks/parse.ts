@@ -1,5 +1,5 @@
 import { wrongMark } from '../errors.js'
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
 import { parseNeed } from './access.js'
 import type { AuthMode, NeededNames } from '../../types/marks.js'
 
@@ -34,9 +34,9 @@ export function parseMark(mark: unknown, place: string): ParsedMark {
     markError(place, `the unknown key ${JSON.stringify(unknown)}`, longForm)
   }
   if (Object.keys(mark).length === 0) markError(place, 'an empty object', longForm)
-  const given = ownOf(mark, 'mode')
+  const given = ownProperty(mark, 'mode')
   const mode = given === undefined ? true : given
-  const use = ownOf(mark, 'use')
+  const use = ownProperty(mark, 'use')
   if (!modes.has(mode)) {
     markError(place, `mode ${describe(mode)}`, "mode true, false, 'optional' or 'try'")
   }

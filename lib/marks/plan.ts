@@ -1,7 +1,7 @@
 import { anyOf } from '../authenticators/any-of.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
-import { propertyOf } from '../common/objects.js'
+import { declaredProperty } from '../common/objects.js'
 import { parseMark } from './parse.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -57,7 +57,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     names,
     // An anonymous request has no scopes and roles, also where credentials are optional.
     allowsAnonymous:
-      mode !== true || (needs === null && propertyOf(authenticator, 'optional') === true),
+      mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
     needs,
   }
 }

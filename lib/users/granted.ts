@@ -1,4 +1,4 @@
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
 
 const none: ReadonlySet<string> = new Set()
 
@@ -13,7 +13,7 @@ const scopesOfClaims = new WeakMap<object, { scope: unknown; scp: unknown; names
  */
 export function scopesOf(claims: unknown): ReadonlySet<string> {
   if (typeof claims !== 'object' || claims === null) return none
-  const [scope, scp] = [ownOf(claims, 'scope'), ownOf(claims, 'scp')]
+  const [scope, scp] = [ownProperty(claims, 'scope'), ownProperty(claims, 'scp')]
   const known = scopesOfClaims.get(claims)
   if (known !== undefined && known.scope === scope && known.scp === scp) return known.names
   const isList = !Object.hasOwn(claims, 'scope') && Array.isArray(scp)
@@ -41,10 +41,10 @@ function namesOfArray(list: readonly unknown[]): ReadonlySet<string> {
 /** The roles of a user: `roles`, an array of strings, where it is there, otherwise `role`, a string. */
 export function rolesOf(user: object): ReadonlySet<string> {
   if (Object.hasOwn(user, 'roles')) {
-    const roles = ownOf(user, 'roles')
+    const roles = ownProperty(user, 'roles')
     return Array.isArray(roles) ? namesOfArray(roles) : none
   }
-  const role = ownOf(user, 'role')
+  const role = ownProperty(user, 'role')
   return typeof role === 'string' ? new Set([role]) : none
 }
 

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
-import { createGuard } from '../guard/hook.js'
+import { guard } from '../guard/attempt.js'
 import { markScope } from '../marks/inherit.js'
 import { describeRoutes } from '../openapi/swagger.js'
 import { hasCors, hasDeclarations, onInstance, rootOf, wrapRegister } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
-import { declareRoute, planOfRequest, type DeclaredOptions, type DeclaredRoute } from './routes.js'
+import { declareRoute, type DeclaredOptions, type DeclaredRoute } from './routes.js'
 import { checkScope, scopeOf, voidScopeOf, type MarkedScope } from './scopes.js'
 import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
@@ -145,7 +145,7 @@ export function protectApp(record: AppRecord): void {
   record.isProtected = true
   record.isCorsFirst = hasCors(root)
   record.scopes.forEach(checkScope)
-  root.addHook('onRequest', createGuard(planOfRequest))
+  root.addHook('onRequest', guard)
   root.addHook('onReady', function check(done) {
     try {
       record.scopes.splice(0).forEach(checkScope)

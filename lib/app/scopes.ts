@@ -29,7 +29,11 @@ export function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
 /** The mark of a scope that Fastify makes, read from its options; null when there is none. */
 export function scopeOf(options: object): MarkedScope | null {
   if (!Object.hasOwn(options, 'auth')) return null
-  return { mark: ownProperty(options, 'auth'), prefix: ownProperty(options, 'prefix'), isVoid: false }
+  return {
+    mark: ownProperty(options, 'auth'),
+    prefix: ownProperty(options, 'prefix'),
+    isVoid: false,
+  }
 }
 
 /**

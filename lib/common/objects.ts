@@ -1,7 +1,9 @@
 import { types } from 'node:util'
 
 /** @returns a copy of an object without the fields that are undefined */
-export function withoutUndefined<T extends object>(object: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+export function withoutUndefined<T extends object>(
+  object: T,
+): { [Key in keyof T]: NonNullable<T[Key]> } {
   const entries = Object.entries(object).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> }
 }

@@ -13,6 +13,32 @@ import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { refuse } from './refuse.js'
 
+/** The key under which the `config` of a route holds its {@link Planned}. Fastify copies the `config`, and this with it. */
+export const kPlanned = Symbol('fastify-authn.planned')
+
+/** What is decided about a route when the app gets ready. */
+export interface Planned {
+  /** Null for an open route; undefined until the app is ready. */
+  plan: Plan | null | undefined
+}
+
+/**
+ * The one `onRequest` hook of an app and all its scopes. It goes by the route that Fastify matched, and by what was decided
+ * about that route when the app got ready; the text of the URL is never looked at.
+ */
+export function guard(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  // Each read of `routeOptions` makes a new object.
+  const config = request.routeOptions.config as { readonly [kPlanned]?: Planned } | undefined
+  const plan = config?.[kPlanned]?.plan
+  if (plan) return new Attempt(request, reply, done, plan).begin()
+  if (plan === null || request.is404) return runWithoutUser(request, done)
+  done(faultOf('ERR_AUTH_UNGUARDED', new Error('The route is not known.')))
+}
+
 /** One request on its way through the guard: it passes, is rejected, or gets an internal error. */
 export class Attempt {
   /** See {@link startClock}. */

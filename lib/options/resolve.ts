@@ -118,12 +118,14 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     languages: checked.languages ?? defaults.languages,
     defaultLanguage: checked.defaultLanguage ?? defaults.defaultLanguage,
     audit:
-      audit && withDefaults({ mode: 'explicit', ...defaults.audit }, audit === 'explicit' ? {} : audit),
+      audit &&
+      withDefaults({ mode: 'explicit', ...defaults.audit }, audit === 'explicit' ? {} : audit),
     login:
       login !== false &&
       Object.assign(withDefaults(defaults.login, login), { isExplicit: login !== undefined }),
     cookies: cookies && withDefaults(defaults.cookies, cookies === true ? {} : cookies),
-    credentialCache: credentialCache !== false && withDefaults(defaults.credentialCache, credentialCache),
+    credentialCache:
+      credentialCache !== false && withDefaults(defaults.credentialCache, credentialCache),
     throttle: throttle !== false && withDefaults(defaults.throttle, throttle),
   }
 }

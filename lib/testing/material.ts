@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } fr
 import { signingMethods } from '../common/algorithms.js'
 import { withoutUndefined } from '../common/objects.js'
 import { kit } from '../common/kit.js'
-import { unverifiedPart } from '../tokens/unverified.js'
+import { unverifiedPart } from '../tokens/claims.js'
 import { forge, headerLike, now } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'

@@ -1,12 +1,11 @@
 // Also holds lib/registration.ts.
 import Fastify from 'fastify'
 import t from 'tap'
-import { perRegistration } from '../../lib/authenticators/per-registration.js'
+import { perRegistration, type Registration } from '../../lib/registration.js'
 import { authn, jwtAuthenticator } from '../../lib/index.js'
 import { bearer, logLines, secret, secret512, userService, tokensOf } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
-import type { Registration } from '../../lib/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 t.test('one state a registration, made once, while the app boots', async (t) => {

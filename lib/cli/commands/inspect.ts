@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander'
 import { isAuthenticationError } from '../../errors.js'
-import { unverifiedPart } from '../../tokens/unverified.js'
+import { unverifiedPart } from '../../tokens/claims.js'
 import { defaults } from '../../options/resolve.js'
 import { isUsableName } from '../../users/find.js'
 import { scopesOf } from '../../users/granted.js'

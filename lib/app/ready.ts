@@ -1,5 +1,5 @@
 import { membersOf } from '../authenticators/any-of.js'
-import { parseMark, isMark } from '../marks/parse.js'
+import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
 import { ownRouteOf } from '../login/own-route.js'
 import { requireDecisions } from './audit.js'

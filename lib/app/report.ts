@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { ownRouteOf } from '../login/own-route.js'
-import { markedScopeOf } from '../marks/inherit.js'
+import { markedScopeOf } from '../marks/mark.js'
 import { registrationOf } from '../registration.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { methodsOf, routeMark, type DeclaredRoute } from './routes.js'

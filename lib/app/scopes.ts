@@ -1,6 +1,6 @@
 import { wrongMark } from '../errors.js'
 import { ownProperty } from '../common/objects.js'
-import { isMark, parseMark } from '../marks/parse.js'
+import { isMark, parseMark } from '../marks/mark.js'
 import { isShared, nameOfPlugin } from './fastify.js'
 
 /** The mark in the options of an `app.register`, for all routes inside. */

@@ -6,7 +6,7 @@ import type { CredentialCache } from './credential-cache.js'
 import { createRehash, type RehashTools } from './rehash.js'
 import { PasswordAttempt } from '../throttle/attempt.js'
 import type { Throttle } from '../throttle/throttle.js'
-import { findUser, isUsableName } from '../users/find.js'
+import { findUser, isUsableName } from '../users/user.js'
 
 export interface CheckTools extends RehashTools {
   readonly maxPasswordBytes: number | false

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isError, isThenable } from '../common/objects.js'
 import { AuthnUsageError } from '../errors.js'
-import { switchOn, type Store } from './storage.js'
+import { switchOn, type Store } from './state.js'
 import type { AuthUser } from '../../types/user-service.js'
 
 const storage = switchOn(() => new AsyncLocalStorage<Store>())

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ensureState, kRequestState, stateOf } from './state.js'
 import { AuthnUsageError } from '../errors.js'
-import { extraOf } from './extra.js'
+import { ensureState, extraOf, kRequestState, stateOf } from './state.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
 import { registrationOf, type Registration } from '../registration.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
@@ -49,13 +48,6 @@ export function decorateRequests(app: FastifyInstance): void {
       ensureState(this).lang = language
     },
   })
-}
-
-/** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
-export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
-  const state = ensureState(request)
-  state.user = user
-  state.stored = stored
 }
 
 function negotiate(request: FastifyRequest): string {

@@ -44,7 +44,6 @@ interface Registered {
   [kRegistration]?: Registration
 }
 
-/** Puts a registration on its scope, where the guard and the authenticators find it. */
 export function setRegistration(registration: Registration): void {
   const registered = registration.app as Registered
   registered[kRegistration] = registration
@@ -56,21 +55,21 @@ export function registrationOf(server: FastifyInstance): Registration | undefine
 }
 
 /**
- * State of a built-in authenticator, one a registration: the same authenticator may be used by several
- * apps and scopes, each with its own users and keys.
+ * The state of a built-in authenticator for each registration: one authenticator may be used by several apps and scopes,
+ * each with its own users and keys.
  *
  * @param name - for the error
- * @param create - makes the state while the app boots
+ * @param create - makes the state at startup
  */
 export function perRegistration<State>(
   name: string,
-  create: (registration: Registration, app: FastifyInstance) => State,
+  create: (registration: Registration) => State,
 ): { init: (app: FastifyInstance) => void; of: (request: FastifyRequest) => State } {
   const states = new WeakMap<Registration, State>()
   return {
     init(app) {
       const registration = registrationOf(app) as Registration
-      states.set(registration, create(registration, app))
+      states.set(registration, create(registration))
     },
     of(request) {
       const registration = registrationOf(request.server)

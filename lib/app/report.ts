@@ -10,7 +10,6 @@ import type { AppRecord } from './record.js'
 import type { Authn } from '../../types/authn.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
-/** The report of the routes of a scope. It is made when it is asked for, so that other apps do not pay for it. */
 export function routeReport(
   record: AppRecord,
   scope: FastifyInstance,

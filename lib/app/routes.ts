@@ -18,11 +18,11 @@ export interface DeclaredRoute extends Planned {
   readonly url: string
   /** The GET route to which Fastify added this HEAD route. */
   readonly get: DeclaredRoute | undefined
-  /** Whether the app has changed the mark in its own `config` object since: Fastify has copied the earlier one. */
+  /** Whether the app has changed the mark in its `config` object after Fastify had copied it. */
   readonly isChanged: () => boolean
 }
 
-/** Notes a route, in an `onRoute` hook. */
+/** Records a route, in an `onRoute` hook. */
 export function declareRoute(
   options: DeclaredOptions,
   server: FastifyInstance,
@@ -59,13 +59,13 @@ function getRouteOf(
   )
 }
 
-/** The route with this `config`; undefined for a route that was not noted. */
+/** The recorded route that has this `config`. */
 export function routeOf(config: object | undefined): DeclaredRoute | undefined {
   return (config as { readonly [kPlanned]?: DeclaredRoute } | undefined)?.[kPlanned]
 }
 
 /**
- * What is done with the requests of a route.
+ * The plan of a route.
  *
  * @returns null for an open route
  * @throws ERR_AUTH_MARK for a mark that is not valid, has no effect, or names an authenticator that is not registered

@@ -8,7 +8,7 @@ import { registrationOf } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
- * One authenticator out of several. For each request one of them is asked, and no other:
+ * An authenticator that asks exactly one of several for each request:
  *
  * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
  *   of them, which rejects it;

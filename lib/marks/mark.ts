@@ -49,7 +49,7 @@ export function parseMark(mark: unknown, place: string): ParsedMark {
   const role = parseNeed(mark, 'role', place)
   if (mode !== true && (scope !== null || role !== null)) {
     const found = `mode ${JSON.stringify(mode)} beside ${scope === null ? 'role' : 'scope'}`
-    markError(place, found, 'mode true, or none: whoever has a scope or a role is somebody')
+    markError(place, found, 'mode true, or none: only an authenticated user has a scope or a role')
   }
   return { mode: mode as AuthMode, use: names as string[] | null, scope, role }
 }
@@ -68,7 +68,6 @@ function markError(place: string, found: string, expected: string): never {
   wrongMark(`${place}: found ${found}, expected ${expected}.`)
 }
 
-/** Whether a value is a mark. */
 export function isMark(value: unknown): boolean {
   try {
     parseMark(value, '')
@@ -84,18 +83,17 @@ interface Marked {
   [kScopeMark]?: { readonly scope: FastifyInstance; readonly mark: unknown }
 }
 
-/** Gives a scope its mark. */
 export function markScope(scope: FastifyInstance, mark: unknown): void {
   const marked = scope as Marked
   marked[kScopeMark] = { scope, mark }
 }
 
-/** The mark of a scope, inherited by the scopes inside it. */
+/** The mark of a scope: its own, or else that of the nearest scope around it. */
 export function scopeMarkOf(server: FastifyInstance): unknown {
   return (server as Marked)[kScopeMark]?.mark
 }
 
-/** The scope whose mark a scope has: itself or one around it; null where there is no mark. */
+/** The scope that a mark was given to: this one, or one around it; null where there is no mark. */
 export function markedScopeOf(server: FastifyInstance): FastifyInstance | null {
   return (server as Marked)[kScopeMark]?.scope ?? null
 }
@@ -111,8 +109,8 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
 }
 
 /**
- * Refuses a mark in a place where it would have no effect: `auth` beside `config` or in `schema`, `config.auth: undefined`,
- * and `scope` or `role` beside the mark instead of inside of it.
+ * Finds a mark where it has no effect: `auth` beside `config` or in `schema`, `config.auth: undefined`, and `scope` or
+ * `role` beside the mark instead of inside of it.
  *
  * @param around - the mark of the scope of the route
  * @throws ERR_AUTH_MARK

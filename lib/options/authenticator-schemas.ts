@@ -11,7 +11,7 @@ import {
   text,
   userService,
   verifyRules,
-} from './parts.js'
+} from './check.js'
 
 const nonEmpty = Type.String({ minLength: 1 })
 

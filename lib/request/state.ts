@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ExtraJwtClaimsKey, JwtClaims } from '../../types/request-extra.js'
 import type { AuthUser } from '../../types/user-service.js'
 
-/** A global symbol: `storedUser` may come from another copy of the package than the plugin. */
+/** Global, since `storedUser` may come from another copy of the package than the plugin. */
 export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
 /** What the plugin keeps on a request. */
@@ -21,15 +21,11 @@ interface Stateful {
   [kRequestState]?: RequestState
 }
 
-/** The state of a request; undefined while there is none. */
 export function stateOf(request: FastifyRequest): RequestState | undefined {
   return (request as Stateful)[kRequestState]
 }
 
-/**
- * The state of a request, created when it is missing. It is one object in one property: V8 slows down objects to which
- * several properties are added later.
- */
+/** The state of a request, created when it is missing. One property for all: V8 slows down objects that get several more. */
 export function ensureState(request: FastifyRequest): RequestState {
   return ((request as Stateful)[kRequestState] ??= {
     user: null,
@@ -50,14 +46,13 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
 /** The key under which `request.extra` holds the claims of a valid token. */
 export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
 
-/** Stores the claims of a token in `request.extra`. */
 export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
   const state = ensureState(request)
   state.claims = claims
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
-/** The claims in `request.extra`, where authenticators of the app put them too. */
+/** The claims in `request.extra`, which authenticators of the app may have set. */
 export function claimsOf(request: FastifyRequest): unknown {
   const { claims = null, extra = null } = stateOf(request) ?? {}
   return extra === null ? claims : extra[EXTRA_JWT_CLAIMS]
@@ -82,9 +77,8 @@ const key = Symbol.for('fastify-authn.context')
 const shared = globalThis as { [key]?: AsyncLocalStorage<Store> }
 
 /**
- * Makes the storage of the context, unless it is there already. Only the entry point `fastify-authn/context`
- * calls this: on Node 20 and 22 a storage that is in use slows down every request of the process. There
- * is one a process, so that all copies of the package see the same user.
+ * Makes the one storage of the process, unless it is there already. Only the entry point `fastify-authn/context` calls this:
+ * on Node 20 and 22 a storage that is in use slows down every request of the process.
  */
 export function switchOn(create: () => AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
   return (shared[key] ??= create())
@@ -98,8 +92,8 @@ export function runWithUser(request: FastifyRequest, user: AuthUser, next: () =>
 }
 
 /**
- * Calls `next` without a user in the context. There can be one from outside: when a handler calls
- * `app.inject()`, or when the server was started inside of `runAs`.
+ * Calls `next` without a user in the context, which may have one where a handler calls `app.inject()` or where the server
+ * was started inside of `runAs`.
  */
 export function runWithoutUser(request: FastifyRequest, next: () => void): void {
   const storage = shared[key]
@@ -114,8 +108,8 @@ function run(
   next: () => void,
 ): void {
   storage.run({ user }, () => {
-    // Node emits the events of a body in the context of the connection. Without this, what a content-type
-    // parser does in them would have the user or not, depending on how the body arrives.
+    // Node emits the events of a body in the context of the connection. Without this, a content-type parser would see
+    // the user or not, depending on how the body arrives.
     const mayHaveBody = raw.method !== 'GET' && raw.method !== 'HEAD'
     if (mayHaveBody) raw.emit = AsyncResource.bind(raw.emit.bind(raw))
     next()

@@ -26,11 +26,11 @@ export function isUsableName(name: unknown): name is string | number {
 type Found = object | null
 
 /**
- * Asks the user service for a user, and hands the answer to `use`. When the service does not return a promise,
- * neither does this function: then the request stays synchronous, which is faster.
+ * Asks the user service for a user, and calls `use` with it. Where the service returns no promise, this function does not
+ * either: a synchronous request is faster.
  *
- * @param use - what to do with the user, or with null; default: to return it
- * @throws (or rejects with) AuthenticationFault when the service fails or returns what is no user;
+ * @param use - gets the user or null; default: returns it
+ * @throws (or rejects with) AuthenticationFault when the service fails or returns no user;
  * ERR_AUTH_USER_SERVICE_TIMEOUT; what `use` throws
  */
 export function findUser<Result = Found>(
@@ -49,7 +49,7 @@ export function findUser<Result = Found>(
     : withUserTimeout(answer.catch(fault), timeout).then(accept)
 }
 
-/** Waits for an answer of the app, for `userServiceTimeout` at most. */
+/** @throws (rejects) ERR_AUTH_USER_SERVICE_TIMEOUT */
 export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefined): Promise<T> {
   if (seconds === undefined) return answer
   const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
@@ -63,7 +63,7 @@ export function requireUser(user: Found): object {
   return user
 }
 
-/** @returns the answer, unchecked, or a real promise of it: a thenable, such as a query builder, may settle twice */
+/** @returns the answer, or a real promise of it: another thenable, such as a query builder, may settle twice */
 function ask(service: UserService, username: string | number, request: FastifyRequest): unknown {
   try {
     const answer: unknown = service.findByUsername(username, request)
@@ -82,7 +82,7 @@ export function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
   if (isError(user)) throw faultOf('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
-  // A service that returns the rows of a query would accept every name, with an empty array.
+  // An array of rows, as queries return, would be a user for every name.
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`
   throw faultOf(
     'ERR_AUTH_USER_SERVICE',
@@ -93,15 +93,15 @@ export function checkUser(user: unknown, source = 'findByUsername'): Found {
 const hashPrefix = /^\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2)/
 
 /**
- * `request.user`: a stored user without the fields named in `hidden`, and without own strings that begin as a hash does.
- * A plain object is copied. An instance of a class is shown through a view, whose getters, setters and methods run on
- * the instance. Hashes are also missing in what its `toJSON()` returns, and in the record that an ORM keeps in a field.
- * Other objects in the fields are shown as they are.
+ * `request.user`: a stored user without the fields in `hidden`, and without own strings that begin like a password hash. A
+ * plain object is copied. An instance of a class gets a Proxy, whose getters, setters and methods run on the instance; hashes
+ * are also removed from what its `toJSON()` returns, and from the record that an ORM keeps in a field. Other objects in the
+ * fields stay as they are.
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
   if (isPlain(user) && !('toJSON' in user)) return copyOf(user, hidden)
-  const mayShow = 'toJSON' in user || hasHash(user as Fields, hidden)
-  return mayShow ? instanceView(user as Fields, hidden) : user
+  const needsView = 'toJSON' in user || hasHash(user as Fields, hidden)
+  return needsView ? instanceView(user as Fields, hidden) : user
 }
 
 type Fields = Record<PropertyKey, unknown>
@@ -124,7 +124,7 @@ function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
 function copyOf(user: Fields, hidden: ReadonlySet<string>): object {
   if (!hasHash(user, hidden)) return user
   const copy: Fields = {}
-  // Not a copy of all from which some are deleted: V8 keeps such objects as slow hash tables. `__proto__` has a setter.
+  // Not copied and then deleted: V8 keeps such objects as slow hash tables. An assignment to `__proto__` runs its setter.
   for (const key of Object.keys(user)) {
     if (!hidden.has(key) && key !== '__proto__' && !isHash(user[key])) copy[key] = user[key]
   }
@@ -132,26 +132,28 @@ function copyOf(user: Fields, hidden: ReadonlySet<string>): object {
 }
 
 function instanceView(user: Fields, hidden: ReadonlySet<string>): object {
-  // The value of an own getter is not asked for: in ORMs it may query the database.
+  // Own getters are not called: those of ORMs may query the database.
   const isHidden = (key: PropertyKey): boolean =>
     hidden.has(key as string) || isHash(Reflect.getOwnPropertyDescriptor(user, key)?.value)
-  const shown = (value: unknown): unknown => {
-    // A method that returns its own instance, as save() of many ORMs, returns the view.
+  const withoutHash = (value: unknown): unknown => {
+    // Methods such as save() of many ORMs return their own instance.
     if (value === user) return view
     if (isHash(value)) return undefined
     return isPlain(value) ? copyOf(value, hidden) : value
   }
-  // console.log looks at the target of a Proxy, so that is an empty object and not the user.
+  // The target is an empty object and not the user, since console.log prints the target of a Proxy.
   const target = Object.create(Object.getPrototypeOf(user) as object) as object
   Object.defineProperty(target, inspect.custom, { value: () => ({ ...view }), configurable: true })
   const view: object = new Proxy(target, {
     get(_, key) {
       const value = isHidden(key) ? undefined : user[key]
-      if (typeof value !== 'function' || key === 'constructor') return shown(value)
+      if (typeof value !== 'function' || key === 'constructor') return withoutHash(value)
       return (...args: unknown[]): unknown => {
         const result: unknown = Reflect.apply(value, user, args)
-        if (isThenable(result)) return Promise.resolve(result).then(shown)
-        return key === 'toJSON' && result instanceof Object ? viewOf(result, hidden) : shown(result)
+        if (isThenable(result)) return Promise.resolve(result).then(withoutHash)
+        return key === 'toJSON' && result instanceof Object
+          ? viewOf(result, hidden)
+          : withoutHash(result)
       }
     },
     set: (_, key, value) => Reflect.set(user, key, value),
@@ -161,7 +163,7 @@ function instanceView(user: Fields, hidden: ReadonlySet<string>): object {
     getOwnPropertyDescriptor(_, key) {
       const own = Reflect.getOwnPropertyDescriptor(user, key)
       if (own === undefined || isHidden(key)) return undefined
-      if ('value' in own) own.value = shown(own.value)
+      if ('value' in own) own.value = withoutHash(own.value)
       return { ...own, configurable: true }
     },
   })

@@ -10,17 +10,14 @@ import type { Authenticator } from '../../types/authenticator.js'
 
 t.test('one state a registration, made once, while the app boots', async (t) => {
   const made: unknown[] = []
-  const state = perRegistration('test', (registration, app) => {
-    made.push([registration, app])
+  const state = perRegistration('test', (registration) => {
+    made.push(registration)
     return { of: registration }
   })
   const registrations = [{}, {}] as [Partial<Registration>, Partial<Registration>]
   const servers = registrations.map(serverWith)
   for (const server of servers) state.init(server)
-  t.strictSame(made, [
-    [registrations[0], servers[0]],
-    [registrations[1], servers[1]],
-  ])
+  t.strictSame(made, registrations)
   registrations.forEach((registration, index) => {
     const request = requestWith({}, servers[index])
     t.equal(state.of(request).of, registration)

@@ -10,7 +10,7 @@ import type { NeededNames } from '../types/marks.js'
 import type { SecurityScheme } from '../types/openapi.js'
 import type { JwtClaims } from '../types/request-extra.js'
 
-/** Where else than in the `Authorization` header an access token of our own keys may be. */
+/** A place besides the `Authorization` header where an access token of our own keys may be. */
 export interface TokenSource {
   /**
    * Finds the token of a request that has no such header.
@@ -27,7 +27,7 @@ export interface TokenSource {
   forbidden(methods: readonly string[]): string | null
 }
 
-/** Refuses valid tokens of our own keys. Both functions throw an AuthenticationError. */
+/** Rejects valid tokens of our own keys: `claims` and `user` throw an AuthenticationError. */
 export interface TokenCheck {
   /** Before the user is looked up. */
   claims?(claims: JwtClaims): void
@@ -40,14 +40,14 @@ export interface TokenCheck {
 /** The tokens of a login or of a refresh. Times are in seconds. */
 export interface IssuedTokens {
   readonly token: string
-  /** How long the token lives. Default: as it says itself. */
+  /** Default: taken from the `exp` of the token. */
   readonly expiresIn?: number | undefined
   readonly refreshToken?: string | undefined
-  /** How long the refresh token lives if it is not used. */
+  /** Until the refresh token expires if it is not used. */
   readonly refreshExpiresIn?: number | undefined
 }
 
-/** Makes the tokens of a user who has logged in. It rejects with a fault or a refusal. */
+/** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
 export type IssueTokens = (
   username: string,
   request: FastifyRequest,
@@ -58,15 +58,15 @@ export type IssueTokens = (
 export interface TokenCarrier {
   /** For API documents: the JSON Schema of the body of {@link give}. */
   readonly schema: TSchema
-  /** For API documents: why {@link refuse} does; null where it never does. */
+  /** For API documents: why {@link refuse} rejects requests; null where it never does. */
   readonly forbidden: string | null
-  /** The refusal of a request to one of the own routes that must not be answered; null for all others. */
+  /** Checks a request to one of the plugin's own routes. @returns the error where it has to be rejected */
   refuse(request: FastifyRequest): AuthenticationErrorLike | null
   /** The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError */
   refreshToken(request: FastifyRequest): string | null
   /** Puts tokens into a reply. @returns the body */
   give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
-  /** Has the client forget its tokens. */
+  /** Makes the client delete its tokens. */
   clear(request: FastifyRequest, reply: FastifyReply): void
 }
 
@@ -81,9 +81,9 @@ export interface Feature {
   /** Where else a token of our own keys may be found. */
   readonly tokenSources?: readonly TokenSource[]
   readonly tokenChecks?: readonly TokenCheck[]
-  /** In place of one signed token. At most one feature has it. */
+  /** Replaces the one signed token of a login. At most one feature has it. */
   readonly issueTokens?: IssueTokens
-  /** In place of the JSON body. At most one feature has it. */
+  /** Replaces tokens in a JSON body. At most one feature has it. */
   readonly carrier?: TokenCarrier
   readonly onPass?: OnPass
   /**
@@ -105,7 +105,7 @@ export interface Feature {
   stats?(): object
   /** Called when the app is ready. */
   ready?(): void | Promise<void>
-  /** Called when the app closes, before the server does: requests may be waiting for what it ends. */
+  /** Called when the app begins to close: aborts what requests may be waiting for. */
   stop?(): void
   /** Called when the app has closed. */
   close?(): void | Promise<void>
@@ -119,7 +119,7 @@ export interface FeatureContext {
   readonly options: ResolvedOptions
   /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService
-  /** Those of the features further up in the table. */
+  /** The checks of the features further up in the table. */
   readonly tokenChecks: readonly TokenCheck[]
 }
 
@@ -134,7 +134,7 @@ interface FeatureRow {
   load(): Promise<FeatureModule>
 }
 
-/** The latest least `iat` of the checks; 0 where there is none. */
+/** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */
 export function issuedAfter(checks: readonly TokenCheck[], user: object): number {
   return Math.max(0, ...checks.map((check) => check.issuedAfter?.(user) ?? 0))
 }

@@ -10,7 +10,7 @@ export { configFromEnv, type Environment, type EnvironmentConfig } from './optio
 export { storedUser } from './request/decorators.js'
 export { AuthenticationError } from './errors.js'
 export { channels } from './events.js'
-export { EXTRA_JWT_CLAIMS } from './request/extra.js'
+export { EXTRA_JWT_CLAIMS } from './request/state.js'
 export { hashPassword, needsRehash } from './passwords/password.js'
 export { JwtService } from './tokens/service.js'
 export type * from '../types/index.js'

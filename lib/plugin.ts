@@ -15,8 +15,7 @@ import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/own-route.js'
 import { addLogin } from './login/route.js'
 import { tokenIssuer } from './login/token.js'
-import { markScope } from './marks/inherit.js'
-import { parseMark } from './marks/parse.js'
+import { markScope, parseMark } from './marks/mark.js'
 import { noKeys } from './options/resolve-jwt.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
@@ -37,7 +36,6 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   await initialize(record, registration)
 }
 
-/** Makes what a registration holds from its options. */
 async function build(
   app: FastifyInstance,
   record: AppRecord,
@@ -74,7 +72,7 @@ async function build(
   }
 }
 
-/** The options `jwt` and `jwtService`; without either, a service without keys. */
+/** The service of the options `jwt` or `jwtService`; without either, a service without keys. */
 async function openJwtService(
   app: FastifyInstance,
   { jwt = noKeys, jwtService }: ResolvedOptions,
@@ -129,7 +127,7 @@ function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: obj
   app.decorate(name, value as never)
 }
 
-/** What needs the registration in its place: the authenticators, the plugin's own routes, and the checks. */
+/** The steps that look the registration up by its scope: authenticators, the plugin's own routes, and checks. */
 async function initialize(record: AppRecord, registration: Registration): Promise<void> {
   const { app, authenticators, defaultAuthenticators, features } = registration
   for (const authenticator of new Set([...authenticators.values(), ...defaultAuthenticators])) {

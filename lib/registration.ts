@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { wrongOption } from './errors.js'
 import type {
   Feature,
   IssueTokens,
@@ -43,7 +44,6 @@ interface Registered {
   [kRegistration]?: Registration
 }
 
-/** Puts a registration on its scope, where the guard and the authenticators find it. */
 export function setRegistration(registration: Registration): void {
   const registered = registration.app as Registered
   registered[kRegistration] = registration
@@ -52,4 +52,32 @@ export function setRegistration(registration: Registration): void {
 /** The nearest registration of a scope, if any. */
 export function registrationOf(server: FastifyInstance): Registration | undefined {
   return (server as Registered)[kRegistration]
+}
+
+/**
+ * The state of a built-in authenticator for each registration: one authenticator may be used by several apps and scopes,
+ * each with its own users and keys.
+ *
+ * @param name - for the error
+ * @param create - makes the state at startup
+ */
+export function perRegistration<State>(
+  name: string,
+  create: (registration: Registration) => State,
+): { init: (app: FastifyInstance) => void; of: (request: FastifyRequest) => State } {
+  const states = new WeakMap<Registration, State>()
+  return {
+    init(app) {
+      const registration = registrationOf(app) as Registration
+      states.set(registration, create(registration))
+    },
+    of(request) {
+      const registration = registrationOf(request.server)
+      const state = registration && states.get(registration)
+      if (state !== undefined) return state
+      return wrongOption(
+        `${name} is used before its init(). An authenticator that wraps it has to call init(app) of what it wraps, or to spread it.`,
+      )
+    },
+  }
 }

@@ -8,8 +8,8 @@ import type { AuditOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 
 /**
- * Stops the boot when an audited scope has routes without a mark, neither of their own nor of a scope around them, or
- * middleware that the app has not decided about.
+ * Makes startup fail when an audited scope has routes without a mark, neither their own nor an inherited one, or
+ * middleware that the option does not allow.
  *
  * @throws ERR_AUTH_AUDIT that lists the routes, or names the middleware; what `except` throws
  */
@@ -20,7 +20,7 @@ export function requireDecisions(
 ): void {
   const undecided = routes
     .filter((route) => markOf(route) === undefined && isWithin(route.server, scope))
-    // The HEAD route that Fastify adds to a GET route has the mark of that route.
+    // A HEAD route that Fastify has added has the mark of its GET route.
     .filter((route) => route.get === undefined)
     .flatMap(describe)
     .filter((route) => except?.(route) !== true)
@@ -29,7 +29,7 @@ export function requireDecisions(
   if (undecided.length > 0) {
     throw new AuthnUsageError(
       'ERR_AUTH_AUDIT',
-      `option "audit": found ${undecided.length} routes without a mark, expected a decision for each. Give each config: { auth: true }, or { auth: false } if everybody may call it; mark a scope around it; or except routes of other plugins with audit: { mode: 'explicit', except: (route) => … }.${listOf(undecided)}`,
+      `option "audit": found ${undecided.length} routes without a mark, expected a decision for each. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins with audit: { mode: 'explicit', except: (route) => … }.${listOf(undecided)}`,
     )
   }
   if (!middleware) refuseMiddleware(instances, scope)
@@ -51,8 +51,8 @@ function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
 const engines = ['@fastify/express', '@fastify/middie']
 
 /**
- * Middleware answers by the text of the URL, outside of all routes, so marks do not protect what it serves. The option
- * `audit.middleware: true` says that this is intended.
+ * Middleware answers by the URL, outside of all routes, so marks do not protect what it serves. The option
+ * `audit.middleware: true` allows it.
  */
 function refuseMiddleware(scopes: readonly FastifyInstance[], audited: FastifyInstance): void {
   // Middleware of a scope around the audited one runs in the audited one too.
@@ -62,6 +62,6 @@ function refuseMiddleware(scopes: readonly FastifyInstance[], audited: FastifyIn
   if (found === undefined) return
   throw new AuthnUsageError(
     'ERR_AUTH_AUDIT',
-    `option "audit": found ${found}, whose app.use(…) answers requests before any mark is looked at. Make sure that no middleware answers what only users may see, and then say so with audit: { mode: 'explicit', middleware: true }.`,
+    `option "audit": found ${found}, whose app.use(…) answers requests before any mark is looked at. Make sure that no middleware serves what only users may see, then allow it with audit: { mode: 'explicit', middleware: true }.`,
   )
 }

@@ -1,28 +1,27 @@
-// Everything that we assume about the internals of Fastify and of its plugins stands in this file. Each assumption
-// has a test whose failure says what changed: test/app/fastify.test.ts.
+// All that we assume about the internals of Fastify and of its plugins. Each assumption has a test, whose failure says
+// what has changed: test/app/fastify.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 
-/** Calls back with every new root instance, before anything can be declared in it. */
+/** Calls back with every root instance that is made from now on, before anything can be declared in it. */
 export function onInstance(made: (root: FastifyInstance) => void): void {
   subscribe('fastify.initialization', (message) => {
     made((message as { fastify: FastifyInstance }).fastify)
   })
 }
 
-/** The root instance of a scope. The prototype of a scope is the scope around it. */
 export function rootOf(app: FastifyInstance): FastifyInstance {
   const outer = outerOf(app)
   return outer === null ? app : rootOf(outer)
 }
 
-/** Whether `server` is `scope` itself, or lies inside of it. */
+/** Whether a scope is another one, or lies inside of it. */
 export function isWithin(server: FastifyInstance, scope: FastifyInstance): boolean {
   return server === scope || Object.prototype.isPrototypeOf.call(scope, server)
 }
 
-/** The scope around a scope; null for the root. */
-export function outerOf(app: FastifyInstance): FastifyInstance | null {
+/** The scope around a scope, which is its prototype; null for the root. */
+function outerOf(app: FastifyInstance): FastifyInstance | null {
   const outer = Object.getPrototypeOf(app) as FastifyInstance
   return 'addHook' in outer ? outer : null
 }
@@ -30,7 +29,7 @@ export function outerOf(app: FastifyInstance): FastifyInstance | null {
 /** The arguments of `app.register`, and the method itself. */
 export type Register = (plugin: unknown, options: unknown) => unknown
 
-/** Wraps `register` for all instances of an app, by wrapping that of the root: scopes inherit it. */
+/** Wraps `register` for a whole app: scopes inherit it from the root. */
 export function wrapRegister(
   root: FastifyInstance,
   around: (plugin: unknown, options: unknown, register: Register) => unknown,
@@ -41,7 +40,7 @@ export function wrapRegister(
   } as never
 }
 
-/** Whether routes or inner scopes were declared already: true also when that cannot be found out. */
+/** Whether routes or inner scopes were declared already; true also where that is unknown. */
 export function hasDeclarations(root: FastifyInstance): boolean {
   const isChildren = ({ description }: symbol): boolean => description === 'fastify.children'
   const key = Object.getOwnPropertySymbols(root).find(isChildren)
@@ -49,7 +48,7 @@ export function hasDeclarations(root: FastifyInstance): boolean {
   return !Array.isArray(scopes) || scopes.length > 0 || root.printRoutes() !== '(empty tree)'
 }
 
-/** Whether a HEAD route was added by Fastify to a GET route. It is recognised by the hook that drops the body. */
+/** Whether Fastify has added a HEAD route to a GET route. It is recognised by the hook that drops the body. */
 export function isAutomaticHead({ method, onSend }: RouteOptions): boolean {
   const last = [onSend].flat().at(-1)
   return method === 'HEAD' && last?.name === 'headRouteOnSendHandler'
@@ -70,8 +69,8 @@ export function urlsOf(
 }
 
 /**
- * Whether a route is the one that @fastify/cors adds to its scope for preflight requests. It answers nothing else. No
- * other route can pass for it: Fastify refuses the same method and URL twice, unless the constraints differ.
+ * Whether a route is the one that @fastify/cors adds to its scope for preflight requests. No other route can pass for
+ * it: Fastify rejects the same method and URL twice, unless the constraints differ.
  */
 export function isCorsPreflight(
   { method, constraints, routePath }: RouteOptions & { readonly routePath: string },
@@ -87,18 +86,17 @@ export function hasCors({ pluginName }: Pick<FastifyInstance, 'pluginName'>): bo
   return pluginName.split(' -> ').includes('@fastify/cors')
 }
 
-/** Whether a plugin gets no scope of its own, because it is wrapped by fastify-plugin. */
+/** Whether a plugin is wrapped by fastify-plugin, and so gets no scope of its own. */
 export function isShared(plugin: unknown): boolean {
   return Boolean(propertyOfPlugin(plugin, Symbol.for('skip-override')))
 }
 
-/** The name that a plugin gave to fastify-plugin, if any. */
 export function nameOfPlugin(plugin: unknown): unknown {
   const meta = propertyOfPlugin(plugin, Symbol.for('plugin-meta')) as { name?: unknown } | undefined
   return meta?.name
 }
 
-/** A property of a plugin; of a module, that of its default export. */
+/** A property of a plugin or, where a module was given, of its default export. */
 function propertyOfPlugin(plugin: unknown, key: symbol): unknown {
   const { default: inner } = (plugin ?? {}) as { default?: unknown }
   return ((inner ?? plugin ?? {}) as Record<symbol, unknown>)[key]

@@ -1,5 +1,5 @@
 import { membersOf } from '../authenticators/any-of.js'
-import { parseMark, isMark } from '../marks/parse.js'
+import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'
 import { requireDecisions } from './audit.js'
@@ -8,11 +8,7 @@ import { listOf, most, visible } from './table.js'
 import type { AppRecord } from './record.js'
 import type { Plan } from '../marks/plan.js'
 
-/**
- * Decides about every route, when the app gets ready.
- *
- * @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT
- */
+/** Makes the plan of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, audits } = record
   for (const route of routes) route.plan = decide(route)
@@ -28,14 +24,14 @@ export function checkRoutes(record: AppRecord): void {
 }
 
 /**
- * Warns of an app that has marked routes and never registers the plugin, so that they are open. It is a process
- * warning because the app may have no logger, and not an error because `config.auth` may belong to another plugin.
+ * Warns about an app that has marked routes and never registers the plugin. It is a process warning because the app may
+ * have no logger, and no error because `config.auth` may belong to another plugin.
  */
 export function warnUnregistered({ routes }: AppRecord): void {
   const marked = [...new Set(routes.filter(isOpenByMistake).map(nameOf))].toSorted()
   if (marked.length === 0) return
   process.emitWarning(
-    `fastify-authn: these routes are marked, but the app never registers the plugin, so that everybody may call them. Register it (app.register(authn, …)) in this app. If config.auth is meant for another plugin here, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.${listOf(marked)}`,
+    `fastify-authn: these routes are marked, but the app never registers the plugin, so that they are open to everyone. Register it (app.register(authn, …)) in this app. If config.auth is meant for another plugin here, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.${listOf(marked)}`,
     { type: 'SecurityWarning', code: 'FASTIFY_AUTHN_UNREGISTERED' },
   )
 }
@@ -46,12 +42,12 @@ function isOpenByMistake(route: DeclaredRoute): boolean {
 }
 
 /**
- * Warns of routes that ask for a scope and accept Basic, while the scopes of users come from tokens: whoever comes
- * with a password would get a 403 there.
+ * Warns about routes that need a scope and accept Basic, while the scopes of users come from tokens: a user with a
+ * password always gets a 403 there.
  */
 function warnBasicScopes({ root, routes }: AppRecord): void {
   const names = routes
-    .filter(({ plan, options }) => plan && isInVain(plan) && !isAutomaticHead(options))
+    .filter(({ plan, options }) => plan && lacksScopes(plan) && !isAutomaticHead(options))
     .map(nameOf)
   if (names.length === 0) return
   root.log.warn(
@@ -59,7 +55,7 @@ function warnBasicScopes({ root, routes }: AppRecord): void {
   )
 }
 
-function isInVain({ needs, registration, authenticator }: Plan): boolean {
+function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
   return (
     needs?.scope != null &&
     registration.options.access?.scopesOf === undefined &&
@@ -71,7 +67,7 @@ function isInVain({ needs, registration, authenticator }: Plan): boolean {
 function warnLateCors({ root, instances, isCorsFirst }: AppRecord): void {
   if (isCorsFirst || !instances.some(hasCors)) return
   root.log.warn(
-    'fastify-authn: @fastify/cors is registered after fastify-authn or in an inner scope, so that pages of other origins cannot read why a request was refused. Register it first: await app.register(cors, …) before app.register(authn, …), both at the root.',
+    'fastify-authn: @fastify/cors is registered after fastify-authn or in an inner scope, so that pages of other origins cannot read why a request was rejected. Register it first: await app.register(cors, …) before app.register(authn, …), both at the root.',
   )
 }
 

@@ -1,13 +1,20 @@
 import type { FastifyInstance } from 'fastify'
-import { isThenable } from '../common/objects.js'
+import { isThenable, ownProperty } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
-import { createGuard } from '../guard/hook.js'
-import { markScope } from '../marks/inherit.js'
+import { guard } from '../guard/attempt.js'
+import { isMark, markScope, parseMark } from '../marks/mark.js'
 import { describeRoutes } from '../openapi/swagger.js'
-import { hasCors, hasDeclarations, onInstance, rootOf, wrapRegister } from './fastify.js'
+import {
+  hasCors,
+  hasDeclarations,
+  isShared,
+  nameOfPlugin,
+  onInstance,
+  rootOf,
+  wrapRegister,
+} from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
-import { declareRoute, planOfRequest, type DeclaredOptions, type DeclaredRoute } from './routes.js'
-import { checkScope, scopeOf, voidScopeOf, type MarkedScope } from './scopes.js'
+import { declareRoute, type DeclaredOptions, type DeclaredRoute } from './routes.js'
 import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
 
@@ -17,7 +24,7 @@ export interface AppRecord extends SharedTools {
   /** The root and all scopes. */
   readonly instances: FastifyInstance[]
   readonly routes: DeclaredRoute[]
-  /** Marked scopes that were not checked yet. */
+  /** Marked scopes that are still to be checked. */
   readonly scopes: MarkedScope[]
   /** Scopes in which the plugin is registered, in order. */
   readonly registered: Set<FastifyInstance>
@@ -32,8 +39,8 @@ export interface AppRecord extends SharedTools {
 
 const records = new WeakMap<FastifyInstance, AppRecord>()
 
-// Every app that is made from now on is recorded, since routes and scopes that are declared before the plugin is
-// registered have to be known too. In an app that never registers the plugin, this has no effect.
+// Every app that is made from now on is recorded, since the routes and scopes that it declares before it registers the
+// plugin have to be known too.
 onInstance((root) => {
   records.set(root, listen(root))
 })
@@ -90,7 +97,7 @@ function listen(root: FastifyInstance): AppRecord {
   const describe = describeRoutes(root)
   watchRegister(root, (plugin, options, isComputed, isLate) => {
     const scope = voidScopeOf(plugin, options, isComputed)
-    // An error cannot be thrown late: these scopes are checked when the app gets ready.
+    // Nothing would catch an error that is thrown late, so these scopes are checked when the app gets ready.
     if (scope !== null && isLate) record.scopes.push(scope)
     else if (scope !== null) addScope(record, scope)
     return describe(plugin, options)
@@ -104,8 +111,8 @@ function addScope(record: AppRecord, scope: MarkedScope): void {
 }
 
 /**
- * Looks at every plugin that is registered in an app. The hook `onRegister` is not enough: it is not called for plugins
- * without a scope of their own, and does not get the options that a function returns.
+ * Calls back for every plugin that is registered in an app. The hook `onRegister` is not enough: it is not called for
+ * plugins without a scope of their own, and does not get the options that a function returns.
  *
  * @param look - returns the options to use. `isComputed`: they came from a function. `isLate`: `app.register` has
  * returned already, so that nothing would catch an error that is thrown
@@ -134,10 +141,54 @@ function watchRegister(
   })
 }
 
+/** The mark in the options of an `app.register`, which all routes inside inherit. */
+interface MarkedScope {
+  readonly mark: unknown
+  readonly prefix: unknown
+  /** Whether Fastify makes no scope for this plugin, so that the mark has no effect. */
+  readonly isVoid: boolean
+}
+
+/** @throws ERR_AUTH_MARK for a mark that is not valid or has no effect */
+function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
+  const place = `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`
+  if (mark === undefined) {
+    wrongMark(
+      `${place}: found auth: undefined, which has no effect, so the routes inside would be open; expected a mark such as auth: true, or none.`,
+    )
+  }
+  parseMark(mark, place)
+  if (!isVoid) return
+  wrongMark(
+    `${place}: the mark has no effect, since the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside of a plain plugin that is marked, or with @fastify/autoload write { dir, options: { auth } }.`,
+  )
+}
+
+/** The mark of a scope that Fastify makes, read from its options; null when there is none. */
+function scopeOf(options: object): MarkedScope | null {
+  if (!Object.hasOwn(options, 'auth')) return null
+  return {
+    mark: ownProperty(options, 'auth'),
+    prefix: ownProperty(options, 'prefix'),
+    isVoid: false,
+  }
+}
+
 /**
- * Adds the guard to an app, once, as one hook of its root. Of the root, because a marked route outside of the plugin's
- * scope must not be open. One hook, because hooks that are added to each route when it is declared would miss the routes
- * declared before.
+ * The mark in the options of a plugin that gets no scope, or whose options come from a function: there it has no effect.
+ * Other plugins have an option `auth` too, so only values that are marks are found.
+ */
+function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): MarkedScope | null {
+  const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
+  if (isOurs || typeof options !== 'object' || options === null) return null
+  if (!isComputed && !isShared(plugin)) return null
+  const mark = ownProperty(options, 'auth')
+  return isMark(mark) ? { mark, prefix: ownProperty(options, 'prefix'), isVoid: true } : null
+}
+
+/**
+ * Adds the guard to an app, once, as one hook of its root: a marked route outside of the plugin's scope must not be open,
+ * and a hook for each route would miss the routes that were declared before the plugin.
  *
  * @throws ERR_AUTH_MARK for a mark that is not valid; when the app gets ready, for a mark without an authenticator
  */
@@ -147,7 +198,7 @@ export function protectApp(record: AppRecord): void {
   record.isProtected = true
   record.isCorsFirst = hasCors(root)
   record.scopes.forEach(checkScope)
-  root.addHook('onRequest', createGuard(planOfRequest))
+  root.addHook('onRequest', guard)
   root.addHook('onReady', function check(done) {
     try {
       record.scopes.splice(0).forEach(checkScope)

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { ownRouteOf } from '../login/own-route.js'
-import { markedScopeOf } from '../marks/inherit.js'
+import { markedScopeOf } from '../marks/mark.js'
 import { registrationOf } from '../registration.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { methodsOf, routeMark, type DeclaredRoute } from './routes.js'
@@ -10,7 +10,6 @@ import type { AppRecord } from './record.js'
 import type { Authn } from '../../types/authn.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
-/** The report of the routes of a scope. It is made when it is asked for, so that other apps do not pay for it. */
 export function routeReport(
   record: AppRecord,
   scope: FastifyInstance,

@@ -1,40 +1,35 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors.js'
+import { kPlanned, type Planned } from '../guard/attempt.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
-import { checkPlaces, ownMark, routeName, scopeMarkOf } from '../marks/inherit.js'
-import { parseMark } from '../marks/parse.js'
+import { checkPlaces, ownMark, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'
 import { planOf, type Plan } from '../marks/plan.js'
 import { registrationOf } from '../registration.js'
-
-/** The key of a {@link DeclaredRoute} in the `config` of its route. Fastify copies the `config`, and this with it. */
-const kRoute = Symbol('fastify-authn.route')
 
 /** The options of a route as `onRoute` gets them. */
 export type DeclaredOptions = RouteOptions & { readonly routePath: string }
 
 /** A route of an app. Its options are read when the app is ready, because hooks of other plugins may change them. */
-export interface DeclaredRoute {
+export interface DeclaredRoute extends Planned {
   readonly options: DeclaredOptions
   readonly server: FastifyInstance
   /** The URL that `onRoute` got: see {@link urlsOf}. */
   readonly url: string
   /** The GET route to which Fastify added this HEAD route. */
   readonly get: DeclaredRoute | undefined
-  /** Whether the app has changed the mark in its own `config` object since: Fastify has copied the earlier one. */
+  /** Whether the app has changed the mark in its `config` object after Fastify had copied it. */
   readonly isChanged: () => boolean
-  /** Null for an open route; undefined until the app is ready. */
-  plan: Plan | null | undefined
 }
 
-/** Notes a route, in an `onRoute` hook. */
+/** Records a route, in an `onRoute` hook. */
 export function declareRoute(
   options: DeclaredOptions,
   server: FastifyInstance,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute {
   const { config: given, url } = options
-  const isCopy = given !== undefined && kRoute in given
+  const isCopy = given !== undefined && kPlanned in given
   const mark = ownMark(given)
   const route: DeclaredRoute = {
     options,
@@ -44,7 +39,7 @@ export function declareRoute(
     isChanged: () => !isCopy && ownMark(given) !== mark,
     plan: undefined,
   }
-  options.config = Object.assign({}, given, { [kRoute]: route })
+  options.config = Object.assign({}, given, { [kPlanned]: route })
   return route
 }
 
@@ -69,26 +64,13 @@ function getRouteOf(
   return found.findLast(isSame) ?? found.at(-1)
 }
 
-/** The route with this `config`; undefined for a route that was not noted. */
+/** The recorded route that has this `config`. */
 export function routeOf(config: object | undefined): DeclaredRoute | undefined {
-  return (config as { readonly [kRoute]?: DeclaredRoute } | undefined)?.[kRoute]
+  return (config as { readonly [kPlanned]?: DeclaredRoute } | undefined)?.[kPlanned]
 }
 
 /**
- * The plan for a request, by the route that Fastify matched. What was decided when the app got ready counts.
- *
- * @throws where the route is not known
- */
-export function planOfRequest(request: FastifyRequest): Plan | null {
-  // Each read of `routeOptions` makes a new object.
-  const plan = routeOf(request.routeOptions.config)?.plan
-  if (plan !== undefined) return plan
-  if (request.is404) return null
-  throw new Error('The route is not known.')
-}
-
-/**
- * What is done with the requests of a route.
+ * The plan of a route.
  *
  * @returns null for an open route
  * @throws ERR_AUTH_MARK for a mark that is not valid, has no effect, or names an authenticator that is not registered

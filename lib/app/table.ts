@@ -17,9 +17,9 @@ const access = new Map<AuthnRoute['mode'], string>([
  * @param allMethods - a route with all these methods is printed as `ALL`
  */
 export function printTable(rows: readonly AuthnRoute[], allMethods: readonly string[]): string {
-  const shown = rows.filter(({ isAutomaticHead }) => !isAutomaticHead)
-  const several = new Set(shown.map(({ registration }) => registration)).size > 1
-  const lines = shown.map((row) => [
+  const printed = rows.filter(({ isAutomaticHead }) => !isAutomaticHead)
+  const several = new Set(printed.map(({ registration }) => registration)).size > 1
+  const lines = printed.map((row) => [
     allMethods.every((method) => row.methods.includes(method)) ? 'ALL' : row.methods.join(', '),
     visible(`${row.url} ${constraintsText(row.constraints)}`.trim()),
     access.get(row.mode) as string,
@@ -41,7 +41,6 @@ function needsText({ scope, role }: AuthnRoute): string {
   return parts.flatMap((text) => (text === null ? [] : visible(text))).join('; ') || '-'
 }
 
-/** The constraints on one line, sorted; empty when there are none. */
 export function constraintsText(constraints: AuthnRoute['constraints']): string {
   if (Object.keys(constraints).length === 0) return ''
   return inspect(constraints, { breakLength: Infinity, sorted: true, depth: 4 })
@@ -50,13 +49,13 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
 /** The highest number of routes that a message lists. */
 export const most = 20
 
-/** Routes for the end of a message, one a line; of many, how many more there are. */
+/** Routes for the end of a message, one on each line, and how many more there are. */
 export function listOf(names: readonly string[]): string {
   const rest = names.length > most ? [`and ${names.length - most} more`] : []
   return [...names.slice(0, most), ...rest].map((line) => `\n  ${line}`).join('')
 }
 
-/** Escapes the characters of a text that would break the table or the terminal. */
+/** Escapes characters that would break the table or the terminal. */
 export function visible(text: string): string {
   return text.replaceAll(/\p{C}/gu, (found) => `\\u{${Number(found.codePointAt(0)).toString(16)}}`)
 }

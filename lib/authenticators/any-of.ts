@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { propertyOf } from '../common/objects.js'
+import { declaredProperty } from '../common/objects.js'
 import { wrongOption } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
@@ -10,7 +10,7 @@ import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
- * One authenticator out of several. For each request one of them is asked, and no other:
+ * An authenticator that asks exactly one of several for each request:
  *
  * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
  *   of them, which rejects it;
@@ -74,7 +74,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
 
   return {
     members,
-    optional: members.every((member) => propertyOf(member, 'optional') === true),
+    optional: members.every((member) => declaredProperty(member, 'optional') === true),
     async init(app) {
       for (const member of members) await registrationOf(app)?.initialize(member)
     },

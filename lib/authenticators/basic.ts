@@ -2,8 +2,8 @@ import { AuthenticationError, refusal, wrongOption } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
-import { defaults, filled } from '../options/resolve.js'
-import { perRegistration } from './per-registration.js'
+import { defaults, withDefaults } from '../options/resolve.js'
+import { perRegistration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
 
@@ -21,7 +21,7 @@ export function basicAuthenticator<Stored extends object>(
     options,
     'basicAuthenticator',
   )
-  const { userService, passwordField, optional } = filled(defaults.basicAuthenticator, given)
+  const { userService, passwordField, optional } = withDefaults(defaults.basicAuthenticator, given)
 
   const state = perRegistration('basicAuthenticator', (registration) => {
     const { options: shared, hiddenFields } = registration
@@ -49,7 +49,7 @@ export function basicAuthenticator<Stored extends object>(
   }
 }
 
-/** A Basic header that breaks RFC 7617. It is refused even where credentials are optional. */
+/** The error of a Basic header that breaks RFC 7617, which is rejected even where credentials are optional. */
 export function malformed(): AuthenticationError {
   return refusal('auth.no-credentials-provided', {
     code: 'ERR_AUTH_MALFORMED_CREDENTIALS',

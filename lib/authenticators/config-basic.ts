@@ -6,7 +6,7 @@ import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
 import type { PasswordAttempt } from '../throttle/attempt.js'
-import { perRegistration } from './per-registration.js'
+import { perRegistration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicConfig } from '../../types/options.js'
 import type { BasicUser } from '../../types/user-service.js'
@@ -34,7 +34,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
-    // Beside basicAuthenticator it is asked for its own username only.
+    // Beside basicAuthenticator it accepts its own username only.
     accepts(request) {
       const pair = pairOf(request)
       return pair !== null && state.of(request).isName(pair.username)
@@ -45,7 +45,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
       const { username, password } = pair
-      // Both are always compared.
+      // Both are always compared, so that the time does not tell which one is wrong.
       const [nameMatches, passwordMatches] = [isName(username), isPassword(password)]
       const attempt = passwords.openAttempt(username, password, request)
       return finish(attempt, nameMatches && passwordMatches)
@@ -58,7 +58,6 @@ function pairOf(request: FastifyRequest): { username: string; password: string }
   return pair === MALFORMED ? null : pair
 }
 
-/** Answers with the result of the comparison, unless too many attempts have failed before. */
 async function finish(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {
   const isCached = attempt.isCached === true
   const checked = attempt.refuseIfThrottled(!isCached)
@@ -72,10 +71,7 @@ async function finish(attempt: PasswordAttempt, matches: boolean): Promise<Basic
   return { name: attempt.username }
 }
 
-/**
- * Compares with one text without telling by the time how much of a value is right: as digests of one length, under a
- * random key.
- */
+/** Compares in constant time: as digests of one length, under a random key. */
 function comparer(expected: string): (text: string) => boolean {
   const key = randomBytes(32)
   const digest = (text: string): Buffer => createHmac('sha256', key).update(text).digest()

@@ -15,8 +15,8 @@ import type { Authenticator } from '../../types/authenticator.js'
 type Named = ReadonlyMap<string, Authenticator>
 
 /**
- * The built-in authenticators for which the options suffice, those of the app, and those of features. Of two with one
- * name, the app's counts; no feature takes a name of the app.
+ * The built-in authenticators for which the options suffice, those of the app, and those of features. The app's
+ * replace built-in ones of the same name.
  */
 export function namedAuthenticators(
   { authenticators, basic, userService }: ResolvedOptions,
@@ -32,7 +32,7 @@ export function namedAuthenticators(
 }
 
 /**
- * The authenticator of marks without `use`; none where the app has to say which one that is.
+ * The authenticator of marks without `use`; none where the app has to choose one.
  *
  * @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, and ERR_AUTH_KEY where no key fits `jwt.signingMethod`
  */
@@ -53,22 +53,21 @@ export function defaultAuthenticators(
   }
   const jwt = named.get('jwt')
   if (jwt !== undefined) return [jwt]
-  // When the keys of JWTs are missing, the default must not silently become Basic.
+  // Where only the keys are missing, the default must not silently become another authenticator.
   if (userService !== undefined && (options.jwt ?? options.jwtService) !== undefined) {
     jwtService.require(undefined, 'verify', 'the authenticator "jwt" (jwt.signingMethod)')
   }
   const ofFeatures = features.flatMap((feature) => Object.values(feature.authenticators ?? {}))
   const candidates = userService === undefined ? [...named.values()] : ofFeatures
   const [first, ...others] = candidates
-  // Of several issuers the app has to say which one.
+  // The app has to choose one of several issuers.
   if (first === undefined || (ofFeatures.includes(first) && others.length > 0)) return []
   return [first]
 }
 
 /**
- * Stops the boot where there are users, and nothing says how they prove who they are: most often a file of
- * variables was not loaded. An app with authenticators or with tokens of its own may leave the default out; a mark
- * without `use` then stops the boot.
+ * Makes startup fail where there are users and no way to authenticate them, most often because an env file was not loaded.
+ * An app with authenticators or tokens of its own may do without a default; then marks without `use` are errors.
  *
  * @throws ERR_AUTH_OPTION
  */

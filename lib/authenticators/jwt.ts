@@ -3,35 +3,35 @@ import { refusal, wrongOption } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
-import { defaults, filled } from '../options/resolve.js'
-import { setClaims } from '../request/extra.js'
-import { findUser, isUsableName, requireUser } from '../users/find.js'
-import { unverifiedPart } from '../tokens/unverified.js'
-import { perRegistration } from './per-registration.js'
+import { defaults, withDefaults } from '../options/resolve.js'
+import { setClaims } from '../request/state.js'
+import { findUser, isUsableName, requireUser } from '../users/user.js'
+import { unverifiedPart } from '../tokens/claims.js'
+import { perRegistration } from '../registration.js'
 import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
-/** Marks the authenticators for tokens of our own keys, also where an app wraps one by spreading it. */
+/** Marks authenticators for tokens of our own keys. An app that wraps one by spreading it keeps the mark. */
 const kOwnTokens = Symbol('fastify-authn.own-tokens')
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
  * plugin, in a cookie where there is no such header.
  *
- * The signature is verified first, then the claims; the claim `claimName` must be a non-empty string or
- * a finite number, and names the user that the user service is asked for on every request.
+ * The signature is verified first, then the claims. The claim `claimName`, a non-empty string or a finite number, names the
+ * user, whom the user service is asked for at every request.
  *
- * Beside other authenticators for Bearer it accepts the tokens that have this claim and that none of the others accepts.
+ * Beside other authenticators for Bearer it accepts the tokens that have this claim and that no other one accepts.
  *
  * @param options - what is left out comes from the options of the plugin
- * @throws ERR_AUTH_OPTION; while the app boots, ERR_AUTH_KEY when there is no fitting key
+ * @throws ERR_AUTH_OPTION; at startup, ERR_AUTH_KEY when there is no fitting key
  */
 export function jwtAuthenticator<Stored extends object>(
   options: JwtAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
   const given = check<JwtAuthenticatorOptions>(jwtAuthenticatorSchema, options, 'jwtAuthenticator')
-  const { userService, optional, claimName, signingMethod, ...rules } = filled(
+  const { userService, optional, claimName, signingMethod, ...rules } = withDefaults(
     defaults.jwtAuthenticator,
     given,
   )
@@ -72,7 +72,7 @@ export function jwtAuthenticator<Stored extends object>(
       try {
         token = ownTokenIn(request, tokenSources)
       } catch {
-        // It is authenticate() that rejects a request with such a token.
+        // authenticate() rejects the request with this error.
         return true
       }
       if (typeof token !== 'string') return token === MALFORMED
@@ -101,15 +101,15 @@ export function jwtAuthenticator<Stored extends object>(
   return authenticator
 }
 
-/** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */
+/** Whether an authenticator verifies tokens by our own keys, and reads token sources too. */
 export function readsOwnTokens(authenticator: Authenticator): boolean {
   return kOwnTokens in authenticator
 }
 
 /**
- * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
+ * The access token of a request. Where there is an `Authorization` header, whatever it holds, no token source is read.
  *
- * @throws AuthenticationError for a request that must not use its token
+ * @throws AuthenticationError where a source rejects the request
  */
 export function ownTokenIn(
   request: FastifyRequest,

@@ -2,8 +2,8 @@ import { wrongOption } from '../errors.js'
 import type { Registration } from '../registration.js'
 
 /**
- * Two registrations with one key accept the tokens of each other: where their users differ, alice of the one would be
- * alice of the other.
+ * Finds registrations that accept the tokens of each other, while their users differ: alice of the one would pass as alice
+ * of the other.
  *
  * @throws ERR_AUTH_OPTION
  */
@@ -20,7 +20,7 @@ export function checkSharedKeys(registrations: readonly Registration[]): void {
   }
 }
 
-/** Whether two registrations have a key in common, and no audience or issuer that tells their tokens apart. */
+/** Whether two registrations have a key in common, and neither audiences nor issuers that differ. */
 export function acceptSameTokens(
   { jwtService: one }: Registration,
   { jwtService: other }: Registration,
@@ -34,7 +34,7 @@ export function acceptSameTokens(
   )
 }
 
-/** One object; or two plain ones with the same members, which options that are written twice give. */
+/** Whether two user services are one object, or objects with the same members. */
 function haveSameUsers(
   { options: { userService: one } }: Registration,
   { options: { userService: other } }: Registration,

@@ -1,7 +1,9 @@
 import { types } from 'node:util'
 
 /** @returns a copy of an object without the fields that are undefined */
-export function defined<T extends object>(object: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+export function withoutUndefined<T extends object>(
+  object: T,
+): { [Key in keyof T]: NonNullable<T[Key]> } {
   const entries = Object.entries(object).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> }
 }
@@ -17,12 +19,12 @@ export function isError(value: unknown): value is Error {
 }
 
 /** @returns an own property of an object, or undefined: never one of `Object.prototype` */
-export function ownOf(object: object, key: PropertyKey): unknown {
+export function ownProperty(object: object, key: PropertyKey): unknown {
   return Object.hasOwn(object, key) ? (object as Record<PropertyKey, unknown>)[key] : undefined
 }
 
 /** @returns a property of an object or of its class, such as a getter, but never one of `Object.prototype` */
-export function propertyOf(object: object, key: PropertyKey): unknown {
+export function declaredProperty(object: object, key: PropertyKey): unknown {
   let owner: object | null = object
   while (owner !== null && owner !== Object.prototype) {
     if (Object.hasOwn(owner, key)) return (object as Record<PropertyKey, unknown>)[key]

@@ -1,4 +1,4 @@
-import { ownOf } from './objects.js'
+import { ownProperty } from './objects.js'
 
 /**
  * The purpose of a token as it is compared: a media type without regard to the case of ASCII letters, and
@@ -17,7 +17,7 @@ export function comparable(typ: string): string {
  * @returns undefined where there is none; null for a value that is no text, which no set of accepted ones has
  */
 export function typOf(header: object): string | null | undefined {
-  const typ = ownOf(header, 'typ')
+  const typ = ownProperty(header, 'typ')
   if (typ === undefined) return undefined
   return typeof typ === 'string' ? comparable(typ) : null
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { AuthenticationFault, faultOf } from '../errors.js'
 import { isCookieValue, longestCookie, setCookie, type NewCookie } from '../http/cookie.js'
-import { unverifiedPart } from '../tokens/unverified.js'
+import { unverifiedPart } from '../tokens/claims.js'
 
 /**
  * Adds cookies to a reply, beside those that other plugins have set.

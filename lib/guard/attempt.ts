@@ -6,18 +6,43 @@ import { reportSuccess, startClock } from '../events.js'
 import { hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import { runWithoutUser, runWithUser } from '../request/storage.js'
-import { setUser } from '../request/decorators.js'
-import { viewOf } from '../users/view.js'
+import { runWithoutUser, runWithUser, setUser } from '../request/state.js'
+import { viewOf } from '../users/user.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { refuse } from './refuse.js'
+
+/** The key under which the `config` of a route holds its {@link Planned}. Fastify copies the `config`, and this with it. */
+export const kPlanned = Symbol('fastify-authn.planned')
+
+/** What is decided about a route when the app gets ready. */
+export interface Planned {
+  /** Null for an open route; undefined until the app is ready. */
+  plan: Plan | null | undefined
+}
+
+/**
+ * The one `onRequest` hook of an app and all its scopes. It goes by the route that Fastify matched, and by what was decided
+ * about that route when the app got ready; the text of the URL is never looked at.
+ */
+export function guard(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  // Each read of `routeOptions` makes a new object.
+  const config = request.routeOptions.config as { readonly [kPlanned]?: Planned } | undefined
+  const plan = config?.[kPlanned]?.plan
+  if (plan) return new Attempt(request, reply, done, plan).begin()
+  if (plan === null || request.is404) return runWithoutUser(request, done)
+  done(faultOf('ERR_AUTH_UNGUARDED', new Error('The route is not known.')))
+}
 
 /** One request on its way through the guard: it passes, is rejected, or gets an internal error. */
 export class Attempt {
   /** See {@link startClock}. */
   readonly started = startClock()
-  /** Whom an authenticator has accepted, if it got so far. */
+  /** The user that an authenticator has accepted. */
   user: AuthUser | null = null
 
   constructor(
@@ -27,7 +52,7 @@ export class Attempt {
     readonly plan: Plan,
   ) {}
 
-  /** Asks the authenticator. Its answer is awaited only when it is a promise. */
+  /** Asks the authenticator. Its result is awaited only where it is a promise. */
   begin(): void {
     const { request, plan } = this
     // The requests that @fastify/websocket injects have no rawHeaders.
@@ -36,7 +61,7 @@ export class Attempt {
     let outcome: unknown
     try {
       outcome = plan.authenticator.authenticate(request)
-      // A thenable of the app may settle twice; a promise does not.
+      // Another thenable may settle twice.
       if (isThenable(outcome)) outcome = Promise.resolve(outcome)
     } catch (error) {
       return this.fail(error)
@@ -48,7 +73,7 @@ export class Attempt {
     )
   }
 
-  /** An object is a user. Null means that there are no credentials. Any other value is refused. */
+  /** An object is a user; null stands for no credentials; any other value is rejected. */
   settle(outcome: unknown): void {
     if (outcome === null) {
       return this.plan.allowsAnonymous
@@ -60,7 +85,7 @@ export class Attempt {
     if (typeof outcome === 'object' && !Array.isArray(outcome)) return this.pass(outcome)
     this.request.log.warn(
       { returned: Array.isArray(outcome) ? 'array' : typeof outcome },
-      'An authenticator returned neither a user nor null; the request is refused',
+      'An authenticator returned neither a user nor null; the request is rejected',
     )
     this.fail(refusal('auth.invalid-credentials'))
   }
@@ -82,7 +107,7 @@ export class Attempt {
     else requireAccess(this, plan.needs, user)
   }
 
-  /** The end of a request that passes. */
+  /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
     reportSuccess(this.request, user, this.plan.name, this.started)
     runWithUser(this.request, user, this.done)
@@ -91,14 +116,13 @@ export class Attempt {
   /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */
   fail(error: unknown): void {
     const { request, reply, done, plan } = this
-    // The client has gone away: there is nobody to answer, and the handler must not run.
     if (error === ABANDONED) return
     if (!isAuthenticationError(error)) {
       return runWithoutUser(request, () => done(faultOf('ERR_AUTH_AUTHENTICATOR', error)))
     }
-    const isForgiven =
+    const mayPass =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.allowsAnonymous : plan.mode === 'try'
-    if (isForgiven && refusalOf(error.code)?.status === 401) {
+    if (mayPass && refusalOf(error.code)?.status === 401) {
       for (const each of plan.registration.onPass) each(request, reply)
       return runWithoutUser(request, done)
     }
@@ -107,7 +131,7 @@ export class Attempt {
   }
 }
 
-/** Two `Authorization` headers are refused: a proxy may have looked at the other one (RFC 9110 §5.3). */
+/** The error of two `Authorization` headers: a proxy may have read the other one (RFC 9110 §5.3). */
 function malformed(): Error {
   return refusal('auth.no-credentials-provided', { code: 'ERR_AUTH_MALFORMED_CREDENTIALS' })
 }

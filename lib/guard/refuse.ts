@@ -9,23 +9,23 @@ import type { Plan } from '../marks/plan.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { challengeSchemes, sendRefusal, setChallenges, textOf } from './response.js'
 
-/** A request that can be refused. */
-export interface Refusable {
+/** A request that is rejected. */
+interface Rejected {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly done: HookHandlerDoneFunction
   readonly plan: Plan
   /** See {@link startClock}. */
   readonly started: number
-  /** Whom an authenticator has accepted, where it got so far. */
+  /** The user that an authenticator has accepted. */
   readonly user: AuthUser | null
 }
 
 /**
- * Refuses a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 section 15.5.2).
- * Then `onUnauthorized` of the authenticator may send a reply; if it sends none, the standard reply is sent.
+ * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
+ * `onUnauthorized` of the authenticator may send a response; if it sends none, the default one is sent.
  */
-export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void {
+export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void {
   const { request, reply, done, plan, started, user } = attempt
   try {
     const schemes = challengeSchemes(plan.authenticator)
@@ -39,8 +39,7 @@ export function refuse(attempt: Refusable, error: AuthenticationErrorLike): void
   }
 }
 
-/** Calls `onUnauthorized`, and sends the standard reply when that sends none. */
-function ask(attempt: Refusable, error: AuthenticationErrorLike, localized: LocalizedText): void {
+function ask(attempt: Rejected, error: AuthenticationErrorLike, localized: LocalizedText): void {
   const { request, reply, done, plan } = attempt
   const isAnswered = watchReply(reply, error.code)
   const finish = (): void => {
@@ -65,8 +64,8 @@ function ask(attempt: Refusable, error: AuthenticationErrorLike, localized: Loca
 }
 
 /**
- * @returns a copy of the error with its message in the language of the request. A copy, since an app may throw
- * one error object for many requests. An error with a text of the app is returned as it is
+ * @returns a copy of the error with its message in the language of the request, since an app may throw one error for many
+ * requests; an error whose message comes from the app is returned as it is
  */
 function localize(
   error: AuthenticationErrorLike,
@@ -81,11 +80,11 @@ function localize(
 }
 
 /**
- * Watches whether `onUnauthorized` sends a reply: `reply.sent` is still false while `onSend` hooks run. From a reply
- * that is no 401, such as a redirect to a login page, our `WWW-Authenticate` is removed, unless its status is the one
- * of the refusal.
+ * Watches whether `onUnauthorized` sends a response: `reply.sent` is still false while `onSend` hooks run. Our
+ * `WWW-Authenticate` is removed from a response whose status is neither 401 nor that of the error, such as a redirect to a
+ * login page.
  *
- * @returns a function that says whether a reply was sent
+ * @returns a function that says whether a response was sent
  */
 function watchReply(reply: FastifyReply, code: RefusalCode): () => boolean {
   const { send } = reply
@@ -103,7 +102,7 @@ function watchReply(reply: FastifyReply, code: RefusalCode): () => boolean {
   return () => called || reply.sent || reply.raw.headersSent
 }
 
-/** For the log, where no credentials were found: the header may have a scheme that the route does not accept. */
+/** The reason for the log where the header `Authorization` has a scheme that the route does not accept. */
 function hintOf({ code }: AuthenticationErrorLike, { headers }: FastifyRequest): string | null {
   return code === 'ERR_AUTH_NO_CREDENTIALS' && headers.authorization !== undefined
     ? 'Authorization: no credentials of an accepted scheme'

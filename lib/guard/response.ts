@@ -9,17 +9,14 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/**
- * The text of an error; one with a key of the catalogue is translated into the language of the request. The language of
- * a text of the app is unknown.
- */
+/** The text of an error, in the language of the request where it has a message key. */
 export function textOf(
   error: AuthenticationErrorLike,
   request: FastifyRequest,
   { translator }: Registration,
 ): LocalizedText {
   const { key } = rowOf(error)
-  // The app may have set it, to whatever a query parser made of it.
+  // An app may set it to what a query parser returns, such as an array.
   const lang: unknown = request.lang
   return key === null
     ? { text: error.message, language: null }
@@ -27,12 +24,12 @@ export function textOf(
 }
 
 /**
- * Sets the header `WWW-Authenticate`: where the status is 401, a challenge for each scheme; for a token that lacks a
- * scope, one for Bearer alone, since no other credentials would help (RFC 6750 §3.1).
+ * Sets the header `WWW-Authenticate`: for a 401 a challenge for each scheme; for a token that lacks a scope one for Bearer
+ * alone, since no other credentials would help (RFC 6750 §3.1).
  *
- * @param schemes - those of the authenticators that would have been accepted
- * @param scope - what the route asks for, if it does
- * @param judgedHeader - whether the error is about the `Authorization` header
+ * @param schemes - of the authenticators that the route accepts
+ * @param scope - the scopes that the route needs
+ * @param readsHeader - whether the error is about the `Authorization` header
  */
 export function setChallenges(
   error: AuthenticationErrorLike,
@@ -41,13 +38,13 @@ export function setChallenges(
   { options: { realm }, features }: Registration,
   schemes: readonly string[],
   scope: NeededNames | null = null,
-  judgedHeader = true,
+  readsHeader = true,
 ): void {
   const { status, description } = rowOf(error)
   const lacksScope = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE'
-  const hasToken = judgedHeader && Boolean(credentialsOf(request.headers.authorization, 'Bearer'))
+  const hasToken = readsHeader && Boolean(credentialsOf(request.headers.authorization, 'Bearer'))
   if (status !== 401 && !(lacksScope && hasToken)) return
-  // An error code only where the request carried a token (RFC 6750 §3.1).
+  // Sent only where the request has a token (RFC 6750 §3.1).
   const problem: BearerProblem = {
     error: lacksScope ? 'insufficient_scope' : 'invalid_token',
     description,
@@ -61,16 +58,16 @@ export function setChallenges(
       : challenge(scheme, realm),
   )
   if (challenges.length === 0) return
-  // One line a challenge: browsers do not split a line that holds several.
+  // One header line for each: browsers do not split a line that holds several challenges.
   void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)
 }
 
-/** Of several scopes that are each enough, the first one: clients ask for all that they read here. */
+/** Of scopes any of which is enough, only the first: clients request all that are listed here. */
 function scopeAttribute(scope: NeededNames): string {
   return 'all' in scope ? scope.all.join(' ') : String(scope.any[0])
 }
 
-/** Sends the status, the headers and `{"error": …}`. The header `WWW-Authenticate` is set elsewhere. */
+/** Sends the status, the headers and `{"error": …}`. See {@link setChallenges} for `WWW-Authenticate`. */
 export function sendRefusal(
   error: AuthenticationErrorLike,
   { text, language }: LocalizedText,
@@ -79,7 +76,7 @@ export function sendRefusal(
   addVary(reply, 'Accept-Language')
   if (language !== null) void reply.header('content-language', language)
   if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter))
-  // Sent as text: a response schema or serializer of the route must neither drop nor refuse it.
+  // Sent as a string, so that no response schema or serializer of the route changes or rejects it.
   void reply
     .code(rowOf(error).status)
     .header('cache-control', 'no-store')
@@ -87,7 +84,7 @@ export function sendRefusal(
     .send(JSON.stringify({ error: text }))
 }
 
-/** The schemes of an authenticator, each once; of one that stands for several, those of them all. */
+/** The schemes of an authenticator and its members, each once. */
 export function challengeSchemes(authenticator: Authenticator): readonly string[] {
   const all = membersOf(authenticator).map(({ scheme }) => scheme)
   const schemes = all.filter((scheme) => scheme !== undefined)
@@ -98,12 +95,12 @@ function sameAs(scheme: string): (other: string) => boolean {
   return (other) => other.toLowerCase() === scheme.toLowerCase()
 }
 
-/** The error is always a refusal here, and every refusal has a row. */
+/** Every AuthenticationError has a row. */
 function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
   return refusalOf(code) as RefusalRow
 }
 
-/** Adds a name to the header `Vary`, and keeps those that CORS or compression have put there. */
+/** Adds a name to the header `Vary`, beside those of CORS or compression. */
 function addVary(reply: FastifyReply, field: string): void {
   const present = reply.getHeader('vary')
   const fields = [present ?? []].flat().join(', ')

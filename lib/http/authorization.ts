@@ -1,5 +1,4 @@
 import { atob, isUtf8 } from 'node:buffer'
-import { isCanonical } from './base64.js'
 
 /** `token` of RFC 9110 §5.6.2, one character. */
 const tokenCharacter = /[!#$%&'*+.^_`|~0-9A-Za-z-]/
@@ -109,4 +108,20 @@ export function hasSeveral(rawHeaders: readonly string[]): boolean {
 /** Compares with the usual spellings first, since toLowerCase() makes a new string. */
 function isAuthorization(name: string): boolean {
   return name === 'Authorization' || name.toLowerCase() === 'authorization'
+}
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/**
+ * Whether the unused bits after the last byte are zero (RFC 4648 section 3.5). Node ignores them, so that
+ * several texts would decode to one value.
+ *
+ * @param text - base64 or base64url; the letters in which both alphabets differ end no such text
+ * @param length - without the padding
+ */
+export function isCanonical(text: string, length = text.length): boolean {
+  const rest = length % 4
+  if (rest === 0) return true
+  const last = alphabet.indexOf(text.charAt(length - 1))
+  return rest !== 1 && (last & (rest === 2 ? 0b1111 : 0b11)) === 0
 }

@@ -1,5 +1,5 @@
 import { kit } from '../common/kit.js'
-import { defaults, filled } from '../options/resolve.js'
+import { defaults, withDefaults } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
 import { issuerAuthenticator } from './authenticator.js'
 import { IssuerVerifier } from './verifier.js'
@@ -21,7 +21,7 @@ kit.replaceKeys = (authenticator, makeKeys) => {
 export function createFeature({ options, jwtService, log }: FeatureContext): Feature {
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
-  const cache = given !== false && filled(defaults.tokenCache, given)
+  const cache = given !== false && withDefaults(defaults.tokenCache, given)
   const opened = resolveIssuers(options.issuers ?? {}, taken, jwtService.issuer).map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
     const authenticator = issuerAuthenticator(verifier, options.userServiceTimeout)

@@ -1,11 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
+import { typOf } from '../common/typ.js'
 import { isAuthenticationError } from '../errors.js'
-import { checkClaims } from '../tokens/claims.js'
+import { checkClaims, invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'
-import { readHeader } from './token.js'
-import { invalidToken } from '../tokens/invalid.js'
 import type { IssuerKeys } from './keys.js'
 import type { VerifiedToken, VerifySignature } from '../tokens/engine.js'
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
@@ -84,9 +83,43 @@ function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssue
   // A token that is bound to a key of its owner is no bearer token (RFC 8705 §3, RFC 9449 §6).
   if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
   if (audienceClaim === 'aud') return
-  if (!audience.includes(ownOf(claims, audienceClaim) as string)) {
+  if (!audience.includes(ownProperty(claims, audienceClaim) as string)) {
     throw invalidToken(`claim ${audienceClaim}`)
   }
   // Cognito's ID tokens are signed by the same issuer: only this claim tells them from access tokens.
-  if (ownOf(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
+  if (ownProperty(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
+}
+
+/** Compact serialization (RFC 7515 §7.1): three parts of base64url. */
+const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/**
+ * Reads the header of a token whose signature is not verified yet. It only chooses among the keys that we have: no key,
+ * and no address of one, is taken from a token (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is
+ * asked for.
+ *
+ * @throws AuthenticationError
+ */
+function readHeader(
+  token: string,
+  { issuer, rules }: Pick<ResolvedIssuer, 'issuer' | 'rules'>,
+): { readonly kid: string; readonly alg: string } {
+  if (!compact.test(token)) throw invalidToken('no token')
+  const header = unverifiedPart(token, 0)
+  if (header === null) throw invalidToken('header')
+  const { kid, alg } = header
+  if (unverifiedIssuer(token) !== issuer) throw invalidToken('claim iss')
+  if (!rules.typ.has(typOf(header))) throw invalidToken('typ')
+  if (typeof kid !== 'string') throw invalidToken('kid missing')
+  if (typeof alg !== 'string') throw invalidToken('alg')
+  return { kid, alg }
+}
+
+/** The last token, so that several issuers of one route parse it once. */
+let last: { readonly token: string; readonly iss: unknown } = { token: '', iss: undefined }
+
+/** The claim `iss` of a token, without any proof. */
+export function unverifiedIssuer(token: string): unknown {
+  if (last.token !== token) last = { token, iss: unverifiedPart(token, 1)?.iss }
+  return last.iss
 }

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { Errors } from '@sinclair/typebox/errors'
-import { isUsableName } from '../users/find.js'
+import { isUsableName } from '../users/user.js'
 
 /** How a route reads its body: a JSON Schema for API documents, and a strict check. */
 export interface RouteBody<Content> {

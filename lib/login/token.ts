@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { faultOf } from '../errors.js'
-import { isUsableName } from '../users/find.js'
+import { isUsableName } from '../users/user.js'
 import { issuedAfter, type IssueTokens, type TokenCheck } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 import type { ResolvedOptions } from '../options/resolve.js'

@@ -1,14 +1,13 @@
 import { wrongMark } from '../errors.js'
-import { ownOf, propertyOf } from '../common/objects.js'
+import { ownProperty, declaredProperty } from '../common/objects.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/** What a name may look like; `what` says it in errors. */
+/** The syntax of a name; `what` describes it in errors. */
 interface Kind {
   readonly isName: (text: string) => boolean
   readonly what: string
 }
 
-/** What the names of each member of a mark look like. */
 const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
   // RFC 6749 section 3.3: scope-token.
   scope: {
@@ -17,13 +16,13 @@ const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
   },
   role: {
     isName: (text) => text.trim() !== '' && !/\p{Cc}/u.test(text),
-    what: 'a text that is not blank and has no control characters',
+    what: 'a string that is not blank and has no control characters',
   },
 }
 
 /**
- * Reads `scope` or `role` of a mark: one name, `{ all: […] }` or `{ any: […] }`. A bare array is refused,
- * because half of all packages read it as "all of them" and half as "one of them".
+ * Reads `scope` or `role` of a mark: one name, `{ all: […] }` or `{ any: […] }`. A bare array is an error, because half of
+ * all packages read it as "all of them" and half as "one of them".
  *
  * @param place - where the mark stands, for the error
  * @returns null where the mark does not have it
@@ -32,10 +31,10 @@ const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
 export function parseNeed(mark: object, key: 'scope' | 'role', place: string): NeededNames | null {
   const fail = (found: string): never => refuse(place, key, found)
   if (!Object.hasOwn(mark, key)) {
-    // A mark can inherit it, from a class for instance. To overlook it would let more people in than its author meant.
-    return propertyOf(mark, key) === undefined ? null : fail('one that is inherited')
+    // An inherited one, of a class for instance, must not be overlooked: the route would be more open than it says.
+    return declaredProperty(mark, key) === undefined ? null : fail('one that is inherited')
   }
-  const need = ownOf(mark, key)
+  const need = ownProperty(mark, key)
   if (typeof need === 'string') return { all: [checkName(need, key, fail)] }
   if (need === undefined) return fail('undefined (is a variable not set?)')
   if (Array.isArray(need)) return fail('an array')
@@ -44,15 +43,14 @@ export function parseNeed(mark: object, key: 'scope' | 'role', place: string): N
   if (keys.length !== 1 || !(keys[0] === 'all' || keys[0] === 'any')) {
     return fail(keys.length === 0 ? 'an empty object' : `an object with ${keys.join(' and ')}`)
   }
-  const names = ownOf(need, keys[0])
+  const names = ownProperty(need, keys[0])
   if (!Array.isArray(names)) return fail(`${keys[0]} without an array`)
   if (names.length === 0) return fail(`an empty list for ${keys[0]}`)
-  // Array.from: a hole in an array must not be passed over.
+  // Array.from also visits holes, which map() would skip.
   const checked = Array.from(names as unknown[], (name) => checkName(name, key, fail))
   return keys[0] === 'all' ? { all: checked } : { any: checked }
 }
 
-/** Whether a text can be the name of a scope or of a role. */
 export function isAccessName(key: 'scope' | 'role', name: string): boolean {
   return kinds[key].isName(name)
 }
@@ -75,7 +73,7 @@ export function needText(key: 'scope' | 'role', need: NeededNames): string {
   return `${key} ${names}`
 }
 
-/** Whether a user has the scopes or roles that a mark needs. The names have to be equal in every character. */
+/** Whether a user has the scopes or roles that a mark needs. Names are compared character by character. */
 export function meets(need: NeededNames, granted: ReadonlySet<string>): boolean {
   return 'all' in need
     ? need.all.every((name) => granted.has(name))

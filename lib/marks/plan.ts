@@ -1,18 +1,18 @@
 import { anyOf } from '../authenticators/any-of.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
-import { propertyOf } from '../common/objects.js'
-import { parseMark } from './parse.js'
+import { declaredProperty } from '../common/objects.js'
+import { parseMark } from './mark.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthMode, NeededNames } from '../../types/marks.js'
 
-/** What is done with the requests of a route that is not open. */
+/** How the requests of a protected route are authenticated. */
 export interface Plan {
   readonly mode: AuthMode
   readonly registration: Registration
   readonly authenticator: Authenticator
-  /** Those that the mark names, also where the test kit stands in for them. */
+  /** The authenticators that the mark names, also where the test kit replaces {@link authenticator}. */
   readonly members: readonly Authenticator[]
   /** The name of the authenticator, for logs and events; several names are joined by `|`. */
   readonly name: string
@@ -20,11 +20,11 @@ export interface Plan {
   readonly names: readonly string[]
   /** Whether a request without credentials may pass, with `request.user` null. */
   readonly allowsAnonymous: boolean
-  /** What the user has to be allowed; null for nothing. */
+  /** Null where any user will do. */
   readonly needs: Needs | null
 }
 
-/** The scopes and roles that a mark asks for, at least one of the two. */
+/** The scopes and roles that a mark needs, at least one of the two. */
 export interface Needs {
   readonly scope: NeededNames | null
   readonly role: NeededNames | null
@@ -57,7 +57,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     names,
     // An anonymous request has no scopes and roles, also where credentials are optional.
     allowsAnonymous:
-      mode !== true || (needs === null && propertyOf(authenticator, 'optional') === true),
+      mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
     needs,
   }
 }

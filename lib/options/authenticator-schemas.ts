@@ -11,21 +11,21 @@ import {
   text,
   userService,
   verifyRules,
-} from './parts.js'
+} from './check.js'
 
-const filled = Type.String({ minLength: 1 })
+const nonEmpty = Type.String({ minLength: 1 })
 
 /** A Security Scheme Object with the fields that OpenAPI requires. */
 const securityScheme = Type.Union(
   [
-    Type.Object({ type: Type.Literal('http'), scheme: filled }),
+    Type.Object({ type: Type.Literal('http'), scheme: nonEmpty }),
     Type.Object({
       type: Type.Literal('apiKey'),
       in: oneOf(['header', 'query', 'cookie']),
-      name: filled,
+      name: nonEmpty,
     }),
     Type.Object({ type: Type.Literal('oauth2'), flows: Type.Object({}) }),
-    Type.Object({ type: Type.Literal('openIdConnect'), openIdConnectUrl: filled }),
+    Type.Object({ type: Type.Literal('openIdConnect'), openIdConnectUrl: nonEmpty }),
     Type.Object({ type: Type.Literal('mutualTLS') }),
   ],
   {

@@ -1,8 +1,8 @@
 import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
-import type { TObject, TSchema } from '@sinclair/typebox/type'
+import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
+import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors.js'
-import type { Expectation } from './parts.js'
 
 /**
  * Checks options against a schema.
@@ -10,14 +10,14 @@ import type { Expectation } from './parts.js'
  * @param where - prefix of the option's name in the error, such as `jwt`
  * @throws ERR_AUTH_OPTION that says which option is wrong, what was found, and what was expected
  */
-export function check<T>(schema: TSchema, value: unknown, where = ''): T {
+export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
   const problem = problemOf(schema, value, where)
   if (problem === null) return value as T
   return wrongOption(problem)
 }
 
 /** What is wrong with options: which one, what was found, and what was expected; null where nothing is. */
-export function problemOf(schema: TSchema, value: unknown, where: string): string | null {
+export function problemOf(schema: Type.TSchema, value: unknown, where: string): string | null {
   return Check(schema, value) ? null : explain(schema, deepest(schema, value), where)
 }
 
@@ -25,7 +25,7 @@ export function problemOf(schema: TSchema, value: unknown, where: string): strin
  * The first error. For an option that is `false` or an object, the first error inside of the object. For a union that
  * is marked `whole`, the error of the union, because we cannot know which of its objects was meant.
  */
-function deepest(schema: TSchema, value: unknown): ValueError {
+function deepest(schema: Type.TSchema, value: unknown): ValueError {
   let error = Errors(schema, value).First() as ValueError
   const isWhole = ({ whole }: Partial<Expectation>): boolean => whole === true
   while (
@@ -42,18 +42,12 @@ function deepest(schema: TSchema, value: unknown): ValueError {
   return error
 }
 
-/** Options of earlier versions, and what replaces them. */
-const gone: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
-  asyncContext:
-    'It is gone: leave it out. userFromContext() is in fastify-authn/context, and costs nothing where that is not imported. ',
-})
-
-function explain(schema: TSchema, error: ValueError, where: string): string {
+function explain(schema: Type.TSchema, error: ValueError, where: string): string {
   const steps = error.path.split('/').slice(1)
   const name = [where, ...steps].filter((step) => step !== '').join('.') || 'options'
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = knownProperties(schema, steps)
-    return `unknown option "${name}". ${gone[name] ?? ''}Known here: ${known.join(', ')}.`
+    return `unknown option "${name}". Known here: ${known.join(', ')}.`
   }
   const { description, ...quoting } = error.schema as Partial<Expectation>
   const found = describe(error.value, quoting)
@@ -61,9 +55,9 @@ function explain(schema: TSchema, error: ValueError, where: string): string {
 }
 
 /** The names of the options that are allowed in the place of an unknown one. */
-function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
-  const branches = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
-  const object = branches.find(({ properties }) => properties !== undefined) as TObject
+function knownProperties(schema: Type.TSchema, steps: readonly string[]): string[] {
+  const branches = [schema, ...((schema.anyOf as Type.TSchema[] | undefined) ?? [])]
+  const object = branches.find(({ properties }) => properties !== undefined) as Type.TObject
   const inner = object.properties[String(steps[0])]
   return inner && steps.length > 1
     ? knownProperties(inner, steps.slice(1))
@@ -82,4 +76,116 @@ function describe(value: unknown, { shown, secret }: Partial<Expectation>): stri
     return shown === true ? JSON.stringify(value) : 'a string that does not fit'
   }
   return typeof value === 'object' ? 'an object that does not fit' : `a ${typeof value}`
+}
+
+/**
+ * How errors speak of an option. `description`: what is expected. `shown`: a text that was found may be quoted; without
+ * it no text is, since it could be a secret. `secret`: numbers are not quoted either. `whole`: a wrong value is
+ * reported for the union, and not for one of its members.
+ */
+export interface Expectation {
+  description: string
+  shown?: boolean
+  secret?: boolean
+  whole?: boolean
+}
+
+/** A non-empty text. */
+export const text = (
+  description: string,
+  options?: Omit<Expectation, 'description'> & { pattern?: string },
+) => Type.String({ minLength: 1, description, ...options })
+
+export const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
+
+/** An object with these members, each of which may be left out, and no others. */
+export function options(
+  members: Type.TProperties,
+  description = `an object with ${Object.keys(members).join(', ')}`,
+): Type.TObject {
+  return strict(
+    Object.fromEntries(
+      Object.entries(members).map(([name, member]) => [name, Type.Optional(member)]),
+    ),
+    description,
+  )
+}
+
+/** An object with these members and no others. */
+export function strict(members: Type.TProperties, description: string): Type.TObject {
+  return Type.Object(members, { additionalProperties: false, description })
+}
+
+/** An object with members of any names. `Type.Record` would load TypeBox's template literals too. */
+export function byName(member: Type.TSchema, description?: string): Type.TObject {
+  return Type.Object({}, { additionalProperties: member, ...(description && { description }) })
+}
+
+/** One of several values, of which the error names all. */
+export function oneOf(
+  values: readonly (string | boolean)[],
+  description = `one of ${values.join(', ')}`,
+): Type.TSchema {
+  return Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { description, shown: true },
+  )
+}
+
+/** A value such as `false`, or an object. */
+export function or(value: string | boolean, object: Type.TSchema): Type.TSchema {
+  const isText = typeof value === 'string'
+  const description = `${isText ? `'${value}'` : value}, or ${object.description}`
+  return Type.Union([Type.Literal(value), object], { description, shown: isText })
+}
+
+export const optional = Type.Optional
+export const flag = Type.Boolean({ description: 'true or false' })
+export const fieldName = text('a non-empty field name')
+export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+
+export const whole = (minimum: number, maximum: number) =>
+  Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` })
+
+/** Seconds. The maximum also catches values that were meant as milliseconds. */
+export const seconds = (maximum: number) =>
+  Type.Number({
+    exclusiveMinimum: 0,
+    maximum,
+    description: `seconds, above 0, ${maximum} at most`,
+  })
+
+export const signingMethod = oneOf(signingMethods)
+
+export const userService = Type.Object(
+  { findByUsername: anyFunction('a function (username, request)') },
+  { description: 'an object with findByUsername(username, request)' },
+)
+
+/** One audience or several (RFC 7519 §4.1.3). */
+export const audience = Type.Union(
+  [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
+  { description: 'a non-empty string, or an array of them' },
+)
+
+export const tokenRules = {
+  clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
+  requireExp: flag,
+  issuer: text('a non-empty string'),
+  audience,
+}
+
+/** A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space. */
+export const typ = text("a media type, such as 'reset+jwt'", {
+  pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
+  shown: true,
+})
+
+/** The rules of one verifier. */
+export const verifyRules = {
+  ...tokenRules,
+  typ: Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
+    description: "a media type, such as 'reset+jwt', or an array of them",
+    shown: true,
+  }),
 }

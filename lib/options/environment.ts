@@ -1,5 +1,5 @@
 import { wrongOption } from '../errors.js'
-import { defined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import type { JwtConfig, KeyPairConfig } from '../../types/jwt.js'
 import type { BasicConfig } from '../../types/options.js'
 
@@ -24,7 +24,7 @@ export interface EnvironmentConfig {
  * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is not a whole number
  */
 export function configFromEnv(env: Environment = process.env): EnvironmentConfig {
-  const jwt: JwtConfig = defined({
+  const jwt: JwtConfig = withoutUndefined({
     secret: read(env, 'AUTH_JWT_SECRET'),
     keys: read(env, 'AUTH_JWT_KEYS'),
     expiry: readSeconds(env, 'AUTH_JWT_EXPIRY'),
@@ -32,11 +32,11 @@ export function configFromEnv(env: Environment = process.env): EnvironmentConfig
     ecdsa: readPair(env, 'AUTH_JWT_ECDSA'),
     eddsa: readPair(env, 'AUTH_JWT_EDDSA'),
   })
-  const basic: BasicConfig = defined({
+  const basic: BasicConfig = withoutUndefined({
     username: read(env, 'AUTH_BASIC_USERNAME'),
     password: read(env, 'AUTH_BASIC_PASSWORD'),
   })
-  return defined({ jwt: nonEmpty(jwt), basic: nonEmpty(basic) })
+  return withoutUndefined({ jwt: nonEmpty(jwt), basic: nonEmpty(basic) })
 }
 
 function read(env: Environment, name: string): string | undefined {
@@ -60,7 +60,7 @@ function shown(value: string): string {
 
 function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {
   return nonEmpty(
-    defined({
+    withoutUndefined({
       private: read(env, `${prefix}_PRIVATE`),
       public: read(env, `${prefix}_PUBLIC`),
       passphrase: read(env, `${prefix}_PASSPHRASE`),

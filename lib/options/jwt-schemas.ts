@@ -9,7 +9,7 @@ import {
   typ,
   verifyRules,
   whole,
-} from './parts.js'
+} from './check.js'
 
 const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
 const keyPair = options({

@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import { flag, oneOf, optional, signingMethod, strict, text } from './parts.js'
+import { flag, oneOf, optional, signingMethod, strict, text } from './check.js'
 
 const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
 

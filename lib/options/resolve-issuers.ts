@@ -1,11 +1,31 @@
+import * as Type from '@sinclair/typebox/type'
+import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors.js'
-import { keyAddress } from '../http/key-address.js'
-import { check } from './check.js'
-import { issuerSchema } from './issuer-schemas.js'
+import { check, anyFunction, audience, oneOf, optional, strict, text, tokenRules } from './check.js'
 import { defaults } from './resolve.js'
 import type { ResolvedRules } from './resolve-jwt.js'
 import type { IssuerOptions } from '../../types/issuers.js'
 import type { SigningMethod } from '../../types/jwt.js'
+
+/** HMAC is never accepted: whoever can verify with a shared secret can sign with it too. */
+export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
+
+export const issuerSchema = strict(
+  {
+    issuer: text('the "iss" of its tokens, a non-empty string', { shown: true }),
+    audience,
+    audienceClaim: optional(oneOf(['aud', 'client_id'], "'aud' or 'client_id'")),
+    jwksUri: optional(text('the address of a key set', { shown: true })),
+    algorithms: optional(
+      Type.Array(oneOf(issuerMethods), { minItems: 1, description: 'an array of signing methods' }),
+    ),
+    profile: optional(Type.Literal('rfc9068', { description: "'rfc9068'", shown: true })),
+    user: anyFunction('a function (claims, request) that returns the user or null'),
+    clockTolerance: optional(tokenRules.clockTolerance),
+    requireExp: optional(tokenRules.requireExp),
+  },
+  'an object with issuer, audience, user',
+)
 
 /** One of the option `issuers`, with every default in place. */
 export interface ResolvedIssuer {
@@ -109,4 +129,21 @@ function shown(text: string): string {
 
 function wrong(option: string, problem: string): never {
   wrongOption(`option "${option}": ${problem}`)
+}
+
+/** IPv4 and IPv6 loopback (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3), and the name that RFC 6761 §6.3 keeps for it. */
+const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
+
+/**
+ * An address that keys may be fetched from: https, or http to a loopback address, without credentials in it. The keys
+ * decide who gets in, so nobody on the way may be able to change them.
+ *
+ * @returns null for any other text
+ */
+export function keyAddress(text: string): URL | null {
+  if (/[\s\\]/.test(text) || !URL.canParse(text)) return null
+  const url = new URL(text)
+  const { protocol, hostname, username, password, hash } = url
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
+  return isSafe && username === '' && password === '' && hash === '' ? url : null
 }

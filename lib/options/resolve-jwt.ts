@@ -2,7 +2,7 @@ import { comparable } from '../common/typ.js'
 import { wrongOption } from '../errors.js'
 import { check } from './check.js'
 import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.js'
-import { defaults, filled } from './resolve.js'
+import { defaults, withDefaults } from './resolve.js'
 import type { JwtConfig, SigningMethod, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
 
 /** Rules of tokens, with every default in place. */
@@ -30,15 +30,15 @@ export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
 
 /** Checks the option `jwt`, and adds the defaults; the entries of `keys` are checked later. @throws ERR_AUTH_OPTION */
 export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
-  const checked: JwtConfig = filled({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
+  const checked: JwtConfig = withDefaults({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
   const { tokenCache, signingMethod, keys, reloadEvery, publish } = checked
   if (config !== noKeys) requireKeys(checked)
   return {
-    ...filled(defaults.jwt, checked),
+    ...withDefaults(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
     keys,
     signingMethod: signingMethod ?? (keys === undefined ? defaults.jwt.signingMethod : undefined),
-    tokenCache: tokenCache !== false && filled(defaults.tokenCache, tokenCache),
+    tokenCache: tokenCache !== false && withDefaults(defaults.tokenCache, tokenCache),
     reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.keySet.reloadEvery : 0),
     publish: publish === true ? defaults.keySet.publish : publish || undefined,
   }

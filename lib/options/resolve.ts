@@ -1,5 +1,5 @@
 import { wrongOption } from '../errors.js'
-import { defined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
@@ -118,13 +118,15 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     languages: checked.languages ?? defaults.languages,
     defaultLanguage: checked.defaultLanguage ?? defaults.defaultLanguage,
     audit:
-      audit && filled({ mode: 'explicit', ...defaults.audit }, audit === 'explicit' ? {} : audit),
+      audit &&
+      withDefaults({ mode: 'explicit', ...defaults.audit }, audit === 'explicit' ? {} : audit),
     login:
       login !== false &&
-      Object.assign(filled(defaults.login, login), { isExplicit: login !== undefined }),
-    cookies: cookies && filled(defaults.cookies, cookies === true ? {} : cookies),
-    credentialCache: credentialCache !== false && filled(defaults.credentialCache, credentialCache),
-    throttle: throttle !== false && filled(defaults.throttle, throttle),
+      Object.assign(withDefaults(defaults.login, login), { isExplicit: login !== undefined }),
+    cookies: cookies && withDefaults(defaults.cookies, cookies === true ? {} : cookies),
+    credentialCache:
+      credentialCache !== false && withDefaults(defaults.credentialCache, credentialCache),
+    throttle: throttle !== false && withDefaults(defaults.throttle, throttle),
   }
 }
 
@@ -134,7 +136,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
  * @throws ERR_AUTH_OPTION when `cost` is higher than `maxCost`: new hashes would be refused
  */
 export function resolveHashing(given: HashingOptions): ResolvedHashing {
-  const { cost, maxCost, ...others } = filled(defaults.hashing, given)
+  const { cost, maxCost, ...others } = withDefaults(defaults.hashing, given)
   const highest = given.maxCost ?? Math.max(cost, maxCost)
   if (highest < cost) {
     wrongOption(
@@ -150,7 +152,7 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
  * @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime`
  */
 export function resolveSessions(given: SessionsOptions | true): ResolvedSessions {
-  const resolved = filled(defaults.sessions, given === true ? {} : given)
+  const resolved = withDefaults(defaults.sessions, given === true ? {} : given)
   const { lifetime } = resolved
   const asked = given === true ? undefined : given.idle
   if (asked !== undefined && asked > lifetime) {
@@ -165,10 +167,10 @@ export function resolveSessions(given: SessionsOptions | true): ResolvedSessions
  * Options, completed by defaults. The result has no prototype, so that a polluted `Object.prototype`, for example with
  * `optional: true`, cannot set an option.
  */
-export function filled<Options extends object, Defaults extends object>(
-  standard: Defaults,
+export function withDefaults<Options extends object, Defaults extends object>(
+  base: Defaults,
   given: Options | undefined,
 ): Resolved<Options, Defaults> {
-  const own = given === undefined ? {} : defined(given)
-  return Object.assign(Object.create(null), standard, own) as Resolved<Options, Defaults>
+  const own = given === undefined ? {} : withoutUndefined(given)
+  return Object.assign(Object.create(null), base, own) as Resolved<Options, Defaults>
 }

@@ -16,7 +16,7 @@ import {
   text,
   userService,
   whole,
-} from './parts.js'
+} from './check.js'
 
 export const basicSchema = strict(
   {

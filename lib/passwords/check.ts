@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, refusal } from '../errors.js'
-import { isBcryptHash } from '../common/hash-format.js'
-import { compare, costOf, dummyHash, padToCost } from './bcrypt.js'
+import { isBcryptHash, compare, costOf, dummyHash, padToCost } from './bcrypt.js'
 import type { CredentialCache } from './credential-cache.js'
 import { createRehash, type RehashTools } from './rehash.js'
 import { PasswordAttempt } from '../throttle/attempt.js'
 import type { Throttle } from '../throttle/throttle.js'
-import { findUser, isUsableName } from '../users/find.js'
+import { findUser, isUsableName } from '../users/user.js'
 
 export interface CheckTools extends RehashTools {
   readonly maxPasswordBytes: number | false

@@ -1,6 +1,5 @@
 import { wrongOption } from '../errors.js'
-import { costOf, hash, longestPassword } from './bcrypt.js'
-import { isBcryptHash } from '../common/hash-format.js'
+import { costOf, hash, longestPassword, isBcryptHash } from './bcrypt.js'
 import { HashingQueue } from './queue.js'
 import { defaults } from '../options/resolve.js'
 

@@ -1,7 +1,7 @@
 import { costOf, hash, longestPassword } from './bcrypt.js'
 import type { HashingQueue } from './queue.js'
 import type { PasswordAttempt } from '../throttle/attempt.js'
-import { findUser } from '../users/find.js'
+import { findUser } from '../users/user.js'
 import type { UserService } from '../../types/user-service.js'
 
 export interface RehashTools {

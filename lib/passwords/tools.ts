@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { createCredentialCheck } from './check.js'
 import { CredentialCache } from './credential-cache.js'
 import { HashingQueue } from './queue.js'
-import { defined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { PasswordAttempt } from '../throttle/attempt.js'
 import { Throttle } from '../throttle/throttle.js'
 import { resolveHashing, type ResolvedOptions } from '../options/resolve.js'
@@ -26,7 +26,7 @@ export async function createPasswordTools(
   log: FastifyBaseLogger,
 ) {
   const { maxPasswordBytes, userServiceTimeout } = options
-  const given = defined(options.hashing ?? {})
+  const given = withoutUndefined(options.hashing ?? {})
   const hashing = resolveHashing({ ...app.hashing?.given, ...given })
   const { queue } = (app.hashing ??= { queue: new HashingQueue(hashing), given })
   const throttle = throttleOf(options, app, await redisCounters(options, log))

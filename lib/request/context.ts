@@ -1,32 +1,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isError, isThenable } from '../common/objects.js'
 import { AuthnUsageError } from '../errors.js'
-import { switchOn, type Store } from './storage.js'
+import { switchOn, type Store } from './state.js'
 import type { AuthUser } from '../../types/user-service.js'
 
 const storage = switchOn(() => new AsyncLocalStorage<Store>())
 
 /**
- * The user for whom the caller works: in a handler and in whatever it awaits or starts, the user of the
- * request; inside of {@link runAs}, the user given there. For log lines and audit fields.
+ * The current user: in a handler and in whatever it awaits or starts, the user of the request; inside of {@link runAs}, the
+ * user given there. For log lines and audit fields.
  *
- * Never decide by it who may do what: a callback runs in the context of whoever opened the connection, the
- * pool or the stream that calls it, which can be another user.
+ * Do not use it for authorization: a callback runs in the context that opened the connection, pool or stream which calls
+ * it, and that may be another user's.
  *
- * @returns the same object as `request.user`; null where nobody is authenticated, and outside of requests
+ * @returns the same object as `request.user`; null in anonymous requests and outside of requests
  */
 export function userFromContext<User extends object = AuthUser>(): User | null {
   return (storage.getStore()?.user ?? null) as User | null
 }
 
 /**
- * Does work in the name of a user, outside of a request or inside of one: a job, a script, a test. Whatever
- * the work awaits or starts has the user too; afterwards the context is as it was before.
+ * Runs a function as a user, outside of a request or inside of one: a job, a script, a test. Whatever the function awaits
+ * or starts has that user too.
  *
- * @param user - what {@link userFromContext} returns then, as it is: leave the password hash out; null for nobody
- * @param work - is called at once, without arguments
- * @returns what `work` returns: of an async function, its promise
- * @throws ERR_AUTH_CONTEXT when the user is no object, or the work no function; what `work` throws
+ * @param user - returned as it is by {@link userFromContext}, so leave the password hash out; null for none
+ * @param work - called at once, without arguments
+ * @returns what `work` returns
+ * @throws ERR_AUTH_CONTEXT when the user is no object, or `work` is no function; what `work` throws
  *
  * @example
  * await runAs(owner, () => sendReport())
@@ -34,7 +34,7 @@ export function userFromContext<User extends object = AuthUser>(): User | null {
 export function runAs<Result>(user: AuthUser | null, work: () => Result): Result {
   if (isThenable(user)) misuse('found a promise as the user. Await it.')
   if (typeof user !== 'object' || Array.isArray(user) || isError(user)) {
-    misuse('expected the user as an object, or null for nobody.')
+    misuse('expected the user as an object, or null for none.')
   }
   if (typeof work !== 'function') misuse('expected a function as the second argument.')
   return storage.run({ user }, () => work())

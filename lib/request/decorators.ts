@@ -1,19 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ensureState, kRequestState, stateOf } from './state.js'
 import { AuthnUsageError } from '../errors.js'
-import { extraOf } from './extra.js'
+import { ensureState, extraOf, kRequestState, stateOf } from './state.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
 import { registrationOf, type Registration } from '../registration.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
 
-/** The decorators of requests that no other plugin may define. */
 const requestNames = ['user', 'extra', 'bearerToken'] as const
 
 /**
  * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
  *
- * @throws ERR_AUTH_DECORATOR when another plugin has taken one of the names. `lang` is the exception: an
- * i18n plugin that has set it up wins.
+ * @throws ERR_AUTH_DECORATOR when another plugin has one of the names; `lang` of an i18n plugin stays instead
  */
 export function decorateRequests(app: FastifyInstance): void {
   if (app.hasRequestDecorator(kRequestState)) return
@@ -21,8 +18,7 @@ export function decorateRequests(app: FastifyInstance): void {
     if (app.hasRequestDecorator(name)) throw takenError(name)
   }
   app.decorateRequest(kRequestState, undefined)
-  // Getters, not values: a scope that was made before the plugin was registered has values of its own
-  // requests, but inherits what stands on the prototype.
+  // Getters, because scopes that were made before the plugin was registered inherit them, but not values.
   app.decorateRequest('user', {
     getter(this: FastifyRequest): AuthUser {
       return (stateOf(this)?.user ?? null) as AuthUser
@@ -58,15 +54,7 @@ export function decorateRequests(app: FastifyInstance): void {
   })
 }
 
-/** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
-export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
-  const state = ensureState(request)
-  state.user = user
-  state.stored = stored
-}
-
 function negotiate(request: FastifyRequest): string {
-  // Requests of a scope are only decorated where there is a registration.
   const { translator } = registrationOf(request.server) as Registration
   return translator.negotiate(request.headers['accept-language'])
 }
@@ -79,10 +67,9 @@ function takenError(name: string): AuthnUsageError {
 }
 
 /**
- * The user as the user service returned it, password hash included. `request.user` hides the hash; ask
- * for this where the app needs it, and never send it.
+ * The user as the user service returned it, with the password hash, which `request.user` hides. Never send it.
  *
- * @returns null when nobody is authenticated
+ * @returns null in anonymous requests
  */
 export function storedUser<Stored extends object = StoredUser>(
   request: FastifyRequest,

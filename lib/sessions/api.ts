@@ -1,5 +1,5 @@
 import { AuthnUsageError } from '../errors.js'
-import { isUsableName } from '../users/find.js'
+import { isUsableName } from '../users/user.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { SessionInfo, Sessions } from '../../types/session-api.js'
 import type { StoredSession } from '../../types/sessions.js'

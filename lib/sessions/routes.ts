@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
-import { defined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
 import {
@@ -88,8 +88,8 @@ function optionsOf(
   const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
   // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
-  const own: object = { ...documented[kind], ...defined({ tags, hide }) }
-  return { ...defined({ config, constraints, bodyLimit, logLevel }), schema: own }
+  const own: object = { ...documented[kind], ...withoutUndefined({ tags, hide }) }
+  return { ...withoutUndefined({ config, constraints, bodyLimit, logLevel }), schema: own }
 }
 
 /** The part of the route schemas that only API documents read. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
 import { kit, type IssuerFacts } from '../common/kit.js'
-import { defined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
@@ -56,7 +56,7 @@ function jwkOf(method: SigningMethod, caller: string): object {
 function tokenOf(issuer: IssuerFacts, method: SigningMethod, content: TokenContent): Material {
   const { sub, expiresIn = 300, notBefore, typ } = content
   const [audience] = issuer.audience
-  const claims = defined({
+  const claims = withoutUndefined({
     iss: issuer.issuer,
     ...(issuer.audienceClaim === 'aud'
       ? { aud: audience }

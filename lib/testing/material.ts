@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../common/algorithms.js'
-import { defined } from '../common/objects.js'
+import { withoutUndefined } from '../common/objects.js'
 import { kit } from '../common/kit.js'
-import { unverifiedPart } from '../tokens/unverified.js'
+import { unverifiedPart } from '../tokens/claims.js'
 import { forge, headerLike, now } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'
@@ -60,7 +60,7 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
   const service = serviceOf(app, caller)
   const { sub, expiresIn, notBefore, typ } = content
   const method = content.algorithm ?? service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
-  const wanted = defined({
+  const wanted = withoutUndefined({
     ...content.claims,
     sub: sub ?? content.claims?.sub,
     exp: expiresIn === undefined ? content.claims?.exp : now() + expiresIn,

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { failureKeys, type FailureKeys } from './failure-keys.js'
-import type { Throttle } from './throttle.js'
+import { failureKeys, type FailureKeys, type Throttle } from './throttle.js'
 
 export interface AttemptTools {
   readonly throttle: Throttle | null

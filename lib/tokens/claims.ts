@@ -1,5 +1,4 @@
-import { AuthnUsageError, refusal } from '../errors.js'
-import { invalidToken } from './invalid.js'
+import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
@@ -70,4 +69,36 @@ export function issued(
     payload[claim] = Math.floor(value)
   }
   return payload
+}
+
+/**
+ * The rejection of a token. The keys are checked at startup, so that only the client's bytes can make the engine throw:
+ * whatever its error is, the token is invalid. That error is not the cause, because some of its messages quote the
+ * token.
+ *
+ * @param reason - the error of the engine, or a word for what our own checks found
+ */
+export function invalidToken(reason: unknown): AuthenticationError {
+  if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })
+  const code = reason instanceof Object && 'code' in reason ? String(reason.code) : 'unknown'
+  return refusal('auth.jwt-invalid', { cause: code })
+}
+
+/**
+ * Decodes the header (0) or the claims (1) of a token in the compact serialization (RFC 7515 §7.1). Nothing is verified:
+ * the sender may have written anything. Of a member that occurs twice, the last value counts (RFC 7515 §4), as for the
+ * engine.
+ *
+ * @returns null where that part is no JSON object
+ */
+export function unverifiedPart(token: string, part: 0 | 1): Record<string, unknown> | null {
+  const encoded = token.split('.', 2)[part] ?? ''
+  try {
+    const decoded: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString())
+    if (typeof decoded !== 'object' || decoded === null || Array.isArray(decoded)) return null
+    // Without a prototype, so that a polluted Object.prototype adds no members.
+    return Object.assign(Object.create(null), decoded) as Record<string, unknown>
+  } catch {
+    return null
+  }
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import fastifyJwt from '@fastify/jwt'
 import { typOf } from '../common/typ.js'
-import { isCanonical } from '../http/base64.js'
-import { invalidToken } from './invalid.js'
+import { isCanonical } from '../http/authorization.js'
+import { invalidToken } from './claims.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 

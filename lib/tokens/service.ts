@@ -1,11 +1,10 @@
 import nodeFs from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
-import { ownOf } from '../common/objects.js'
+import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
 import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
-import { checkClaims, issued } from './claims.js'
-import { invalidToken } from './invalid.js'
+import { checkClaims, invalidToken, issued } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
@@ -146,7 +145,7 @@ export class JwtService implements JwtServiceLike {
   isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
     const { typ } = resolveRules(rules, this.#config)
     const alg = method ?? this.signingMethod
-    return typ.has(typOf(header)) && (alg === undefined || ownOf(header, 'alg') === alg)
+    return typ.has(typOf(header)) && (alg === undefined || ownProperty(header, 'alg') === alg)
   }
 
   stats(): JwtStats {

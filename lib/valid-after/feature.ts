@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { propertyOf } from '../common/objects.js'
+import { declaredProperty } from '../common/objects.js'
 import { AuthenticationFault, refusal } from '../errors.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
@@ -13,7 +13,7 @@ export function createFeature({ jwtService, log }: FeatureContext): Feature {
   let hasWarned = false
   /** Seconds since 1970 with a fraction; 0 where all tokens are valid. */
   function startOf(user: object): number {
-    const value = propertyOf(user, field)
+    const value = declaredProperty(user, field)
     if (value === undefined && !hasWarned && !(field in user)) {
       hasWarned = true
       log.warn(

@@ -53,7 +53,7 @@ t.test('routes without a mark stop the boot, and all are named', async (t) => {
     name: 'AuthnUsageError',
     code: 'ERR_AUTH_AUDIT',
     message:
-      /option "audit": found 5 routes without a mark, expected a decision for each\. Give each config: { auth: true }, or { auth: false } if everybody may call it; mark a scope around it; or except routes of other plugins/,
+      /option "audit": found 5 routes without a mark, expected a decision for each\. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins/,
   })
   t.strictSame(named(error), [
     '  GET /b',

@@ -1,26 +1,22 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { perRegistration } from '../../lib/authenticators/per-registration.js'
+import { perRegistration, registrationOf } from '../../lib/registration.js'
 import { authn, jwtAuthenticator } from '../../lib/index.js'
 import { bearer, logLines, secret, secret512, userService, tokensOf } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
-import { registrationOf } from '../../lib/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 t.test('one state a registration, made once, while the app boots', async (t) => {
   const made: unknown[] = []
-  const state = perRegistration('test', (registration, app) => {
-    made.push([registration, app])
+  const state = perRegistration('test', (registration) => {
+    made.push(registration)
     return { of: registration }
   })
   const servers = [serverWith({}), serverWith({})]
   const registrations = servers.map(registrationOf)
   for (const server of servers) state.init(server)
-  t.strictSame(made, [
-    [registrations[0], servers[0]],
-    [registrations[1], servers[1]],
-  ])
+  t.strictSame(made, registrations)
   registrations.forEach((registration, index) => {
     const request = requestWith({}, servers[index])
     t.equal(state.of(request).of, registration)

@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { isBcryptHash } from '../../lib/common/hash-format.js'
+import { isBcryptHash } from '../../lib/passwords/bcrypt.js'
 
 const stored = bcrypt.hashSync('swordfish', 4)
 

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { defined, isThenable } from '../../lib/common/objects.js'
+import { withoutUndefined, isThenable } from '../../lib/common/objects.js'
 
 t.test('what is not set is left out, what is falsy is not', async (t) => {
   const options = { cost: undefined, max: 0, name: '', on: false, nothing: null, list: [] }
-  const result = defined(options)
+  const result = withoutUndefined(options)
   t.strictSame(Object.entries(result), [
     ['max', 0],
     ['name', ''],
@@ -16,8 +16,8 @@ t.test('what is not set is left out, what is falsy is not', async (t) => {
 })
 
 t.test('what is inherited is left out', async (t) => {
-  t.strictSame(defined(Object.create({ cost: 4 }) as object), {})
-  t.strictSame(defined({}), {})
+  t.strictSame(withoutUndefined(Object.create({ cost: 4 }) as object), {})
+  t.strictSame(withoutUndefined({}), {})
 })
 
 t.test('what has to be awaited', async (t) => {

@@ -181,10 +181,6 @@ const rows: Record<string, Row> = {
     'found NaN',
     'expected false, or',
   ]),
-  'asyncContext, which is gone': option({ asyncContext: false }, [
-    'unknown option "asyncContext"',
-    'fastify-authn/context',
-  ]),
   'jwt.tokenCache: true': option({ jwt: { secret, tokenCache: true } }, [
     '"jwt.tokenCache"',
     'found true',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isCanonical } from '../../lib/http/base64.js'
+import { isCanonical } from '../../lib/http/authorization.js'
 import { same } from '../helpers/flows.js'
 
 t.test('exactly the texts that an encoder writes', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyAddress } from '../../lib/http/key-address.js'
+import { keyAddress } from '../../lib/options/resolve-issuers.js'
 
 t.test('https anywhere, http to a loopback address', async (t) => {
   for (const text of [

@@ -2,8 +2,7 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from '
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { fetchKeySet } from '../../lib/issuers/discovery.js'
-import { reasonOf } from '../../lib/issuers/fetch.js'
+import { fetchKeySet, reasonOf } from '../../lib/issuers/fetch.js'
 import { limits } from '../../lib/issuers/limits.js'
 import {
   discoveryPath,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isMark, parseMark } from '../../lib/marks/parse.js'
+import { isMark, parseMark } from '../../lib/marks/mark.js'
 import { thrownBy } from '../helpers/errors.js'
 
 const none = { scope: null, role: null }

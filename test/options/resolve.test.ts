@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
-import { defaults, filled, resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
+import { defaults, withDefaults, resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
 import { resolveJwtConfig, resolveRules } from '../../lib/options/resolve-jwt.js'
 import { root } from '../helpers/project.js'
 
@@ -77,7 +77,7 @@ t.test('undefined is as good as nothing, in every place', async (t) => {
   }
   t.strictSame(plain(resolveJwtConfig(config)), plain(resolveJwtConfig({ secret })))
   for (const standard of [defaults.jwtAuthenticator, defaults.basicAuthenticator]) {
-    t.strictSame(plain(filled<object, object>(standard, unset(standard))), standard)
+    t.strictSame(plain(withDefaults<object, object>(standard, unset(standard))), standard)
   }
 })
 

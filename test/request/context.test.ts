@@ -1,7 +1,7 @@
 import { setTimeout as later } from 'node:timers/promises'
 import t from 'tap'
 import { runAs, userFromContext } from '../../lib/request/context.js'
-import { switchOn, type Store } from '../../lib/request/storage.js'
+import { switchOn, type Store } from '../../lib/request/state.js'
 
 const alice = { name: 'alice' }
 const bob = { name: 'bob' }

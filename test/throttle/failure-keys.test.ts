@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addressOf, failureKeys } from '../../lib/throttle/failure-keys.js'
+import { addressOf, failureKeys } from '../../lib/throttle/throttle.js'
 
 t.test('addresses: IPv4 in every form, IPv6 by its first 64 bits', async (t) => {
   const rows: [ip: string | undefined, expected: string][] = [

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { findUser, isUsableName } from '../../lib/users/find.js'
+import { findUser, isUsableName } from '../../lib/users/user.js'
 import { rejectionOf, thrownBy, type CaughtError } from '../helpers/errors.js'
 import { requestWith } from '../helpers/fakes.js'
 import type { UserService } from '../../types/user-service.js'

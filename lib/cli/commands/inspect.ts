@@ -1,8 +1,8 @@
 import { Argument, Option } from 'commander'
 import { isAuthenticationError } from '../../errors.js'
-import { unverifiedPart } from '../../tokens/unverified.js'
+import { unverifiedPart } from '../../tokens/claims.js'
 import { defaults } from '../../options/resolve.js'
-import { isUsableName } from '../../users/find.js'
+import { isUsableName } from '../../users/user.js'
 import { scopesOf } from '../../users/granted.js'
 import { exits, misuse, type Command, type Io } from '../command.js'
 import {

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { unverifiedPart } from '../../tokens/unverified.js'
+import { unverifiedPart } from '../../tokens/claims.js'
 import { misuse, type Command } from '../command.js'
 import {
   algOption,

@@ -1,4 +1,4 @@
-// API keys: a custom authenticator with a scheme, refusals and scopes of its own.
+// API keys: a custom authenticator with a scheme, responses and scopes of its own.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { authn, AuthenticationError, type Authenticator, type AuthUser } from 'fastify-authn'
@@ -17,7 +17,7 @@ declare module 'fastify-authn' {
 interface ApiKey {
   readonly owner: AuthUser
   readonly scopes: readonly string[]
-  /** SHA-256. A key has 256 random bits, so that nobody guesses it: bcrypt would only cost time. */
+  /** SHA-256. A key has 256 random bits, so it cannot be guessed: bcrypt would only cost time. */
   readonly digest: Buffer
 }
 
@@ -62,7 +62,7 @@ function apiKeyAuthenticator(keys: ApiKeys): Authenticator<AuthUser> {
       request.extra.apiKey = key
       return key.owner
     },
-    // Our own refusals: problem details (RFC 9457) in place of {"error": …}. A 401 has a challenge.
+    // Our own responses: problem details (RFC 9457) in place of {"error": …}. A 401 has a challenge.
     onUnauthorized({ code, statusCode }, _request, reply) {
       if (statusCode === 401) void reply.header('www-authenticate', 'ApiKey realm="reports"')
       return problem(reply, statusCode, code)
@@ -94,7 +94,7 @@ export async function buildApp(keys: ApiKeys): Promise<FastifyInstance> {
   app.post('/reports', { config: { auth: { scope: 'reports:write' } } }, (_, reply) =>
     reply.code(201).send(),
   )
-  // A key can always put an end to itself.
+  // Every key may revoke itself.
   app.delete('/key', (request, reply) => {
     keys.revoke(request.extra.apiKey?.id ?? '')
     return reply.code(204).send()

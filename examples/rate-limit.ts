@@ -1,4 +1,4 @@
-// Rate limits: by user where somebody is authenticated, by address elsewhere, and a narrow one for logins.
+// Rate limits: by user where the request is authenticated, by address elsewhere, and a narrow one for logins.
 import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { authn, hashPassword, type UserService } from 'fastify-authn'
@@ -14,7 +14,7 @@ declare module 'fastify-authn' {
   }
 }
 
-/** Behind a proxy, set `trustProxy`: otherwise everybody has the address of the proxy. */
+/** Behind a proxy, set `trustProxy`: otherwise all clients have the address of the proxy. */
 const byAddress = (request: FastifyRequest): string => `address ${request.ip}`
 
 /** Two kinds of key that cannot meet: a user's name is the user's choice. */
@@ -23,13 +23,13 @@ const byUser = (request: FastifyRequest): string =>
 
 export async function buildApp(userService: UserService): Promise<FastifyInstance> {
   const app = Fastify()
-  // Before the plugin, so that it hears of the login route.
+  // Before the plugin, so that it also limits the login route.
   await app.register(rateLimit, {
     max: 3,
     timeWindow: '1 minute',
     keyGenerator: byUser,
-    // After the guard, in onRequest, has found the user. What the guard refuses does not come here: it takes
-    // nothing from anybody's limit, and wrong passwords have the plugin's own throttle.
+    // After onRequest, in which the plugin has found the user. Requests that it rejects are not counted here: wrong
+    // passwords have the plugin's own throttle.
     hook: 'preHandler',
   })
   await app.register(authn, {
@@ -38,7 +38,7 @@ export async function buildApp(userService: UserService): Promise<FastifyInstanc
     login: {
       routeOptions: {
         config: {
-          // Right passwords count too. Before the body is read, since nobody is known there anyway.
+          // Right passwords count too. Before the body is read, since no user is known there anyway.
           rateLimit: { max: 5, timeWindow: '1 minute', keyGenerator: byAddress, hook: 'onRequest' },
         },
       },

@@ -29,7 +29,7 @@ export async function buildApp({ people, machines }: Directory): Promise<Fastify
       // In place of the built-in `basic`, which would take the passwords of people.
       basic: basicAuthenticator({ userService: machines }),
     },
-    // Everything is closed. `use` says to whom it is open; without it: to people.
+    // Every route is protected: by `jwt`, which is the default, or by what `use` names.
     auth: true,
   })
 

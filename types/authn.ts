@@ -24,11 +24,11 @@ export interface AuthnStats {
     readonly size: number
   }
   /**
-   * The verified tokens that the `jwtService` of the registration remembers. Two registrations that share a service
-   * show the same counts. All are zero without a service, and for a service that the app wrote itself.
+   * The token cache of the `jwtService` of the registration. Two registrations that share a service have the same
+   * counts. All are zero without keys.
    */
   readonly tokens: TokenStats
-  /** The keys of that service, and how often they were read again. All are zero without one, like those of tokens. */
+  /** The keys of that service, and how often they were read again. All are zero without keys. */
   readonly keys: KeyStats
   /** The key sets of the option `issuers`, by the name of the issuer. */
   readonly issuers: Readonly<Record<string, IssuerStats>>
@@ -43,7 +43,7 @@ export interface Authn {
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 
-  /** Lists and ends sessions. Undefined without the option `sessions`. */
+  /** Lists and revokes sessions. Undefined without the option `sessions`. */
   readonly sessions?: Sessions
 
   /** The current counts. */
@@ -54,8 +54,7 @@ export interface Authn {
    * sorted by URL and method.
    *
    * @returns new objects, which say for each route who may call it and why
-   * @throws ERR_AUTH_REPORT before the app is ready, and when the package was loaded after routes had been declared.
-   * `onReady` hooks that are added after the plugin may call it
+   * @throws ERR_AUTH_REPORT before the app is ready. `onReady` hooks that are added after the plugin may call it
    */
   routes(): AuthnRoute[]
 

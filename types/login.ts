@@ -8,8 +8,8 @@ import type { StoredUser } from './user-service.js'
  *
  * @param request - the login request
  * @param user - the stored user, password hash included
- * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`.
- * A function with this parameter in a registration that has neither stops the boot.
+ * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`. In a
+ * registration that has neither, it has no keys
  * @returns the token; anything but a non-empty string is a fault
  */
 export type TokenFunc<Stored extends object = StoredUser> = (

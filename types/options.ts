@@ -26,7 +26,7 @@ export interface AuditOptions {
   /**
    * Excepts routes, such as those of other plugins. Called while the app boots, for every route without a mark.
    *
-   * @returns true for a route that needs no mark; anything but true and false stops the boot
+   * @returns true for a route that needs no mark
    */
   except?: ((route: UndecidedRoute) => boolean) | undefined
   /**

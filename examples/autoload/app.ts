@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import autoload from '@fastify/autoload'
 import Fastify, { type FastifyInstance } from 'fastify'
-// Only loaded here: before `Fastify()` is called, so that it hears of every scope, whatever is in plugins/.
+// Only loaded here: the package has to be loaded before `Fastify()` is called, whatever is in plugins/.
 import 'fastify-authn'
 import { bearer, isProgram, loginTip, start } from '../support/start.js'
 

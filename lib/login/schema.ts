@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import { Errors } from '@sinclair/typebox/errors'
+import { misfitOf } from '../options/check.js'
 import { isUsableName } from '../users/find.js'
 
 /** How a route reads its body: a JSON Schema for API documents, and a strict check. */
@@ -13,12 +13,13 @@ export interface RouteBody<Content> {
 
 /** The first problem of a body whose strings must not be empty. Types are not converted. */
 export function problemIn(schema: Type.TObject, body: unknown): string | null {
-  const error = Errors(schema, body).First()
-  if (error === undefined) return null
-  const { type, minLength, maxLength } = error.schema
-  const isText = type === 'string' && typeof error.value === 'string'
-  const length = error.value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
-  return `body${error.path} must ${isText ? `NOT have ${length} characters` : `be ${type}`}`
+  const misfit = misfitOf(schema, body)
+  if (misfit === null) return null
+  const { type, minLength, maxLength } = misfit.schema
+  const isText = type === 'string' && typeof misfit.value === 'string'
+  const length = misfit.value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
+  const place = ['body', ...misfit.path].join('/')
+  return `${place} must ${isText ? `NOT have ${length} characters` : `be ${type}`}`
 }
 
 export interface Credentials {

@@ -1,5 +1,4 @@
-import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
-import type { TObject, TSchema } from '@sinclair/typebox/type'
+import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
 import { wrongOption } from '../errors.js'
 import type { Expectation } from './parts.js'
@@ -10,36 +9,74 @@ import type { Expectation } from './parts.js'
  * @param where - prefix of the option's name in the error, such as `jwt`
  * @throws ERR_AUTH_OPTION that says which option is wrong, what was found, and what was expected
  */
-export function check<T>(schema: TSchema, value: unknown, where = ''): T {
+export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
   const problem = problemOf(schema, value, where)
   if (problem === null) return value as T
   return wrongOption(problem)
 }
 
 /** What is wrong with options: which one, what was found, and what was expected; null where nothing is. */
-export function problemOf(schema: TSchema, value: unknown, where: string): string | null {
-  return Check(schema, value) ? null : explain(schema, deepest(schema, value), where)
+export function problemOf(schema: Type.TSchema, value: unknown, where: string): string | null {
+  const misfit = misfitOf(schema, value)
+  return misfit && explain(misfit, where)
+}
+
+/** A part of a value that its schema does not allow. */
+export interface Misfit {
+  readonly schema: Type.TSchema & Partial<Expectation>
+  readonly value: unknown
+  readonly path: readonly string[]
+  /** Whether it is a member that the schema, of the object around it, does not know. */
+  readonly isUnknown?: boolean
 }
 
 /**
- * The first error. For an option that is `false` or an object, the first error inside of the object. For a union that
- * is marked `whole`, the error of the union, because we cannot know which of its objects was meant.
+ * The first part of a value that does not fit its schema. Of a union, the first part inside of the object that was
+ * given; where the union is marked `whole`, the union itself, because nobody knows which of its objects was meant.
+ *
+ * TypeBox has `Errors` for this, which would be a tenth of what an app loads.
  */
-function deepest(schema: TSchema, value: unknown): ValueError {
-  let error = Errors(schema, value).First() as ValueError
-  const isWhole = ({ whole }: Partial<Expectation>): boolean => whole === true
-  while (
-    error.type === ValueErrorType.Union &&
-    error.value instanceof Object &&
-    !isWhole(error.schema)
-  ) {
-    const inner = error.errors
-      .map((branch) => branch.First())
-      .find((e) => e && e.path !== error.path)
-    if (inner === undefined) break
-    error = inner
+export function misfitOf(
+  schema: Misfit['schema'],
+  value: unknown,
+  path: readonly string[] = [],
+): Misfit | null {
+  if (Check(schema, value)) return null
+  const all = { schema, value, path }
+  if (typeof value !== 'object' || value === null || schema.whole === true) return all
+  if (schema.anyOf !== undefined) {
+    const found = (schema.anyOf as Type.TSchema[]).map((branch) => misfitOf(branch, value, path))
+    return found.find((each) => each !== null && each.path.length > path.length) ?? all
   }
-  return error
+  const parts = value as Readonly<Record<string, unknown>>
+  for (const [name, member] of membersOf(schema, parts)) {
+    const part = { schema, value: parts[name], path: [...path, name] }
+    if (member === undefined) return { ...part, isUnknown: true }
+    const found = misfitOf(member, part.value, part.path)
+    if (found !== null) return found
+  }
+  return all
+}
+
+/** The schemas of the members of an array or object; undefined for one that must not be there. */
+function membersOf(
+  {
+    items,
+    properties = {},
+    required = [],
+    additionalProperties: others = Type.Any(),
+  }: Type.TSchema,
+  value: Readonly<Record<string, unknown>>,
+): [string, Type.TSchema | undefined][] {
+  const names = Object.keys(value)
+  if (Array.isArray(value)) return items === undefined ? [] : names.map((name) => [name, items])
+  const unknown = names.filter((name) => !Object.hasOwn(properties, name))
+  return [
+    ...unknown.map((name): [string, Type.TSchema] => [name, others || undefined]),
+    ...Object.entries<Type.TSchema>(properties).filter(
+      ([name]) => value[name] !== undefined || required.includes(name),
+    ),
+  ]
 }
 
 /** Options of earlier versions, and what replaces them. */
@@ -48,26 +85,13 @@ const gone: Readonly<Record<string, string>> = Object.assign(Object.create(null)
     'It is gone: leave it out. userFromContext() is in fastify-authn/context, and costs nothing where that is not imported. ',
 })
 
-function explain(schema: TSchema, error: ValueError, where: string): string {
-  const steps = error.path.split('/').slice(1)
-  const name = [where, ...steps].filter((step) => step !== '').join('.') || 'options'
-  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = knownProperties(schema, steps)
+function explain({ schema, value, path, isUnknown }: Misfit, where: string): string {
+  const name = [where, ...path].filter((step) => step !== '').join('.') || 'options'
+  if (isUnknown === true) {
+    const known = Object.keys((schema as Type.TObject).properties)
     return `unknown option "${name}". ${gone[name] ?? ''}Known here: ${known.join(', ')}.`
   }
-  const { description, ...quoting } = error.schema as Partial<Expectation>
-  const found = describe(error.value, quoting)
-  return `option "${name}": found ${found}, expected ${description ?? error.message}.`
-}
-
-/** The names of the options that are allowed in the place of an unknown one. */
-function knownProperties(schema: TSchema, steps: readonly string[]): string[] {
-  const branches = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
-  const object = branches.find(({ properties }) => properties !== undefined) as TObject
-  const inner = object.properties[String(steps[0])]
-  return inner && steps.length > 1
-    ? knownProperties(inner, steps.slice(1))
-    : Object.keys(object.properties)
+  return `option "${name}": found ${describe(value, schema)}, expected ${schema.description ?? schema.type}.`
 }
 
 /** Describes the value that was found, without quoting what may be a secret. */

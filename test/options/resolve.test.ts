@@ -60,11 +60,7 @@ t.test('what holds where nothing is said', async (t) => {
 t.test('undefined is as good as nothing, in every place', async (t) => {
   const unset = (object: object): object =>
     Object.fromEntries(Object.keys(object).map((name) => [name, undefined]))
-<<<<<<< HEAD
   const { credentialCache, throttle, hashing, login, jwt, tokenRules, tokenCache } = defaults
-=======
-  const { rememberCredentials, throttle, hashing, login, jwt, tokenRules, tokenCache } = defaults
->>>>>>> h-keys
   const given = {
     ...unset(resolveOptions({})),
     credentialCache: unset(credentialCache),

@@ -19,7 +19,7 @@ declare module 'fastify-authn' {
 export interface ServerSettings {
   /** Of the users `user0`, `user1` and so on. */
   readonly hashes: readonly string[]
-  readonly authn: Pick<AuthnOptions, 'hashing' | 'rememberCredentials'>
+  readonly authn: Pick<AuthnOptions, 'hashing' | 'credentialCache'>
 }
 
 const { hashes, authn: options } = settingsOf<ServerSettings>()

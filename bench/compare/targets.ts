@@ -18,14 +18,14 @@ const leastShares: Readonly<Record<string, number>> = {
   'HS256, a scope in the mark: without, Node 24': 0.98,
   'HS256, sessions: without, Node 24': 0.98,
   'HS256, in a cookie: in a header, Node 24': 0.95,
-  'HS256, a ring of keys, remembered: one key without kid, Node 24': 0.98,
-  'HS256, a ring of keys, first seen: one key without kid, Node 24': 0.97,
-  'ES256, a ring of keys, remembered: one key without kid, Node 24': 0.98,
-  'ES256, a ring of keys, first seen: one key without kid, Node 24': 0.97,
+  'HS256, a key set, cached: one key without kid, Node 24': 0.98,
+  'HS256, a key set, first seen: one key without kid, Node 24': 0.97,
+  'ES256, a key set, cached: one key without kid, Node 24': 0.98,
+  'ES256, a key set, first seen: one key without kid, Node 24': 0.97,
   'ES256, of an issuer: of our own, Node 24': 0.98,
   'fastify-authn, unmarked route, Node 24': 0.98,
   'fastify-authn, unmarked route, Node 20': 0.98,
-  'fastify-authn, Basic, remembered, Node 24': 0.8,
+  'fastify-authn, Basic, cached, Node 24': 0.8,
 }
 
 /** What is judged beside the requests. */

@@ -34,7 +34,7 @@ const day = 86_400
 /**
  * Makes tokens of `user0` that are good for a day, unless the claims say otherwise.
  *
- * @param kid - the name of the key, of a ring
+ * @param kid - the name of the key in a key set
  */
 export function tokensOf(algorithm: Algorithm, kid?: string): (claims?: Claims) => string {
   const signInput = signers[algorithm]()

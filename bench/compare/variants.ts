@@ -136,7 +136,7 @@ const scoped = (mark: object): Side =>
     credentials: () => [bearer(tokensOf('HS256')({ scope: 'notes:read notes:write' }))],
   })
 
-/** A token of a session, on a server that looks whether the session is ended. */
+/** A token of a session, on a server that looks whether the session is revoked. */
 const ofSession = (authn: object): Side =>
   ours('HS256', {
     authn,
@@ -154,8 +154,8 @@ const inCookie = ours('HS256', {
 
 const kid = 'BvkYs5NXdQ6ySt9sTQ7cvlBdfSxR2jLIYi_bbQR2RlI'
 
-/** A ring with one key, against that key without a ring; each gets a token of its own. */
-function ring(algorithm: 'HS256' | 'ES256', what: string, jwt: object): Variant {
+/** A key set with one key, against that key alone; each gets a token of its own. */
+function keySet(algorithm: 'HS256' | 'ES256', what: string, jwt: object): Variant {
   const key = keys[algorithm]
   const half = key.secret === undefined ? { private: key.private } : { secret: key.secret }
   const entry = { alg: algorithm, ...half, kid, state: 'sign' }
@@ -163,7 +163,7 @@ function ring(algorithm: 'HS256' | 'ES256', what: string, jwt: object): Variant 
     authn: { jwt: { keys: [entry], ...jwt } },
     credentials: () => [bearer(tokensOf(algorithm, kid)())],
   })
-  const name = `${algorithm}, a ring of keys, ${what}: one key without kid`
+  const name = `${algorithm}, a key set, ${what}: one key without kid`
   return { ...against(name, side, side, { algorithm }), baseline: ours(algorithm, { jwt }) }
 }
 
@@ -193,7 +193,7 @@ const ofBareVariants: readonly Variant[] = [
   ),
   ofBare('fastify-authn, HS256, tokenCache: false', ours('HS256', { jwt: { tokenCache: false } })),
   ofBare('fastify-authn, optional, without credentials', ours('HS256', nobody)),
-  ofBare('fastify-authn, Basic, remembered', basic),
+  ofBare('fastify-authn, Basic, cached', basic),
   ofBare('fastify-authn, unmarked route', unmarked),
   ofBare('fastify-authn, HS256', ours('HS256'), { node: 20 }),
   ofBare('fastify-authn, HS256 with fastify-authn/context', ours('HS256', context), { node: 20 }),
@@ -219,8 +219,8 @@ const againstVariants: readonly Variant[] = [
     baseline: ours('HS256'),
   },
   ...(['HS256', 'ES256'] as const).flatMap((algorithm) => [
-    ring(algorithm, 'remembered', {}),
-    ring(algorithm, 'first seen', { tokenCache: false }),
+    keySet(algorithm, 'cached', {}),
+    keySet(algorithm, 'first seen', { tokenCache: false }),
   ]),
   against('ES256, of an issuer: of our own', ofIssuer(true), ours('ES256'), { algorithm: 'ES256' }),
   against(

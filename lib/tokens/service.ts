@@ -144,8 +144,9 @@ export class JwtService implements JwtServiceLike {
   /** Whether the header of a token says that a verifier with this method and these rules is meant. */
   isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
     const { typ } = resolveRules(rules, this.#config)
-    const alg = method ?? this.signingMethod
-    return typ.has(typOf(header)) && (alg === undefined || ownProperty(header, 'alg') === alg)
+    return (
+      typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
+    )
   }
 
   stats(): JwtStats {

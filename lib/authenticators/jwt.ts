@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
-import { credentialsOf, MALFORMED } from '../http/authorization.js'
+import { MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, filled } from '../options/resolve.js'
+import { ownTokenIn } from '../request/own-token.js'
 import { setClaims } from '../request/extra.js'
 import { findUser, isUsableName, requireUser } from '../users/find.js'
 import { unverifiedPart } from '../tokens/unverified.js'
 import { registrationOf } from '../registration.js'
 import { perRegistration } from './per-registration.js'
-import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
@@ -111,22 +111,4 @@ function isClaimedByOthers(request: FastifyRequest): boolean {
 /** Whether an authenticator verifies tokens by our own keys, and finds them in token sources too. */
 export function readsOwnTokens(authenticator: Authenticator): boolean {
   return kOwnTokens in authenticator
-}
-
-/**
- * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
- *
- * @throws AuthenticationError for a request that must not use its token
- */
-export function ownTokenIn(
-  request: FastifyRequest,
-  sources: readonly TokenSource[],
-): string | typeof MALFORMED | null {
-  const { authorization } = request.headers
-  if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
-  for (const source of sources) {
-    const token = source.find(request)
-    if (token !== null) return token
-  }
-  return null
 }

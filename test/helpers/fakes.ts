@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { kRegistration, type Registration } from '../../lib/registration.js'
+import { setRegistration, type Registration } from '../../lib/registration.js'
 
 /** Of a request, what an authenticator may look at. */
 export function requestWith(headers: Record<string, string>, server: object = {}): FastifyRequest {
@@ -8,5 +8,7 @@ export function requestWith(headers: Record<string, string>, server: object = {}
 
 /** Of a Fastify instance, what says which registration of the plugin is nearest. */
 export function serverWith(registration: Partial<Registration>): FastifyInstance {
-  return { [kRegistration]: registration } as unknown as FastifyInstance
+  const app = {} as FastifyInstance
+  setRegistration({ ...registration, app } as Registration)
+  return app
 }

@@ -8,15 +8,18 @@ import {
 } from '../../lib/passwords/tools.js'
 import type { AuthnOptions } from '../../lib/index.js'
 import { serviceOf } from '../helpers/flows.js'
-import { thrownBy } from '../helpers/errors.js'
+import { rejectionOf } from '../helpers/errors.js'
 import { fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
 
 const stored = { name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
 const service = serviceOf((name) => (name === 'alice' ? stored : null))
 const newApp = (): SharedTools => ({ hashing: null, throttles: [] })
 
-const toolsOf = (options: AuthnOptions = {}, app: SharedTools = newApp()): PasswordTools =>
-  createPasswordTools(resolveOptions(options), app, null)
+const { log } = fakeRequest().request
+const toolsOf = (
+  options: AuthnOptions = {},
+  app: SharedTools = newApp(),
+): Promise<PasswordTools> => createPasswordTools(resolveOptions(options), app, log)
 
 const enter = (tools: PasswordTools, name: string, password: string): Promise<object> =>
   tools.credentialCheck(service, 'password', 'login')(name, password, fakeRequest().request)
@@ -27,17 +30,17 @@ t.test('counts begin at nothing, also where there is nothing to count', async (t
     remembered: { hits: 0, misses: 0, size: 0 },
     throttled: 0,
   }
-  t.strictSame(toolsOf().stats(), idle)
-  t.strictSame(toolsOf({ throttle: false, credentialCache: false }).stats(), idle)
+  t.strictSame((await toolsOf()).stats(), idle)
+  t.strictSame((await toolsOf({ throttle: false, credentialCache: false })).stats(), idle)
 })
 
 t.test('a maxCost below the cost of new hashes stops the boot', async (t) => {
   for (const hashing of [{ cost: 12, maxCost: 11 }, { maxCost: 9 }]) {
-    const { code, message } = thrownBy(() => toolsOf({ hashing }))
+    const { code, message } = await rejectionOf(toolsOf({ hashing }))
     t.equal(code, 'ERR_AUTH_OPTION')
     t.match(message, '"hashing.maxCost"')
   }
-  t.doesNotThrow(() => toolsOf({ hashing: { cost: 15 } }))
+  t.ok(await toolsOf({ hashing: { cost: 15 } }))
 })
 
 t.test('registrations over the same users share one throttle', async (t) => {
@@ -51,7 +54,7 @@ t.test('registrations over the same users share one throttle', async (t) => {
       return (error as { statusCode: number }).statusCode
     }
   }
-  const [first, second] = [toolsOf(shared, app), toolsOf({ ...shared }, app)]
+  const [first, second] = [await toolsOf(shared, app), await toolsOf({ ...shared }, app)]
   t.strictSame([await statusOf(first), await statusOf(second)], [401, 401])
   t.strictSame([await statusOf(first), await statusOf(second)], [429, 429])
   const others: Record<string, AuthnOptions> = {
@@ -62,9 +65,9 @@ t.test('registrations over the same users share one throttle', async (t) => {
     'none at all': { ...shared, throttle: false },
   }
   for (const [name, options] of Object.entries(others)) {
-    t.equal(await statusOf(toolsOf(options, app)), 401, name)
+    t.equal(await statusOf(await toolsOf(options, app)), 401, name)
   }
-  t.equal(await statusOf(toolsOf(shared)), 401, 'another app')
+  t.equal(await statusOf(await toolsOf(shared)), 401, 'another app')
   t.equal(await statusOf(first), 429)
 })
 
@@ -74,9 +77,9 @@ t.test(
     const watch = watchBcrypt(t, true)
     const app = newApp()
     const hashing = { concurrency: 1, maxQueue: 3, maxWait: 60, cost: 4 }
-    const first = toolsOf({ hashing }, app)
-    const second = toolsOf({ hashing: { concurrency: 8 } }, app)
-    const apart = toolsOf({ hashing })
+    const first = await toolsOf({ hashing }, app)
+    const second = await toolsOf({ hashing: { concurrency: 8 } }, app)
+    const apart = await toolsOf({ hashing })
     const all = [first, second, apart].map((tools) => enter(tools, 'alice', 'wonderland'))
     await until(() => watch.running.length === 2, 'one runs in each app')
     await settle()
@@ -92,9 +95,9 @@ t.test(
 t.test('the cost is that of the first registration, where one has none of its own', async (t) => {
   const watch = watchBcrypt(t)
   const app = newApp()
-  toolsOf({ hashing: { cost: 5 } }, app)
+  await toolsOf({ hashing: { cost: 5 } }, app)
   for (const [hashing, cost] of [[undefined, 5] as const, [{ cost: 6 }, 6] as const]) {
-    await t.rejects(enter(toolsOf({ hashing }, app), 'nobody', 'guess'), {
+    await t.rejects(enter(await toolsOf({ hashing }, app), 'nobody', 'guess'), {
       code: 'ERR_AUTH_INVALID_CREDENTIALS',
     })
     t.equal(bcrypt.getRounds(String(watch.runs.at(-1)?.against)), cost)

@@ -187,25 +187,6 @@ t.test('a client that waits for its first command is connected', async (t) => {
   t.strictSame([asked, lines.length], [1, 1])
 })
 
-t.test('the failures of one request count once, and not when it is accepted', async (t) => {
-  for (const accepted of [true, false]) {
-    const redis = new FakeRedis()
-    const throttle = throttleOf({ redis })
-    const { request } = fakeRequest('192.0.2.1')
-    const end = PasswordAttempt.collectFailures(request)
-    t.equal(PasswordAttempt.collectFailures(request), undefined, 'an inner one changes nothing')
-    for (const _ of [1, 2]) {
-      await new PasswordAttempt({ throttle, cache: null }, 'alice', '', request).commitFailure()
-    }
-    t.equal(redis.counters.size, 0, 'Redis hears of it at the end')
-    await end?.(accepted)
-    const counted = accepted ? undefined : 1
-    t.equal(redis.counters.get('test:address:192.0.2.1')?.points, counted)
-    await fail(throttle, 2)
-    t.equal(await isRefused(throttle), !accepted)
-  }
-})
-
 t.test('what is refused does not count', async (t) => {
   const throttle = throttleOf({ perUsername: 1, perAddress: 3 })
   await fail(throttle, 1)

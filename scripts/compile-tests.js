@@ -64,7 +64,7 @@ function programOf(file) {
   const ofItsOwn = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
   if (alone.test(file)) return ofItsOwn
   if (small.test(file)) return 'small'
-  
+
   if (file.startsWith('test/issuers/')) return 'tokens'
   return folder.exec(file)?.[1] ?? ofItsOwn
 }

@@ -116,6 +116,7 @@ export interface KeyStats {
 
 /** The current counts of a service. */
 export interface JwtStats {
+  /** How many keys there are, and how often they were read again. */
   readonly keys: KeyStats
   /** All zero when `jwt.tokenCache` is `false`. */
   readonly tokens: TokenStats

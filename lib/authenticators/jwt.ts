@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
-import { credentialsOf, MALFORMED } from '../http/authorization.js'
+import { MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/resolve.js'
@@ -8,7 +8,7 @@ import { setClaims } from '../request/state.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { unverifiedPart } from '../tokens/claims.js'
 import { perRegistration } from '../registration.js'
-import type { TokenSource } from '../feature.js'
+import { ownTokenIn } from '../request/own-token.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
@@ -104,22 +104,4 @@ export function jwtAuthenticator<Stored extends object>(
 /** Whether an authenticator verifies tokens by our own keys, and reads token sources too. */
 export function readsOwnTokens(authenticator: Authenticator): boolean {
   return kOwnTokens in authenticator
-}
-
-/**
- * The access token of a request. Where there is an `Authorization` header, whatever it holds, no token source is read.
- *
- * @throws AuthenticationError where a source rejects the request
- */
-export function ownTokenIn(
-  request: FastifyRequest,
-  sources: readonly TokenSource[],
-): string | typeof MALFORMED | null {
-  const { authorization } = request.headers
-  if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
-  for (const source of sources) {
-    const token = source.find(request)
-    if (token !== null) return token
-  }
-  return null
 }

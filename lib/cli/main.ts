@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command as Commander, CommanderError } from 'commander'
 import { isUsageError } from '../errors.js'
-import { addCommand, CliError, exits, type Exit, type Io } from './command.js'
+import { addCommand, CliError, exits, type Command, type Exit, type Io } from './command.js'
 import { doctor } from './commands/doctor.js'
 import { hash } from './commands/hash.js'
 import { inspect } from './commands/inspect.js'
@@ -14,7 +14,7 @@ import { printable } from './text.js'
 import type { Writable } from 'node:stream'
 
 /** Every command, in the order of the help. */
-export const commands = [secret, keys, hash, token, inspect, sessions, doctor]
+export const commands: readonly Command[] = [secret, keys, hash, token, inspect, sessions, doctor]
 
 /** The parts of `process` that the program uses besides `process.env`. */
 export interface Process extends Io {

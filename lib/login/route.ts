@@ -41,13 +41,15 @@ export function wantedLogin({ options, jwtService, features }: Registration): Re
 export function addLogin(registration: Registration, routes: readonly object[]): void {
   const login = wantedLogin(registration)
   if (login === null) return
-  const { app } = registration
+  const { app, features } = registration
   const url = urlOf(registration, login.path)
   if (!app.hasRoute({ method: 'POST', url })) return declareLogin(registration, login)
+  const isDefault =
+    !login.isExplicit && features.every(({ issueTokens }) => issueTokens === undefined)
   const isOurs = routes.some(
     (options) => ownRouteOf(options) !== undefined && (options as { url?: string }).url === url,
   )
-  if (login.isExplicit || !isOurs) {
+  if (!isDefault || !isOurs) {
     wrongOption(
       `option "login.path": POST ${url} is already declared. Choose another path, or set login: false.`,
     )

@@ -12,7 +12,6 @@ import { StoreAccess } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
 import type { SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { Registration } from '../registration.js'
 
 /** The most seconds by which an authenticator lets clocks differ (`clockTolerance`). */
 const longestTolerance = 300
@@ -72,15 +71,15 @@ export function createFeature({
       if (login !== null) declareSessionRoutes(registration, login, tools)
     },
     check(registration, all) {
-      const own = registration.app
-      if (all.some(({ app: other }) => other !== own && places.get(other) === place)) {
+      const others = all.filter((other) => other !== registration)
+      if (others.some((other) => places.get(other.app) === place)) {
         stop(
           `"sessions.name": found ${JSON.stringify(settings.name)} for two registrations, with the prefix ${JSON.stringify(prefix)} for both, so that alice of the one could refresh as alice of the other. Give each a name of its own, as in sessions: { name: 'admin' }`,
         )
       }
-      const isUnaware = (other: Registration): boolean =>
-        !places.has(other.app) && acceptSameTokens(registration, other)
-      if (all.some(isUnaware)) app.log.warn(unawareRegistration)
+      if (others.some((other) => acceptSameTokens(registration, other))) {
+        app.log.warn(unawareRegistration)
+      }
     },
     stats: () => ({
       ...tools.counts,
@@ -94,7 +93,7 @@ export function createFeature({
 }
 
 const unawareRegistration =
-  'fastify-authn: another registration verifies with the same key, but has no "sessions", so that it accepts access tokens of revoked sessions until they expire. Give each an "audience" of its own, or use one registration for both.'
+  'fastify-authn: another registration verifies with the same key, but does not know these sessions, so that it accepts access tokens of revoked sessions until they expire. Give each an "audience" of its own, or use one registration for both.'
 
 const lostSessions =
   'fastify-authn keeps its sessions in the memory of this process: a restart logs all users out, and other processes do not know them. Set sessions: { store } (redisSessions or sqlSessions of fastify-authn/sessions).'

@@ -2,7 +2,6 @@ import type { FastifyRequest, InjectOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { isAccessName } from '../marks/access.js'
 import { misuse } from './error.js'
-import type { TestGrants } from '../common/kit.js'
 import type { JwtClaims, RequestExtra } from '../../types/request-extra.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -30,7 +29,8 @@ export interface ActingInjection {
 /** The user that a request acts as. */
 export interface Acting extends Pick<ActingOptions, 'claims' | 'extra'> {
   readonly user: object
-  readonly grants: TestGrants
+  readonly scopes: ReadonlySet<string> | undefined
+  readonly roles: ReadonlySet<string> | undefined
 }
 
 const actings = new WeakMap<object, Acting>()
@@ -58,8 +58,13 @@ export function actingAs<User extends AuthUser>(
     misuse('actingAs: expected a user, which is an object. For an anonymous request, leave it out.')
   }
   const simulate = newSimulate()
-  const grants = { scopesOf: namesOf('scope', scopes), rolesOf: namesOf('role', roles) }
-  actings.set(simulate, { user, claims, extra, grants })
+  actings.set(simulate, {
+    user,
+    claims,
+    extra,
+    scopes: namesOf('scope', scopes),
+    roles: namesOf('role', roles),
+  })
   return { simulate }
 }
 

@@ -48,9 +48,9 @@ kit.standIn = (authenticator, scope) => {
   }) as Authenticator
 }
 
-function enter(request: FastifyRequest, { user, claims, extra, grants }: Acting): object {
+function enter(request: FastifyRequest, { user, claims, extra, scopes, roles }: Acting): object {
   if (claims !== undefined) request.extra[EXTRA_JWT_CLAIMS] = claims
   Object.assign(request.extra, extra)
-  testGrants.set(request, grants)
+  testGrants.set(request, { scopesOf: scopes, rolesOf: roles })
   return user
 }

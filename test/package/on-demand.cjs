@@ -63,10 +63,10 @@ async function main() {
   assert.ok(!inRedis())
   assert.deepEqual(await boot({ throttle: { redis } }), ['lib/throttle/redis-counters.js'])
   assert.ok(inRedis())
-  assert.deepEqual(await boot({ cookies: true }), ['lib/cookies/mode.js', 'lib/cookies/boot.js'])
-  assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/index.js'])
+  assert.deepEqual(await boot({ cookies: true }), ['lib/cookies/feature.js'])
+  assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/feature.js'])
   const sessions = { store: memorySessions() }
-  assert.deepEqual(await boot({ sessions }), ['lib/sessions/open.js'])
+  assert.deepEqual(await boot({ sessions }), ['lib/sessions/feature.js'])
   const swagger = (app) => app.register(require('@fastify/swagger'))
   assert.deepEqual(await boot({}, swagger), ['lib/openapi/transform.js'])
   const keys = [{ kid: 'a', alg: 'HS256', state: 'sign', secret }]

@@ -287,10 +287,10 @@ t.test('boot', async (t) => {
   t.test(
     'a registration that takes tokens of sessions without knowing which are revoked',
     async (t) => {
-      for (const [inner, told] of [
-        [{ jwt: { secret } }, 1],
-        [{ jwt: { secret }, sessions: { name: 'other' } }, 1],
-        [{ jwt: { secret, audience: 'admin' } }, 0],
+      for (const [inner, isWarned] of [
+        [{ jwt: { secret } }, true],
+        [{ jwt: { secret }, sessions: { name: 'other' } }, true],
+        [{ jwt: { secret, audience: 'admin' } }, false],
       ] as const) {
         const { lines, stream } = logLines()
         await sessionApp(
@@ -306,8 +306,8 @@ t.test('boot', async (t) => {
           { logger: { stream } },
         )
         t.equal(
-          lines.filter(({ msg }) => /do(?:es)? not know which sessions/.test(String(msg))).length,
-          told,
+          lines.some(({ msg }) => String(msg).includes('revoked sessions')),
+          isWarned,
         )
       }
     },

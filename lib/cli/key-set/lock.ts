@@ -8,6 +8,8 @@ import { quoted } from '../text.js'
 
 /** The age from which a lock is taken over, in milliseconds. */
 const longestHold = 30_000
+/** The same for a lock without content, whose process was killed as it made it. */
+const longestWrite = 2000
 
 /**
  * Does some work while no other process works on the same file: a lock file beside it names the process and the time.
@@ -70,7 +72,6 @@ async function holderOf(lock: string): Promise<Partial<Holder> | undefined> {
   try {
     const [text, { mtime }] = await Promise.all([readFile(lock, 'utf8'), stat(lock)])
     if (text.endsWith('}')) return JSON.parse(text) as Holder
-    // It is being written just now, or the process that wrote it was killed.
     return { time: mtime.toISOString() }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
@@ -81,7 +82,7 @@ async function holderOf(lock: string): Promise<Partial<Holder> | undefined> {
 /** Whether the process that holds a lock is gone, or has held it for too long. */
 async function isStale(lock: string): Promise<boolean> {
   const { pid, host, time = '' } = (await holderOf(lock)) ?? {}
-  if (Date.now() - Date.parse(time) > longestHold) return true
+  if (Date.now() - Date.parse(time) > (pid === undefined ? longestWrite : longestHold)) return true
   // The processes of other hosts, on a shared disk, cannot be seen from here.
   return host === hostname() && !isRunning(Number(pid))
 }

@@ -82,13 +82,13 @@ export const revocationCases: Cases = {
     assert.deepEqual([here.caughtUp, there.caughtUp], [1, 1])
   },
 
-  async 'what was revoked before is told to who begins to watch'(bench) {
+  async 'what was revoked before is reported to a new watcher'(bench) {
     const store = await bench.open()
     const session = newSession()
     await store.create(session)
     await store.revoke({ sid: session.sid }, 60)
     const later = await bench.watch(await bench.open())
-    assert.ok(later.revocations.has(session.sid), 'it is told before `caughtUp` is called')
+    assert.ok(later.revocations.has(session.sid), 'it is reported before `caughtUp` is called')
   },
 
   async 'a store that was closed tells nothing'(bench) {

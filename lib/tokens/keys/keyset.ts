@@ -73,6 +73,12 @@ export class Keyset {
     return this.keys.some(({ alg }) => accepted === undefined || alg === accepted)
   }
 
+  /** Whether a key verifies tokens with this `alg`, where tokens of a method, or of the default, are accepted. */
+  accepts(alg: unknown, method: SigningMethod | undefined): boolean {
+    const accepted = this.#accepted(method)
+    return this.keys.some((key) => key.alg === alg && (accepted ?? alg) === alg)
+  }
+
   /** Makes sure that there is a key, and that the engine takes it. @throws ERR_AUTH_KEY */
   prepare(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
     if (!this.has(method, use)) this.#missing(method, use, wanted)

@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { configFromEnv } from '../../../lib/index.js'
@@ -55,7 +54,7 @@ t.test('it finds what stops a startup, and prints no value', async (t) => {
     [{ AUTH_JWT_SECRET: 'x'.repeat(64) }, /^error: AUTH_JWT_SECRET: .*fastify-authn secret/],
     [{ AUTH_JWT_SECRET: secret, AUTH_JWT_EXPIRY: '15m' }, /^error: .*AUTH_JWT_EXPIRY/],
     [{ AUTH_JWT_SECRET: secret }, /^error: AUTH_JWT_RSA: is missing/, ['--alg', 'RS256']],
-    [{ AUTH_JWT_RSA_PRIVATE: '/nowhere/key.pem' }, /^error: .*"\/nowhere\/key\.pem".*ENOENT/],
+    [{ AUTH_JWT_RSA_PRIVATE: '/nowhere/key.pem' }, /^error: AUTH_JWT_RSA_PRIVATE: .*ENOENT/],
     [{ AUTH_JWT_RSA_PRIVATE: 'a phrase in the wrong place' }, /^error: AUTH_JWT_RSA_PRIVATE: /],
     [{ AUTH_JWT_RSA_PRIVATE: ec }, /^error: AUTH_JWT_RSA_PRIVATE: /],
     [{ AUTH_JWT_RSA_PASSPHRASE: 'alone' }, /^error: AUTH_JWT_RSA/],
@@ -107,11 +106,6 @@ t.test('a file of variables, and a key set', async (t) => {
   const init = ['keys', 'init', 'ES256', '--key-set', file, '--passphrase-env', 'PHRASE']
   t.equal((await cli(init, { env })).exit, 0)
   t.match(await doctor(env, ['--key-set', file]), { exit: 0, findings: [] })
-  const old = { alg: 'HS256', kid: 'old', secret, state: 'verify', until: '2020-01-01T00:00:00Z' }
-  const made = JSON.parse(readFileSync(file, 'utf8')) as object[]
-  writeFileSync(`${file}.past`, JSON.stringify([...made, old]))
-  const past = await doctor(env, ['--key-set', `${file}.past`])
-  t.match(past, { exit: 1, findings: [/^warning: .*until/] })
   t.match(await doctor({ ...env, AUTH_JWT_KEYS: file }), { exit: 0, findings: [] })
   t.match(await doctor(production, ['--key-set', file]), { exit: 1, findings: [/PHRASE/] })
   const both = await doctor({ ...env, AUTH_JWT_KEYS: file, AUTH_JWT_SECRET: secret })

@@ -154,7 +154,7 @@ t.test('without a key, or with a bad one, it is shown and not checked', async (t
     [{ AUTH_JWT_SECRET: 'short' }, [], /Not checked: AUTH_JWT_SECRET/],
     [env, ['--alg', 'RS256'], /Not checked: AUTH_JWT_RSA/],
     [pairs, [], /Not checked: several key pairs are configured\. .*--alg/],
-    [env, ['--key-set', '/nowhere/keys.json'], /Not checked: .*"\/nowhere\/keys\.json".*ENOENT/],
+    [env, ['--key-set', '/nowhere/keys.json'], /Not checked: .*"jwt\.keys".*ENOENT/],
   ]
   for (const [variables, words, reason] of cases) {
     const { exit, stdout, stderr } = await cli(['inspect', ...words], {

@@ -1,11 +1,16 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { revoke, rotate, type Changed, type SetKey } from '../../../lib/cli/key-set/rotation.js'
 import { rejectionOf } from '../../helpers/errors.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
 const now = Date.parse('2027-01-01T12:00:00.600Z')
-Date.now = () => now
+/** A test at this time. */
+const test = (name: string, run: (t: Test) => Promise<void>): void =>
+  void t.test(name, async (t) => {
+    t.intercept(Date, 'now', { value: () => now })
+    await run(t)
+  })
 const at = (seconds: number): string =>
   new Date(Date.parse('2027-01-01T12:00:00Z') + seconds * 1000).toISOString().replace('.000Z', 'Z')
 
@@ -34,7 +39,7 @@ const asked = { alg: undefined, life: 300, lag: 120, settle: 600 }
 const names = (keys: readonly (SetKey | undefined)[]): (string | undefined)[] =>
   keys.map((one) => one?.kid)
 
-t.test('next signs, sign verifies for lag + life + 300 seconds, a new one is next', async (t) => {
+test('next signs, sign verifies for lag + life + 300 seconds, a new one is next', async (t) => {
   const { asked: made, make } = maker()
   const keySet = [
     key('expired', 'verify', { until: at(0) }),
@@ -61,7 +66,7 @@ t.test('next signs, sign verifies for lag + life + 300 seconds, a new one is nex
   t.match(changed.verifies?.entry, { legacy: true, passphraseEnv: 'PHRASE', private: 'PEM of old' })
 })
 
-t.test('not before the sign key has settled', async (t) => {
+test('not before the sign key has settled', async (t) => {
   const { asked: made, make } = maker()
   const keySet = (since: string | undefined, next?: string) => [
     key('a', 'sign', since === undefined ? {} : { since }),
@@ -82,7 +87,7 @@ t.test('not before the sign key has settled', async (t) => {
   }
 })
 
-t.test('a key set without a next key gets one, and nothing else', async (t) => {
+test('a key set without a next key gets one, and nothing else', async (t) => {
   const { make } = maker()
   const keySet = [key('a', 'sign', { since: at(-9) }), key('expired', 'verify', { until: at(-9) })]
   const changed = await rotate(keySet, asked, make)
@@ -98,7 +103,7 @@ t.test('a key set without a next key gets one, and nothing else', async (t) => {
   )
 })
 
-t.test('another algorithm: one rotation publishes it, the next one signs with it', async (t) => {
+test('another algorithm: one rotation publishes it, the next one signs with it', async (t) => {
   const { make } = maker()
   const es = { ...asked, alg: 'ES256' as const, settle: 0 }
   const hs = { alg: 'HS256' as const }
@@ -113,7 +118,7 @@ t.test('another algorithm: one rotation publishes it, the next one signs with it
   t.equal((await rotate(byHand, { ...es, alg: undefined }, make)).signs?.kid, 'b')
 })
 
-t.test('where several sign, --alg says which one', async (t) => {
+test('where several sign, --alg says which one', async (t) => {
   const { make } = maker()
   const rs = { alg: 'RS256' as const }
   const keySet = [key('a', 'sign'), key('b', 'sign', rs), key('c', 'next'), key('d', 'next', rs)]
@@ -128,7 +133,7 @@ t.test('where several sign, --alg says which one', async (t) => {
   t.match(lonely.made?.entry, rs)
 })
 
-t.test('nothing to rotate', async (t) => {
+test('nothing to rotate', async (t) => {
   const { make } = maker()
   t.match(await rejectionOf(rotate([key('a', 'verify')], asked, make)), {
     message: /no key that signs/,
@@ -136,7 +141,7 @@ t.test('nothing to rotate', async (t) => {
   })
 })
 
-t.test('revoked: out at once, and the next key takes over', async (t) => {
+test('revoked: out at once, and the next key takes over', async (t) => {
   const { make } = maker()
   const keySet = [key('a', 'verify', { until: at(900) }), key('b', 'sign'), key('c', 'next')]
   const signer = await revoke(keySet, 'b', make)
@@ -161,7 +166,7 @@ t.test('revoked: out at once, and the next key takes over', async (t) => {
   t.strictSame(names(two.keys), ['a', 'b', 'd'])
 })
 
-t.test('revoked: the last key that can sign', async (t) => {
+test('revoked: the last key that can sign', async (t) => {
   const { asked: made, make } = maker()
   const changed = await revoke([key('a', 'sign'), key('b', 'verify')], 'a', make)
   t.strictSame(short(changed), [
@@ -175,7 +180,7 @@ t.test('revoked: the last key that can sign', async (t) => {
   ])
 })
 
-t.test('revoked: what cannot be', async (t) => {
+test('revoked: what cannot be', async (t) => {
   const { make } = maker()
   const none = await rejectionOf(revoke([key('key-2027', 'sign')], 'key-2026', make))
   t.match(none, { message: /no such key/, error: { exit: 1 } })

@@ -140,7 +140,7 @@ export function issuedAfter(checks: readonly TokenCheck[], user: object): number
 }
 
 /** All features, in the order in which they are made. Each is loaded only where its option is set. */
-const features: readonly FeatureRow[] = [
+export const features: FeatureRow[] = [
   {
     isSet: (_, service) => service.validAfterField !== undefined,
     load: () => import('./valid-after/feature.js'),

@@ -114,12 +114,6 @@ for (const [name, engine] of Object.entries(engines)) {
   })
 }
 
-t.test('another plugin that decorates the app with "use" counts too', async (t) => {
-  const { error } = await boot(t, { after: (app) => void app.decorate('use', () => undefined) })
-  t.equal(error?.code, 'ERR_AUTH_AUDIT')
-  t.match(error?.message, /the decorator "use" of another plugin/)
-})
-
 t.test('without an audit, middleware is the business of the app', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())

@@ -1,9 +1,8 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   anyOf,
   AuthenticationError,
   basicAuthenticator,
-  configBasicAuthenticator,
   jwtAuthenticator,
   type Authenticator,
   type AuthnOptions,
@@ -19,6 +18,7 @@ import {
   probe,
   texts,
   tokenChallenge,
+  type AnyResponse,
 } from '../helpers/flows.js'
 import { runFaults, runHanging, runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
 import { claims, hmacToken } from '../helpers/tokens.js'
@@ -115,42 +115,91 @@ t.test('the option authenticator: anyOf(…), and an array of names', async (t) 
   }
 })
 
-t.test(
-  'several of one scheme: the first user, else the first refusal; one challenge',
-  async (t) => {
+/** An app with one route, in each order of two authenticators. */
+async function inBothOrders(
+  t: Test,
+  names: readonly [string, string],
+  more: AuthnOptions,
+  test: (get: (headers: object) => Promise<AnyResponse>, take: () => number) => unknown,
+): Promise<void> {
+  for (const use of [names, names.toReversed()]) {
     const { handler, take } = probe()
-    const app = await appWith(
-      t,
-      {
-        userService: service(),
-        authenticators: {
-          admin: configBasicAuthenticator({ username: 'admin', password: 'geheim' }),
-          texty: {
-            scheme: 'Basic',
-            authenticate: () => Promise.reject(new AuthenticationError('Not me either.')),
-          },
-        },
-      },
-      (app) => {
-        app.get('/', { config: { auth: { use: ['admin', 'basic', 'texty'] } } }, handler)
-        app.get('/texty', { config: { auth: { use: ['texty', 'basic'] } } }, handler)
-      },
-    )
-    isWelcome(t, await app.inject({ url: '/', headers: basic('admin', 'geheim') }), 'admin')
-    isWelcome(t, await app.inject({ url: '/', headers: basic('alice', passwords.alice) }), 'alice')
+    const given = { userService: service(), jwt: { secret }, ...more }
+    const app = await appWith(t, given, (app) => {
+      app.get('/', { config: { auth: { use: [...use] } } }, handler)
+    })
+    await test((headers) => app.inject({ url: '/', headers: { ...headers } }), take)
+  }
+}
+
+t.test('an API key in Bearer beside jwt', async (t) => {
+  const apiKey: Authenticator = {
+    scheme: 'Bearer',
+    accepts: ({ headers }) => headers.authorization?.startsWith('Bearer key_') === true,
+    authenticate({ headers }) {
+      if (headers.authorization === 'Bearer key_1') return { name: 'robot' }
+      throw new AuthenticationError('Unknown key.')
+    },
+  }
+  await inBothOrders(t, ['jwt', 'apiKey'], { authenticators: { apiKey } }, async (get, take) => {
+    isWelcome(t, await get(bearer('key_1')), 'robot')
+    isWelcome(t, await get(bearer(token())), 'alice')
     t.equal(take(), 2)
-    isRefusal(t, await app.inject({ url: '/', headers: basic('x', 'y') }), {
-      error: texts.invalid,
-      challenge: basicChallenge,
-    })
-    isRefusal(t, await app.inject({ url: '/texty', headers: basic('x', 'y') }), {
-      error: 'Not me either.',
-      challenge: basicChallenge,
-      language: null,
-    })
+    const wrong = { error: 'Unknown key.', challenge: tokenChallenge('The token is not accepted') }
+    isRefusal(t, await get(bearer('key_2')), { ...wrong, language: null })
+    for (const other of ['abc', 'a.b.c', hmacToken({ alg: 'HS256' }, claims(), `${secret}x`)]) {
+      t.equal((await get(bearer(other))).statusCode, 401, other)
+    }
     t.equal(take(), 0)
-  },
-)
+  })
+})
+
+t.test('basic and configBasic: each has its own credentials', async (t) => {
+  const more = { basic: { username: 'admin', password: 'geheim' } }
+  await inBothOrders(t, ['basic', 'configBasic'], more, async (get, take) => {
+    isWelcome(t, await get(basic('admin', 'geheim')), 'admin')
+    isWelcome(t, await get(basic('alice', passwords.alice)), 'alice')
+    t.equal(take(), 2)
+    const wrong = [
+      ['admin', passwords.alice],
+      ['alice', 'geheim'],
+      ['nobody', 'geheim'],
+    ] as const
+    for (const [name, word] of wrong) {
+      isRefusal(t, await get(basic(name, word)), {
+        error: texts.invalid,
+        challenge: basicChallenge,
+      })
+    }
+    t.equal(take(), 0)
+  })
+})
+
+t.test('jwt and an issuer: a malformed token is a 401', async (t) => {
+  const url = 'http://127.0.0.1:9'
+  const corp = { issuer: url, audience: 'a', jwksUri: `${url}/keys`, user: () => ({ id: 1 }) }
+  await inBothOrders(t, ['jwt', 'corp'], { issuers: { corp } }, async (get, take) => {
+    isWelcome(t, await get(bearer(token())), 'alice')
+    t.equal(take(), 1)
+    const [head, body] = token().split('.')
+    for (const text of ['abc', 'a.b.c', '???', `${head}.${body}.`, `${head}.${body}`, 'é', '..']) {
+      const response = await get(bearer(text))
+      t.equal(response.statusCode, 401, text)
+      t.match(response.headers['www-authenticate'], /^Bearer /)
+    }
+    t.equal(take(), 0)
+  })
+})
+
+t.test('two authenticators without scheme and accepts() stop the boot', async (t) => {
+  const authenticators = { a: { authenticate: () => null }, b: { authenticate: () => null } }
+  const error = { code: 'ERR_AUTH_OPTION', message: /neither a scheme nor accepts/ }
+  await t.rejects(appWith(t, { authenticators, authenticator: ['a', 'b'] }), error)
+  const marked = appWith(t, { authenticators }, (app) =>
+    app.get('/', { config: { auth: { use: ['a', 'b'] } } }, () => 'ran'),
+  )
+  await t.rejects(marked, error)
+})
 
 t.test('an anyOf that is wrapped by spreading it keeps its challenges', async (t) => {
   const app = await appWith(

@@ -285,7 +285,7 @@ t.test('fingerprints tell which services accept the same tokens', async (t) => {
   t.strictSame(await of({ secret }), await of({ secret: Buffer.from(`${secret}\0`) }))
   t.notSame(await of({ keys: [a] }), await of({ keys: [{ ...b, state: 'sign' }] }))
   const long = secret + secret
-  t.notSame(await of({ secret: long }), await of({ secret: long }, 'HS512'))
+  t.strictSame(await of({ secret: long }), await of({ secret: long }, 'HS512'))
   t.equal((await of({ keys: [a, old] })).length, 2)
   t.notMatch((await of({ secret })).join(), secret)
 })

@@ -1,0 +1,82 @@
+// What may import what at run time. Imports of types are left out: the package does not have them any more.
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { dirname, join } from 'node:path/posix'
+import t from 'tap'
+import { root } from './helpers/project.js'
+
+/** A file imports from its own place and from places further down. The first place that fits is that of a file. */
+const order = [
+  /^lib\/(cli|testing)\//,
+  /^lib\/(index|plugin)\.ts/,
+  /^lib\/app\/record\.ts/,
+  /^lib\/openapi\//,
+  /^lib\/app\//,
+  /^lib\/(sessions|cookies|issuers|jwks|valid-after)\//,
+  /^lib\/login\//,
+  /^lib\/guard\//,
+  /^lib\/(authenticators\/configured|marks\/plan)\.ts/,
+  /^lib\/(authenticators|marks)\//,
+  /^lib\/request\//,
+  /^lib\/(registration|feature)\.ts/,
+  /^lib\/(passwords|users|tokens)\//,
+  /^lib\/(throttle|options)\//,
+  /^lib\/http\//,
+  /^(lib\/(common\/|errors|events)|locales\/)/,
+]
+const features = order[5] as RegExp
+const placeOf = (file: string): number => order.findIndex((place) => place.test(file))
+
+function importsOf(file: string): { from: string; to: string; isLazy: boolean }[] {
+  const source = readFileSync(path.join(root, file), 'utf8').replaceAll(/^ *(\/?\*|\/\/).*$/gm, '')
+  const pattern = /^(?:import|export)\s(?!type\s)(?:[^'"]*?\sfrom\s)?'(.+?)'|\bimport\('(.+?)'\)/gm
+  return [...source.matchAll(pattern)]
+    .filter(([text]) => !/^\w+ \{(?:\s*type \w+,?)+\s*\}/.test(text))
+    .map(([, now, later = '']) => ({ from: file, to: now ?? later, isLazy: now === undefined }))
+}
+
+const all = ['lib', 'locales']
+  .flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => importsOf(join(folder, file.replaceAll('\\', '/')))),
+  )
+  .map((each) =>
+    each.to.startsWith('.') ? { ...each, to: join(dirname(each.from), each.to) } : each,
+  )
+  .map((each) => ({ ...each, to: each.to.replace(/(?<=^l.*)\.js$/, '.ts') }))
+const own = all.filter(({ to }) => /^(lib|locales)\//.test(to))
+
+t.test('imports point down, and only the table of features knows features', async (t) => {
+  t.ok(own.length > 300, 'they were found')
+  const isFine = ({ from, to, isLazy }: (typeof own)[number]): boolean =>
+    Math.min(placeOf(from), placeOf(to)) >= 0 &&
+    (features.test(to)
+      ? placeOf(from) === 0 ||
+        from.split('/')[1] === to.split('/')[1] ||
+        (isLazy && from === 'lib/feature.ts')
+      : isLazy || placeOf(from) <= placeOf(to))
+  t.strictSame(
+    own.filter((each) => !isFine(each)),
+    [],
+  )
+})
+
+t.test('no file imports itself by way of others', async (t) => {
+  const next = (file: string): string[] =>
+    own.flatMap(({ from, to, isLazy }) => (from === file && !isLazy ? [to] : []))
+  for (const { from } of own) {
+    const reached = new Set(next(from))
+    for (const each of reached) for (const other of next(each)) reached.add(other)
+    if (reached.has(from)) t.fail(from)
+  }
+})
+
+t.test('where packages are imported', async (t) => {
+  const importers = (name: string): string[] =>
+    all.flatMap(({ from, to }) => (to === name ? from : []))
+  t.strictSame(importers('@fastify/jwt'), ['lib/tokens/engine.ts'])
+  t.strictSame(importers('bcrypt'), ['lib/passwords/bcrypt.ts'])
+  t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])
+  t.ok(importers('commander').every((file) => file.startsWith('lib/cli/')))
+})

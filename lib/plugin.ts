@@ -28,7 +28,7 @@ import type { AuthnOptions } from '../types/options.js'
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
   const options = resolveOptions(given)
-  if (options.auth !== undefined) parseMark(options.auth, 'option "auth"')
+  if (Object.hasOwn(given, 'auth')) parseMark(given.auth, 'option "auth"')
   const record = recordOf(app)
   protectApp(record)
   const registration = await build(app, record, options)

@@ -34,7 +34,10 @@ export function acceptSameTokens(
   )
 }
 
-/** Whether two user services are one object, or objects with the same members. */
+/**
+ * One object; or two with the same members and the same function `findByUsername` among them, which options that are
+ * written twice give. Of two classes with members in common, such as a database, each may find its own users.
+ */
 function haveSameUsers(
   { options: { userService: one } }: Registration,
   { options: { userService: other } }: Registration,
@@ -43,8 +46,8 @@ function haveSameUsers(
   const [mine, theirs] = [one, other].map((each) => Object.entries(each))
   return (
     mine !== undefined &&
-    mine.length > 0 &&
     mine.length === theirs?.length &&
+    mine.some(([name]) => name === 'findByUsername') &&
     mine.every(([name, value]) =>
       theirs.some((member) => member[0] === name && member[1] === value),
     )

@@ -175,3 +175,22 @@ t.test('two apps know nothing of each other', async (t) => {
     t.ok(await app.ready())
   }
 })
+
+t.test('user services of classes with the same members are two', async (t) => {
+  class Admins {
+    constructor(readonly database: object) {}
+    findByUsername(name: unknown) {
+      return { name, isAdmin: true }
+    }
+  }
+  class Customers {
+    constructor(readonly database: object) {}
+    findByUsername(name: unknown) {
+      return { name }
+    }
+  }
+  const database = {}
+  const customers = { jwt: { secret }, userService: new Customers(database) }
+  const admins = { jwt: { secret }, userService: new Admins(database) }
+  t.equal((await rejectionOf(boot(customers, admins))).code, 'ERR_AUTH_OPTION')
+})

@@ -885,6 +885,11 @@ const rows: Record<string, Row> = {
     '"configBasic" when there is "basic"',
   ),
   ...marks({ use: 'constructor' }, 'use names "constructor"', 'Known: jwt, basic'),
+  'auth: undefined': option(
+    { ...standardOptions(), auth: undefined },
+    ['option "auth"', 'found undefined', 'expected true'],
+    'ERR_AUTH_MARK',
+  ),
   'a mark without any authenticator': {
     async boot(app) {
       await app.register(authn, {})

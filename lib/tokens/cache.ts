@@ -7,21 +7,21 @@ export interface TokenCacheLimits {
   readonly maxBytes: number
 }
 
-/** Counts of a service, which go on when its keys are reloaded. */
+/** Counts of a service, which a reload of its keys does not reset. */
 export interface TokenCounts {
   hits: number
   misses: number
 }
 
 /**
- * Node.js hashes a text of 12 characters faster than a whole token; the end of the signature has 72 practically random
- * bits. V8 copies a slice of this length, while a longer one would keep the whole header in memory.
+ * Node.js hashes 12 characters faster than a whole token; the end of a signature has 72 practically random bits. V8 copies a
+ * slice of this length, while a longer one would keep the whole header in memory.
  */
 const keyLength = 12
 
 /**
- * Caches tokens whose signature was good, so that it is verified once. Nothing else is cached: purpose, times, issuer,
- * audience and user are checked on every request. Rejected tokens are not stored, so that they displace none.
+ * Caches tokens whose signature is valid. Nothing else is cached: purpose, times, issuer, audience and user are checked at
+ * every request. Rejected tokens are not stored, so that they displace none.
  */
 export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   readonly #cached: LRUCache<string, { readonly token: string; readonly verified: Verified }>

@@ -5,7 +5,7 @@ import type { MisuseCode } from '../../../types/errors.js'
 import type { KeyState, PublicJwk, SigningMethod } from '../../../types/keys.js'
 import type { EngineKey } from '../engine.js'
 
-/** What decides which algorithms a key fits. */
+/** The properties of a key that decide with which algorithms it can be used. */
 export interface KeyTraits {
   /** The `asymmetricKeyType` of node:crypto, or `secret`. */
   readonly type: string
@@ -15,7 +15,7 @@ export interface KeyTraits {
   readonly curve?: string | undefined
 }
 
-/** Both halves of a key: checked, and parsed. */
+/** A key, checked and parsed, or a pair of keys. */
 export type KeyMaterial = EngineKey & KeyTraits
 
 /** A key of a key set. */
@@ -24,7 +24,7 @@ export type Key = KeyMaterial & {
   readonly kid?: string
   readonly alg: SigningMethod
   readonly state: KeyState
-  /** Milliseconds since 1970: from then on it verifies nothing. `Infinity` for ever. */
+  /** When it stops verifying, in milliseconds since 1970; `Infinity` for never. */
   readonly until: number
   /** Whether it verifies tokens of its algorithm that have no `kid`. */
   readonly legacy: boolean
@@ -35,7 +35,7 @@ export type Key = KeyMaterial & {
 /** Names a key, or a member of it, in errors. */
 export type NameOf = (member?: string) => string
 
-/** @param file - the key set file in which the key stands */
+/** @param file - the key set file that has the key */
 export function namesOf(option: string, file?: string): NameOf {
   const place = file === undefined ? '' : ` (key set file ${JSON.stringify(file)})`
   return (member) => `option "${member === undefined ? option : `${option}.${member}`}"${place}`
@@ -54,7 +54,7 @@ export function keyError(
   throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`)
 }
 
-/** The types of key that each family takes, and their name in errors. */
+/** The types of keys in each family, and their name in errors. */
 const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: string }>> = {
   secret: { types: ['secret'], label: 'a secret' },
   rsa: { types: ['rsa'], label: 'an RSA key' },
@@ -62,7 +62,7 @@ const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: st
   eddsa: { types: ['ed25519', 'ed448'], label: 'an Ed25519 or Ed448 key' },
 }
 
-/** What keeps a key from being used with an algorithm; null where it fits. */
+/** Why a key cannot be used with an algorithm; null where it can. */
 export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): string | null {
   const { family, minimumBits = 0, curve: needed } = algorithmOf(alg)
   const { types, label } = families[family]
@@ -75,7 +75,7 @@ export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): st
     : `is on the curve ${curve}, but ${alg} needs ${needed}`
 }
 
-/** Equal for keys that verify the same signatures. HMAC and not a plain hash: it pads secrets with zeros, as HS256 does. */
+/** Equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does; a plain hash does not. */
 export function fingerprintOf({ verify }: EngineKey): string {
   return createHmac('sha256', verify).update('fastify-authn').digest('hex')
 }

@@ -6,12 +6,10 @@ import { checkWeakness } from './known-secrets.js'
 import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
 import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
 
-export type PairFamily = Exclude<KeyFamily, 'secret'>
-
-export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
+const pairNames: readonly Exclude<KeyFamily, 'secret'>[] = ['rsa', 'ecdsa', 'eddsa']
 
 /** Contents of key files, by path. */
-export type KeyFiles = ReadonlyMap<string, string>
+type KeyFiles = ReadonlyMap<string, string>
 
 /** The key files of `rsa`, `ecdsa` and `eddsa`: each path with the first option that names it. */
 export function keyFilePaths(config: JwtConfig): Map<string, string> {
@@ -47,10 +45,9 @@ export function parseKeys(config: JwtConfig, files: KeyFiles): Key[] {
   })
 }
 
-/** Throws the error of one option. */
 type Wrong = (problem: string, remedy: string) => never
 
-/** @param algs - those that the key may be used with; it has to fit one of them */
+/** @param algs - of which the key has to fit one */
 function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wrong): void {
   const problems = algs.map((alg) => misfit(traits, alg))
   const [problem] = problems
@@ -64,15 +61,15 @@ function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wron
 
 const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
 
-/** PEM, or a JSON Web Key or a set of them, also after a byte order mark, which \s matches. */
+/** PEM, or a JSON Web Key or Key Set, also after a byte order mark, which \s matches. */
 const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
 
 /**
- * Checks an HMAC secret (RFC 7518 §3.2). Everybody could sign with a public key that is used as a secret, so no key is
- * accepted in its place, as it stands or in base64 (CVE-2023-48223).
+ * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected, plain or in
+ * base64 (CVE-2023-48223).
  *
  * @param name - of the option, for errors
- * @param algs - those that it may be used with; it has to fit one of them
+ * @param algs - of which it has to fit one
  * @throws ERR_AUTH_KEY
  */
 export function parseSecret(
@@ -98,8 +95,8 @@ export function parseSecret(
 /**
  * Checks a pair of keys, or one half of it.
  *
- * @param algs - those that it may be used with; it has to fit one of them
- * @param files - what the key files hold that it names
+ * @param algs - of which it has to fit one
+ * @param files - those that the options name
  * @throws ERR_AUTH_KEY
  */
 export function parsePair(
@@ -160,7 +157,7 @@ function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong)
 }
 
 function parsePublic(pem: string, wrong: Wrong): KeyObject {
-  // Refused here, because createPublicKey() accepts a private key too and uses its public half.
+  // createPublicKey() would accept a private key and use its public half.
   if (/BEGIN (?:\w+ )?PRIVATE KEY/.test(pem)) {
     return wrong('holds a private key', 'Give the public key of the pair.')
   }

@@ -22,23 +22,19 @@ export const channels: AuthnChannels = {
   logout: open('logout'),
 }
 
-/** The types of `node:diagnostics_channel` leave the payload open: this is the one place that says it. */
 function open<Name extends keyof AuthnEvents>(name: Name): AuthnChannel<AuthnEvents[Name]> {
   return channel(`fastify-authn:${name}`) as AuthnChannel<AuthnEvents[Name]>
 }
 
 const { success, failure, login, throttled, overloaded } = channels
 
-/** The channel of a refusal, by its status; of any other status, `failure`. */
+/** The channel of a rejected request by its status. Default: `failure`. */
 const channelOfStatus: Readonly<Record<number, AuthnChannel<RefusalEvent>>> = {
   429: throttled,
   503: overloaded,
 }
 
-/**
- * @returns milliseconds on the clock of `performance.now()`, or 0 while no channel has a listener: to read
- * the clock costs time, and nobody would see the duration
- */
+/** @returns `performance.now()`, or 0 while no channel has a listener, to save the time of reading the clock */
 export function startClock(): number {
   const isWatched =
     success.hasSubscribers ||
@@ -49,7 +45,6 @@ export function startClock(): number {
   return isWatched ? performance.now() : 0
 }
 
-/** Reports an authenticated request, or a login. */
 export function reportSuccess(
   request: FastifyRequest,
   user: object,
@@ -62,10 +57,9 @@ export function reportSuccess(
 }
 
 /**
- * Reports a refusal: to the log of the request, with the reason that the client is not told, and to the
- * listeners of its channel.
+ * Reports a rejected request: to its log, with a reason that the client does not get, and to the listeners of its channel.
  *
- * @param user - who is refused, where an authenticator has accepted that user
+ * @param user - the user, where an authenticator has accepted one
  */
 export function reportRefusal(
   request: FastifyRequest,
@@ -89,7 +83,7 @@ export function reportRefusal(
   target.publish({ request, code, ...who, authenticator, duration: durationSince(started) })
 }
 
-/** @returns milliseconds, or null when the clock was not started: the first listener came later */
+/** @returns milliseconds, or null where the first listener came after the start */
 function durationSince(started: number): number | null {
   return started === 0 ? null : performance.now() - started
 }

@@ -1,7 +1,6 @@
 // Also holds lib/common/faults.ts.
 // lib/common/refusals.ts has the answers of the refusals.
 import t from 'tap'
-import vm from 'node:vm'
 import {
   AuthenticationError,
   AuthenticationFault,
@@ -33,7 +32,7 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
     'auth.refresh-invalid',
     'ERR_AUTH_REFRESH_INVALID',
     401,
-    'The refresh token is invalid, or its session is over',
+    'The refresh token is invalid, or its session has expired',
   ],
   ['auth.refresh-reused', 'ERR_AUTH_REFRESH_REUSED', 401, 'The refresh token was used before'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
@@ -130,13 +129,6 @@ t.test('a refusal is recognised by its code, never by its class', async (t) => {
     Symbol('ERR_AUTH_REFUSED'),
   ]
   for (const other of others) t.notOk(isAuthenticationError(other), String(Object(other).code))
-})
-
-t.test('also a refusal of another realm, as test runners and vm make them', async (t) => {
-  const error: unknown = vm.runInNewContext(
-    'Object.assign(new Error("refused"), { code: "ERR_AUTH_REFUSED", statusCode: 401 })',
-  )
-  t.ok(isAuthenticationError(error))
 })
 
 t.test('a fault: neutral message, what happened in its cause', async (t) => {

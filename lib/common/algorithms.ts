@@ -4,8 +4,8 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** The option of `jwt` that holds the key of an algorithm. */
 export type KeyFamily = 'secret' | 'rsa' | 'ecdsa' | 'eddsa'
 
-/** What is known of one algorithm (RFC 7518 §3.1, RFC 8037 §3.1). */
-export interface AlgorithmRow {
+/** One algorithm (RFC 7518 §3.1, RFC 8037 §3.1). */
+interface AlgorithmRow {
   readonly family: KeyFamily
   /** Least size of the key in bits: RFC 7518 §3.2 for HMAC, §3.3 and §3.5 for RSA. */
   readonly minimumBits?: number
@@ -35,11 +35,7 @@ export const algorithms: Readonly<Record<SigningMethod, AlgorithmRow>> = Object.
 
 export const signingMethods = Object.keys(algorithms) as readonly SigningMethod[]
 
-/**
- * The row of a signing method.
- *
- * @throws ERR_AUTH_OPTION for a value that is not a supported method
- */
+/** @throws ERR_AUTH_OPTION for a value that is not a supported method */
 export function algorithmOf(method: SigningMethod): AlgorithmRow {
   const row: AlgorithmRow | undefined = algorithms[method]
   if (row !== undefined) return row

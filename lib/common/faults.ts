@@ -1,4 +1,3 @@
-import { isError } from './objects.js'
 import type { FaultCode, MisuseCode } from '../../types/errors.js'
 
 const neutralMessage = 'The request could not be authenticated because of an internal fault.'
@@ -11,7 +10,7 @@ export class AuthenticationFault extends Error {
   readonly code: FaultCode
   readonly statusCode: number
 
-  /** @param message - for the client: it says nothing of users, of credentials, or of what stands behind the app */
+  /** @param message - for the client, so without users, credentials and internals of the app */
   constructor(code: FaultCode, cause: unknown, statusCode = 500, message = neutralMessage) {
     super(message, { cause })
     this.code = code
@@ -23,7 +22,7 @@ export class AuthenticationFault extends Error {
   }
 }
 
-/** Wraps an error in a fault with a neutral message. An error that is a fault already is returned as it is. */
+/** Wraps an error, unless it is a fault already. */
 export function faultOf(code: FaultCode, error: unknown): Error {
   return isAuthenticationFault(error) ? error : new AuthenticationFault(code, error)
 }
@@ -43,18 +42,18 @@ const faultCodes: ReadonlySet<unknown> = new Set(
 )
 
 /**
- * Whether an error is a fault, by its code and its message. The message is compared because clients see it:
- * an error of the app with one of these codes could have any message.
+ * Whether an error is a fault, by its code and its message. Clients see the message, and an error of the app with one of
+ * these codes could have any.
  */
 export function isAuthenticationFault(error: unknown): error is AuthenticationFault {
   return (
-    isError(error) &&
+    error instanceof Error &&
     faultCodes.has((error as { code?: unknown }).code) &&
     error.message === neutralMessage
   )
 }
 
-/** The app uses the plugin wrongly. The message says what is wrong and how to mend it. */
+/** The app uses the plugin wrongly. The message says what is wrong and how to fix it. */
 export class AuthnUsageError extends Error {
   readonly code: MisuseCode
 
@@ -82,17 +81,16 @@ const misuseCodes: ReadonlySet<unknown> = new Set(
   } satisfies Record<MisuseCode, true>),
 )
 
-/** Whether an error is a misuse, by its code. */
 export function isUsageError(error: unknown): error is AuthnUsageError {
-  return isError(error) && misuseCodes.has((error as { code?: unknown }).code)
+  return error instanceof Error && misuseCodes.has((error as { code?: unknown }).code)
 }
 
-/** Stops the boot because of an option. @throws ERR_AUTH_OPTION */
+/** Makes startup fail because of an option. @throws ERR_AUTH_OPTION */
 export function wrongOption(message: string, cause?: unknown): never {
   throw new AuthnUsageError('ERR_AUTH_OPTION', message, cause)
 }
 
-/** Stops the boot because of a mark. @throws ERR_AUTH_MARK */
+/** Makes startup fail because of a mark. @throws ERR_AUTH_MARK */
 export function wrongMark(message: string): never {
   throw new AuthnUsageError('ERR_AUTH_MARK', message)
 }

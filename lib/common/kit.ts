@@ -1,8 +1,8 @@
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** What tokens of an issuer have to look like. */
-export interface IssuerFacts {
+/** What an issuer requires of its tokens. */
+export interface IssuerRules {
   readonly issuer: string
   readonly audience: readonly string[]
   readonly audienceClaim: 'aud' | 'client_id'
@@ -11,29 +11,25 @@ export interface IssuerFacts {
 }
 
 /**
- * Where the plugin and its test kit, `fastify-authn/testing`, meet. Each function is put here by the module that it
- * belongs to, when that is loaded.
+ * Functions by which the plugin and its test kit, `fastify-authn/testing`, use each other without importing each other. Each
+ * is set by the module that it belongs to, when that is loaded.
  */
 export const kit: {
-  /** The keys of a `JwtService` for a method; undefined for a service that the app wrote itself. */
+  /** The keys of a `JwtService` for a method; undefined for any other object. */
   keysOf?: (service: object, method: SigningMethod | undefined) => unknown
-  /**
-   * Replaces the key set of an issuer, and says what the issuer's tokens have to look like; undefined for an
-   * authenticator that is not an issuer's.
-   */
+  /** Replaces the key set of an issuer. @returns undefined for an authenticator that is not an issuer's */
   replaceKeys?: (
     authenticator: object,
-    makeKeys: (issuer: IssuerFacts) => object,
-  ) => IssuerFacts | undefined
-  /** The authenticator that takes the place of another one in a scope. Called when a plan is made, not at requests. */
+    makeKeys: (issuer: IssuerRules) => object,
+  ) => IssuerRules | undefined
+  /** Called when a plan is made. @returns the authenticator to use in place of another one */
   standIn?: (authenticator: Authenticator, scope: object) => Authenticator
 } = {}
 
-/** Scopes and roles that a test gives to a request, by the function of `access` that is not called then. */
+/** Scopes and roles that a test gives to a request, in place of the results of the functions of `access`. */
 export interface TestGrants {
   readonly scopesOf: ReadonlySet<string> | undefined
   readonly rolesOf: ReadonlySet<string> | undefined
 }
 
-/** The {@link TestGrants} of requests. */
 export const testGrants = new WeakMap<object, TestGrants>()

@@ -1,5 +1,3 @@
-import { types } from 'node:util'
-
 /** @returns a copy of an object without the fields that are undefined */
 export function withoutUndefined<T extends object>(
   object: T,
@@ -8,22 +6,16 @@ export function withoutUndefined<T extends object>(
   return Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> }
 }
 
-/** Whether a value is a promise, or another object with a `then` method. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
-/** Whether a value is an error, also of another realm (node:vm). */
-export function isError(value: unknown): value is Error {
-  return value instanceof Error || types.isNativeError(value)
-}
-
-/** @returns an own property of an object, or undefined: never one of `Object.prototype` */
+/** @returns undefined for a property that is inherited, such as those of `Object.prototype` */
 export function ownProperty(object: object, key: PropertyKey): unknown {
   return Object.hasOwn(object, key) ? (object as Record<PropertyKey, unknown>)[key] : undefined
 }
 
-/** @returns a property of an object or of its class, such as a getter, but never one of `Object.prototype` */
+/** @returns a property of an object or of its class, but undefined for those of `Object.prototype` */
 export function declaredProperty(object: object, key: PropertyKey): unknown {
   let owner: object | null = object
   while (owner !== null && owner !== Object.prototype) {

@@ -1,17 +1,13 @@
-/** Milliseconds between two reports of one kind. */
+/** Milliseconds. */
 const pause = 60_000
 
-/**
- * Keeps a fault that lasts from filling the log.
- *
- * @returns a function that says whether a report is due: true at most once a minute for each kind
- */
-export function onceAMinute(): (kind?: string) => boolean {
-  const reported = new Map<string, number>()
-  return (kind = '') => {
+/** @returns a function that returns true at most once a minute, so that a lasting fault does not fill the log */
+export function onceAMinute(): () => boolean {
+  let last = -Infinity
+  return () => {
     const now = performance.now()
-    if (now - (reported.get(kind) ?? -Infinity) < pause) return false
-    reported.set(kind, now)
+    if (now - last < pause) return false
+    last = now
     return true
   }
 }

@@ -1,10 +1,10 @@
 import type { RefusalCode } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
 
-/** The response to one kind of refusal. */
+/** The response to a request that is rejected for one reason. */
 export interface RefusalRow {
   readonly status: 401 | 403 | 429 | 503
-  /** The key of the message, or null where the text of the error is sent as it is. */
+  /** Null where the message of the error is sent as it is. */
   readonly key: MessageKey | null
   /** The `error_description` of a Bearer challenge (RFC 6750 section 3): ASCII, in English. */
   readonly description: string
@@ -20,7 +20,7 @@ function row(
 
 const busy = row(503, 'auth.overloaded', 'The server is busy')
 
-/** The response to each code. The table has no prototype: otherwise `constructor` would be found in it. */
+/** The response to each code. Without a prototype, so that a code `constructor` is not found. */
 const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object.create(null), {
   ERR_AUTH_NO_CREDENTIALS: row(401, 'auth.no-credentials-provided', 'The token is missing'),
   ERR_AUTH_MALFORMED_CREDENTIALS: row(
@@ -36,7 +36,7 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
   ERR_AUTH_REFRESH_INVALID: row(
     401,
     'auth.refresh-invalid',
-    'The refresh token is invalid, or its session is over',
+    'The refresh token is invalid, or its session has expired',
   ),
   ERR_AUTH_REFRESH_REUSED: row(401, 'auth.refresh-reused', 'The refresh token was used before'),
   ERR_AUTH_INSUFFICIENT_SCOPE: row(
@@ -53,12 +53,12 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
   ERR_AUTH_STORE_UNAVAILABLE: busy,
 } satisfies Record<RefusalCode, RefusalRow>)
 
-/** @returns the row of a code; undefined for a value that is not the code of a refusal */
+/** @returns undefined for a value that is no {@link RefusalCode} */
 export function refusalOf(code: unknown): RefusalRow | undefined {
   return typeof code === 'string' ? refusals[code as RefusalCode] : undefined
 }
 
-/** @returns the first code in the table whose message has this key; undefined for any other text */
+/** @returns the first code whose message has this key */
 export function codeOfKey(text: string): RefusalCode | undefined {
   return codes.find((code) => refusals[code].key === text)
 }

@@ -1,7 +1,7 @@
 /**
- * Waits for a promise for a limited time. A promise that is late is not cancelled; its result is ignored.
+ * Waits for a promise for a limited time. The work of a late promise goes on; its result is ignored.
  *
- * @param late - makes the error that is thrown after so many milliseconds
+ * @param late - makes the error that is thrown then
  */
 export async function withTimeout<T>(
   work: PromiseLike<T>,

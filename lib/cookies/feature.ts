@@ -15,7 +15,7 @@ import type { ResolvedCookies } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 
-/** The hosts of a machine that develops an app: browsers take `Secure` cookies only from some of them without TLS. */
+/** The hosts of local development, where not every browser accepts `Secure` cookies without TLS. */
 const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
 
 const droppedCookies =
@@ -45,8 +45,8 @@ export function createFeature({ options }: FeatureContext): Feature {
       refresh: { name: `${start}refresh`, isSecure, sameSite: 'Strict' },
     }
   }
-  // A browser takes a cookie with the prefix only over TLS, with `Secure` and for one host, so that no sibling subdomain
-  // can set it, and nobody who writes into connections without TLS (RFC 6265bis §4.1.3.2).
+  // Browsers accept a cookie with this prefix only over TLS, with `Secure` and for one host, so that neither a sibling
+  // subdomain nor an attacker on a connection without TLS can set it (RFC 6265bis §4.1.3.2).
   const strict = jarOf('__Host-')
   const local = isProduction() ? strict : jarOf('')
   const jar = (request: FastifyRequest): Jar => {
@@ -88,13 +88,13 @@ export function createFeature({ options }: FeatureContext): Feature {
     ],
     onPass(request, reply) {
       if (!byCookie.has(request) || reply.hasHeader('cache-control')) return
-      // Before the handler runs, so that what it sets counts.
+      // Set before the handler runs, which may replace it.
       void reply.header('cache-control', 'private')
     },
     carrier: {
       ...documented,
-      // Login CSRF: a page of another site could log its visitor in as another user, who then reads what the visitor
-      // writes. Such a request is rejected before its body is read.
+      // Prevents login CSRF: a page of another site could log its visitor in as another user, who then reads what the
+      // visitor writes.
       refuse: crossSite,
       refreshToken(request) {
         const { name: own } = jar(request).refresh

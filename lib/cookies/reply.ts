@@ -4,24 +4,25 @@ import { isCookieValue, longestCookie, setCookie, type NewCookie } from '../http
 import { unverifiedPart } from '../tokens/claims.js'
 
 /**
- * Adds cookies to a reply, beside those that other plugins have set.
+ * Adds cookies to a reply.
  *
  * @throws AuthenticationFault for a token that no browser would keep; none of the cookies is set then
  */
 export function setCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
   const lines = cookies.map(lineOf)
-  // Fastify adds to what is there of this header.
+  // Fastify keeps the values that this header has.
   for (const line of lines) void reply.header('set-cookie', line)
 }
 
 function lineOf(cookie: NewCookie): string {
   if (!isCookieValue(cookie.value)) {
-    const problem = 'tokenFunc returned a text that cannot stand in a cookie (RFC 6265 §4.1.1).'
+    const problem =
+      'tokenFunc returned a string that cannot be the value of a cookie (RFC 6265 §4.1.1).'
     throw faultOf('ERR_AUTH_TOKEN_FUNC', new TypeError(problem))
   }
   const line = setCookie(cookie)
   if (line.length <= longestCookie) return line
-  // The size is no secret, and tells at once why nobody stays logged in.
+  // With the size, which is no secret: without it, a login that has no effect is hard to explain.
   throw new AuthenticationFault(
     'ERR_AUTH_COOKIE',
     new RangeError('Give the token fewer claims: the user is looked up at each request anyway.'),
@@ -31,7 +32,7 @@ function lineOf(cookie: NewCookie): string {
 }
 
 /**
- * Seconds that a token of ours still lives. Its signature is not verified: the login has just made it.
+ * Seconds until a token of ours expires. Its signature is not verified: the login has just made it.
  *
  * @returns null for a token without `exp`, or that is no JWT
  */
@@ -39,7 +40,7 @@ export function lifeOf(token: string): number | null {
   const { exp, nbf } = unverifiedPart(token, 1) ?? {}
   if (typeof exp !== 'number' || !Number.isFinite(exp)) return null
   const now = Date.now() / 1000
-  // Our tokens begin at the last whole second: their life is what `jwt.expiry` says.
+  // A new token begins at the last whole second, and is valid for `jwt.expiry` from then on.
   const isNew = typeof nbf === 'number' && nbf <= now && nbf > now - 2
   return Math.max(0, Math.ceil(exp - (isNew ? nbf : now)))
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { isError, isThenable } from '../common/objects.js'
+import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors.js'
 import { reportSuccess, startClock } from '../events.js'
@@ -12,7 +12,7 @@ import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { refuse } from './refuse.js'
 
-/** The key under which the `config` of a route holds its {@link Planned}. Fastify copies the `config`, and this with it. */
+/** The key of a {@link Planned} in the `config` of its route. Fastify copies it with the `config`. */
 export const kPlanned = Symbol('fastify-authn.planned')
 
 /** What is decided about a route when the app gets ready. */
@@ -81,7 +81,7 @@ export class Attempt {
         : this.fail(refusal('auth.no-credentials-provided'))
     }
     // An error that is returned counts as if it had been thrown.
-    if (isError(outcome)) return this.fail(outcome)
+    if (outcome instanceof Error) return this.fail(outcome)
     if (typeof outcome === 'object' && !Array.isArray(outcome)) return this.pass(outcome)
     this.request.log.warn(
       { returned: Array.isArray(outcome) ? 'array' : typeof outcome },

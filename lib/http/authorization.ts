@@ -14,7 +14,7 @@ export const controlCharacter = /[\u0000-\u001f\u007f]/
 /** The longest header that is read, in characters. 16 KiB is what Node accepts of all headers by default. */
 const longest = 16_384
 
-/** Returned when the scheme is ours, but what follows breaks its RFC. */
+/** Returned for credentials of the right scheme that break its RFC. */
 export const MALFORMED = Symbol('malformed')
 
 /** `user-id` and `password` of RFC 7617 §2. */
@@ -26,10 +26,9 @@ export interface BasicPair {
 /**
  * What follows a scheme in an `Authorization` header (RFC 9110 §11.6.2).
  *
- * @param header - the value of the header
- * @param scheme - the scheme, best in its usual spelling, which is compared first
- * @returns the credentials, `''` when there are none, MALFORMED when something else than a space
- * follows the scheme, or null when the header is missing or of another scheme
+ * @param scheme - best in its usual spelling, which is compared first
+ * @returns `''` where nothing follows; MALFORMED where something else than a space follows the scheme; null when the header
+ * is missing or of another scheme
  */
 export function credentialsOf(
   header: string | undefined,
@@ -46,27 +45,22 @@ export function credentialsOf(
   return tokenCharacter.test(header.charAt(length)) ? null : MALFORMED
 }
 
-/** Whether a text is written like a Bearer token (RFC 6750 §2.1). */
-export function isBearerToken(text: string): boolean {
-  return b64token.test(text)
-}
-
 /**
  * The Bearer token of a header (RFC 6750 §2.1).
  *
- * @returns the token; null when there is none (no header, another scheme, an empty `Bearer`)
+ * @returns null when there is none (no header, another scheme, an empty `Bearer`)
  */
 export function parseBearer(header: string | undefined): string | typeof MALFORMED | null {
   const credentials = credentialsOf(header, 'Bearer')
   if (credentials === null || credentials === '') return null
-  return credentials !== MALFORMED && isBearerToken(credentials) ? credentials : MALFORMED
+  return credentials !== MALFORMED && b64token.test(credentials) ? credentials : MALFORMED
 }
 
 /**
  * The name and the password of a header (RFC 7617 §2): strict base64 of UTF-8, split at the first
  * colon, without control characters.
  *
- * @returns the pair; null when there is none (no header, another scheme)
+ * @returns null when there is none (no header, another scheme)
  */
 export function parseBasic(header: string | undefined): BasicPair | typeof MALFORMED | null {
   const credentials = credentialsOf(header, 'Basic')
@@ -77,7 +71,7 @@ export function parseBasic(header: string | undefined): BasicPair | typeof MALFO
   const unpadded = padding === -1 ? credentials.length : padding
   if (credentials.length % 4 !== 0 || !base64.test(credentials)) return MALFORMED
   if (!isCanonical(credentials, unpadded)) return MALFORMED
-  // atob() gives one character for each byte. For ASCII that is the text already, faster than by a Buffer.
+  // atob() gives one character for each byte, which for ASCII is the result already, and faster than a Buffer.
   const octets = atob(credentials)
   const text = printable.test(octets) ? octets : decodeUtf8(octets)
   if (text === null || controlCharacter.test(text)) return MALFORMED
@@ -105,7 +99,7 @@ export function hasSeveral(rawHeaders: readonly string[]): boolean {
   return count > 1
 }
 
-/** Compares with the usual spellings first, since toLowerCase() makes a new string. */
+/** The usual spelling is compared first, since toLowerCase() makes a new string. */
 function isAuthorization(name: string): boolean {
   return name === 'Authorization' || name.toLowerCase() === 'authorization'
 }
@@ -113,10 +107,10 @@ function isAuthorization(name: string): boolean {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * Whether the unused bits after the last byte are zero (RFC 4648 section 3.5). Node ignores them, so that
- * several texts would decode to one value.
+ * Whether the unused bits after the last byte are zero (RFC 4648 §3.5). Node ignores them, so that several strings would
+ * decode to one value.
  *
- * @param text - base64 or base64url; the letters in which both alphabets differ end no such text
+ * @param text - base64 or base64url; the characters in which they differ end no canonical string with unused bits
  * @param length - without the padding
  */
 export function isCanonical(text: string, length = text.length): boolean {

@@ -1,4 +1,4 @@
-/** Characters that a quoted-string cannot hold. A line feed, for example, would end the header. */
+/** Characters that a quoted-string cannot hold, such as a line feed, which would end the header. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const unquotable = /[^\t\u0020-\u007e\u0080-\u00ff]/
 
@@ -10,7 +10,6 @@ export interface BearerProblem {
   readonly scope?: string
 }
 
-/** Whether a text can be sent in a quoted-string (RFC 9110 §5.6.4) of a header. */
 export function isQuotable(text: string): boolean {
   return !unquotable.test(text)
 }

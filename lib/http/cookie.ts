@@ -6,7 +6,7 @@ const cookieOctets = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/
 /** The most bytes of a cookie, its name, value and attributes, that every browser keeps (RFC 6265 §6.1). */
 export const longestCookie = 4096
 
-/** A cookie for the header `Set-Cookie`. It is sent back to the whole host, and to nobody else. */
+/** A cookie for the header `Set-Cookie`. It is sent back to this host only. */
 export interface NewCookie {
   readonly name: string
   /** Only `cookie-octet`: see {@link isCookieValue}. */
@@ -17,7 +17,7 @@ export interface NewCookie {
   readonly sameSite: 'Lax' | 'Strict'
 }
 
-/** Whether a text can be the value of a cookie as it is. Nothing is ever encoded or decoded here. */
+/** Whether a string can be the value of a cookie. Values are neither encoded nor decoded. */
 export function isCookieValue(text: string): boolean {
   return cookieOctets.test(text)
 }
@@ -27,9 +27,8 @@ export function isCookieValue(text: string): boolean {
  * several `Cookie` headers by `; `.
  *
  * @param header - the value of the header `Cookie`
- * @param name - compared letter by letter
- * @returns the value; null when the cookie is missing or empty; MALFORMED when it was sent twice: then somebody else
- * may have set one of the two, and their order says nothing
+ * @returns null when the cookie is missing or empty; MALFORMED when it was sent twice: an attacker may have set one of the
+ * two, and their order says nothing
  */
 export function cookieOf(
   header: string | undefined,
@@ -62,7 +61,6 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** The value of a header `Set-Cookie` (RFC 6265 §4.1). */
 export function setCookie({ name, value, maxAge, isSecure, sameSite }: NewCookie): string {
   const life = maxAge === null ? '' : `; Max-Age=${maxAge}`
   return `${name}=${value}${life}; Path=/${isSecure ? '; Secure' : ''}; HttpOnly; SameSite=${sameSite}`

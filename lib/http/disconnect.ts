@@ -2,27 +2,26 @@ import type { EventEmitter } from 'node:events'
 import type { FastifyRequest } from 'fastify'
 
 /** Thrown when the client has disconnected: the work for its request stops, and no reply is sent. */
-export const ABANDONED: unique symbol = Symbol.for('fastify-authn.abandoned')
+export const ABANDONED: unique symbol = Symbol('fastify-authn.abandoned')
 
 const watchers = new WeakMap<object, Set<() => void>>()
 
 /**
- * @returns what emits `close` when the client disconnects: the stream of HTTP/2, else the socket. The request
- * emits `close` also after its body was read, and `request.signal` follows the request
+ * @returns what emits `close` when the client disconnects: the stream of HTTP/2, else the socket. The request emits `close`
+ * also when its body was read
  */
 function connectionOf(request: FastifyRequest): EventEmitter & { destroyed?: boolean } {
   const { stream } = request.raw as unknown as { stream?: EventEmitter }
   return stream ?? request.raw.socket
 }
 
-/** Whether the client has disconnected. */
 export function isGone(request: FastifyRequest): boolean {
   return connectionOf(request).destroyed === true
 }
 
 /**
- * Calls back when the client disconnects. All requests of a connection share one listener: Node warns when a
- * socket has more than ten, which a client can cause by pipelining.
+ * Calls back when the client disconnects. All requests of a connection share one listener: Node warns about a socket with
+ * more than ten, and pipelining can cause more.
  *
  * @returns a function that removes the callback
  */

@@ -4,23 +4,21 @@ import { en } from '../../locales/en.js'
 import { wrongOption } from '../errors.js'
 import type { Catalogue, MessageKey } from '../../types/messages.js'
 
-/** A text and the tag of its language; null for a text of the app, whose language is unknown. */
+/** A text, and the tag of its language; null for a text of the app, whose language is unknown. */
 export interface LocalizedText {
   readonly text: string
   readonly language: string | null
 }
 
-/** Chooses languages and texts: one a registration. */
+/** Chooses languages and texts. */
 export interface Translator {
   /**
-   * RFC 4647 §3.4, lookup: each language range of the header, by falling quality, is cut from its
-   * end until it is the tag of a language that is there.
+   * Chooses a language for the header `Accept-Language` (RFC 9110 §12.5.4) by lookup (RFC 4647 §3.4).
    *
-   * @param acceptLanguage - the value of the `Accept-Language` header (RFC 9110 §12.5.4)
-   * @returns the tag of a language that is there, else that of the default language
+   * @returns its tag, or that of the default language
    */
   negotiate(acceptLanguage: string | undefined): string
-  /** @param language - any tag; one that is not there is looked up like a language range */
+  /** @param language - any tag; an unknown one is looked up like a language range */
   translate(key: MessageKey, language: string): LocalizedText
 }
 
@@ -37,7 +35,7 @@ const longest = 512
 /**
  * @param own - catalogues of the app: they add languages (a key that is missing in them stays
  * English) or override single messages
- * @throws ERR_AUTH_OPTION for a tag or key that is none, and for a default language that is not there
+ * @throws ERR_AUTH_OPTION for an invalid tag or key, and for a default language without a catalogue
  */
 export function createTranslator(own: AppCatalogues, defaultLanguage: string): Translator {
   const languages = new Map<string, Language>()

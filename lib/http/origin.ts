@@ -4,16 +4,16 @@ const defaultPort: Readonly<Record<string, string>> = Object.assign(Object.creat
   https: ':443',
 })
 
-/** What the origin of a page says where a proxy names the scheme of a WebSocket, as Traefik does. */
+/** The scheme of a page's origin where a proxy names that of a WebSocket, as Traefik does. */
 const pageScheme: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
   ws: 'http',
   wss: 'https',
 })
 
-/** An origin of a page that came by another scheme, such as `capacitor://localhost` of an app with a web view. */
+/** An origin with another scheme, such as `capacitor://localhost` of an app with a web view. */
 const otherOrigin = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9._-]*(?::\d{1,5})?$/
 
-/** Whether a text is an origin as browsers write it into the header `Origin`. `null` is none: anybody can have it. */
+/** Whether a string is an origin as browsers send it. `null` is none: any page can have it. */
 export function isOrigin(text: string): boolean {
   return otherOrigin.test(text) || (/^https?:\/\/[^*]+$/.test(text) && originOf(text) === text)
 }
@@ -27,11 +27,9 @@ function originOf(text: string): string | undefined {
 }
 
 /**
- * Whether an origin is that of the server itself. The comparison is letter by letter, since browsers write an origin in
- * one way only.
+ * Whether an origin is that of the server itself. Strings are compared, since browsers write an origin in one way only.
  *
- * @param origin - the value of the header `Origin`
- * @param protocol - by which the request came: `http` or `https`, or what a proxy says
+ * @param protocol - `http` or `https`, or what a proxy says
  * @param host - the value of the header `Host`, which may name the default port
  */
 export function isOwnOrigin(origin: string, protocol: string, host: string): boolean {
@@ -42,7 +40,6 @@ export function isOwnOrigin(origin: string, protocol: string, host: string): boo
   return port !== undefined && own === `${origin}${port}`
 }
 
-/** The scheme of the page that a request belongs to. */
 export function schemeOf(protocol: string): string {
   return pageScheme[protocol] ?? protocol
 }

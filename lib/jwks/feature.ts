@@ -9,9 +9,8 @@ import type { JwtService } from '../tokens/service.js'
 const published = new WeakMap<FastifyInstance, Map<string, JwtService>>()
 
 /**
- * The option `jwt.publish`: a route at which everybody reads the public keys (RFC 7517 §5). It stands on the root, since
- * others look for it at a fixed path (RFC 8615) whatever the prefix of the registration. It is always open, also in a
- * protected scope, and in no API document.
+ * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients look for
+ * it at a fixed path (RFC 8615), whatever the prefix of the registration. It is in no API document.
  */
 export function createFeature({ root, jwtService }: FeatureContext): Feature {
   return {
@@ -45,7 +44,7 @@ const own: object = { [kOwnRoute]: undefined }
 /** What @fastify/swagger leaves out of its documents. */
 const hidden: FastifySchema & { hide: true } = { hide: true }
 
-/** How long others may keep the keys. It is shorter than the time after which a new key may sign. */
+/** Shorter than the time after which a new key may sign. */
 const cacheControl = 'public, max-age=300'
 
 function sendKeySet(
@@ -60,7 +59,7 @@ function sendKeySet(
   return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(body))
 }
 
-/** Whether a client has these keys already: the weak comparison of RFC 9110 §13.1.2. */
+/** The weak comparison of RFC 9110 §13.1.2. */
 function isKnown(condition: string | undefined, tag: string): boolean {
   if (condition === undefined) return false
   const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []

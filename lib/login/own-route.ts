@@ -19,7 +19,7 @@ import type { Authenticator } from '../../types/authenticator.js'
 /** The key under which the options of the plugin's own routes keep what is known of them. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
 
-/** What a route of the plugin does with a request, whose body is checked and read. Refusals are thrown. */
+/** Handles a request whose body was checked and read. An AuthenticationError that it throws is sent as the guard does. */
 export type Work<Content> = (
   content: Content,
   request: FastifyRequest,
@@ -37,25 +37,22 @@ export interface OwnRoute<Content = unknown> {
   readonly notes: RouteNotes
 }
 
-/** What API documents say of an own route, besides its body and what all of these routes answer. */
-export interface RouteNotes {
+/** For API documents, besides the body and the responses that all own routes have. */
+interface RouteNotes {
   readonly responses: Responses
-  /** The authenticators of the credentials that the route reads itself; a request needs none. */
+  /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
   readonly accepts?: readonly Authenticator[]
 }
 
-/** Responses of a route by status: a description, or the schema of a body, with a description. */
+/** Responses by status: a description, or a body schema with a description. */
 export type Responses = Readonly<Record<number, string | Type.TSchema>>
 
-/** What the options of an own route say of it; undefined for every other route. */
+/** @param options - of a route. @returns undefined for a route that is not the plugin's own */
 export function ownRouteOf(options: object): OwnRoute | undefined {
   return (options as { readonly [kOwnRoute]?: OwnRoute })[kOwnRoute]
 }
 
-/**
- * Declares one of the plugin's own routes. It has a validator of its own, so that a schema compiler of the app (Zod, say)
- * does not have to understand our schema.
- */
+/** Declares an own route. Its own validator keeps our schema from a schema compiler of the app, such as that of Zod. */
 export function declareOwnRoute<Content>(
   registration: Registration,
   route: OwnRoute<Content>,
@@ -103,17 +100,16 @@ function invalid(problem: string): Error {
   return Object.assign(new Error(problem), { code: 'FST_ERR_VALIDATION', statusCode: 400 })
 }
 
-/** Answers refusals as the guard does. */
 function handlerOf<Content>(
   registration: Registration,
   { kind, body, work, notes }: OwnRoute<Content>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  // Where a route does not read the header `Authorization`, its challenge says nothing about the token in it.
+  // Otherwise the challenge says nothing about a token in the header `Authorization`.
   const readsHeader = notes.accepts !== undefined
   return async (request, reply) => {
     const started = startClock()
-    // Checked again after the validator: some content types have bypassed validation before (CVE-2026-25223 of
-    // Fastify), and a hook of the app can set attachValidation.
+    // Checked again: some content types have bypassed validation (CVE-2026-25223 of Fastify), and a hook of the app can
+    // set attachValidation.
     const problem = body.problem(request.body)
     if (problem !== null) throw invalid(problem)
     try {
@@ -148,7 +144,6 @@ export const bodyCarrier: TokenCarrier = {
   clear: () => undefined,
 }
 
-/** Sends tokens, in the way of `carrier`. */
 export function sendTokens(
   carrier: TokenCarrier,
   request: FastifyRequest,
@@ -156,7 +151,7 @@ export function sendTokens(
   tokens: IssuedTokens,
 ): FastifyReply {
   const body = JSON.stringify(carrier.give(request, reply, tokens))
-  // Sent as text: a response schema or serializer of the app must neither drop nor refuse it.
+  // Sent as a string, so that no response schema or serializer of the app changes or rejects it.
   return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }
 

@@ -15,9 +15,9 @@ import type { Registration } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
- * The login route that there is to be; null for none.
+ * The options of the login route; null for none.
  *
- * @throws ERR_AUTH_OPTION when one is asked for that could not work
+ * @throws ERR_AUTH_OPTION where the app asks for a route that could not work
  */
 export function wantedLogin({ options, jwtService, features }: Registration): ResolvedLogin | null {
   const { login, userService } = options
@@ -33,7 +33,7 @@ export function wantedLogin({ options, jwtService, features }: Registration): Re
 }
 
 /**
- * Adds the login route. A default one, for which the app did not ask, does not replace that of another registration.
+ * Adds the login route. One that the app did not ask for gives way to that of another registration.
  *
  * @param routes - the options of the routes that were declared so far
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
@@ -87,14 +87,14 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
   })
 }
 
-/** The part of the route schema that only API documents read. */
+/** For API documents. */
 const documented = {
   summary: 'Log in',
   description: 'Answers with a token for a username and a password.',
   tags: ['authentication'],
 }
 
-/** The first of `examples` in what the app says of the body: the rest is ours to say. */
+/** The first of the `examples` in the app's schema of the body, whose other members are not used. */
 function exampleOf(schema: FastifySchema | undefined): object | undefined {
   const { examples } = (schema?.body ?? {}) as { examples?: unknown }
   const example: unknown = Array.isArray(examples) ? examples[0] : undefined

@@ -5,20 +5,20 @@ import { isUsableName } from '../users/user.js'
 /** How a route reads its body: a JSON Schema for API documents, and a strict check. */
 export interface RouteBody<Content> {
   readonly schema: Type.TObject
-  /** @returns what is wrong, in the words of Fastify's own validation, or null */
+  /** @returns the message of the error, like those of Fastify's own validation, or null */
   problem(body: unknown): string | null
   /** Reads a body that has no problem. */
   read(body: unknown): Content
 }
 
-/** The first problem of a body whose strings must not be empty. Types are not converted. */
+/** The first problem of a body. Types are not converted. */
 export function problemIn(schema: Type.TObject, body: unknown): string | null {
   const error = Errors(schema, body).First()
   if (error === undefined) return null
   const { type, minLength, maxLength } = error.schema
-  const isText = type === 'string' && typeof error.value === 'string'
+  const isString = type === 'string' && typeof error.value === 'string'
   const length = error.value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
-  return `body${error.path} must ${isText ? `NOT have ${length} characters` : `be ${type}`}`
+  return `body${error.path} must ${isString ? `NOT have ${length} characters` : `be ${type}`}`
 }
 
 export interface Credentials {
@@ -27,7 +27,7 @@ export interface Credentials {
 }
 
 /**
- * An object with two non-empty strings, of which the first can be a username. Other fields are ignored.
+ * A body with two non-empty strings, the first of which can be a username. Other fields are ignored.
  *
  * @param example - of a body, for API documents
  */

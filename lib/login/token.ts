@@ -7,10 +7,7 @@ import type { ResolvedOptions } from '../options/resolve.js'
 import type { LoginOptions } from '../../types/login.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/**
- * Makes the token of a login: by the function of the app, or one whose `sub` is the submitted username. What fails is
- * an AuthenticationFault.
- */
+/** Makes the token of a login: by `tokenFunc` of the app, or one whose `sub` is the submitted username. */
 export function tokenIssuer(
   { login }: ResolvedOptions,
   service: JwtService,
@@ -39,8 +36,8 @@ function checkToken(token: unknown): string {
 }
 
 /**
- * The claim `iat` of a token that is issued now. Rounded up where all tokens of the user have just been revoked: rounded
- * down, it would be one of those.
+ * The claim `iat` of a token that is issued now. It is rounded up where all tokens of the user have just been revoked, so that
+ * this one is newer.
  *
  * @param now - seconds since 1970
  */
@@ -48,18 +45,18 @@ export function issuedAt(now: number, user: object, checks: readonly TokenCheck[
   return Math.max(Math.floor(now), Math.ceil(issuedAfter(checks, user)))
 }
 
-/** Claims that the plugin sets itself: with one of the app a token could not be revoked, or would expire too late. */
+/** Claims that only the plugin sets, so that tokens can be revoked and expire in time. */
 const reserved = ['sid', 'jti', 'iat', 'nbf', 'exp'] as const
 
-/** The claims of a login, with the name that the user service is asked for. */
 export interface OwnClaims extends Partial<JwtClaims> {
   readonly sub: string | number
 }
 
 /**
- * The claims of the app, and `sub`: the submitted username where the app sets no other.
+ * The claims of the app, and `sub`, which the app may set too.
  *
- * @throws AuthenticationFault where `login.claims` throws, or returns what cannot be the claims of a token
+ * @param sub - the submitted username
+ * @throws AuthenticationFault where `login.claims` throws, or returns invalid claims
  */
 export async function ownClaims(
   claims: LoginOptions['claims'],

@@ -8,7 +8,7 @@ import type { NeededNames } from '../../types/marks.js'
 const tooMany = { 429: 'Too many failed attempts.' }
 const busy = { 503: 'The server is busy.' }
 
-/** What a protected route answers, besides what its schema says. */
+/** The responses of a protected route, besides those in its schema. */
 export function responsesOf(
   { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
   methods: readonly string[],
@@ -36,7 +36,6 @@ export function responsesOf(
   }
 }
 
-/** What one of the plugin's own routes answers. */
 export function ownResponses({ notes }: OwnRoute, { carrier, options }: Registration): Responses {
   return {
     400: 'The body is malformed.',

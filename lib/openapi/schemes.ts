@@ -5,7 +5,7 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'
 import type { SecurityScheme } from '../../types/openapi.js'
 
-/** A document that @fastify/swagger is making, in Swagger 2.0 or OpenAPI 3. */
+/** A document of @fastify/swagger, in Swagger 2.0 or OpenAPI 3. */
 export interface OpenApiDocument {
   readonly swagger?: string
   readonly openapi?: string
@@ -25,8 +25,7 @@ const usualNames = new Map([
 ])
 
 /**
- * Adds the security schemes of authenticators to a document. A scheme that already has the name stays, so that the app
- * can define it itself.
+ * Adds the security schemes of authenticators to a document. A scheme of the app with the same name stays.
  *
  * @returns the security requirements, any of which is enough, and whether they list the scopes
  */
@@ -69,15 +68,15 @@ function namedSchemes(
 ): [string, SecurityScheme][] {
   const { openapi, scheme } = member
   const found: [string, SecurityScheme][] = []
-  const shown = openapi ?? (scheme && ({ type: 'http', scheme: scheme.toLowerCase() } as const))
-  if (shown) {
-    const usual = shown.type === 'http' && usualNames.get(shown.scheme.toLowerCase())
-    const [own = 'customAuth'] = [...authenticators].find(([, other]) => other === member) ?? []
+  const own = openapi ?? (scheme && ({ type: 'http', scheme: scheme.toLowerCase() } as const))
+  if (own) {
+    const usual = own.type === 'http' && usualNames.get(own.scheme.toLowerCase())
+    const [name = 'customAuth'] = [...authenticators].find(([, other]) => other === member) ?? []
     // Names of components may have no other characters (OpenAPI 3.1 §4.8.7).
-    found.push([usual || own.replaceAll(/[^\w.-]/g, '_'), shown])
+    found.push([usual || name.replaceAll(/[^\w.-]/g, '_'), own])
   }
   const elsewhere = readsOwnTokens(member) ? tokenSources.map((source) => source.openapi) : []
-  return [...found, ...elsewhere.map(([name, own]): [string, SecurityScheme] => [name, own])]
+  return [...found, ...elsewhere.map(([name, other]): [string, SecurityScheme] => [name, other])]
 }
 
 /** The lists of scopes, any of which is enough: for `all` one list with all names, for `any` one list for each name. */

@@ -3,10 +3,10 @@ import { nameOfPlugin } from '../app/fastify.js'
 import type { Transform } from './transform.js'
 
 const swagger = '@fastify/swagger'
-/** The transforms that were made here, so that none is wrapped twice. */
+/** Transforms that were made here, so that none is wrapped twice. */
 const ours = new WeakSet<Transform>()
 
-/** Loaded when a transform is made, and there before the app is ready. */
+/** Loaded when a transform is made, and awaited before the app is ready. */
 let writer: typeof import('./transform.js')
 let loading: Promise<void> | undefined
 
@@ -15,11 +15,11 @@ async function load(): Promise<void> {
 }
 
 /**
- * Makes every @fastify/swagger in a tree of Fastify instances document who may call the routes: it wraps the option
- * `transform`. The schemas of the routes themselves, which validate and serialize, are not changed.
+ * Makes every @fastify/swagger of an app document the access to its routes: it wraps the option `transform`. The schemas that
+ * validate and serialize are not changed.
  *
- * @param root - the root of the tree, before anything is registered in it
- * @returns a function that changes the options of every plugin that is registered
+ * @param root - before anything is registered in it
+ * @returns a function that gets every plugin with its options, and returns the options to use
  */
 export function describeRoutes(
   root: FastifyInstance,
@@ -35,7 +35,7 @@ export function describeRoutes(
   root.addHook('onReady', async () => {
     if (root.hasPlugin(swagger) && !isWrapped) {
       root.log.warn(
-        `${swagger} was registered before fastify-authn was loaded, so its document does not tell who may call the routes. Import fastify-authn before you call Fastify().`,
+        `${swagger} was registered before fastify-authn was loaded, so its document does not show the access to routes. Import fastify-authn before you call Fastify().`,
       )
     }
     await loading
@@ -44,7 +44,7 @@ export function describeRoutes(
     if (nameOfPlugin(plugin) !== swagger) return options
     isWrapped = true
     const given = (options ?? {}) as { mode?: string; transform?: Transform | null }
-    // A static document is written by hand and is not changed.
+    // A static document is a file of the app, which is not changed.
     return given.mode === 'static'
       ? given
       : { ...given, transform: describing(given.transform ?? null) }

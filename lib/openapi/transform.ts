@@ -1,4 +1,4 @@
-// What writes documents: loaded only where @fastify/swagger is registered.
+// Loaded only where @fastify/swagger is registered.
 import type { RouteOptions } from 'fastify'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
 import { ownRouteOf } from '../login/own-route.js'
@@ -19,7 +19,7 @@ interface RouteSchema {
 }
 
 /** The argument of a `transform` of @fastify/swagger. */
-export interface TransformInput {
+interface TransformInput {
   readonly schema?: RouteSchema
   readonly url: string
   readonly route: RouteOptions
@@ -30,7 +30,7 @@ export interface TransformInput {
 /** The option `transform` of @fastify/swagger. */
 export type Transform = (input: TransformInput) => { schema?: RouteSchema; url?: string }
 
-/** What a document says of a route, besides the route's own schema. */
+/** What a document shows of a route, besides its schema. */
 interface Notes {
   /** The authenticators that the route accepts; empty for an open route. */
   readonly accepted: readonly Authenticator[]
@@ -40,7 +40,7 @@ interface Notes {
   readonly responses: Responses
 }
 
-/** Runs the app's own transform, and adds to its result who may call the route. */
+/** Runs the app's own transform, and adds the access to the route. */
 export function transform(
   appTransform: Transform | null,
   input: TransformInput,
@@ -50,16 +50,16 @@ export function transform(
   // The app's transform may expect schemas of another library, such as Zod, in place of our body.
   const given = isOwn ? { ...input, schema: { ...schema, body: undefined } } : input
   const result = appTransform?.(given) ?? {}
-  const shown = result.schema ?? schema
+  const transformed = result.schema ?? schema
   const declared = routeOf(route.config)
   const notes = declared === undefined ? null : notesOf(declared)
   const document = openapiObject ?? swaggerObject
-  if (notes === null || document === undefined || shown.hide === true) return result
-  const described = describe(shown, notes, document)
+  if (notes === null || document === undefined || transformed.hide === true) return result
+  const described = describe(transformed, notes, document)
   return { ...result, schema: isOwn ? { ...described, body: schema.body } : described }
 }
 
-/** @returns null for a route without a mark, of its own or of a scope around it */
+/** @returns null for a route without a mark, be it its own or an inherited one */
 function notesOf(route: DeclaredRoute): Notes | null {
   const { options, server } = route
   const open = { accepted: [], isOptional: false, needs: null, responses: {} }
@@ -82,14 +82,14 @@ function notesOf(route: DeclaredRoute): Notes | null {
     : { ...open, registration }
 }
 
-/** What the route's own schema says wins. */
+/** Adds notes to a schema, whose own members take precedence. */
 function describe(
   schema: RouteSchema,
   { accepted, registration, isOptional, needs, responses }: Notes,
   document: OpenApiDocument,
 ): RouteSchema {
   const scope = needs?.scope ?? null
-  // Also where the route names its schemes itself, which may be ours.
+  // Also called where the schema has its own "security", which may name these schemes.
   const { requirements, listsScopes } = requireSchemes(document, accepted, registration, scope)
   const security = isOptional && requirements.length > 0 ? [...requirements, {}] : requirements
   // An open route needs an empty list where the document asks for credentials everywhere.
@@ -99,7 +99,7 @@ function describe(
   const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')
   const ours = Object.entries(responses)
     .filter(([status]) => schema.response === undefined || Number(status) >= 400)
-    .map(([status, response]) => [status, shownResponse(response)])
+    .map(([status, response]) => [status, responseSchema(response)])
   return {
     ...schema,
     ...(isStated && { security: schema.security ?? security }),
@@ -108,7 +108,7 @@ function describe(
   }
 }
 
-/** In the form of a route's `schema.response`, where the type `null` stands for no body. */
-function shownResponse(response: string | object): object {
+/** For the `schema.response` of a route, where the type `null` stands for no body. */
+function responseSchema(response: string | object): object {
   return typeof response === 'string' ? { description: response, type: 'null' } : response
 }

@@ -38,7 +38,7 @@ const securityScheme = Type.Union(
 /** The members of an authenticator; others are allowed. */
 export const authenticatorSchema = Type.Object(
   {
-    scheme: optional(text('a token (RFC 9110 §5.6.2)', { pattern: httpToken, shown: true })),
+    scheme: optional(text('a token (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
     optional: optional(flag),
     openapi: optional(securityScheme),
     init: optional(anyFunction('a function (app)')),

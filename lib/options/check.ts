@@ -16,14 +16,14 @@ export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
   return wrongOption(problem)
 }
 
-/** What is wrong with options: which one, what was found, and what was expected; null where nothing is. */
+/** The first error of options: which one, what was found, and what was expected; null where there is none. */
 export function problemOf(schema: Type.TSchema, value: unknown, where: string): string | null {
   return Check(schema, value) ? null : explain(schema, deepest(schema, value), where)
 }
 
 /**
- * The first error. For an option that is `false` or an object, the first error inside of the object. For a union that
- * is marked `whole`, the error of the union, because we cannot know which of its objects was meant.
+ * The first error; for an option that is `false` or an object, the first error inside of the object. For a union with `whole`
+ * it is the error of the union, because we cannot know which of its objects was meant.
  */
 function deepest(schema: Type.TSchema, value: unknown): ValueError {
   let error = Errors(schema, value).First() as ValueError
@@ -54,7 +54,7 @@ function explain(schema: Type.TSchema, error: ValueError, where: string): string
   return `option "${name}": found ${found}, expected ${description ?? error.message}.`
 }
 
-/** The names of the options that are allowed in the place of an unknown one. */
+/** The names that are allowed in place of an unknown one. */
 function knownProperties(schema: Type.TSchema, steps: readonly string[]): string[] {
   const branches = [schema, ...((schema.anyOf as Type.TSchema[] | undefined) ?? [])]
   const object = branches.find(({ properties }) => properties !== undefined) as Type.TObject
@@ -64,8 +64,8 @@ function knownProperties(schema: Type.TSchema, steps: readonly string[]): string
     : Object.keys(object.properties)
 }
 
-/** Describes the value that was found, without quoting what may be a secret. */
-function describe(value: unknown, { shown, secret }: Partial<Expectation>): string {
+/** Describes a value without quoting what may be a secret. */
+function describe(value: unknown, { quoted, secret }: Partial<Expectation>): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return `an array of ${value.length}`
@@ -73,24 +73,24 @@ function describe(value: unknown, { shown, secret }: Partial<Expectation>): stri
     return String(value)
   if (typeof value === 'string') {
     if (value === '') return 'an empty string'
-    return shown === true ? JSON.stringify(value) : 'a string that does not fit'
+    return quoted === true ? JSON.stringify(value) : 'a string that does not fit'
   }
   return typeof value === 'object' ? 'an object that does not fit' : `a ${typeof value}`
 }
 
 /**
- * How errors speak of an option. `description`: what is expected. `shown`: a text that was found may be quoted; without
- * it no text is, since it could be a secret. `secret`: numbers are not quoted either. `whole`: a wrong value is
- * reported for the union, and not for one of its members.
+ * How errors describe an option. `description`: what is expected. `quoted`: a wrong string may be quoted; by default it is
+ * not, since it could be a secret. `secret`: wrong numbers are not quoted either. `whole`: a wrong value is reported for the
+ * union, and not for one of its members.
  */
-export interface Expectation {
+interface Expectation {
   description: string
-  shown?: boolean
+  quoted?: boolean
   secret?: boolean
   whole?: boolean
 }
 
-/** A non-empty text. */
+/** A non-empty string. */
 export const text = (
   description: string,
   options?: Omit<Expectation, 'description'> & { pattern?: string },
@@ -98,7 +98,7 @@ export const text = (
 
 export const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
 
-/** An object with these members, each of which may be left out, and no others. */
+/** An object with these members, all of them optional, and no others. */
 export function options(
   members: Type.TProperties,
   description = `an object with ${Object.keys(members).join(', ')}`,
@@ -121,22 +121,22 @@ export function byName(member: Type.TSchema, description?: string): Type.TObject
   return Type.Object({}, { additionalProperties: member, ...(description && { description }) })
 }
 
-/** One of several values, of which the error names all. */
+/** One of several values, which the error lists. */
 export function oneOf(
   values: readonly (string | boolean)[],
   description = `one of ${values.join(', ')}`,
 ): Type.TSchema {
   return Type.Union(
     values.map((value) => Type.Literal(value)),
-    { description, shown: true },
+    { description, quoted: true },
   )
 }
 
 /** A value such as `false`, or an object. */
 export function or(value: string | boolean, object: Type.TSchema): Type.TSchema {
-  const isText = typeof value === 'string'
-  const description = `${isText ? `'${value}'` : value}, or ${object.description}`
-  return Type.Union([Type.Literal(value), object], { description, shown: isText })
+  const isString = typeof value === 'string'
+  const description = `${isString ? `'${value}'` : value}, or ${object.description}`
+  return Type.Union([Type.Literal(value), object], { description, quoted: isString })
 }
 
 export const optional = Type.Optional
@@ -178,7 +178,7 @@ export const tokenRules = {
 /** A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space. */
 export const typ = text("a media type, such as 'reset+jwt'", {
   pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
-  shown: true,
+  quoted: true,
 })
 
 /** The rules of one verifier. */
@@ -186,6 +186,6 @@ export const verifyRules = {
   ...tokenRules,
   typ: Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
     description: "a media type, such as 'reset+jwt', or an array of them",
-    shown: true,
+    quoted: true,
   }),
 }

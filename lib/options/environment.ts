@@ -16,8 +16,9 @@ export interface EnvironmentConfig {
 
 /**
  * Reads the options `jwt` and `basic` from environment variables:
- * `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a key set file), `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
- * `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. A variable that is empty counts as not set.
+ * `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a key set file), `AUTH_JWT_EXPIRY` (seconds),
+ * `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`, `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. An empty variable
+ * counts as not set.
  *
  * @param env - default `process.env`
  * @returns only the options whose variables are set
@@ -48,12 +49,12 @@ function readSeconds(env: Environment, name: string): number | undefined {
   if (value === undefined) return undefined
   if (/^[1-9]\d{0,9}$/.test(value)) return Number(value)
   return wrongOption(
-    `environment variable ${name}: found ${shown(value)}, expected whole seconds, 1 or more.`,
+    `environment variable ${name}: found ${describe(value)}, expected whole seconds, 1 or more.`,
   )
 }
 
-/** Quotes a value that looks like a time span, such as `15m`. Anything else may be a secret, and is not shown. */
-function shown(value: string): string {
+/** Quotes a value that looks like a time span, such as `15m`. Anything else may be a secret. */
+function describe(value: string): string {
   const isLikeSpan = value.length <= 20 && /^[\s\d.+-]*[a-z]{0,3}[\s\d]*$/i.test(value)
   return isLikeSpan ? JSON.stringify(value) : 'a string that does not fit'
 }

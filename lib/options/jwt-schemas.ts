@@ -48,7 +48,7 @@ export const jwtSchema = options(
     }),
     publish: Type.Union([Type.Boolean(), Type.String({ pattern: "^(?:/[\\w.~!$&'+,;=@-]+)+$" })], {
       description: "true, false, or a path such as '/.well-known/jwks.json', without parameters",
-      shown: true,
+      quoted: true,
     }),
     tokenCache: or(false, options({ max: whole(1, 1_000_000), maxBytes: whole(1, 2 ** 30) })),
     ...tokenRules,

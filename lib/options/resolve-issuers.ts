@@ -7,19 +7,19 @@ import type { ResolvedRules } from './resolve-jwt.js'
 import type { IssuerOptions } from '../../types/issuers.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** HMAC is never accepted: whoever can verify with a shared secret can sign with it too. */
+/** HMAC is never accepted: a shared secret that verifies can sign too. */
 export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
 
 export const issuerSchema = strict(
   {
-    issuer: text('the "iss" of its tokens, a non-empty string', { shown: true }),
+    issuer: text('the "iss" of its tokens, a non-empty string', { quoted: true }),
     audience,
     audienceClaim: optional(oneOf(['aud', 'client_id'], "'aud' or 'client_id'")),
-    jwksUri: optional(text('the address of a key set', { shown: true })),
+    jwksUri: optional(text('the address of a key set', { quoted: true })),
     algorithms: optional(
       Type.Array(oneOf(issuerMethods), { minItems: 1, description: 'an array of signing methods' }),
     ),
-    profile: optional(Type.Literal('rfc9068', { description: "'rfc9068'", shown: true })),
+    profile: optional(Type.Literal('rfc9068', { description: "'rfc9068'", quoted: true })),
     user: anyFunction('a function (claims, request) that returns the user or null'),
     clockTolerance: optional(tokenRules.clockTolerance),
     requireExp: optional(tokenRules.requireExp),
@@ -27,7 +27,7 @@ export const issuerSchema = strict(
   'an object with issuer, audience, user',
 )
 
-/** One of the option `issuers`, with every default in place. */
+/** An entry of the option `issuers` with all defaults. */
 export interface ResolvedIssuer {
   /** Its name in the option. */
   readonly name: string
@@ -35,19 +35,18 @@ export interface ResolvedIssuer {
   readonly issuer: string
   readonly audience: readonly string[]
   readonly audienceClaim: 'aud' | 'client_id'
-  /** Where its keys are; undefined where discovery finds that out. */
+  /** The address of its key set; undefined for the one from discovery. */
   readonly jwksUri: string | undefined
-  /** Undefined where each key says so for itself. */
+  /** Undefined for those that the keys name. */
   readonly algorithms: readonly SigningMethod[] | undefined
   readonly user: IssuerOptions['user']
-  /** Rules of the header's `typ` and of the claims, {@link issuer} among them, and {@link audience} where it stands in `aud`. */
+  /** With {@link issuer}, and with {@link audience} where that is the claim `aud`. */
   readonly rules: ResolvedRules
 }
 
 /** The `typ` of RFC 9068 §2.1. */
 const accessTokens: ReadonlySet<string> = new Set(['at+jwt'])
 
-/** Names of the authenticators that are built in. */
 const builtIn: ReadonlySet<string> = new Set(['jwt', 'basic', 'configBasic'])
 
 /**
@@ -111,34 +110,31 @@ function resolveIssuer(name: string, given: IssuerOptions): ResolvedIssuer {
   }
 }
 
-/** @param isIssuer - RFC 8414 §2 allows no query in the identifier of an issuer */
+/** @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2) */
 function checkAddress(option: string, text: string, isIssuer: boolean): void {
   const url = keyAddress(text)
   if (url !== null && !(isIssuer && text.includes('?'))) return
+  // Credentials may stand before an @.
+  const found = text.includes('@') ? 'an address with an @' : JSON.stringify(text)
   const remedy = isIssuer ? ' Where the issuer is no such address, set "jwksUri".' : ''
   wrong(
     option,
-    `found ${shown(text)}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,
+    `found ${found}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,
   )
-}
-
-/** Without credentials, which may stand before an @. */
-function shown(text: string): string {
-  return text.includes('@') ? 'an address with an @' : JSON.stringify(text)
 }
 
 function wrong(option: string, problem: string): never {
   wrongOption(`option "${option}": ${problem}`)
 }
 
-/** IPv4 and IPv6 loopback (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3), and the name that RFC 6761 §6.3 keeps for it. */
+/** IPv4 and IPv6 loopback (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3), and its reserved name (RFC 6761 §6.3). */
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 /**
- * An address that keys may be fetched from: https, or http to a loopback address, without credentials in it. The keys
- * decide who gets in, so nobody on the way may be able to change them.
+ * Parses an address that keys may be fetched from: https, or http to a loopback address, without credentials. An attacker on
+ * the way who could change the keys could sign tokens.
  *
- * @returns null for any other text
+ * @returns null for any other string
  */
 export function keyAddress(text: string): URL | null {
   if (/[\s\\]/.test(text) || !URL.canParse(text)) return null

@@ -5,17 +5,17 @@ import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.j
 import { defaults, withDefaults } from './resolve.js'
 import type { JwtConfig, SigningMethod, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
 
-/** Rules of tokens, with every default in place. */
+/** Rules of tokens with all defaults. */
 export interface ResolvedRules {
   readonly clockTolerance: number
   readonly requireExp: boolean
   readonly issuer: string | undefined
   readonly audience: readonly string[] | undefined
-  /** As `comparable()` spells them; undefined stands for a token that has none. */
+  /** As `comparable()` spells them; undefined for a token without one. */
   readonly typ: ReadonlySet<string | null | undefined>
 }
 
-/** The option `jwt` with every default in place. */
+/** The option `jwt` with all defaults. */
 export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
   ResolvedRules & {
     readonly expiry: number
@@ -44,7 +44,7 @@ export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
   }
 }
 
-/** The configuration of a registration that has neither `jwt` nor `jwtService`. */
+/** The option `jwt` of a registration that has neither `jwt` nor `jwtService`. */
 export const noKeys: JwtConfig = {}
 
 const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
@@ -69,7 +69,7 @@ function requireKeys(config: JwtConfig): void {
 }
 
 /**
- * The rules of a verifier: its own, and for those not set, the rules of the service.
+ * The rules of a verifier: its own, and those of the service for the rest.
  *
  * @throws ERR_AUTH_OPTION
  */

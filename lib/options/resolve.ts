@@ -23,7 +23,7 @@ export const defaults = {
   /** Seconds between two reloads of a key set file, and the path that `publish: true` means. */
   keySet: { reloadEvery: 60, publish: '/.well-known/jwks.json' },
   tokenRules: { clockTolerance: 0, requireExp: true, issuer: undefined, audience: undefined },
-  /** What the tokens of users who have logged in say of their purpose, or leave out (RFC 9068 §2.1). */
+  /** The `typ` of access tokens; undefined for none (RFC 9068 §2.1). */
   typ: new Set([undefined, 'jwt', 'at+jwt']),
   tokenCache: { max: 50_000, maxBytes: 8 * 2 ** 20 },
   cookies: {
@@ -51,28 +51,24 @@ export const defaults = {
 /** Options in which those that have a default are always set. */
 export type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
 
-/** The option `login` with every default in place. */
 export type ResolvedLogin = Resolved<LoginOptions, Omit<typeof defaults.login, 'routeOptions'>> & {
   readonly routeOptions: NonNullable<LoginOptions['routeOptions']>
-  /** Whether the app has set the option `login`. If so, a login route that cannot work stops the boot. */
+  /** Whether the app has set the option `login`. If so, startup fails where the route could not work. */
   readonly isExplicit: boolean
 }
 
-/** The option `cookies` with every default in place. */
 export type ResolvedCookies = Resolved<CookieOptions, typeof defaults.cookies>
 
-/** The option `throttle` with every default in place. */
 export type ResolvedThrottle = Resolved<ThrottleOptions, typeof defaults.throttle>
 
-/** The option `hashing` with every default in place. */
 export type ResolvedHashing = Readonly<
   Omit<typeof defaults.hashing, 'concurrency'> & { concurrency: number | undefined }
 >
 
-/** The option `sessions` with every default in place; `store` is undefined for the memory of the process. */
+/** `store` is undefined for the memory of the process. */
 export type ResolvedSessions = Resolved<SessionsOptions, typeof defaults.sessions>
 
-/** The options of the plugin with all defaults, as the rest of the code gets them. */
+/** The options of the plugin with all defaults. */
 export interface ResolvedOptions extends Omit<
   AuthnOptions,
   'passwordField' | 'audit' | 'login' | 'cookies' | 'credentialCache' | 'throttle'
@@ -91,8 +87,8 @@ export interface ResolvedOptions extends Omit<
 }
 
 /**
- * Checks the options of the plugin and adds the defaults. Two options keep what was given: `jwt`, because
- * {@link JwtService} adds its defaults, and `hashing`, because all registrations of an app share one.
+ * Checks the options of the plugin and adds the defaults, but not to `jwt`, which {@link JwtService} resolves, nor to
+ * `hashing`, whose defaults come from the first registration of the app.
  *
  * @throws ERR_AUTH_OPTION for the first option that is wrong or unknown
  */
@@ -130,11 +126,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   }
 }
 
-/**
- * Adds the defaults to the option `hashing`.
- *
- * @throws ERR_AUTH_OPTION when `cost` is higher than `maxCost`: new hashes would be refused
- */
+/** @throws ERR_AUTH_OPTION when `cost` is higher than `maxCost`, since new hashes would not be accepted */
 export function resolveHashing(given: HashingOptions): ResolvedHashing {
   const { cost, maxCost, ...others } = withDefaults(defaults.hashing, given)
   const highest = given.maxCost ?? Math.max(cost, maxCost)
@@ -146,25 +138,21 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
   return { ...others, cost, maxCost: highest }
 }
 
-/**
- * Adds the defaults to the option `sessions`.
- *
- * @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime`
- */
+/** @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime` */
 export function resolveSessions(given: SessionsOptions | true): ResolvedSessions {
   const resolved = withDefaults(defaults.sessions, given === true ? {} : given)
   const { lifetime } = resolved
-  const asked = given === true ? undefined : given.idle
-  if (asked !== undefined && asked > lifetime) {
+  const idle = given === true ? undefined : given.idle
+  if (idle !== undefined && idle > lifetime) {
     wrongOption(
-      `option "sessions.idle": found ${asked} s, which is longer than "sessions.lifetime" (${lifetime} s) and has no effect. Lower "idle", or raise "lifetime".`,
+      `option "sessions.idle": found ${idle} s, which is longer than "sessions.lifetime" (${lifetime} s) and has no effect. Lower "idle", or raise "lifetime".`,
     )
   }
   return { ...resolved, idle: Math.min(resolved.idle, lifetime) }
 }
 
 /**
- * Options, completed by defaults. The result has no prototype, so that a polluted `Object.prototype`, for example with
+ * Adds defaults to options. The result has no prototype, so that a polluted `Object.prototype`, for example with
  * `optional: true`, cannot set an option.
  */
 export function withDefaults<Options extends object, Defaults extends object>(

@@ -33,7 +33,7 @@ export const basicSchema = strict(
 
 const login = options(
   {
-    path: text('a path that begins with /', { pattern: '^/', shown: true }),
+    path: text('a path that begins with /', { pattern: '^/', quoted: true }),
     usernameField: fieldName,
     passwordField: fieldName,
     signingMethod,
@@ -83,7 +83,7 @@ const access = options({
 const cookies = options({
   name: text('letters, digits, -, _ and ., 64 at most, with a letter or a digit first', {
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
-    shown: true,
+    quoted: true,
   }),
   sameSite: oneOf(['lax', 'strict'], "'lax' or 'strict'"),
   // Each is checked by trustedOf in lib/cookies/csrf.ts.
@@ -98,7 +98,7 @@ const longestSession = 34_560_000
 const sessions = options({
   store: Type.Object(
     {
-      prefix: text('a non-empty string', { shown: true }),
+      prefix: text('a non-empty string', { quoted: true }),
       isLocal: flag,
       open: anyFunction('a function (name) that returns the store of a registration'),
     },
@@ -109,7 +109,7 @@ const sessions = options({
   grace: Type.Number({ minimum: 0, maximum: 60, description: 'seconds, 0 to 60' }),
   name: text('letters, digits, ".", "_" and "-", 64 at most', {
     pattern: '^[0-9A-Za-z._-]{1,64}$',
-    shown: true,
+    quoted: true,
   }),
 })
 
@@ -138,7 +138,7 @@ export const pluginSchema = options(
     auth: Type.Any(),
     audit: or('explicit', audit),
     jwt: jwtSchema,
-    // Each is checked by lib/options/resolve-issuers.ts, which is loaded only where there are some.
+    // Each is checked by lib/options/resolve-issuers.ts, which only this option loads.
     issuers: byName(
       Type.Object({}, { description: 'an object with issuer, audience, user' }),
       'an object of issuers by name',
@@ -158,7 +158,7 @@ export const pluginSchema = options(
       byName(Type.String({ minLength: 1 })),
       'an object of catalogues by language tag, each an object of texts by message key',
     ),
-    defaultLanguage: text('a language tag (BCP 47)', { shown: true }),
+    defaultLanguage: text('a language tag (BCP 47)', { quoted: true }),
   },
   'an object of options',
 )

@@ -7,7 +7,7 @@ export const longestPassword = 72
 /** @throws for a string that is no bcrypt hash */
 export const { getRounds: costOf } = bcrypt
 
-/** Makes a hash that no password matches, always the same for a name: an unknown user takes as long as a known one. */
+/** A hash that no password matches, always the same for a name, so that unknown users take as long as known ones. */
 export function dummyHash(cost: number, username: string): string {
   const letters = createHash('sha512').update(username).digest('base64').replaceAll('+', '.')
   return `$2b$${String(cost).padStart(2, '0')}$${letters.slice(0, 53)}`
@@ -19,8 +19,8 @@ export function compare(password: string, hash: string): Promise<boolean> {
 }
 
 /**
- * Does what a comparison with a hash of cost `from` lacks of the work of cost `to`: comparisons of the costs
- * `from` to `to - 1`, since 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to.
+ * After a comparison of cost `from`, does the rest of the work of cost `to`: comparisons of the costs `from` to `to - 1`,
+ * since 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to.
  */
 export async function padToCost(password: string, from: number, to: number): Promise<void> {
   for (let cost = from; cost < to; cost += 1) await compare(password, dummyHash(cost, ''))

@@ -10,7 +10,6 @@ import { findUser, isUsableName } from '../users/user.js'
 
 export interface CheckTools extends RehashTools {
   readonly maxPasswordBytes: number | false
-  /** The highest cost that a stored hash may have. */
   readonly maxCost: number
   readonly throttle: Throttle | null
   /** Only for Basic, which sends the password with every request. */
@@ -18,9 +17,9 @@ export interface CheckTools extends RehashTools {
 }
 
 /**
- * The one place that turns a username and a password into a user, for Basic and for login. Its function rejects with an
- * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; an AuthenticationFault when the
- * user service or the password field fails; ABANDONED when the client disconnects.
+ * Makes the function that finds the user of a username and a password, for Basic and for login. It rejects with an
+ * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; with an AuthenticationFault when
+ * the user service or the password field fails; with ABANDONED when the client has disconnected.
  */
 export function createCredentialCheck(tools: CheckTools) {
   const { userService, maxPasswordBytes, cache } = tools
@@ -53,8 +52,8 @@ export function createCredentialCheck(tools: CheckTools) {
 }
 
 /**
- * Compares when the queue has a place. A refusal always takes the work of `cost`, even if the stored hash has a lower
- * cost or the client has disconnected: its time must not tell which usernames exist.
+ * Compares in turn. A rejection always takes the work of `cost`, even if the stored hash has a lower cost or the client
+ * disconnects meanwhile: its time must not tell which usernames exist.
  */
 async function compareInQueue(
   { queue, cost }: CheckTools,
@@ -78,7 +77,7 @@ async function compareInQueue(
   }, request)
 }
 
-/** Finds the hash of a user: null, with a warning, if it is none, or if comparisons would keep all cores busy. */
+/** Makes the function that reads the hash of a user: null, with a warning, for a malformed one or too high a cost. */
 function createHashReader({ passwordField, cost: wanted, maxCost }: CheckTools) {
   let isWarned = false
   return (user: object, { log }: FastifyRequest): string | null => {
@@ -100,7 +99,7 @@ function createHashReader({ passwordField, cost: wanted, maxCost }: CheckTools) 
       isWarned = true
       log.warn(
         about,
-        'A stored password hash has a higher cost than "hashing.cost": until that is raised, unknown usernames are refused faster than known ones. This is logged once',
+        'A stored password hash has a higher cost than "hashing.cost": until that is raised, unknown usernames are rejected faster than known ones. This is logged once',
       )
     }
     return value

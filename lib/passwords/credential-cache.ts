@@ -5,9 +5,8 @@ import { isAuthenticationError } from '../errors.js'
 import type { PasswordAttempt } from '../throttle/attempt.js'
 
 /**
- * Knows which password matched which hash. Basic sends the password with every request; without this cache each
- * would take 50 ms of bcrypt. The keys are digests under a random key of this process, which cannot be turned back
- * into a password. Failures are not cached. A changed hash gives another key.
+ * Caches which password matched which hash. Basic sends the password with every request; without this cache each would take
+ * 50 ms of bcrypt. The keys are digests with a random secret of this process. Failures are not cached.
  */
 export class CredentialCache {
   readonly #secret = randomBytes(32).toString('base64')
@@ -30,7 +29,7 @@ export class CredentialCache {
     return { hits: this.#hits, misses: this.#misses, size: this.#known.size }
   }
 
-  /** Notes the password that was accepted last for a username at an address. */
+  /** Stores which password was accepted last for a username at an address. */
   accept(who: string, password: string): void {
     this.#accepted.set(who, this.#digest(who, '', password))
   }
@@ -40,7 +39,6 @@ export class CredentialCache {
     return accepted === undefined ? null : accepted === this.#digest(who, '', password)
   }
 
-  /** Whether a password is known to match the stored hash of a username. */
   knows(username: string, password: string, stored: string): boolean {
     const isKnown = this.#known.get(this.#digest(username, stored, password)) === true
     if (isKnown) this.#hits += 1
@@ -48,9 +46,8 @@ export class CredentialCache {
   }
 
   /**
-   * Compares a password that is not cached. Simultaneous requests with the same credentials share one comparison.
-   * Other spellings of the username do not share it: known users would then take less time than unknown ones, which
-   * would tell who exists.
+   * Compares a password that is not cached. Simultaneous requests with the same credentials share one comparison. Other
+   * spellings of the username do not, since the time would then tell which users exist.
    *
    * @param compare - runs bcrypt; a match is cached
    */
@@ -67,7 +64,7 @@ export class CredentialCache {
       try {
         return await running
       } catch (error) {
-        // If the request that started it was aborted or refused, that says nothing of this one.
+        // Where the request that began it was abandoned or rejected, this one tries again.
         const isTheirs = error === ABANDONED || isAuthenticationError(error)
         if (!isTheirs || isGone(request)) throw error
       }
@@ -82,7 +79,7 @@ export class CredentialCache {
     return matches
   }
 
-  /** The lengths keep two credentials from having one digest. Nobody sees it, so a plain hash does in place of HMAC. */
+  /** The lengths keep different credentials apart. The digest never leaves the process, so it needs no HMAC. */
   #digest(name: string, stored: string, password: string): string {
     const text = `${this.#secret}${name.length}:${name}${stored.length}:${stored}${password}`
     return createHash('sha256').update(text).digest('base64')

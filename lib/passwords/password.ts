@@ -11,7 +11,7 @@ let queue: HashingQueue | undefined
  * @param password - 1 to 72 bytes of UTF-8
  * @param options - `cost`: binary logarithm of the rounds, 4 to 31; default 10
  * @returns the hash to store
- * @throws ERR_AUTH_OPTION for an empty password, one that bcrypt would cut, or a cost that is none;
+ * @throws ERR_AUTH_OPTION for an empty password, one that bcrypt would cut, or an invalid cost;
  * ERR_AUTH_OVERLOADED (503) when too much hashing waits: in scripts, hash one password after the other
  */
 export async function hashPassword(
@@ -34,8 +34,8 @@ export async function hashPassword(
  *
  * @param storedHash - as the user service returns it
  * @param cost - the cost that new hashes have; default 10
- * @returns true for a hash of a lower cost, and for what is no bcrypt hash
- * @throws ERR_AUTH_OPTION for a cost that is none
+ * @returns true for a hash of a lower cost, and for anything but a bcrypt hash
+ * @throws ERR_AUTH_OPTION for an invalid cost
  */
 export function needsRehash(storedHash: string, cost: number = defaults.hashing.cost): boolean {
   checkCost(cost)

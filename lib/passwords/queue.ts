@@ -11,16 +11,16 @@ interface Slots {
   readonly waiting: Set<() => void>
 }
 
-/** Queues without a number of their own share the cores and the thread pool of the process. */
+/** Shared by queues without `concurrency`, since they share the cores and the thread pool of the process. */
 let processSlots: Slots | undefined
 
 /**
- * How many hashes run at once in the thread pool of libuv: one a core, and always one thread less than
- * the pool has, so that file and DNS work of the app is never behind them (`UV_THREADPOOL_SIZE`, default 4).
+ * How many hashes run at once: one for each core, but one less than the thread pool of libuv has threads
+ * (`UV_THREADPOOL_SIZE`, default 4), so that file and DNS work never waits for them.
  */
 export function defaultConcurrency(): number {
   const { UV_THREADPOOL_SIZE: size } = process.env
-  // libuv reads the variable with atoi(): a text that is no number means one thread.
+  // libuv reads the variable with atoi(), and takes at least one thread.
   const poolSize = size === undefined ? 4 : Math.trunc(Number.parseFloat(size)) || 1
   return Math.max(1, Math.min(availableParallelism(), poolSize - 1))
 }
@@ -42,14 +42,13 @@ export class HashingQueue {
         : { free: concurrency, waiting: new Set() }
   }
 
-  /** Whether work would start at once. */
   get isIdle(): boolean {
     return this.#slots.free > 0
   }
 
   /**
    * @param work - called with `true` when it had to wait
-   * @param request - when its client disconnects while it waits, it is removed from the queue
+   * @param request - removed from the queue when its client disconnects
    * @throws ERR_AUTH_OVERLOADED when too many wait or one waits too long; ABANDONED
    */
   async run<T>(work: (waited: boolean) => Promise<T>, request?: FastifyRequest): Promise<T> {

@@ -14,8 +14,8 @@ export interface RehashTools {
 }
 
 /**
- * Replaces hashes of a lower cost than the configured one after a success, where the user service takes new
- * ones: once at a time for a user, only while no hashing waits, and never at the cost of the login.
+ * Makes the function that replaces hashes of a lower cost after a login, where the user service stores new ones: one at a
+ * time for a user, and only while no hashing waits. The login succeeds even if that fails.
  */
 export function createRehash(tools: RehashTools) {
   const { userService, passwordField, userServiceTimeout, cost, queue } = tools
@@ -24,11 +24,11 @@ export function createRehash(tools: RehashTools) {
   return async (attempt: PasswordAttempt, stored: string): Promise<void> => {
     const { username, password, request } = attempt
     const isOutdated = userService.updatePasswordHash !== undefined && costOf(stored) < cost
-    // bcrypt would ignore the end of a longer password, and the new hash would accept the beginning alone.
+    // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone.
     const fits = Buffer.byteLength(password) <= longestPassword
     if (!isOutdated || !fits || running.has(stored) || !queue.isIdle) return
     running.add(stored)
-    // Reads the user again: meanwhile the password may have changed, and the new hash would bring the old one back.
+    // The user is read again: the password may have changed meanwhile, and the new hash would bring the old one back.
     const store = (fresh: string): unknown =>
       findUser(userService, username, request, userServiceTimeout, (user) => {
         const current = user as Record<string, unknown> | null

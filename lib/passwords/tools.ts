@@ -10,9 +10,9 @@ import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { HashingOptions } from '../../types/passwords.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** What all registrations in an app share. */
+/** Shared by all registrations of an app. */
 export interface SharedTools {
-  /** Of the first registration: its queue, and what others leave out of their option `hashing`. */
+  /** The queue and the option `hashing` of the first registration, which are the defaults of the others. */
   hashing: { readonly queue: HashingQueue; readonly given: HashingOptions } | null
   readonly throttles: { readonly throttle: Throttle; readonly key: readonly unknown[] }[]
 }
@@ -44,7 +44,7 @@ export async function createPasswordTools(
     /**
      * An attempt whose credentials are checked elsewhere.
      *
-     * @param name - the username; for tokens, what those have in common that are guessed for the same thing
+     * @param name - what failures are counted by: the username, or the session of a refresh token
      * @param password - null for a token
      */
     openAttempt: (name: string, password: string | null, request: FastifyRequest) => {
@@ -59,7 +59,6 @@ export async function createPasswordTools(
   }
 }
 
-/** The option `throttle.redis`, whose client is loaded only where it is set. */
 async function redisCounters(
   { throttle }: ResolvedOptions,
   log: FastifyBaseLogger,
@@ -69,10 +68,7 @@ async function redisCounters(
   return openRedisCounters(throttle, throttle.redis, log)
 }
 
-/**
- * The throttle of a registration. Those over the same users with the same settings share one, or two login
- * routes would allow twice the guesses.
- */
+/** Registrations with the same users and settings share one throttle, or two login routes would allow twice the guesses. */
 function throttleOf(
   { throttle: settings, userService }: ResolvedOptions,
   app: SharedTools,

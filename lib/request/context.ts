@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { isError, isThenable } from '../common/objects.js'
+import { isThenable } from '../common/objects.js'
 import { AuthnUsageError } from '../errors.js'
 import { switchOn, type Store } from './state.js'
 import type { AuthUser } from '../../types/user-service.js'
@@ -33,7 +33,7 @@ export function userFromContext<User extends object = AuthUser>(): User | null {
  */
 export function runAs<Result>(user: AuthUser | null, work: () => Result): Result {
   if (isThenable(user)) misuse('found a promise as the user. Await it.')
-  if (typeof user !== 'object' || Array.isArray(user) || isError(user)) {
+  if (typeof user !== 'object' || Array.isArray(user) || user instanceof Error) {
     misuse('expected the user as an object, or null for none.')
   }
   if (typeof work !== 'function') misuse('expected a function as the second argument.')

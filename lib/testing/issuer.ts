@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
-import { kit, type IssuerFacts } from '../common/kit.js'
+import { kit, type IssuerRules } from '../common/kit.js'
 import { withoutUndefined } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
@@ -53,7 +53,7 @@ function jwkOf(method: SigningMethod, caller: string): object {
   return { ...publicKey.export({ format: 'jwk' }), kid, alg: method, use: 'sig' }
 }
 
-function tokenOf(issuer: IssuerFacts, method: SigningMethod, content: TokenContent): Material {
+function tokenOf(issuer: IssuerRules, method: SigningMethod, content: TokenContent): Material {
   const { sub, expiresIn = 300, notBefore, typ } = content
   const [audience] = issuer.audience
   const claims = withoutUndefined({

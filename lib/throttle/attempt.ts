@@ -1,17 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import { failureKeys, type FailureKeys, type Throttle } from './throttle.js'
 
-export interface AttemptTools {
+interface AttemptTools {
   readonly throttle: Throttle | null
-  /** Which password was accepted a moment ago for a username at an address; only where credentials are cached. */
+  /** Recently accepted passwords, by username and address; null where credentials are not cached. */
   readonly cache: {
     accept(who: string, password: string): void
-    /** @returns null when none was */
+    /** @returns null where there is none */
     accepts(who: string, password: string): boolean | null
   } | null
 }
 
-/** One username and password of a request, as the throttle sees it. */
+/** One use of a username and a password, which the throttle may reject, and which may be counted as a failure. */
 export class PasswordAttempt {
   #keys: FailureKeys | null = null
   #isCounted = false
@@ -27,14 +27,14 @@ export class PasswordAttempt {
     return (this.#keys ??= failureKeys(this.username, this.request.ip))
   }
 
-  /** Whether the same password was accepted a moment ago; null when none was. */
+  /** Whether it has the recently accepted password; null where there is none. */
   get isCached(): boolean | null {
     return this.tools.cache?.accepts(this.#who.username, this.password) ?? null
   }
 
   /**
-   * Refuses it when there were too many failures before. A cached password passes where only its username has too
-   * many, so that guesses do not lock out a user at the same address.
+   * Rejects it after too many failures. A cached password passes where only its username has too many, so that guesses do
+   * not lock out a user at the same address.
    *
    * @param everywhere - `true`: also ask Redis, which costs a round trip; then a cached password does not pass
    * @returns a promise only where there is something to look up: it rejects with ERR_AUTH_TOO_MANY_ATTEMPTS
@@ -51,28 +51,28 @@ export class PasswordAttempt {
     if (wait === 0) return
     const isCached = byAddress === 0 ? this.isCached : null
     if (isCached === true && !everywhere) return
-    // It was compared with the cached password: that is a guess too, which counts for its address.
+    // It was compared with the cached password, so it is a guess, which counts.
     if (isCached === false) await this.commitFailure()
     else if (this.#isCounted) await throttle.uncount(this.#who)
     throttle.refuse(wait)
   }
 
-  /** Counts it as a failure in this process, at once, so that guesses at the same time do not pass the limit. */
+  /** Counts it as a failure in this process, at once, so that simultaneous guesses do not exceed the limit. */
   countInAdvance(): void {
     if (!this.#isCounted) this.tools.throttle?.count(this.#who)
     this.#isCounted = true
   }
 
-  /** Counts it as a failure. @returns when all processes know */
+  /** Counts it as a failure for all processes. */
   async commitFailure(): Promise<void> {
     this.countInAdvance()
     await this.tools.throttle?.share(this.#who)
   }
 
   /**
-   * Forgets the failures of its username; those of the address stay.
+   * Deletes the failures of its username; those of the address stay.
    *
-   * @param cached - `true`: the password was not compared again, and Redis is not worth asking
+   * @param cached - `true`: saves asking Redis where this process has counted no failure
    */
   async succeeded(cached = false): Promise<void> {
     const { throttle, cache } = this.tools

@@ -7,15 +7,13 @@ import type { ResolvedThrottle } from '../options/resolve.js'
 /** Milliseconds that a request waits for Redis. */
 const patience = 500
 
-const failing =
-  'The shared store of failed attempts does not answer as it should; this process counts alone until it does'
+const failing = 'Redis does not count failed attempts; until it does, this process counts alone'
 
 export type RedisCounters = ReturnType<typeof openRedisCounters>
 
 /**
- * The counters that processes share. When Redis fails or does not answer in time, the answer is null. They have no
- * `insuranceLimiter`: each process counts all of its failures in memory anyway, and an insurance limiter would hide
- * the error, which belongs in the log.
+ * The counters that processes share. They return null when Redis fails or does not answer in time. There is no
+ * `insuranceLimiter`: each process counts in memory too, and that option would keep the error out of the log.
  */
 export function openRedisCounters(
   { window: duration, keyPrefix }: ResolvedThrottle,
@@ -29,7 +27,7 @@ export function openRedisCounters(
     try {
       return await withTimeout(answer, patience, () => new Error(`no answer in ${patience} ms`))
     } catch (error) {
-      // Only the message: ioredis adds the command to its errors, with keys that stand for names.
+      // Only the message: ioredis adds the command to its errors, with keys made from usernames.
       const { message } = error as Error
       if (isReportDue()) log.error({ err: { message } }, failing)
       return null

@@ -9,28 +9,27 @@ import type { ResolvedThrottle } from '../options/resolve.js'
 import type { RedisCounters } from './redis-counters.js'
 
 /**
- * Counts failed attempts in memory and, where there is one, in Redis, and refuses where either has too many: so the
- * limits hold as well while Redis is down or read-only.
+ * Counts failed attempts in memory and, where configured, in Redis, and rejects where either has too many, so that limits
+ * hold while Redis is down or read-only.
  */
 export class Throttle {
-  /** Count of refusals, for `app.authn.stats()`. */
+  /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
   readonly #settings: ResolvedThrottle
   readonly #memory: InstanceType<typeof RateLimiterMemory>
   readonly #redis: RedisCounters | null
-  /** Addresses with failures in this process: for all others there is nothing to look up. */
+  /** Addresses with failures in this process. */
   readonly #failing: LRUCache<string, true>
 
   constructor(settings: ResolvedThrottle, redis: RedisCounters | null) {
     const { window, keyPrefix } = settings
     this.#settings = settings
-    // `points` has no use: see `waits`.
+    // `points` is not used: `waits` compares.
     this.#memory = new RateLimiterMemory({ points: 0, duration: window, keyPrefix })
     this.#redis = redis
     this.#failing = new LRUCache({ ttl: Math.ceil(window * 1000), ttlAutopurge: true })
   }
 
-  /** Whether this process has counted a failure from the address of a client. */
   hasFailed(ip: string | undefined): boolean {
     return this.#failing.size > 0 && this.#failing.has(`address:${addressOf(ip)}`)
   }
@@ -65,7 +64,7 @@ export class Throttle {
     void this.#memory.penalty(address)
   }
 
-  /** Takes back a failure that only this process has counted. */
+  /** Undoes {@link count}. */
   async uncount({ username, address }: FailureKeys): Promise<void> {
     for (const key of [username, address]) {
       const counted = await this.#memory.get(key)
@@ -73,22 +72,18 @@ export class Throttle {
     }
   }
 
-  /** Counts for all processes a failure that this one has counted. */
+  /** Counts in Redis a failure that this process has counted. */
   async share({ username, address }: FailureKeys): Promise<void> {
     if (this.#redis === null) return
     const all = [this.#redis.penalty(username), this.#redis.penalty(address)]
     const [counted] = await Promise.all(all)
     if (!counted?.consumedPoints) return
-    // Redis counts less than this process after a success in another one has reset the name.
+    // Redis has a lower count where a success in another process has reset it.
     const seconds = Math.ceil(counted.msBeforeNext / 1000) || 1
     await this.#memory.set(username, counted.consumedPoints, seconds)
   }
 
-  /**
-   * Forgets the failures of a username.
-   *
-   * @param cheaply - `true`: in Redis only when this process knows of some
-   */
+  /** @param cheaply - `true`: deletes in Redis only where this process has counted some */
   async forget({ username }: FailureKeys, cheaply: boolean): Promise<void> {
     const isKnown = await this.#memory.delete(username)
     if (isKnown || !cheaply) await this.#redis?.delete(username)
@@ -102,7 +97,7 @@ export interface FailureKeys {
   readonly address: string
 }
 
-/** Spellings that many databases take for one name, such as other case or width, share one key. */
+/** Spellings that many databases treat as one name, such as another case or width, share one key. */
 export function failureKeys(username: string, ip: string | undefined): FailureKeys {
   const name = username.normalize('NFKC').trim().toLowerCase()
   const digest = createHash('sha256').update(name).digest('base64url')
@@ -113,7 +108,7 @@ export function failureKeys(username: string, ip: string | undefined): FailureKe
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */
 export function addressOf(ip: string | undefined): string {
   if (ip !== undefined && isIPv4(ip)) return ip
-  // Some proxies append the port. What is no address must not become a key, or a client could invent one a request.
+  // Some proxies append the port. Anything but an address shares one key, or a client could invent a new one each time.
   const bare = ip?.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
   if (bare === undefined || !ipaddr.isValid(bare)) return 'unknown'
   const address = ipaddr.process(bare)

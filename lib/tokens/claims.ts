@@ -17,7 +17,7 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (rules.issuer !== undefined && claims.iss !== rules.issuer) throw invalidToken('claim iss')
   if (rules.audience !== undefined && !meetsAudience(claims.aud, rules.audience))
     throw invalidToken('claim aud')
-  // RFC 7519 §4.1.4 refuses a token "on or after" its exp, so the very second of exp counts as expired.
+  // RFC 7519 §4.1.4 rejects a token "on or after" its exp, so at that second it has expired.
   if (exp !== undefined && seconds >= (exp as number) + tolerance) {
     throw refusal('auth.jwt-expired')
   }

@@ -6,39 +6,39 @@ import { invalidToken } from './claims.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** A token whose signature is good. */
+/** A token whose signature is valid. */
 export interface VerifiedToken {
   /** Frozen, but not checked yet. */
   readonly claims: JwtClaims
-  /** The purpose that its header names, not checked yet: see `typOf()`. */
+  /** From `typOf()`, not checked yet. */
   readonly typ: string | null | undefined
 }
 
 /** @throws AuthenticationError for every token that is not valid */
 export type VerifySignature = (token: string) => VerifiedToken
 
-/** A secret, or the PEM text of a key pair. With a public key alone, tokens can be verified and not signed. */
+/** A secret, or PEM text. A public key alone verifies tokens and cannot sign them. */
 export interface EngineKey {
   readonly sign?: Buffer | string
   readonly verify: Buffer | string
 }
 
 export interface Engine {
-  /** @param typ - the purpose of the token, for its header; default `JWT` */
+  /** @param typ - for the header of the token; default `JWT` */
   readonly sign: (claims: Readonly<Record<string, unknown>>, typ?: string) => string
   readonly verify: VerifySignature
 }
 
-/** What @fastify/jwt adds to an instance. Both functions are synchronous when they are called without options. */
+/** What @fastify/jwt adds to an instance. Both functions are synchronous without options. */
 interface Decorator {
   sign(claims: object): string
   verify(token: string): { readonly header: object; readonly payload: JwtClaims }
 }
 
 /**
- * Makes the engine for a key: an instance of @fastify/jwt. That adds `iat` to the claims; told not to (`noTimestamp`),
- * it also drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and so are those with
- * another `typ`; each is made when it is needed for the first time.
+ * Makes the engine for a key: an instance of @fastify/jwt. It adds `iat` to the claims; with `noTimestamp`, it also drops an
+ * `iat` of the caller. So claims with an `iat` are signed by another instance, and so are tokens with another `typ`; each is
+ * made when it is first needed.
  *
  * @param kid - names the key in the header of the tokens that are signed
  */
@@ -60,8 +60,8 @@ export function createEngine(key: EngineKey, alg: SigningMethod, kid?: string): 
 }
 
 /**
- * Calls the plugin function of @fastify/jwt with an object that has only the three methods that it needs, because a
- * whole Fastify instance would add 2 ms to the boot. The app's own instance stays free for its own @fastify/jwt.
+ * Calls the plugin function of @fastify/jwt with an object that has only the three methods that it needs: a whole Fastify
+ * instance would add 2 ms to startup. The app can register @fastify/jwt itself.
  */
 function decorated(
   key: EngineKey,
@@ -109,7 +109,7 @@ function strictly(engine: Decorator): VerifySignature {
     } catch (error) {
       throw invalidToken(error)
     }
-    // We support no extensions, so any `crit` is refused (RFC 7515 §4.1.11); the engine accepts a falsy one.
+    // We support no extensions, so any `crit` is rejected (RFC 7515 §4.1.11); the engine accepts a falsy one.
     if ('crit' in decoded.header) throw invalidToken('crit')
     // Claims have to be UTF-8 (RFC 7519 §7.2). The engine would replace other bytes.
     const payload = token.slice(token.indexOf('.') + 1, payloadEnd)
@@ -122,7 +122,7 @@ function strictly(engine: Decorator): VerifySignature {
 /** Freezes claims at every depth, because all requests with one token share them. */
 function freeze(claims: object): void {
   const found = [claims]
-  // The loop also visits what is added to the array while it runs. A recursion could overflow the stack.
+  // The loop also visits what is added while it runs. A recursion could overflow the stack.
   for (const object of found) {
     for (const value of Object.values(object) as unknown[]) {
       if (typeof value === 'object' && value !== null) found.push(value)

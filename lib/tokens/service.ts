@@ -45,8 +45,8 @@ export class JwtService implements JwtServiceLike {
 
   /**
    * @param config - keys, and the rules of tokens
-   * @param options - `fs`: reads the key files, any object with `readFile`; default: node:fs. `log`: is told of keys
-   * that are bad when they are read again; default: warnings of the process
+   * @param options - `fs`: reads the key files, any object with `readFile`; default: node:fs. `log`: gets the errors of
+   * keys that are reloaded; default: warnings of the process
    * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (`jwt.keys` and key files are read later)
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
@@ -75,7 +75,7 @@ export class JwtService implements JwtServiceLike {
     return this
   }
 
-  /** Ends the timer of `jwt.reloadEvery`. The plugin does it for the service that it made, when the app closes. */
+  /** Stops the timer of `jwt.reloadEvery`. When an app closes, the plugin does it for the service that it has made. */
   close(): void {
     this.#store.close()
   }
@@ -141,7 +141,7 @@ export class JwtService implements JwtServiceLike {
     return this.#verifier(signingMethod, resolveRules(rules, this.#config))
   }
 
-  /** Whether the header of a token says that a verifier with this method and these rules is meant. */
+  /** Whether the header of a token, not verified, fits this method and these rules. */
   isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
     const { typ } = resolveRules(rules, this.#config)
     return (

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors.js'
 import { controlCharacter } from '../http/authorization.js'
-import { isError, isThenable } from '../common/objects.js'
+import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -80,7 +80,7 @@ function fault(error: unknown): never {
 /** @param source - the function that has returned the user, for the error */
 export function checkUser(user: unknown, source = 'findByUsername'): Found {
   if (user === null || user === undefined) return null
-  if (isError(user)) throw faultOf('ERR_AUTH_USER_SERVICE', user)
+  if (user instanceof Error) throw faultOf('ERR_AUTH_USER_SERVICE', user)
   if (typeof user === 'object' && !Array.isArray(user)) return user
   // An array of rows, as queries return, would be a user for every name.
   const found = Array.isArray(user) ? 'an array' : `a ${typeof user}`

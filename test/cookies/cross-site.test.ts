@@ -246,6 +246,6 @@ t.test('trusted origins that no browser sends stop the boot', async (t) => {
   const secret = await bootError(() =>
     appWith(t, { ...standardOptions(), cookies: { trustedOrigins: ['https://u:hush@a.example'] } }),
   )
-  t.match(secret?.message, 'found a text with an @')
+  t.match(secret?.message, 'found a string with an @')
   t.notMatch(secret?.message, 'hush')
 })

@@ -57,7 +57,7 @@ async function startProcess(t: Test, redis: RedisServer): Promise<AppProcess> {
 const right = (name: string): [string, string] => [name, `password of ${name}`]
 const throttled = { status: 429, error: tooMany, challenge: null }
 const isAbout = (line: Record<string, unknown>): boolean =>
-  String(line.msg).startsWith('The shared store of failed attempts does not answer as it should')
+  String(line.msg).startsWith('Redis does not count failed attempts')
 
 /** Waits until a process has a connection to Redis, or has seen that there is none. */
 async function redisIs(processes: readonly AppProcess[], ready: boolean): Promise<void> {

@@ -29,7 +29,7 @@ export async function readKeySet(
 /**
  * Checks the text of a key set file as startup does, with all key files that it names.
  *
- * @param file - where the text stands, or is to stand: paths in it are relative to that
+ * @param file - its path, to which paths in it are relative
  * @returns a key for each entry, in their order
  * @throws ERR_AUTH_OPTION, ERR_AUTH_KEY
  */
@@ -41,7 +41,7 @@ export function checkKeySetFile(text: string, file: string, fs: KeyFileSystem): 
 export function parseKeySetFile(text: string, file: string): KeyFileEntry[] {
   let list: unknown
   try {
-    // Some editors begin a file with a byte order mark.
+    // Some editors write a byte order mark.
     list = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch {
     // The error of JSON.parse quotes the text.
@@ -86,7 +86,7 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
   }
   if (secret !== undefined && (kid === undefined || Buffer.from(kid).equals(Buffer.from(secret)))) {
     const problem = kid === undefined ? 'is missing beside a secret.' : 'it is the secret.'
-    const remedy = 'Everybody sees it in the tokens: give any other name, such as "2027-01".'
+    const remedy = 'Tokens show it to anyone: give any other name, such as "2027-01".'
     wrong(nameOf('kid'), problem, remedy)
   }
   const remedy = 'Give it the state verify, or change that.'
@@ -126,7 +126,7 @@ async function parseEntries(
   return keys
 }
 
-/** What no two keys have in common. One key for two algorithms: RFC 8725 section 3.1. */
+/** What no two keys may have in common. RFC 8725 §3.1 forbids one key for two algorithms. */
 function uniqueIn(key: Key): string[] {
   const { alg, kid, state, legacy } = key
   return [

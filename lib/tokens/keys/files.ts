@@ -1,12 +1,12 @@
 import type { KeyFileSystem } from '../../../types/keys.js'
 import { keyError } from './key.js'
 
-/** The first line of PEM text, wherever it stands in a text. Every other value of a key option is a path. */
+/** The begin of PEM text, anywhere in a string. A key option without it is a path. */
 export const pemMarker = /-----\s*BEGIN/i
 
 /**
- * Reads a file that a key option names. Errors do not quote the path, nor does their cause: what stands in the option
- * may be a key or a passphrase.
+ * Reads a file that a key option names. Errors do not quote the path, because the option may hold a key or a passphrase by
+ * mistake.
  *
  * @param fs - of node:fs, `fs.promises` is used
  * @param name - of the option

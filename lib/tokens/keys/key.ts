@@ -20,7 +20,7 @@ export type Key = KeyMaterial & {
   readonly kid?: string
   readonly alg: SigningMethod
   readonly state: KeyState
-  /** Milliseconds since 1970: from then on it verifies nothing. `Infinity` for ever. */
+  /** When it stops verifying, in milliseconds since 1970; `Infinity` for never. */
   readonly until: number
   /** Whether it verifies tokens of its algorithm that have no `kid`. */
   readonly legacy: boolean
@@ -31,7 +31,7 @@ export type Key = KeyMaterial & {
 /** Names a key, or a member of it, in errors. */
 export type NameOf = (member?: string) => string
 
-/** @param file - the key set file in which the key stands */
+/** @param file - the key set file that has the key */
 export function namesOf(option: string, file?: string): NameOf {
   const place = file === undefined ? '' : ` (key set file ${JSON.stringify(file)})`
   return (member) => `option "${member === undefined ? option : `${option}.${member}`}"${place}`
@@ -50,7 +50,7 @@ export function keyError(
   throw new AuthnUsageError(code, `${name}: ${problem} ${remedy}`)
 }
 
-/** The types of key that each family takes, and their name in errors. */
+/** The types of keys in each family, and their name in errors. */
 const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: string }>> = {
   secret: { types: ['secret'], label: 'a secret' },
   rsa: { types: ['rsa'], label: 'an RSA key' },
@@ -58,7 +58,7 @@ const families: Readonly<Record<KeyFamily, { types: readonly string[]; label: st
   eddsa: { types: ['ed25519', 'ed448'], label: 'an Ed25519 or Ed448 key' },
 }
 
-/** What keeps a key from being used with an algorithm; null where it fits. */
+/** Why a key cannot be used with an algorithm; null where it can. */
 export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): string | null {
   const { family, minimumBits = 0, curve: needed } = algorithmOf(alg)
   const { types, label } = families[family]
@@ -70,7 +70,7 @@ export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): st
   return fits ? null : `is on the curve ${curve}, but ${alg} needs ${needed}`
 }
 
-/** Equal for keys that verify the same signatures. HMAC and not a plain hash: it pads secrets with zeros, as HS256 does. */
+/** Equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does; a plain hash does not. */
 export function fingerprintOf({ verify }: EngineKey): string {
   return createHmac('sha256', verify).update('fastify-authn').digest('hex')
 }

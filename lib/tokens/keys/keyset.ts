@@ -9,12 +9,12 @@ import type { PublicJwk, SigningMethod } from '../../../types/keys.js'
 
 export type KeyUse = 'sign' | 'verify'
 
-/** The keys that are in force together, with the cache of the tokens that they have verified. */
+/** Keys that are used together, with a cache of the tokens that they have verified. */
 export class Keyset {
   readonly keys: readonly Key[]
   /** The default algorithm of tokens that are signed; undefined where no key signs. */
   readonly signingMethod: SigningMethod | undefined
-  /** Whether the `kid` of a token chooses its key. Otherwise the algorithm does, and a `kid` is ignored. */
+  /** Whether the `kid` of a token chooses its key; otherwise the algorithm does, and a `kid` is ignored. */
   readonly #isNamed: boolean
   readonly #byKid: ReadonlyMap<unknown, Key>
   /** Keys of tokens without a `kid`. */
@@ -24,7 +24,7 @@ export class Keyset {
   readonly #cache: TokenCache<VerifiedToken & { readonly key: Key }> | null
 
   /**
-   * @param keys - those of `jwt.keys`, which all have a `kid`; or those of the other options, of which none has one
+   * @param keys - of `jwt.keys`, which all have a `kid`; or of the other options, which have none
    * @throws ERR_AUTH_OPTION where keys of several algorithms sign and none is the default
    */
   constructor(
@@ -95,7 +95,7 @@ export class Keyset {
   /**
    * Verifies the signature of a token, unless it is in the cache.
    *
-   * @param method - the one that is accepted; default: `jwt.signingMethod`, with `jwt.keys` that of the token's key
+   * @param method - the only one to accept; default: `jwt.signingMethod`, with `jwt.keys` that of the token's key
    * @throws AuthenticationError; ERR_AUTH_KEY where there is no key for the method
    */
   verify(token: string, method?: SigningMethod): VerifiedToken {
@@ -110,7 +110,6 @@ export class Keyset {
     return this.#cache === null ? verified : this.#cache.set(token, verified)
   }
 
-  /** The public halves of the keys that verify now. */
   publish(now = Date.now()): PublicJwk[] {
     return this.keys.flatMap(({ jwk, until }) => (jwk !== undefined && now < until ? jwk : []))
   }
@@ -128,8 +127,8 @@ export class Keyset {
   }
 
   /**
-   * The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). Members that bring
-   * a key or its address along (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
+   * The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). Header members with a
+   * key or its address (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
    */
   #keyOf(token: string, accepted: SigningMethod | undefined): Key {
     const unnamed = this.#isNamed ? undefined : this.#byAlg.get(accepted)

@@ -1,7 +1,7 @@
 import { isProduction } from '../../common/production.js'
 import { keyError } from './key.js'
 
-/** Secrets of 256 bits or more that stand in documentation or in popular examples. */
+/** Secrets of 256 bits or more from documentation and popular examples. */
 const knownSecrets: ReadonlySet<string> = new Set([
   // Documentation of this package.
   'replace me by 32 or more random bytes',
@@ -24,10 +24,10 @@ const knownSecrets: ReadonlySet<string> = new Set([
 export function weaknessOf(secret: Uint8Array): string | null {
   if (new Set(secret).size < 8) return 'has fewer than 8 different bytes'
   const isKnown = knownSecrets.has(Buffer.from(secret).toString().trim())
-  return isKnown ? 'is printed in documentation that everybody can read' : null
+  return isKnown ? 'is published in documentation' : null
 }
 
-/** Options whose secret was warned of, so that a test suite with many apps prints one warning. */
+/** Options that had a warning, so that a test suite with many apps prints it once. */
 const warned = new Set<string>()
 
 /** @throws ERR_AUTH_KEY in production, for a secret that everybody can guess; elsewhere that is a process warning */

@@ -6,9 +6,7 @@ import { checkWeakness } from './known-secrets.js'
 import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
 import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
 
-export type PairFamily = Exclude<KeyFamily, 'secret'>
-
-export const pairNames: readonly PairFamily[] = ['rsa', 'ecdsa', 'eddsa']
+const pairNames: readonly Exclude<KeyFamily, 'secret'>[] = ['rsa', 'ecdsa', 'eddsa']
 
 /** The key files of `rsa`, `ecdsa` and `eddsa`: each path with the first option that names it. */
 export function keyFilePaths(config: JwtConfig): Map<string, string> {
@@ -46,7 +44,7 @@ export function parseKeys(config: JwtConfig, files: ReadonlyMap<string, string>)
 
 type Wrong = (problem: string, remedy: string) => never
 
-/** @param algs - those that the key may be used with; it has to fit one of them */
+/** @param algs - of which the key has to fit one */
 function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wrong): void {
   const problems = algs.map((alg) => misfit(traits, alg))
   const [problem] = problems
@@ -58,12 +56,12 @@ function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wron
 
 const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
 
-/** PEM, or a JSON Web Key or a set of them, also after a byte order mark, which \s matches. */
+/** PEM, or a JSON Web Key or Key Set, also after a byte order mark, which \s matches. */
 const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
 
 /**
- * Checks an HMAC secret (RFC 7518 §3.2). Everybody could sign with a public key that is used as a secret, so no key is
- * accepted in its place, as it stands or in base64 (CVE-2023-48223).
+ * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected, plain or in
+ * base64 (CVE-2023-48223).
  *
  * @param algs - those that it may be used with; it has to fit one of them
  */
@@ -149,7 +147,7 @@ function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong)
 }
 
 function parsePublic(pem: string, wrong: Wrong): KeyObject {
-  // Refused here, because createPublicKey() accepts a private key too and uses its public half.
+  // createPublicKey() would accept a private key and use its public half.
   if (/BEGIN (?:\w+ )?PRIVATE KEY/.test(pem)) {
     return wrong('holds a private key', 'Give the public key of the pair.')
   }

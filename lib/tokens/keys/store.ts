@@ -7,13 +7,13 @@ import { keyFilePaths, parseKeys } from './parse.js'
 import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'
 import type { JwtStats, KeyFileSystem, KeyLog, SigningMethod } from '../../../types/keys.js'
 
-/** Holds the key set that is in force, and exchanges it as a whole or not at all. */
+/** Holds the current key set, and replaces it as a whole or not at all. */
 export class KeyStore {
   readonly #config: ResolvedJwtConfig
   readonly #fs: KeyFileSystem
   readonly #log: KeyLog
   readonly #counts = { hits: 0, misses: 0 }
-  /** What a new key set has to be good for, too. */
+  /** Checks that a reloaded key set has to pass. */
   readonly #needs = new Map<string, (keys: Keyset) => void>()
   #keys: Keyset | undefined
   #started = 0
@@ -80,7 +80,7 @@ export class KeyStore {
     }
     let isReading = false
     this.#timer = setInterval(() => {
-      // Reads that hang must not take all threads of the process.
+      // Only one read at a time: reads that hang must not occupy all threads of the process.
       if (isReading) return
       isReading = true
       this.reload()
@@ -96,7 +96,7 @@ export class KeyStore {
     clearInterval(this.#timer)
   }
 
-  /** Makes sure that there is a key for a use, now and after every reload. @throws ERR_AUTH_KEY */
+  /** Checks that there is a key, now and at every reload. @throws ERR_AUTH_KEY */
   require(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
     const need = (keys: Keyset): void => keys.prepare(method, use, wanted)
     need(this.current)
@@ -107,16 +107,16 @@ export class KeyStore {
     this.#started += 1
     const turn = this.#started
     const keys = new Keyset(await this.#read(), this.#config, this.#counts)
-    // Not checked after a reload: a revoked key has to go, whatever is left.
+    // Not checked at a reload: a revoked key has to go, even if no public one is left.
     if (this.#keys === undefined && this.#config.publish && keys.publish(0).length === 0) {
       const remedy = 'Leave "publish" out, or add a pair of keys.'
       keyError('option "jwt.publish"', 'all keys are secrets, and none may be published.', remedy)
     }
     for (const need of this.#needs.values()) need(keys)
-    // When two reloads run at the same time, the one that was started last wins, whichever ends first.
+    // Of two simultaneous reloads, the one that began last wins.
     if (turn < this.#finished) return
     this.#finished = turn
-    // Where nothing has changed, the cached tokens stay.
+    // Unchanged keys keep their cached tokens.
     if (JSON.stringify(this.#keys?.keys) !== JSON.stringify(keys.keys)) this.#keys = keys
   }
 

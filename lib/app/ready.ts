@@ -57,7 +57,8 @@ function warnBasicScopes({ root, routes }: AppRecord): void {
 
 function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
   return (
-    needs?.scope != null &&
+    needs !== null &&
+    needs.scope !== null &&
     registration.options.access?.scopesOf === undefined &&
     membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
   )

@@ -14,7 +14,7 @@ import {
   wrapRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
-import { declareRoute, type DeclaredOptions, type DeclaredRoute } from './routes.js'
+import { declareRoute, type DeclaredRoute } from './routes.js'
 import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
 
@@ -79,7 +79,7 @@ function listen(root: FastifyInstance): AppRecord {
     throttles: [],
   }
   root.addHook('onRoute', function declare(this: FastifyInstance, options) {
-    record.routes.push(declareRoute(options as DeclaredOptions, this, record.routes))
+    record.routes.push(declareRoute(options, this, record.routes))
   })
   root.addHook('onReady', (done) => {
     // Another copy of the package may be the one that is registered.

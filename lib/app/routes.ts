@@ -66,7 +66,8 @@ function getRouteOf(
 
 /** The recorded route that has this `config`. */
 export function routeOf(config: object | undefined): DeclaredRoute | undefined {
-  return (config as { readonly [kPlanned]?: DeclaredRoute } | undefined)?.[kPlanned]
+  const planned: { readonly [kPlanned]?: DeclaredRoute } = config ?? {}
+  return planned[kPlanned]
 }
 
 /**

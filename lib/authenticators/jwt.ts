@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'

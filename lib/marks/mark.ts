@@ -132,7 +132,7 @@ export function checkPlaces(options: RouteOptions, around: unknown): void {
     ? 'config.auth: undefined'
     : ownProperty(options, 'auth') !== undefined
       ? 'the option auth of the route itself'
-      : ownProperty(schema as object, 'auth') !== undefined && 'schema.auth'
+      : ownProperty(schema, 'auth') !== undefined && 'schema.auth'
   if (!found) return
   wrongMark(
     `${routeName(options)}: found ${found}, which has no effect, so the route would be open; expected the mark in config: app.get('/path', { config: { auth: true } }, handler). For an open route write { auth: false } there.`,

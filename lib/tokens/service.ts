@@ -144,9 +144,7 @@ export class JwtService implements JwtServiceLike {
   /** Whether the header of a token, not verified, fits this method and these rules. */
   isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
     const { typ } = resolveRules(rules, this.#config)
-    return (
-      typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
-    )
+    return typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
   }
 
   stats(): JwtStats {

@@ -49,7 +49,11 @@ t.test('columns are aligned, lines end without blanks', async (t) => {
       '',
     ],
   )
-  t.equal(printTable([], allMethods), 'METHOD  URL  ACCESS  NEEDS  AUTHENTICATORS  MARK\n', 'no routes')
+  t.equal(
+    printTable([], allMethods),
+    'METHOD  URL  ACCESS  NEEDS  AUTHENTICATORS  MARK\n',
+    'no routes',
+  )
 })
 
 t.test('registrations have a column where there are several', async (t) => {

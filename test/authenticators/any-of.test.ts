@@ -161,7 +161,10 @@ t.test('onUnauthorized: of the member that was asked, otherwise of the first', a
   for (const request of requests) await combined.authenticate(request)
   log.splice(0)
   for (const request of requests) await combined.onUnauthorized?.(error, request, reply)
-  t.strictSame(log, [0, 1, 0].map((id) => `refusal written by ${id}`))
+  t.strictSame(
+    log,
+    [0, 1, 0].map((id) => `refusal written by ${id}`),
+  )
 
   const seen: unknown[] = []
   const telling = anyOf({
@@ -175,7 +178,10 @@ t.test('onUnauthorized: of the member that was asked, otherwise of the first', a
 })
 
 t.test('misuse', async (t) => {
-  t.match(thrownBy(() => anyOf()), { code: 'ERR_AUTH_OPTION', message: /anyOf\(\)/ })
+  t.match(
+    thrownBy(() => anyOf()),
+    { code: 'ERR_AUTH_OPTION', message: /anyOf\(\)/ },
+  )
   const good: Authenticator = { authenticate: () => null }
   const wrong: [unknown, string][] = [
     [null, '"anyOf()[1]": found null, expected an authenticator'],

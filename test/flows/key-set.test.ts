@@ -310,23 +310,20 @@ t.test('published: a path that is taken', async (t) => {
   t.match(late.message, /is taken/)
 })
 
-t.test(
-  'published: a service that two registrations share',
-  async (t) => {
-    const service = new JwtService({ keys: [a], publish: true })
-    const app = Fastify({ logger: { level: 'silent' } })
-    t.teardown(() => app.close())
-    const users = userService()
-    await app.register(authn, { userService: users, jwtService: service })
-    await app.register(
-      async (scope) => {
-        await scope.register(authn, { userService: users, jwtService: service })
-      },
-      { prefix: '/b' },
-    )
-    t.match((await app.inject(wellKnown)).json(), { keys: [{ kid: 'a' }] })
-  },
-)
+t.test('published: a service that two registrations share', async (t) => {
+  const service = new JwtService({ keys: [a], publish: true })
+  const app = Fastify({ logger: { level: 'silent' } })
+  t.teardown(() => app.close())
+  const users = userService()
+  await app.register(authn, { userService: users, jwtService: service })
+  await app.register(
+    async (scope) => {
+      await scope.register(authn, { userService: users, jwtService: service })
+    },
+    { prefix: '/b' },
+  )
+  t.match((await app.inject(wellKnown)).json(), { keys: [{ kid: 'a' }] })
+})
 
 t.test('published: createRemoteJWKSet of jose follows the rotations', async (t) => {
   const { file, write } = await keySetFile(t, [a, b])

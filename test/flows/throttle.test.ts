@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { anyOf, basicAuthenticator, type AuthnOptions } from '../../lib/index.js'
+import type { AuthnOptions } from '../../lib/index.js'
 import {
   appWith,
   basic,

@@ -2,14 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
   anyOf,
   authn,
   AuthenticationError,
   basicAuthenticator,
-  EXTRA_JWT_CLAIMS,
   jwtAuthenticator,
   storedUser,
   type AccessOptions,

@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
-import { defaults, withDefaults, resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
+import {
+  defaults,
+  withDefaults,
+  resolveHashing,
+  resolveOptions,
+} from '../../lib/options/resolve.js'
 import { resolveJwtConfig, resolveRules } from '../../lib/options/resolve-jwt.js'
 import { root } from '../helpers/project.js'
 

@@ -16,10 +16,8 @@ const service = serviceOf((name) => (name === 'alice' ? stored : null))
 const newApp = (): SharedTools => ({ hashing: null, throttles: [] })
 
 const { log } = fakeRequest().request
-const toolsOf = (
-  options: AuthnOptions = {},
-  app: SharedTools = newApp(),
-): Promise<PasswordTools> => createPasswordTools(resolveOptions(options), app, log)
+const toolsOf = (options: AuthnOptions = {}, app: SharedTools = newApp()): Promise<PasswordTools> =>
+  createPasswordTools(resolveOptions(options), app, log)
 
 const enter = (tools: PasswordTools, name: string, password: string): Promise<object> =>
   tools.credentialCheck(service, 'password', 'login')(name, password, fakeRequest().request)

@@ -70,7 +70,7 @@ export interface TokenCarrier {
   clear(request: FastifyRequest, reply: FastifyReply): void
 }
 
-/** Called for every request that passes the guard, with or without a user. */
+/** Called for every request to a protected route that has a user, or may go without one. */
 export type OnPass = (request: FastifyRequest, reply: FastifyReply) => void
 
 /** What an option adds to a registration. The core knows features by these members only. */

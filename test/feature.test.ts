@@ -35,6 +35,7 @@ function badges(log: string[]): Feature {
         },
       },
     ],
+    challenge: () => ', badges="yes"',
     onPass: (_, reply) => void reply.header('x-passed', 'yes'),
     routes: ({ app }) => void app.get('/badges', { config: { auth: false } }, () => ['badge_7']),
     check: ({ app }, all) => void log.push(`check ${app.prefix || '/'} of ${all.length}`),
@@ -61,6 +62,7 @@ t.test('a made-up feature is one row of the table', async (t) => {
   app.get('/me', { config: { auth: true } }, ({ user }) => user)
   app.get('/both', { config: { auth: { use: ['jwt', 'badge'] } } }, ({ user }) => user)
   app.get('/open', () => 'open')
+  app.get('/optional', { config: { auth: 'optional' } }, () => 'somebody')
   await app.ready()
   t.strictSame(log.splice(0), ['check / of 1', 'ready'])
 
@@ -90,11 +92,13 @@ t.test('a made-up feature is one row of the table', async (t) => {
   for (const [url, headers] of refused) {
     const { statusCode, headers: sent } = await get(url, headers)
     t.strictSame([statusCode, sent['x-passed']], [401, undefined], JSON.stringify(headers))
+    t.match(sent['www-authenticate'], /^Bearer realm=.*, badges="yes"$/)
   }
   t.strictSame(log.splice(0), [], 'no user was looked up')
 
   t.strictSame((await app.inject('/badges')).json(), ['badge_7'])
   t.equal((await app.inject('/open')).headers['x-passed'], undefined)
+  t.equal((await app.inject('/optional')).headers['x-passed'], 'yes')
   t.ok(app.authn.authenticators.includes('badge'))
   const { badges: api } = app.authn as object as { badges: { list(): number[] } }
   t.strictSame(api.list(), [7])

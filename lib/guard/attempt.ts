@@ -77,7 +77,7 @@ export class Attempt {
   settle(outcome: unknown): void {
     if (outcome === null) {
       return this.plan.allowsAnonymous
-        ? runWithoutUser(this.request, this.done)
+        ? this.passAnonymous()
         : this.fail(refusal('auth.no-credentials-provided'))
     }
     // An error that is returned counts as if it had been thrown.
@@ -107,6 +107,12 @@ export class Attempt {
     else requireAccess(this, plan.needs, user)
   }
 
+  passAnonymous(): void {
+    const { request, reply, done, plan } = this
+    for (const each of plan.registration.onPass) each(request, reply)
+    runWithoutUser(request, done)
+  }
+
   /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
     reportSuccess(this.request, user, this.plan.name, this.started)
@@ -115,17 +121,14 @@ export class Attempt {
 
   /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */
   fail(error: unknown): void {
-    const { request, reply, done, plan } = this
+    const { request, done, plan } = this
     if (error === ABANDONED) return
     if (!isAuthenticationError(error)) {
       return runWithoutUser(request, () => done(faultOf('ERR_AUTH_AUTHENTICATOR', error)))
     }
     const mayPass =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.allowsAnonymous : plan.mode === 'try'
-    if (mayPass && refusalOf(error.code)?.status === 401) {
-      for (const each of plan.registration.onPass) each(request, reply)
-      return runWithoutUser(request, done)
-    }
+    if (mayPass && refusalOf(error.code)?.status === 401) return this.passAnonymous()
     // Without a user in the context: a handler with a user may have injected this request.
     runWithoutUser(request, () => refuse(this, error))
   }

@@ -54,7 +54,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
     )
     if (named.length === 1) return named[0]
     return (
-      (named.length > 0 ? named : members).find((member) => member.accepts?.(request)) ??
+      (named.length > 0 ? named : members).find((each) => each.accepts?.(request) === true) ??
       named.find(({ accepts }) => accepts === undefined) ??
       named[0] ??
       other

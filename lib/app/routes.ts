@@ -18,7 +18,7 @@ export interface DeclaredRoute extends Planned {
   readonly url: string
   /** The GET route to which Fastify added this HEAD route. */
   readonly get: DeclaredRoute | undefined
-  /** Whether the app has changed the mark in its `config` object after Fastify had copied it. */
+  /** Whether the app's own `config` object has another mark than its copy: one that it got since, or that is inherited. */
   readonly isChanged: () => boolean
 }
 
@@ -30,16 +30,18 @@ export function declareRoute(
 ): DeclaredRoute {
   const { config: given, url } = options
   const isCopy = given !== undefined && kPlanned in given
-  const mark = ownMark(given)
+  const own = given as { readonly auth?: unknown } | undefined
+  const config = Object.assign({}, given)
+  const mark = ownMark(config)
   const route: DeclaredRoute = {
     options,
     server,
     url,
     get: isAutomaticHead(options) ? getRouteOf(options, server, url, others) : undefined,
-    isChanged: () => !isCopy && ownMark(given) !== mark,
+    isChanged: () => !isCopy && own?.auth !== mark,
     plan: undefined,
   }
-  options.config = Object.assign({}, given, { [kPlanned]: route })
+  options.config = Object.assign(config, { [kPlanned]: route })
   return route
 }
 

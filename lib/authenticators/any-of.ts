@@ -62,7 +62,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
     const isCandidate = (member: Authenticator): boolean =>
       named.length === 0 || named.includes(member)
     return (
-      inOrder.find((member) => isCandidate(member) && member.accepts?.(request)) ??
+      inOrder.find((member) => isCandidate(member) && member.accepts?.(request) === true) ??
       (named.length === 0 ? unnamed(request) : named.find(({ accepts }) => accepts === undefined))
     )
   }

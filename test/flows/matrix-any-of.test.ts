@@ -271,3 +271,18 @@ t.test(
     t.equal((await app.inject('/')).statusCode, 200)
   },
 )
+
+t.test('accepts counts only where it returns true', async (t) => {
+  const key: Authenticator = {
+    accepts: (async () => false) as never,
+    authenticate: () => null,
+  }
+  const auth = { mode: 'optional', use: ['key', 'jwt'] } as const
+  const app = await appWith(
+    t,
+    { userService: service(), jwt: { secret }, cookies: true, authenticators: { key } },
+    (app) => void app.get('/', { config: { auth } }, probe().handler),
+  )
+  const headers = { host: 'localhost', cookie: `token=${token({ exp: 1 })}` }
+  t.equal((await app.inject({ url: '/', headers })).statusCode, 401)
+})

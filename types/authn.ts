@@ -7,11 +7,11 @@ import type { Sessions, SessionStats } from './session-api.js'
 export interface AuthnStats {
   /** The queue for bcrypt, which all registrations of an app share. */
   readonly hashing: {
-    /** bcrypt operations that are under way. */
+    /** bcrypt operations that are running. */
     readonly running: number
     /** Requests that wait for one. */
     readonly waiting: number
-    /** Requests that were refused with 503. */
+    /** Requests that were rejected with 503. */
     readonly refused: number
   }
   /** The cache of verified Basic credentials. */
@@ -24,15 +24,15 @@ export interface AuthnStats {
     readonly size: number
   }
   /**
-   * The verified tokens that the `jwtService` of the registration remembers. Two registrations that share a service
-   * show the same counts. All are zero without a service, and for a service that the app wrote itself.
+   * The token cache of the registration's `jwtService`. Two registrations that share a service have the same counts. All are
+   * zero without keys.
    */
   readonly tokens: TokenStats
-  /** The keys of that service, and how often they were read again. All are zero without one, like those of tokens. */
+  /** The keys of that service. */
   readonly keys: KeyStats
   /** The key sets of the option `issuers`, by the name of the issuer. */
   readonly issuers: Readonly<Record<string, IssuerStats>>
-  /** Requests that were refused with 429. */
+  /** Requests that were rejected with 429. */
   readonly throttled: number
   /** Only with the option `sessions`. */
   readonly sessions?: SessionStats
@@ -43,7 +43,7 @@ export interface Authn {
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 
-  /** Lists and ends sessions. Undefined without the option `sessions`. */
+  /** Lists and revokes sessions. Undefined without the option `sessions`. */
   readonly sessions?: Sessions
 
   /** The current counts. */
@@ -53,9 +53,8 @@ export interface Authn {
    * Every route in the scope of the registration, those of inner scopes and of inner registrations included,
    * sorted by URL and method.
    *
-   * @returns new objects, which say for each route who may call it and why
-   * @throws ERR_AUTH_REPORT before the app is ready, and when the package was loaded after routes had been declared.
-   * `onReady` hooks that are added after the plugin may call it
+   * @returns new objects, with the access to each route
+   * @throws ERR_AUTH_REPORT before the app is ready; `onReady` hooks that are added after the plugin may call it
    */
   routes(): AuthnRoute[]
 

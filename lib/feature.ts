@@ -61,7 +61,9 @@ export interface TokenCarrier {
   readonly forbidden: string | null
   /** Checks a request to one of the plugin's own routes. @returns the error where it has to be rejected */
   refuse(request: FastifyRequest): AuthenticationErrorLike | null
-  /** The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError */
+  /**
+   * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError
+   */
   refreshToken(request: FastifyRequest): string | null
   /** Puts tokens into a reply. @returns the body */
   give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object

@@ -24,28 +24,29 @@ export interface Authenticator<User extends object = object> {
   readonly members?: readonly Authenticator[]
 
   /**
-   * `true` lets requests without credentials pass, with `request.user` null, even on routes marked
-   * `auth: true`. Wrong credentials are still rejected. Default `false`. The mark `auth: 'optional'` does the same for one route, and types it.
+   * `true` lets requests without credentials pass, with `request.user` null, even on routes marked `auth: true`. Wrong
+   * credentials are still rejected. Default `false`. The mark `auth: 'optional'` does the same for one route, and types
+   * it.
    */
   readonly optional?: boolean
 
   /**
-   * Describes the credentials in OpenAPI documents. Default: type `http` with {@link scheme}; without a scheme, routes have no
-   * security requirement.
+   * Describes the credentials in OpenAPI documents. Default: type `http` with {@link scheme}; without a scheme, routes
+   * have no security requirement.
    */
   readonly openapi?: SecurityScheme
 
   /**
-   * Prepares the authenticator at startup. Called once for every registration of the plugin that uses it. Startup fails with
-   * what it throws or rejects with.
+   * Prepares the authenticator at startup. Called once for every registration of the plugin that uses it. Startup fails
+   * with what it throws or rejects with.
    *
    * @param app - the scope in which the plugin was registered; `app.jwtService` is ready
    */
   init?(app: FastifyInstance): void | Promise<void>
 
   /**
-   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only where a route
-   * accepts several authenticators. Default: the `Authorization` header has {@link scheme}.
+   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only where a
+   * route accepts several authenticators. Default: the `Authorization` header has {@link scheme}.
    */
   accepts?(request: FastifyRequest): boolean
 
@@ -53,19 +54,19 @@ export interface Authenticator<User extends object = object> {
    * Authenticates a request.
    *
    * @param request - the request, before its body is read
-   * @returns the user; or `null` when the request has no credentials that this authenticator reads. Anything else that is not
-   * an object (`undefined`, `false`, a string, an array) is rejected.
-   * @throws `AuthenticationError` to reject the credentials; anything else that is thrown gives a 500 with a neutral message,
-   * never a 401
+   * @returns the user; or `null` when the request has no credentials that this authenticator reads. Anything else that
+   * is not an object (`undefined`, `false`, a string, an array) is rejected.
+   * @throws `AuthenticationError` to reject the credentials; anything else that is thrown gives a 500 with a neutral
+   * message, never a 401
    */
   authenticate(request: FastifyRequest): User | null | Promise<User | null>
 
   /**
-   * Sends the response to a rejected request. It must send before it returns, or return a promise. Where it has sent nothing
-   * by then, the plugin sends its own response, so that no request hangs.
+   * Sends the response to a rejected request. It must send before it returns, or return a promise. Where it has sent
+   * nothing by then, the plugin sends its own response, so that no request hangs.
    *
-   * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); you may replace or remove it. It is removed from a response whose
-   * status is neither 401 nor that of the error, unless you have set it yourself.
+   * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); you may replace or remove it. It is removed from a response
+   * whose status is neither 401 nor that of the error, unless you have set it yourself.
    *
    * It is also called for the 403 of a missing scope or role: respond with `error.statusCode`.
    *

@@ -24,8 +24,8 @@ export interface AuthnStats {
     readonly size: number
   }
   /**
-   * The token cache of the registration's `jwtService`. Two registrations that share a service have the same counts. All are
-   * zero without keys.
+   * The token cache of the registration's `jwtService`. Two registrations that share a service have the same counts.
+   * All are zero without keys.
    */
   readonly tokens: TokenStats
   /** The keys of that service. */

@@ -7,8 +7,9 @@ export interface CookieOptions {
    */
   readonly name?: string | undefined
   /**
-   * The attribute `SameSite` of the access token's cookie. With `'lax'`, a user who follows a link on another site is logged
-   * in on the page that opens; with `'strict'` not. The cookie of the refresh token is always `Strict`. Default `'lax'`.
+   * The attribute `SameSite` of the access token's cookie. With `'lax'`, a user who follows a link on another site is
+   * logged in on the page that opens; with `'strict'` not. The cookie of the refresh token is always `Strict`. Default
+   * `'lax'`.
    */
   readonly sameSite?: 'lax' | 'strict' | undefined
   /**

@@ -1,6 +1,9 @@
 import type { MessageKey } from './messages.js'
 
-/** Codes of requests that are rejected: the client did something wrong, or has to wait. Codes are stable, messages are not. */
+/**
+ * Codes of requests that are rejected: the client did something wrong, or has to wait. Codes are stable, messages are
+ * not.
+ */
 export type RefusalCode =
   | 'ERR_AUTH_NO_CREDENTIALS'
   | 'ERR_AUTH_MALFORMED_CREDENTIALS'

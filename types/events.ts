@@ -8,8 +8,8 @@ interface AuthnEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
   /**
-   * The name of the authenticator; several are joined, as in `jwt|basic`; `login`, `refresh` and `logout` for the routes of the
-   * plugin.
+   * The name of the authenticator; several are joined, as in `jwt|basic`; `login`, `refresh` and `logout` for the
+   * routes of the plugin.
    */
   readonly authenticator: string
   /**
@@ -76,7 +76,10 @@ export interface AuthnEvents {
   readonly failure: RefusalEvent
   /** A request was rejected with 429: too many failed attempts. */
   readonly throttled: RefusalEvent
-  /** A request was rejected with 503: bcrypt is busy, the user service is too slow, or an issuer or a store is unavailable. */
+  /**
+   * A request was rejected with 503: bcrypt is busy, the user service is too slow, or an issuer or a store is
+   * unavailable.
+   */
   readonly overloaded: RefusalEvent
   /** The key set of an issuer was renewed, or could not be. */
   readonly issuer: IssuerEvent
@@ -93,8 +96,8 @@ export interface AuthnEvents {
  */
 export interface AuthnChannel<Event> extends Omit<Channel, 'subscribe' | 'unsubscribe'> {
   /**
-   * Adds a listener, which is called for each event, before the request goes on. What it throws is an uncaught exception of
-   * the process; the request goes on nevertheless.
+   * Adds a listener, which is called for each event, before the request goes on. What it throws is an uncaught
+   * exception of the process; the request goes on nevertheless.
    */
   subscribe(listener: (event: Event, name: string | symbol) => void): void
   /**

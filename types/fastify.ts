@@ -28,8 +28,8 @@ declare module 'fastify' {
 
   interface RegisterOptions {
     /**
-     * The access to the routes of the plugin that is registered: an `AuthMark`, inherited by everything inside. Checked at
-     * startup and not by the compiler, since other plugins have options of this name.
+     * The access to the routes of the plugin that is registered: an `AuthMark`, inherited by everything inside. Checked
+     * at startup and not by the compiler, since other plugins have options of this name.
      */
     auth?: unknown
   }
@@ -42,8 +42,8 @@ declare module 'fastify' {
     LoggerDefault extends FastifyBaseLogger,
   > {
     /**
-     * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`, and
-     * `passwordField` has to be one of its fields.
+     * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,
+     * and `passwordField` has to be one of its fields.
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,

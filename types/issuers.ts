@@ -24,18 +24,18 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
   /** The address of the key set (RFC 7517 §5). Default: what the discovery document of the issuer names. */
   jwksUri?: string | undefined
   /**
-   * The methods that are accepted, without HMAC. Default: for each key its `alg`; for a key without one, RS256 for RSA, the
-   * method of the curve for EC, and EdDSA for OKP.
+   * The methods that are accepted, without HMAC. Default: for each key its `alg`; for a key without one, RS256 for RSA,
+   * the method of the curve for EC, and EdDSA for OKP.
    */
   algorithms?: readonly SigningMethod[] | undefined
   /**
-   * `rfc9068` accepts only tokens whose header has the `typ` `at+jwt` (RFC 9068 §4), so that no ID token passes. Default: a
-   * missing `typ`, `JWT` and `at+jwt` are accepted.
+   * `rfc9068` accepts only tokens whose header has the `typ` `at+jwt` (RFC 9068 §4), so that no ID token passes.
+   * Default: a missing `typ`, `JWT` and `at+jwt` are accepted.
    */
   profile?: 'rfc9068' | undefined
   /**
-   * Finds the user of a valid token. A `sub` is unique within its issuer only: `admin` of the issuer need not be yours, so
-   * keep the users of several issuers, and those who log in with a password, apart.
+   * Finds the user of a valid token. A `sub` is unique within its issuer only: `admin` of the issuer need not be yours,
+   * so keep the users of several issuers, and those who log in with a password, apart.
    *
    * @param claims - frozen at any depth; `sub` is a non-empty string or a finite number
    * @returns the user; null or undefined where there is none, which gives a 401

@@ -22,9 +22,9 @@ export interface JwtConfig extends TokenRules {
   /** Seconds for which issued tokens are valid. Default 300. */
   expiry?: number | undefined
   /**
-   * Field of the stored user with the time since which its tokens are valid: a `Date`, or seconds since 1970 with a fraction;
-   * null for all tokens. An older token is a 401, so a change of password can revoke all tokens. Tokens then have the claim
-   * `iat`. Default: none.
+   * Field of the stored user with the time since which its tokens are valid: a `Date`, or seconds since 1970 with a
+   * fraction; null for all tokens. An older token is a 401, so a change of password can revoke all tokens. Tokens then
+   * have the claim `iat`. Default: none.
    */
   validAfterField?: string | undefined
   /**
@@ -54,8 +54,8 @@ export interface JwtConfig extends TokenRules {
    */
   publish?: string | boolean | undefined
   /**
-   * The cache of tokens whose signature is valid; their claims are checked at every request. `false` for none. Default: see
-   * {@link TokenCacheOptions}.
+   * The cache of tokens whose signature is valid; their claims are checked at every request. `false` for none. Default:
+   * see {@link TokenCacheOptions}.
    */
   tokenCache?: TokenCacheOptions | false | undefined
 }

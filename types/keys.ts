@@ -45,8 +45,8 @@ interface CommonKeyEntry {
   /** Public key, in place of a private one: verifies. PEM text, or the path of a PEM file. */
   readonly public?: string | undefined
   /**
-   * Names the key in the header of its tokens (RFC 7515 §4.1.4). Default: the thumbprint of the key (RFC 7638). Required for a
-   * secret, about which it must reveal nothing.
+   * Names the key in the header of its tokens (RFC 7515 §4.1.4). Default: the thumbprint of the key (RFC 7638).
+   * Required for a secret, about which it must reveal nothing.
    */
   readonly kid?: string | undefined
   /** See {@link KeyState}. */
@@ -54,8 +54,8 @@ interface CommonKeyEntry {
   /** When the key got this state: ISO 8601 with a zone. For people, and for `--settle` of `keys rotate`. */
   readonly since?: string | undefined
   /**
-   * When the key stops verifying: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the state `verify`. Default:
-   * never.
+   * When the key stops verifying: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the state `verify`.
+   * Default: never.
    */
   readonly until?: string | undefined
   /**
@@ -78,8 +78,8 @@ export interface KeyFileEntry extends CommonKeyEntry {
   /** HMAC secret as text, in place of a key: signs and verifies. */
   readonly secret?: string | undefined
   /**
-   * Name of the environment variable with the passphrase of an encrypted private key. The passphrase itself must not be in the
-   * file: beside its key it would protect nothing.
+   * Name of the environment variable with the passphrase of an encrypted private key. The passphrase itself must not be
+   * in the file: beside its key it would protect nothing.
    */
   readonly passphraseEnv?: string | undefined
 }

@@ -8,8 +8,8 @@ import type { StoredUser } from './user-service.js'
  *
  * @param request - the login request
  * @param user - the stored user, password hash included
- * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`. It has no keys where
- * neither is set
+ * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`. It has no
+ * keys where neither is set
  * @returns the token; anything but a non-empty string is an internal error (500)
  */
 export type TokenFunc<Stored extends object = StoredUser> = (
@@ -35,8 +35,8 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
   /**
    * Returns claims of the app for the tokens of a login; with `sessions`, it is called again at every refresh. It may
-   * set `sub`, which otherwise is the submitted username. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is an
-   * internal error (500).
+   * set `sub`, which otherwise is the submitted username. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is
+   * an internal error (500).
    *
    * @param request - the request to the login or to the refresh route
    * @param user - the stored user, password hash included

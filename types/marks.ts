@@ -1,6 +1,6 @@
 /**
- * The access rule of a route, in `config.auth`, in the options of `app.register`, or in the plugin option `auth`; the nearest
- * one counts.
+ * The access rule of a route, in `config.auth`, in the options of `app.register`, or in the plugin option `auth`; the
+ * nearest one counts.
  *
  * - `true`: an authenticated user is required.
  * - `'optional'`: requests without credentials are anonymous; wrong credentials are a 401.
@@ -89,8 +89,8 @@ export type AccessMark = {
   )
 
 /**
- * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required: if all were
- * optional, the compiler would accept any string as such an object.
+ * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required: if all
+ * were optional, the compiler would accept any string as such an object.
  */
 export type AuthMarkObject =
   | AccessMark

@@ -30,8 +30,8 @@ export interface AuditOptions {
    */
   except?: ((route: UndecidedRoute) => boolean) | undefined
   /**
-   * `true` allows middleware of @fastify/express or @fastify/middie (`app.use(…)`), which marks do not protect. By default,
-   * startup fails with such a plugin.
+   * `true` allows middleware of @fastify/express or @fastify/middie (`app.use(…)`), which marks do not protect. By
+   * default, startup fails with such a plugin.
    */
   middleware?: boolean | undefined
 }
@@ -42,19 +42,21 @@ type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password
 /** Where the scopes and roles of a user come from, for marks that require them. */
 export interface AccessOptions {
   /**
-   * Scopes that a user has. Called at most once for a request, and only where the mark requires a scope. Default: the claim
-   * `scope` of the token, or else `scp`.
+   * Scopes that a user has. Called at most once for a request, and only where the mark requires a scope. Default: the
+   * claim `scope` of the token, or else `scp`.
    *
    * @param user - what `request.user` shows
-   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of these
+   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of
+   * these
    */
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
-   * Roles that a user has. Called at most once for a request, and only where the mark requires a role and the user has its
-   * scopes. Default: `roles` of the user, an array of strings, or else `role`, a string.
+   * Roles that a user has. Called at most once for a request, and only where the mark requires a role and the user has
+   * its scopes. Default: `roles` of the user, an array of strings, or else `role`, a string.
    *
    * @param user - what `request.user` shows
-   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of these
+   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of
+   * these
    */
   rolesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
 }
@@ -86,7 +88,8 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** Limits of failed logins and failed Basic attempts; `false` for none. Default: see {@link ThrottleOptions}. */
   throttle?: ThrottleOptions | false | undefined
   /**
-   * Seconds that the user service, or a function of `access`, may take before the request gets a 503. Default: no limit.
+   * Seconds that the user service, or a function of `access`, may take before the request gets a 503. Default: no
+   * limit.
    */
   userServiceTimeout?: number | undefined
   /** The authenticator of marks without `use`: one, or names of registered ones. */
@@ -98,8 +101,8 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** The mark of the scope in which the plugin is registered. Default: none. */
   auth?: AuthMark | undefined
   /**
-   * `'explicit'`: startup fails with a route in the scope of the plugin that has no mark, neither its own nor an inherited one.
-   * Default: such a route is open.
+   * `'explicit'`: startup fails with a route in the scope of the plugin that has no mark, neither its own nor an
+   * inherited one. Default: such a route is open.
    */
   audit?: 'explicit' | AuditOptions | undefined
   /** Tokens and their keys. */
@@ -115,8 +118,9 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined
   /**
-   * Puts tokens into cookies, which scripts cannot read, and makes `jwtAuthenticator` read them. Requests from other sites (CSRF)
-   * are then rejected. Default: the login responds with tokens, which clients send in the header `Authorization`.
+   * Puts tokens into cookies, which scripts cannot read, and makes `jwtAuthenticator` read them. Requests from other
+   * sites (CSRF) are then rejected. Default: the login responds with tokens, which clients send in the header
+   * `Authorization`.
    */
   cookies?: true | CookieOptions | undefined
   /**

@@ -4,8 +4,8 @@
  */
 export interface HashingOptions {
   /**
-   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every rejection takes at least this much work, also
-   * for unknown usernames and for stored hashes of a lower cost. Default 10.
+   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every rejection takes at least this much work,
+   * also for unknown usernames and for stored hashes of a lower cost. Default 10.
    */
   cost?: number | undefined
   /**

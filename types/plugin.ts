@@ -22,8 +22,8 @@ export interface AuthnPlugin {
 }
 
 /**
- * The type of options that do not fit the users that `findByUsername` returns. Fastify's own overloads of `register` check
- * them against this type, which is not assignable either, so that the compiler reports what is wrong.
+ * The type of options that do not fit the users that `findByUsername` returns. Fastify's own overloads of `register`
+ * check them against this type, which is not assignable either, so that the compiler reports what is wrong.
  */
 export interface RefusedOptions extends Omit<
   AuthnOptions<StoredUser & object>,

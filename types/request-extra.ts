@@ -1,6 +1,6 @@
 /**
- * Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them. An app declares its own
- * claims once, for `request.extra` and `jwtService.verify()`:
+ * Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them. An app declares
+ * its own claims once, for `request.extra` and `jwtService.verify()`:
  *
  * ```ts
  * declare module 'fastify-authn' {

@@ -9,11 +9,13 @@ export interface SessionsOptions {
   store?: SessionStoreFactory | undefined
   /** The longest time from login until a session expires. Default 2,592,000 (30 days). */
   lifetime?: number | undefined
-  /** The time from its last use until a session expires. Default 1,209,600 (14 days), or `lifetime` where that is less. */
+  /**
+   * The time from its last use until a session expires. Default 1,209,600 (14 days), or `lifetime` where that is less.
+   */
   idle?: number | undefined
   /**
-   * How long a used refresh token still gets the same successor, 0 to 60: for clients that refresh twice at the same time, or
-   * that did not get the response. Default 10.
+   * How long a used refresh token still gets the same successor, 0 to 60: for clients that refresh twice at the same
+   * time, or that did not get the response. Default 10.
    */
   grace?: number | undefined
   /**

@@ -124,9 +124,9 @@ export interface FoundSession extends StoreTime {
 }
 
 /**
- * The sessions of one registration in a store. Every method rejects when the store cannot be reached, and never returns as if
- * there were no session. The plugin waits five seconds at most. Strings are well-formed, without control characters, and at
- * most 1,024 characters long.
+ * The sessions of one registration in a store. Every method rejects when the store cannot be reached, and never returns
+ * as if there were no session. The plugin waits five seconds at most. Strings are well-formed, without control
+ * characters, and at most 1,024 characters long.
  */
 export interface SessionStore {
   /** Keeps a session that begins. */

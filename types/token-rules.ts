@@ -13,9 +13,9 @@ export interface TokenRules {
 /** Rules of one verifier. What is left out comes from the configuration. */
 export interface VerifyRules extends TokenRules {
   /**
-   * The purpose of the tokens that are accepted: their header must have one of these as its `typ` (RFC 7515 §4.1.9). Upper and
-   * lower case are equal, and `application/` may be left out. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or none
-   * at all; where this is set, a token without `typ` is rejected.
+   * The purpose of the tokens that are accepted: their header must have one of these as its `typ` (RFC 7515 §4.1.9).
+   * Upper and lower case are equal, and `application/` may be left out. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or
+   * none at all; where this is set, a token without `typ` is rejected.
    */
   typ?: string | readonly string[] | undefined
 }
@@ -23,8 +23,8 @@ export interface VerifyRules extends TokenRules {
 /** Header of a token. */
 export interface TokenHeaderOptions {
   /**
-   * The purpose of the token, such as `reset+jwt` (RFC 7515 §4.1.9). Default `JWT`. By default, only `JWT` and `at+jwt` are
-   * accepted.
+   * The purpose of the token, such as `reset+jwt` (RFC 7515 §4.1.9). Default `JWT`. By default, only `JWT` and `at+jwt`
+   * are accepted.
    */
   typ?: string | undefined
 }

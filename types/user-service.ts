@@ -76,11 +76,11 @@ export interface UserService<Stored extends object = StoredUser> {
   /**
    * Stores a new hash of the same password. Called after a successful login or Basic request whose stored hash has a
    * lower cost than `hashing.cost`. Store it only if the stored hash is still the previous one (`WHERE … AND
-   * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this throws, the
-   * error is logged, and the login succeeds.
+   * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this throws,
+   * the error is logged, and the login succeeds.
    *
-   * @param user - looked up again when the new hash is ready. This is not called where the user is gone or has another hash
-   * by then
+   * @param user - looked up again when the new hash is ready. This is not called where the user is gone or has another
+   * hash by then
    * @param passwordHash - a bcrypt hash
    * @param previousHash - the hash that it replaces
    */

@@ -10,8 +10,8 @@ import type { Authenticator } from '../../types/authenticator.js'
 /**
  * An authenticator that asks exactly one of several for each request:
  *
- * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
- *   of them, which rejects it;
+ * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the
+ *   first of them, which rejects it;
  * - otherwise the first whose `accepts` returns true, or else one that has neither a scheme nor `accepts`.
  *
  * It is optional only when all of its members are.

@@ -19,8 +19,9 @@ interface KeySet extends IssuerKeys {
 const since = (time: number): number => Math.abs(Date.now() - time)
 
 /**
- * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes. Then the next request renews it in the background,
- * and while that fails it is used for up to an hour more; not longer, since the issuer has to be able to withdraw a key.
+ * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes. Then the next request renews it in the
+ * background, and while that fails it is used for up to an hour more; not longer, since the issuer has to be able to
+ * withdraw a key.
  */
 export class KeySource {
   readonly #issuer: ResolvedIssuer
@@ -47,7 +48,9 @@ export class KeySource {
     this.#log = log
   }
 
-  /** The verifier of the current set; null where there is none, or it is too old. Renews an old set in the background. */
+  /**
+   * The verifier of the current set; null where there is none, or it is too old. Renews an old set in the background.
+   */
   current(): VerifySignature | null {
     const age = this.#set?.age() ?? 0
     if (age >= limits.fresh + limits.stale) this.#set = null

@@ -15,7 +15,9 @@ export interface IssuerKeys {
   readonly compromised: number
 }
 
-/** The methods of each type and curve of keys, first the default of a key without `alg`. There are no secrets (`oct`). */
+/**
+ * The methods of each type and curve of keys, first the default of a key without `alg`. There are no secrets (`oct`).
+ */
 const methodsByKind: ReadonlyMap<string, readonly SigningMethod[]> = new Map([
   ['rsa', issuerMethods.filter((method) => /^[RP]S/.test(method))],
   ['ec prime256v1', ['ES256']],

@@ -1,6 +1,6 @@
 /**
- * Limits of fetching and trusting keys. None of them is an option: other values would trust keys for too long after their
- * issuer has withdrawn them, or fetch too often.
+ * Limits of fetching and trusting keys. None of them is an option: other values would trust keys for too long after
+ * their issuer has withdrawn them, or fetch too often.
  */
 export const limits = {
   /** Milliseconds for a whole fetch: discovery, its fall-back and the key set, with their bodies. */

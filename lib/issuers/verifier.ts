@@ -94,8 +94,8 @@ function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssue
 const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Reads the header of a token before its signature is verified. It only chooses one of our keys: keys in tokens, and their
- * addresses, are not used (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is fetched.
+ * Reads the header of a token before its signature is verified. It only chooses one of our keys: keys in tokens, and
+ * their addresses, are not used (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is fetched.
  *
  * @throws AuthenticationError
  */

@@ -18,7 +18,9 @@ import type { Authenticator } from '../../types/authenticator.js'
 
 const kOwnRoute = Symbol('fastify-authn.own-route')
 
-/** Handles a request whose body was checked and read. An AuthenticationError that it throws is sent as the guard does. */
+/**
+ * Handles a request whose body was checked and read. An AuthenticationError that it throws is sent as the guard does.
+ */
 export type Work<Content> = (
   content: Content,
   request: FastifyRequest,

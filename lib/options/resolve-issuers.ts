@@ -131,8 +131,8 @@ function wrong(option: string, problem: string): never {
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 /**
- * Parses an address that keys may be fetched from: https, or http to a loopback address, without credentials. An attacker on
- * the way who could change the keys could sign tokens.
+ * Parses an address that keys may be fetched from: https, or http to a loopback address, without credentials. An
+ * attacker on the way who could change the keys could sign tokens.
  *
  * @returns null for any other string
  */

@@ -62,8 +62,8 @@ const nonceLength = 12
 const tagLength = 16
 
 /**
- * Encrypts a token so that only its predecessor decrypts it. The key is derived from the predecessor and not from its digest,
- * which the store has.
+ * Encrypts a token so that only its predecessor decrypts it. The key is derived from the predecessor and not from its
+ * digest, which the store has.
  */
 export function seal(next: RefreshToken, presented: RefreshToken): string {
   const nonce = randomBytes(nonceLength)

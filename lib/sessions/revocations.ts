@@ -8,7 +8,8 @@ const retryAfter = 1
 const sweepEvery = 10_000
 
 /**
- * Revoked sessions whose access tokens have not expired yet. They are kept in memory, so that no request has to ask the store.
+ * Revoked sessions whose access tokens have not expired yet. They are kept in memory, so that no request has to ask the
+ * store.
  */
 export class Revocations implements SessionWatcher {
   /** By `sid`, when each expires, on the clock of `performance.now()`. */

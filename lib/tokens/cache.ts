@@ -14,14 +14,14 @@ export interface TokenCounts {
 }
 
 /**
- * Node.js hashes 12 characters faster than a whole token; the end of a signature has 72 practically random bits. V8 copies a
- * slice of this length, while a longer one would keep the whole header in memory.
+ * Node.js hashes 12 characters faster than a whole token; the end of a signature has 72 practically random bits. V8
+ * copies a slice of this length, while a longer one would keep the whole header in memory.
  */
 const keyLength = 12
 
 /**
- * Caches tokens whose signature is valid. Nothing else is cached: purpose, times, issuer, audience and user are checked at
- * every request. Rejected tokens are not stored, so that they displace none.
+ * Caches tokens whose signature is valid. Nothing else is cached: purpose, times, issuer, audience and user are checked
+ * at every request. Rejected tokens are not stored, so that they displace none.
  */
 export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   readonly #cached: LRUCache<string, { readonly token: string; readonly verified: Verified }>

@@ -52,8 +52,8 @@ export class RedisKeys {
   }
 
   /**
-   * Calls a function for every revocation that Redis publishes, on a connection of its own. While that is lost, so are the
-   * messages.
+   * Calls a function for every revocation that Redis publishes, on a connection of its own. While that is lost, so are
+   * the messages.
    *
    * @returns a function that closes it
    */

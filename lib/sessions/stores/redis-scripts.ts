@@ -1,14 +1,14 @@
 /**
- * The Lua scripts of the Redis store. Each is atomic, and goes by the clock of Redis. All keys of a registration begin with
- * `KEYS[1]`. It is a hash tag, so that a cluster has all of them in one slot:
+ * The Lua scripts of the Redis store. Each is atomic, and goes by the clock of Redis. All keys of a registration begin
+ * with `KEYS[1]`. It is a hash tag, so that a cluster has all of them in one slot:
  *
  * - `:session:<handle>`: the members of a session that change, a hash. Its values are short, which halves its memory
  * - `:about:<handle>`: the other members, as JSON
  * - `:sealed:<handle>`: the successor that the last token before the current one gets again during the grace
  * - `:sid:<sid>`: the handle of a session
  * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they expire
- * - `:revoked`: revoked sessions, by the time of the revocation; `:until`: the same, by the time at which the revocation
- *   expires. A member is `<until>:<sid>`
+ * - `:revoked`: revoked sessions, by the time of the revocation; `:until`: the same, by the time at which the
+ *   revocation expires. A member is `<until>:<sid>`
  *
  * All keys expire. Numbers are returned as strings, because Redis cuts off their fractions.
  */
@@ -151,8 +151,8 @@ return found
 `
 
 /**
- * The revocations since a time; with an empty string, and where the clock of Redis has gone back, all that have not expired.
- * It writes nothing, so that it also works on a read-only server.
+ * The revocations since a time; with an empty string, and where the clock of Redis has gone back, all that have not
+ * expired. It writes nothing, so that it also works on a read-only server.
  */
 const revocations = `
 local since = tonumber(ARGV[1])

@@ -26,10 +26,10 @@ type SwapRow =
 /**
  * Keeps sessions in Redis 6 or later, or in a server that runs its Lua scripts, such as Valkey.
  *
- * @param client - a client of ioredis, which is neither configured nor closed. Its `duplicate()` makes a second connection, on
- * which Redis publishes what other processes have revoked
- * @param options - `prefix`: what all keys and channels begin with, default `fastify-authn`: letters, digits and
- * `_ . : -`, at most 64 of them
+ * @param client - a client of ioredis, which is neither configured nor closed. Its `duplicate()` makes a second
+ * connection, on which Redis publishes what other processes have revoked
+ * @param options - `prefix`: what all keys and channels begin with, default `fastify-authn`: letters, digits and `_ . :
+ * -`, at most 64 of them
  * @throws ERR_AUTH_OPTION for another client, or a prefix that does not fit
  */
 export function redisSessions(

@@ -17,8 +17,8 @@ const gathering = 50
 const patience = 2000
 
 /**
- * Reports to a watcher what any process has revoked, by polling the store every half second. After a poll that has failed,
- * the next one reads all revocations again.
+ * Reports to a watcher what any process has revoked, by polling the store every half second. After a poll that has
+ * failed, the next one reads all revocations again.
  */
 export class RevocationPoller {
   readonly #poll: (cursor: string | null) => Promise<RevocationPage>

@@ -18,8 +18,8 @@ export type Row = Readonly<Record<string, unknown>>
 export type RowsOf = (text: string, params: SqlParams) => Promise<readonly Row[]>
 
 /**
- * Codes of a statement that conflicted with another transaction, has changed nothing, and may be run again. This does not
- * happen with the usual isolation level, READ COMMITTED.
+ * Codes of a statement that conflicted with another transaction, has changed nothing, and may be run again. This does
+ * not happen with the usual isolation level, READ COMMITTED.
  */
 const repeatable = new Set(['40001', '40P01'])
 const attempts = 3

@@ -12,8 +12,8 @@ const columns = (row: string): string => `
 
 /**
  * Statements read the clock of the server once, after they have locked a row, since they may have waited for the lock.
- * PostgreSQL then reads the row again ("Read Committed Isolation Level"). Statements that lock several sessions do so in one
- * order, or skip locked rows, so that there are no deadlocks.
+ * PostgreSQL then reads the row again ("Read Committed Isolation Level"). Statements that lock several sessions do so
+ * in one order, or skip locked rows, so that there are no deadlocks.
  *
  * @param prefix - of the tables, checked
  */
@@ -22,7 +22,9 @@ export function sqlStatements(prefix: string) {
   const graces = `${prefix}_graces`
   const revocations = `${prefix}_revocations`
 
-  /** Revokes sessions: $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept. */
+  /**
+   * Revokes sessions: $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept.
+   */
   const revoke = (condition: string): string => `
 WITH found AS MATERIALIZED (
   SELECT handle, sid, expires_at FROM ${sessions} WHERE registration = $1 AND ${condition}
@@ -58,8 +60,8 @@ FROM clock LEFT JOIN ${sessions} s
   ON s.registration = $1 AND s.handle = $2 AND clock.now < s.expires_at`,
 
     /**
-     * The first one to lock the row swaps. The others find its token as the previous one, because PostgreSQL reads a row
-     * again after waiting for its lock. Only `found` reads the table, so that the rest sees the same row.
+     * The first one to lock the row swaps. The others find its token as the previous one, because PostgreSQL reads a
+     * row again after waiting for its lock. Only `found` reads the table, so that the rest sees the same row.
      */
     swap: `
 WITH found AS MATERIALIZED (
@@ -103,8 +105,8 @@ WHERE registration = $1 AND sub = $2 AND clock_timestamp() < expires_at
 ORDER BY created_at DESC, handle`,
 
     /**
-     * Revocations that a process cannot have seen yet. Those that its last snapshot did not show were written by transactions
-     * that had not committed then, and their numbers are at least the `xmin` of that snapshot.
+     * Revocations that a process cannot have seen yet. Those that its last snapshot did not show were written by
+     * transactions that had not committed then, and their numbers are at least the `xmin` of that snapshot.
      */
     revocations: `
 WITH mark AS MATERIALIZED (

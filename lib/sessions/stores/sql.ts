@@ -21,8 +21,9 @@ import { sqlStatements, type SqlStatements } from './sql-statements.js'
 /**
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
  *
- * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection. `prefix`: what the names of the tables begin with, default `fastify_authn`: at most 40 characters
- * of a-z, 0-9 and _, the first of them no digit
+ * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection.
+ * `prefix`: what the names of the tables begin with, default `fastify_authn`: at most 40 characters of a-z, 0-9 and _,
+ * the first of them no digit
  * @throws ERR_AUTH_OPTION for a prefix that does not fit, or where `query` is no function
  *
  * @example

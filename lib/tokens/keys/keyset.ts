@@ -73,7 +73,9 @@ export class Keyset {
     return this.keys.some(({ alg }) => accepted === undefined || alg === accepted)
   }
 
-  /** @param wanted - what needs a key, for the error. @throws ERR_AUTH_KEY where there is none, or the engine rejects it */
+  /**
+   * @param wanted - what needs a key, for the error. @throws ERR_AUTH_KEY where there is none, or the engine rejects it
+   */
   prepare(method: SigningMethod | undefined, use: KeyUse, wanted: string): void {
     if (!this.has(method, use)) this.#missing(method, use, wanted)
     if (use === 'sign') this.signer(method, wanted)
@@ -121,8 +123,8 @@ export class Keyset {
   }
 
   /**
-   * The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). Header members with a
-   * key or its address (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
+   * The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). Header members
+   * with a key or its address (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
    */
   #keyOf(token: string, accepted: SigningMethod | undefined): Key {
     const unnamed = this.#isNamed ? undefined : this.#byAlg.get(accepted)

@@ -5,6 +5,7 @@ import type { MALFORMED } from './http/authorization.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
+import type { AuthnStats } from '../types/authn.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { SecurityScheme } from '../types/openapi.js'
 import type { JwtClaims } from '../types/request-extra.js'
@@ -119,7 +120,7 @@ export interface FeatureContext {
 }
 
 /** What the entry file of a feature exports. */
-export interface FeatureModule {
+interface FeatureModule {
   /** @throws ERR_AUTH_OPTION */
   createFeature(context: FeatureContext): Feature
 }
@@ -127,6 +128,12 @@ export interface FeatureModule {
 interface FeatureRow {
   isSet(options: ResolvedOptions, service: JwtService): boolean
   load(): Promise<FeatureModule>
+}
+
+/** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
+export function statsOf(features: readonly Feature[]): Pick<AuthnStats, 'issuers' | 'sessions'> {
+  const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
+  return { issuers: {}, ...Object.fromEntries(counts) }
 }
 
 /** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */

@@ -39,7 +39,7 @@ export function guard(
 }
 
 /** One request on its way through the guard: it passes, is rejected, or gets an internal error. */
-export class Attempt {
+class Attempt {
   /** See {@link startClock}. */
   readonly started = startClock()
   /** The user that an authenticator has accepted. */

@@ -18,7 +18,7 @@ export class FetchError extends Error {
  * @param signal - aborts the request, also while the body arrives
  * @throws FetchError, or an error of `fetch()`
  */
-export async function fetchJson(url: URL, signal: AbortSignal): Promise<unknown> {
+async function fetchJson(url: URL, signal: AbortSignal): Promise<unknown> {
   const headers = { accept: 'application/json', 'accept-encoding': 'identity' }
   const response = await fetch(url, { signal, headers, redirect: 'error' })
   const { status } = response

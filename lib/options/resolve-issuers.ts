@@ -10,7 +10,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** HMAC is never accepted: a shared secret that verifies can sign too. */
 export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
 
-export const issuerSchema = strict(
+const issuerSchema = strict(
   {
     issuer: text('the "iss" of its tokens, a non-empty string', { quoted: true }),
     audience,

@@ -7,7 +7,7 @@ import type { AuthUser } from '../../types/user-service.js'
 export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
 /** What the plugin keeps on a request. */
-export interface RequestState {
+interface RequestState {
   /** `request.user`: the user without the password hash. */
   user: AuthUser | null
   /** What the user service returned. */

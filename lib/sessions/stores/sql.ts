@@ -140,7 +140,7 @@ const batch = 500
 const pause = 30_000
 
 /** Deletes expired rows: in small batches, at most one of each kind for each call of `run`. */
-export function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
+function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
   let nextRound = 0
   let clearUntil = 0
   let isBusy = false

@@ -57,7 +57,8 @@ export function reportSuccess(
 }
 
 /**
- * Reports a rejected request: to its log, with a reason that the client does not get, and to the listeners of its channel.
+ * Reports a rejected request: to its log, with a reason that the client does not get, and to the listeners of its
+ * channel.
  *
  * @param user - the user, where an authenticator has accepted one
  */

@@ -5,6 +5,7 @@ import type { MALFORMED } from './http/authorization.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
+import type { AuthnStats } from '../types/authn.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { NeededNames } from '../types/marks.js'
 import type { SecurityScheme } from '../types/openapi.js'
@@ -62,7 +63,9 @@ export interface TokenCarrier {
   readonly forbidden: string | null
   /** Checks a request to one of the plugin's own routes. @returns the error where it has to be rejected */
   refuse(request: FastifyRequest): AuthenticationErrorLike | null
-  /** The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError */
+  /**
+   * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError
+   */
   refreshToken(request: FastifyRequest): string | null
   /** Puts tokens into a reply. @returns the body */
   give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
@@ -124,7 +127,7 @@ export interface FeatureContext {
 }
 
 /** What the entry file of a feature exports. */
-export interface FeatureModule {
+interface FeatureModule {
   /** @throws ERR_AUTH_OPTION */
   createFeature(context: FeatureContext): Feature
 }
@@ -132,6 +135,12 @@ export interface FeatureModule {
 interface FeatureRow {
   isSet(options: ResolvedOptions, service: JwtService): boolean
   load(): Promise<FeatureModule>
+}
+
+/** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
+export function statsOf(features: readonly Feature[]): Pick<AuthnStats, 'issuers' | 'sessions'> {
+  const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
+  return { issuers: {}, ...Object.fromEntries(counts) }
 }
 
 /** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */

@@ -22,7 +22,7 @@ import { createPasswordTools } from './passwords/tools.js'
 import { registrationOf, setRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/decorators.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { Authn, AuthnStats } from '../types/authn.js'
+import type { Authn } from '../types/authn.js'
 import type { AuthnOptions } from '../types/options.js'
 
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
@@ -102,14 +102,7 @@ function attach(record: AppRecord, registration: Registration): void {
   const authn: Authn = {
     authenticators: [...authenticators.keys()],
     ...Object.fromEntries(features.flatMap(({ name, api }) => (api ? [[name, api]] : []))),
-    stats: () => ({
-      ...passwords.stats(),
-      ...jwtService.stats(),
-      issuers: {},
-      ...(Object.fromEntries(
-        features.flatMap((feature) => (feature.stats ? [[feature.name, feature.stats()]] : [])),
-      ) as Partial<AuthnStats>),
-    }),
+    stats: () => ({ ...passwords.stats(), ...jwtService.stats(), ...statsOf(features) }),
     ...routeReport(record, app),
   }
   decorate(app, 'authn', authn)

@@ -55,8 +55,8 @@ export function registrationOf(server: FastifyInstance): Registration | undefine
 }
 
 /**
- * The state of a built-in authenticator for each registration: one authenticator may be used by several apps and scopes,
- * each with its own users and keys.
+ * The state of a built-in authenticator for each registration: one authenticator may be used by several apps and
+ * scopes, each with its own users and keys.
  *
  * @param name - for the error
  * @param create - makes the state at startup

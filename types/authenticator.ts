@@ -3,7 +3,7 @@ import type { AuthenticationErrorLike } from './errors.js'
 import type { SecurityScheme } from './openapi.js'
 
 /**
- * Finds out who sends a request. Both the built-in authenticators and those of the app implement this interface.
+ * Authenticates requests. Both the built-in authenticators and those of the app implement this interface.
  *
  * The built-in ones do not use `this`, so that an app can wrap one by spreading it:
  * `{ ...jwtAuthenticator(), authenticate(request) { … } }`.
@@ -20,34 +20,33 @@ export interface Authenticator<User extends object = object> {
    */
   readonly scheme?: string
 
-  /** The authenticators that this one chooses from, as `anyOf()` does: their schemes are those of the challenges. */
+  /** The authenticators that this one chooses from, as `anyOf()` does. The challenges name their schemes. */
   readonly members?: readonly Authenticator[]
 
   /**
-   * `true` lets requests without credentials pass, with `request.user` null, even on routes marked
-   * `auth: true`. Credentials that are present and wrong are still
-   * refused. Default `false`. The mark `auth: 'optional'` does the same for one route, and types it.
+   * `true` lets requests without credentials pass, with `request.user` null, even on routes marked `auth: true`. Wrong
+   * credentials are still rejected. Default `false`. The mark `auth: 'optional'` does the same for one route, and types
+   * it.
    */
   readonly optional?: boolean
 
   /**
-   * How the credentials are shown in OpenAPI documents. Default: type `http` with {@link scheme}; without
-   * a scheme, routes show the refusal and no security requirement.
+   * Describes the credentials in OpenAPI documents. Default: type `http` with {@link scheme}; without a scheme, routes
+   * have no security requirement.
    */
   readonly openapi?: SecurityScheme
 
   /**
-   * Prepares the authenticator while the app boots. Called once for every registration of the plugin that uses it.
-   * What it throws, or rejects with, stops the boot.
+   * Prepares the authenticator at startup. Called once for every registration of the plugin that uses it. Startup fails
+   * with what it throws or rejects with.
    *
    * @param app - the scope in which the plugin was registered; `app.jwtService` is ready
    */
   init?(app: FastifyInstance): void | Promise<void>
 
   /**
-   * Whether the credentials of a request are meant for this authenticator. Asked only where a route accepts several
-   * authenticators that read the same scheme, or no scheme; it does not verify anything. Default: the `Authorization`
-   * header has {@link scheme}.
+   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only where a
+   * route accepts several authenticators. Default: the `Authorization` header has {@link scheme}.
    */
   accepts?(request: FastifyRequest): boolean
 
@@ -55,24 +54,23 @@ export interface Authenticator<User extends object = object> {
    * Authenticates a request.
    *
    * @param request - the request, before its body is read
-   * @returns the user; or `null` when the request carries no credentials that this authenticator
-   * reads. Anything else that is not an object (`undefined`, `false`, a string, an array) is a refusal.
-   * @throws `AuthenticationError` to refuse the credentials; anything else that is thrown is a fault
-   * and gives a 500 with a neutral message, never a 401
+   * @returns the user; or `null` when the request has no credentials that this authenticator reads. Anything else that
+   * is not an object (`undefined`, `false`, a string, an array) is rejected.
+   * @throws `AuthenticationError` to reject the credentials; anything else that is thrown gives a 500 with a neutral
+   * message, never a 401
    */
   authenticate(request: FastifyRequest): User | null | Promise<User | null>
 
   /**
-   * Writes the refusal in place of the plugin. It must send before it returns, or return a promise. Where it has sent
-   * nothing by then, the plugin's own response goes out, so that no request hangs.
+   * Sends the response to a rejected request. It must send before it returns, or return a promise. Where it has sent
+   * nothing by then, the plugin sends its own response, so that no request hangs.
    *
-   * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); replace or remove it as you like. An answer with
-   * a status that is neither 401 nor that of the error goes without it, unless you set one yourself.
+   * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); you may replace or remove it. It is removed from a response
+   * whose status is neither 401 nor that of the error, unless you have set it yourself.
    *
-   * It is called for every refusal, also for the 403 of a user who may not do what the route asks for: answer with
-   * `error.statusCode`.
+   * It is also called for the 403 of a missing scope or role: respond with `error.statusCode`.
    *
-   * @param error - what was refused: its `code` is stable, its `message` is in the language of the request
+   * @param error - its `code` is stable, its `message` is in the language of the request
    */
   onUnauthorized?(
     error: AuthenticationErrorLike,

@@ -7,11 +7,11 @@ import type { Sessions, SessionStats } from './session-api.js'
 export interface AuthnStats {
   /** The queue for bcrypt, which all registrations of an app share. */
   readonly hashing: {
-    /** bcrypt operations that are under way. */
+    /** bcrypt operations that are running. */
     readonly running: number
     /** Requests that wait for one. */
     readonly waiting: number
-    /** Requests that were refused with 503. */
+    /** Requests that were rejected with 503. */
     readonly refused: number
   }
   /** The cache of verified Basic credentials. */
@@ -32,7 +32,7 @@ export interface AuthnStats {
   readonly keys: KeyStats
   /** The key sets of the option `issuers`, by the name of the issuer. */
   readonly issuers: Readonly<Record<string, IssuerStats>>
-  /** Requests that were refused with 429. */
+  /** Requests that were rejected with 429. */
   readonly throttled: number
   /** Only with the option `sessions`. */
   readonly sessions?: SessionStats

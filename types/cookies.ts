@@ -7,13 +7,13 @@ export interface CookieOptions {
    */
   readonly name?: string | undefined
   /**
-   * The attribute `SameSite` of the access token's cookie. With `'lax'`, who follows a link on another site is logged
-   * in on the page that opens; with `'strict'`, is not. The cookie of the refresh token is always `Strict`. Default
+   * The attribute `SameSite` of the access token's cookie. With `'lax'`, a user who follows a link on another site is
+   * logged in on the page that opens; with `'strict'` not. The cookie of the refresh token is always `Strict`. Default
    * `'lax'`.
    */
   readonly sameSite?: 'lax' | 'strict' | undefined
   /**
-   * Other origins whose pages may send requests that change something, as browsers write them: `https://shop.example`,
+   * Other origins whose pages may send requests that change something, as browsers send them: `https://shop.example`,
    * without a path and without the default port. Default: none.
    */
   readonly trustedOrigins?: readonly string[] | undefined

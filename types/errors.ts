@@ -1,6 +1,9 @@
 import type { MessageKey } from './messages.js'
 
-/** Codes of refusals: the client did something wrong, or has to wait. Codes are stable, messages are not. */
+/**
+ * Codes of requests that are rejected: the client did something wrong, or has to wait. Codes are stable, messages are
+ * not.
+ */
 export type RefusalCode =
   | 'ERR_AUTH_NO_CREDENTIALS'
   | 'ERR_AUTH_MALFORMED_CREDENTIALS'
@@ -20,7 +23,7 @@ export type RefusalCode =
   | 'ERR_AUTH_ISSUER_UNAVAILABLE'
   | 'ERR_AUTH_STORE_UNAVAILABLE'
 
-/** Codes of faults: something behind the plugin failed while it answered a request. */
+/** Codes of internal errors: something that the plugin depends on has failed during a request. */
 export type FaultCode =
   | 'ERR_AUTH_USER_SERVICE'
   | 'ERR_AUTH_PASSWORD_FIELD'
@@ -32,7 +35,7 @@ export type FaultCode =
   | 'ERR_AUTH_HASHING'
   | 'ERR_AUTH_UNGUARDED'
 
-/** Codes of misuse by the app: most stop the boot, the others are thrown by the call that is wrong. */
+/** Codes of misuse by the app: with most of them startup fails, the others are thrown by the wrong call. */
 export type MisuseCode =
   | 'ERR_AUTH_OPTION'
   | 'ERR_AUTH_MARK'
@@ -44,11 +47,11 @@ export type MisuseCode =
   | 'ERR_AUTH_REPORT'
   | 'ERR_AUTH_TESTING'
 
-/** A refusal, as `onUnauthorized` gets it. Recognise it by its `code`. */
+/** The error of a rejected request. Recognise it by its `code`. */
 export interface AuthenticationErrorLike extends Error {
-  /** What was refused, and why. */
+  /** Why the request is rejected. */
   readonly code: RefusalCode
-  /** HTTP status: 401; 403 for a user who may not do this, or a request from another site; 429 and 503 where the client has to wait. */
+  /** HTTP status: 401; 403 for a missing scope or role, or for a CSRF; 429 and 503 where the client has to wait. */
   readonly statusCode: number
   /** The key of the message, or null when {@link Error.message} is the text to send. */
   readonly key: MessageKey | null

@@ -3,39 +3,38 @@ import type { FastifyRequest } from 'fastify'
 import type { RefusalCode } from './errors.js'
 import type { AuthUser } from './user-service.js'
 
-/** What every event has that is about a request. */
+/** Members of every event that is about a request. */
 interface AuthnEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
   /**
-   * The name of the authenticator, of several `jwt|basic`; `login`, `refresh` and `logout` for the routes of the plugin.
+   * The name of the authenticator; several are joined, as in `jwt|basic`; `login`, `refresh` and `logout` for the
+   * routes of the plugin.
    */
   readonly authenticator: string
   /**
-   * How long the authentication took, in milliseconds. Null when the first listener subscribed while
-   * the request was under way.
+   * How long the authentication took, in milliseconds. Null when the first listener subscribed after it had begun.
    */
   readonly duration: number | null
 }
 
 /**
- * Published on `success` when a request was authenticated or a session refreshed, and on `login` when somebody has
- * logged in.
+ * Published on `success` when a request was authenticated or a session refreshed, and on `login` after a login.
  */
 export interface SuccessEvent extends AuthnEvent {
   /** The user as in `request.user`: without the password hash. */
   readonly user: AuthUser
 }
 
-/** Published when a request was refused. */
+/** Published when a request was rejected. */
 export interface RefusalEvent extends AuthnEvent {
-  /** Why the request was refused. */
+  /** Why the request was rejected. */
   readonly code: RefusalCode
-  /** Who was refused, where an authenticator had accepted that user: as in `request.user`. */
+  /** The user as in `request.user`, where an authenticator had accepted one. */
   readonly user?: AuthUser
 }
 
-/** Published when the key set of an issuer has been asked for. There is no request in it. */
+/** Published when the key set of an issuer has been fetched. It has no request. */
 export interface IssuerEvent {
   /** The name of the issuer in the option `issuers`. */
   readonly issuer: string
@@ -45,13 +44,13 @@ export interface IssuerEvent {
   readonly keys: number
   /** How many keys of the new set are left out, such as those for encryption. */
   readonly leftOut: number
-  /** Why it failed; null where it did not. Nothing in it comes from the body of the issuer. */
+  /** Why it failed; null where it did not. It quotes nothing from the issuer's body. */
   readonly reason: string | null
   /** How long it took, in milliseconds. */
   readonly duration: number
 }
 
-/** Published when an old refresh token was used again: somebody has stolen it, and its session has been revoked. */
+/** Published when an old refresh token was used again, which counts as theft: its session has been revoked. */
 export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string
@@ -73,29 +72,32 @@ export interface AuthnEvents {
   readonly success: SuccessEvent
   /** The login route issued a token. */
   readonly login: SuccessEvent
-  /** A request was refused with 401, or with 403. */
+  /** A request was rejected with 401 or 403. */
   readonly failure: RefusalEvent
-  /** A request was refused with 429: too many failed attempts. */
+  /** A request was rejected with 429: too many failed attempts. */
   readonly throttled: RefusalEvent
-  /** A request was refused with 503: bcrypt is busy, the user service did not answer in time, or an issuer gives no keys. */
+  /**
+   * A request was rejected with 503: bcrypt is busy, the user service is too slow, or an issuer or a store is
+   * unavailable.
+   */
   readonly overloaded: RefusalEvent
   /** The key set of an issuer was renewed, or could not be. */
   readonly issuer: IssuerEvent
   /** An old refresh token was used again, and the session has been revoked: an alarm. */
   readonly reuse: ReuseEvent
-  /** Somebody has logged out. */
+  /** A client has logged out. */
   readonly logout: LogoutEvent
 }
 
 /**
- * A channel of `node:diagnostics_channel` whose listeners know what they get.
+ * A channel of `node:diagnostics_channel` with a typed payload.
  *
  * @typeParam Event - the payload
  */
 export interface AuthnChannel<Event> extends Omit<Channel, 'subscribe' | 'unsubscribe'> {
   /**
-   * Adds a listener, which is called for each event from now on, before the request goes on. What it throws is an
-   * uncaught exception of the process; the request goes on all the same.
+   * Adds a listener, which is called for each event, before the request goes on. What it throws is an uncaught
+   * exception of the process; the request goes on nevertheless.
    */
   subscribe(listener: (event: Event, name: string | symbol) => void): void
   /**

@@ -22,14 +22,14 @@ import type { StoredUser, UnstatedUser } from './user-service.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may call the route: see `AuthMark`. */
+    /** The access to the route: see `AuthMark`. */
     auth?: AuthMark
   }
 
   interface RegisterOptions {
     /**
-     * Who may call the routes of the plugin that is registered: an `AuthMark`, inherited by everything
-     * inside. Checked at boot and not by the compiler, since other plugins have options of this name.
+     * The access to the routes of the plugin that is registered: an `AuthMark`, inherited by everything inside. Checked
+     * at startup and not by the compiler, since other plugins have options of this name.
      */
     auth?: unknown
   }
@@ -42,8 +42,8 @@ declare module 'fastify' {
     LoggerDefault extends FastifyBaseLogger,
   > {
     /**
-     * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`, and
-     * `passwordField` has to be one of its fields.
+     * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,
+     * and `passwordField` has to be one of its fields.
      */
     <Stored extends StoredUser & object = UnstatedUser>(
       plugin: AuthnPlugin | Promise<{ default: AuthnPlugin }>,
@@ -76,9 +76,9 @@ declare module 'fastify' {
       RouteGeneric
     >,
   > {
-    /** The authenticated user; null when nobody is. Never null on a route marked `auth: true`. */
+    /** The authenticated user; null in anonymous requests. Never null on a route marked `auth: true`. */
     user: UserUnder<ContextConfig>
-    /** Facts that authenticators leave for later handlers, such as the claims of a valid token. */
+    /** Data of authenticators for later handlers, such as the claims of a valid token. */
     readonly extra: RequestExtra
     /**
      * Language of the localized messages, a BCP 47 tag. Chosen from `Accept-Language` (RFC 4647 §3.4)

@@ -24,18 +24,18 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
   /** The address of the key set (RFC 7517 §5). Default: what the discovery document of the issuer names. */
   jwksUri?: string | undefined
   /**
-   * The methods that are accepted, never one of HMAC. Default: for each key the `alg` that it names; for a key that
-   * names none, RS256 for RSA, the method of the curve for EC, and EdDSA for OKP.
+   * The methods that are accepted, without HMAC. Default: for each key its `alg`; for a key without one, RS256 for RSA,
+   * the method of the curve for EC, and EdDSA for OKP.
    */
   algorithms?: readonly SigningMethod[] | undefined
   /**
-   * `rfc9068` accepts only tokens whose header has the `typ` `at+jwt` (RFC 9068 §4), so that no ID token passes. Default: a
-   * missing `typ`, `JWT` and `at+jwt` are accepted.
+   * `rfc9068` accepts only tokens whose header has the `typ` `at+jwt` (RFC 9068 §4), so that no ID token passes.
+   * Default: a missing `typ`, `JWT` and `at+jwt` are accepted.
    */
   profile?: 'rfc9068' | undefined
   /**
-   * Finds the user of a valid token. The `sub` of an issuer is unique within that issuer only: its `admin` need not be
-   * yours, so keep the users of several issuers, and those who log in with a password, apart.
+   * Finds the user of a valid token. A `sub` is unique within its issuer only: `admin` of the issuer need not be yours,
+   * so keep the users of several issuers, and those who log in with a password, apart.
    *
    * @param claims - frozen at any depth; `sub` is a non-empty string or a finite number
    * @returns the user; null or undefined where there is none, which gives a 401
@@ -48,14 +48,14 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
   requireExp?: boolean | undefined
 }
 
-/** What is known of the key set of an issuer. */
+/** The state of the key set of an issuer. */
 export interface IssuerStats {
   /** Keys that verify tokens now; 0 while there is no set, and when the last one is too old. */
   readonly keys: number
-  /** How often the key set was asked for, since the app started. */
+  /** How often the key set was fetched, since the app started. */
   readonly fetches: number
   /** How many of these failed. */
   readonly failures: number
-  /** How old the set is, in whole seconds; null while there is none. */
+  /** The age of the set in whole seconds; null while there is none. */
   readonly age: number | null
 }

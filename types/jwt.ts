@@ -19,12 +19,12 @@ export interface JwtConfig extends TokenRules {
    * Make one with `node -p "crypto.randomBytes(64).toString('base64url')"`.
    */
   secret?: string | Buffer | undefined
-  /** Life of the tokens that are issued, in seconds. Default 300. */
+  /** Seconds for which issued tokens are valid. Default 300. */
   expiry?: number | undefined
   /**
-   * Field of the stored user that says from when on its tokens are valid: a `Date`, or seconds since 1970 with a fraction;
-   * null for all. An older token is a 401. A change of password can set it, and so revokes all tokens. Tokens then carry
-   * `iat`. Default: none.
+   * Field of the stored user with the time since which its tokens are valid: a `Date`, or seconds since 1970 with a
+   * fraction; null for all tokens. An older token is a 401, so a change of password can revoke all tokens. Tokens then
+   * have the claim `iat`. Default: none.
    */
   validAfterField?: string | undefined
   /**
@@ -54,8 +54,8 @@ export interface JwtConfig extends TokenRules {
    */
   publish?: string | boolean | undefined
   /**
-   * Caches tokens whose signature was good, so that it is verified once; their claims are checked on every request.
-   * `false` switches it off. Default: see {@link TokenCacheOptions}.
+   * The cache of tokens whose signature is valid; their claims are checked at every request. `false` for none. Default:
+   * see {@link TokenCacheOptions}.
    */
   tokenCache?: TokenCacheOptions | false | undefined
 }
@@ -65,10 +65,10 @@ export interface JwtServiceLike {
   /** The signing method of all calls that name none; undefined for a key set in which no key signs. */
   readonly signingMethod: SigningMethod | undefined
 
-  /** Life of the tokens that are issued, in seconds. Default 300. */
+  /** Seconds for which issued tokens are valid. */
   readonly expiry: number
 
-  /** The field of the user from when on tokens are valid: the option `jwt.validAfterField`. */
+  /** The option `jwt.validAfterField`. */
   readonly validAfterField: string | undefined
 
   /** The `iss` of its tokens: the option `jwt.issuer`. */
@@ -78,16 +78,15 @@ export interface JwtServiceLike {
   readonly audience: readonly string[] | undefined
 
   /**
-   * Reads the key files, once. The plugin does it while the app boots; call it to use a service of
-   * your own before that.
+   * Reads the key files, once. The plugin does it at startup; call it to use a service of your own before that.
    *
    * @throws `ERR_AUTH_KEY`
    */
   load(): Promise<this>
 
   /**
-   * Reads the key set and all key files again and swaps all keys at once; when a new key is bad, or does not fit a
-   * signing method in use, all the old ones stay in force and the promise rejects.
+   * Reads the key set and all key files again and replaces all keys at once; when a new key is bad, or does not fit a
+   * signing method in use, the old ones stay in use and the promise rejects.
    *
    * @throws `ERR_AUTH_KEY`
    */
@@ -103,7 +102,7 @@ export interface JwtServiceLike {
    * Makes sure that a key fits a signing method, now and after every reload.
    *
    * @param signingMethod - default: `jwt.signingMethod`; to verify with `jwt.keys`, any
-   * @param wanted - who needs it, for the error
+   * @param wanted - what needs it, for the error
    * @throws `ERR_AUTH_KEY`
    */
   require(signingMethod: SigningMethod | undefined, use: 'sign' | 'verify', wanted: string): void
@@ -111,7 +110,7 @@ export interface JwtServiceLike {
   /**
    * Prepares {@link verify} for many tokens: the key is checked now, the rules are resolved once.
    *
-   * @param wanted - who needs it, for the error
+   * @param wanted - what needs it, for the error
    * @throws `ERR_AUTH_KEY`
    */
   verifier(
@@ -134,12 +133,11 @@ export interface JwtServiceLike {
   /**
    * A token with claims of the caller plus `nbf` and `exp`, which the caller may override.
    *
-   * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970. Those that the app
-   * merges into {@link JwtClaims} have the types that it says
+   * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970
    * @param signingMethod - default: `jwt.signingMethod`
-   * @param header - `typ`: what the token is for, unless it stands for a logged-in user
+   * @param header - `typ`: the purpose of a token that is no access token
    * @throws `ERR_AUTH_KEY` when there is no fitting key, `ERR_AUTH_CLAIMS` for claims that cannot be
-   * signed, `ERR_AUTH_OPTION` for a `typ` that is none
+   * signed, `ERR_AUTH_OPTION` for an invalid `typ`
    */
   generateTokenWithClaims(
     claims: Readonly<Partial<JwtClaims>>,
@@ -177,7 +175,7 @@ export interface JwtServiceLike {
 
   /**
    * One string for each key that verifies, equal for equal keys with one algorithm, to find services that accept each
-   * other's tokens. It tells nothing of the keys.
+   * other's tokens. It reveals nothing about the keys.
    *
    * @param signingMethod - default: `jwt.signingMethod`, with `jwt.keys` any
    */

@@ -27,16 +27,16 @@ export interface KeyPairConfig {
 }
 
 /**
- * The state of a key of a key set. Keys of all three states verify: another process may be one rotation ahead, and sign
+ * The state of a key in a key set. Keys of all three states verify: another process may be one rotation ahead, and sign
  * with the key that is `next` here.
  *
  * - `next`: signs after the next rotation.
  * - `sign`: signs now. There is at most one for each algorithm.
- * - `verify`: retired; verifies until the last token that it has signed is expired.
+ * - `verify`: retired; verifies until the last token that it has signed has expired.
  */
 export type KeyState = 'next' | 'sign' | 'verify'
 
-/** What an entry of a key set has, whether it stands in the options or in a file. */
+/** Members of a key set entry, both in the options and in a file. */
 interface CommonKeyEntry {
   /** The one algorithm of the key: a key must not be used with two (RFC 8725 §3.1). */
   readonly alg: SigningMethod
@@ -45,17 +45,17 @@ interface CommonKeyEntry {
   /** Public key, in place of a private one: verifies. PEM text, or the path of a PEM file. */
   readonly public?: string | undefined
   /**
-   * Names the key in the header of its tokens (RFC 7515 §4.1.4). Default: the thumbprint of the key (RFC 7638). A secret
-   * needs one, which says nothing about the secret.
+   * Names the key in the header of its tokens (RFC 7515 §4.1.4). Default: the thumbprint of the key (RFC 7638).
+   * Required for a secret, about which it must reveal nothing.
    */
   readonly kid?: string | undefined
   /** See {@link KeyState}. */
   readonly state: KeyState
-  /** When the key came into this state: ISO 8601 with a zone. For people, and for `--settle` of `keys rotate`. */
+  /** When the key got this state: ISO 8601 with a zone. For people, and for `--settle` of `keys rotate`. */
   readonly since?: string | undefined
   /**
-   * From then on the key verifies nothing: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the state
-   * `verify`. Default: it verifies until it is removed from the key set.
+   * When the key stops verifying: ISO 8601 with a zone, such as `2027-01-01T00:10:00Z`. Only for the state `verify`.
+   * Default: never.
    */
   readonly until?: string | undefined
   /**
@@ -78,8 +78,8 @@ export interface KeyFileEntry extends CommonKeyEntry {
   /** HMAC secret as text, in place of a key: signs and verifies. */
   readonly secret?: string | undefined
   /**
-   * Name of the environment variable that holds the passphrase of an encrypted private key. The passphrase itself must
-   * not stand in the file: beside its key it would protect nothing.
+   * Name of the environment variable with the passphrase of an encrypted private key. The passphrase itself must not be
+   * in the file: beside its key it would protect nothing.
    */
   readonly passphraseEnv?: string | undefined
 }
@@ -108,9 +108,9 @@ export interface TokenStats {
 export interface KeyStats {
   /** How many keys there are. */
   readonly size: number
-  /** How often they were read again and came into force, since the service was made. */
+  /** Successful reloads since the service was made. */
   readonly reloads: number
-  /** How often they were read again and were bad, so that the old ones stayed in force. */
+  /** Failed reloads, after which the old keys stay in use. */
   readonly failures: number
 }
 
@@ -124,15 +124,15 @@ export interface JwtStats {
 
 /** Reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
 export interface KeyFileSystem {
-  /** Reads a file, as text or as bytes, and tells it by a callback, as `node:fs` does, or by a promise. */
+  /** Reads a file, as text or as bytes, with a callback, as in `node:fs`, or a promise. */
   // Overloads of node:fs differ too much for a narrower type.
   // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
   readFile: (...args: any[]) => any
 }
 
-/** Where a service reports bad keys while no call waits for them, such as the log of an app. */
+/** Where a service reports failed reloads, such as the log of an app. */
 export interface KeyLog {
-  /** Reports a fault, with an error in which nothing is secret. */
+  /** Reports an error, which contains no secrets. */
   error: (details: { readonly err: unknown }, message: string) => unknown
 }
 
@@ -142,11 +142,11 @@ export interface JwkSet {
   readonly keys: readonly PublicJwk[]
 }
 
-/** A public key (RFC 7517 §4), with the members of its type (`n`, `e`; `crv`, `x`, `y`) and nothing of its private half. */
+/** A public key (RFC 7517 §4), with the members of its type (`n`, `e`; `crv`, `x`, `y`). */
 export interface PublicJwk extends Readonly<Record<string, string>> {
   /** The type of the key: `RSA`, `EC` or `OKP`. */
   readonly kty: string
-  /** What the header of its tokens names. */
+  /** The `kid` in the header of its tokens. */
   readonly kid: string
   /** The one algorithm that it is used with. */
   readonly alg: SigningMethod

@@ -36,7 +36,7 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   /**
    * Returns claims of the app for the tokens of a login; with `sessions`, it is called again at every refresh. It may
    * set `sub`, which otherwise is the submitted username. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is
-   * a fault (500).
+   * an internal error (500).
    *
    * @param request - the request to the login or to the refresh route
    * @param user - the stored user, password hash included

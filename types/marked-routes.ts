@@ -25,9 +25,9 @@ export interface RequiredConfig {
 }
 
 /**
- * The type of a `config` that was really given to a route. A `config` that is only a type argument does not have this
- * property, so it cannot make `request.user` non-null. The name of the property is a string, because a symbol would
- * differ in another copy of the package.
+ * The type of a `config` that a route really has. A `config` that is only a type argument does not have this property,
+ * so it cannot make `request.user` non-null. The name of the property is a string, because a symbol would differ in
+ * another copy of the package.
  */
 export type MarkedConfig<Config> = Config & {
   /** For the compiler only; no object has it. */
@@ -72,8 +72,8 @@ export type AuthenticatedHandler<Route extends RouteGenericInterface = RouteGene
 >
 
 declare module 'fastify' {
-  // Fastify infers the type of `config` from hooks as well: one that is typed as a hook of any route would make
-  // `request.user` nullable in the handler. Here it is inferred from `config` alone.
+  // Fastify infers the type of `config` from hooks as well, and the usual type of a hook would make `request.user`
+  // nullable in the handler. Here it is inferred from `config` alone.
   interface RouteShorthandMethod<
     RawServer extends RawServerBase,
     RawRequest extends RawRequestDefaultExpression<RawServer>,

@@ -1,13 +1,13 @@
 /**
- * What a route says of its callers, in `config.auth`, in the options of `app.register`, or in the
- * plugin option `auth`; the nearest one counts.
+ * The access rule of a route, in `config.auth`, in the options of `app.register`, or in the plugin option `auth`; the
+ * nearest one counts.
  *
  * - `true`: an authenticated user is required.
- * - `'optional'`: no credentials pass as nobody; wrong ones are a 401.
- * - `'try'`: no credentials and wrong ones pass as nobody.
+ * - `'optional'`: requests without credentials are anonymous; wrong credentials are a 401.
+ * - `'try'`: requests without credentials, or with wrong ones, are anonymous.
  * - `false`: open, also inside a protected scope.
  * - `{ mode, use }`: a mode, and the names of the authenticators that are accepted here.
- * - `{ scope, role }`: what an authenticated user has to be allowed, too; `use` may stand beside it.
+ * - `{ scope, role }`: an authenticated user with these scopes and roles is required; `use` may stand beside it.
  */
 export type AuthMark = AuthMode | AuthMarkObject
 
@@ -21,7 +21,7 @@ export type AuthNames = string | readonly string[]
 export type AccessNames = readonly [string, ...string[]]
 
 /**
- * The scopes or roles that a mark asks for: one; each of several; or at least one of several. A bare array is not
+ * The scopes or roles that a mark requires: one; each of several; or at least one of several. A bare array is not
  * allowed, since some read it as "all of them" and others as "one of them".
  */
 export type AccessNeed =
@@ -33,13 +33,13 @@ export type AccessNeed =
       readonly any?: never
     }
   | {
-      /** At least one of these. The first one is what clients are told to ask for: list the weakest first. */
+      /** At least one of these. The challenge of a 403 names the first one: list the weakest first. */
       readonly any: AccessNames
       /** Not beside `any`. */
       readonly all?: never
     }
 
-/** What a mark asks for, once it is read: all of these names, or any of them. */
+/** An {@link AccessNeed} that was read. */
 export type NeededNames =
   | {
       /** Each of these. */
@@ -50,7 +50,7 @@ export type NeededNames =
       readonly any: readonly string[]
     }
 
-/** Names that are easily written in place of `scope` and `role`. The compiler refuses them, and so does the boot. */
+/** Names that are easily written in place of `scope` and `role`. They are errors for the compiler and at startup. */
 export interface NoPlural {
   /** Not a member of a mark: write `scope`. */
   readonly scopes?: never
@@ -58,7 +58,7 @@ export interface NoPlural {
   readonly roles?: never
 }
 
-/** The part of a mark that asks neither for a scope nor for a role. */
+/** The part of a mark that requires neither a scope nor a role. */
 interface NoAccess extends NoPlural {
   /** Allowed only with the mode `true`. */
   readonly scope?: never
@@ -66,7 +66,7 @@ interface NoAccess extends NoPlural {
   readonly role?: never
 }
 
-/** A mark that asks what the user may do. */
+/** A mark that requires scopes or roles. */
 export type AccessMark = {
   /** There has to be a user: the only mode that `scope` and `role` can have. */
   readonly mode?: true
@@ -89,8 +89,8 @@ export type AccessMark = {
   )
 
 /**
- * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required. Where all
- * were optional, the compiler would take any string for such an object.
+ * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required: if all
+ * were optional, the compiler would accept any string as such an object.
  */
 export type AuthMarkObject =
   | AccessMark

@@ -1,4 +1,4 @@
-/** What every security scheme may have. */
+/** Members of every security scheme. */
 export interface DescribedScheme {
   /** A text for people, in CommonMark. */
   readonly description?: string
@@ -10,7 +10,7 @@ export interface HttpScheme extends DescribedScheme {
   readonly type: 'http'
   /** The authentication scheme, such as `basic` or `bearer`. */
   readonly scheme: string
-  /** What a bearer token looks like, such as `JWT`: a hint for people. */
+  /** The format of a bearer token, such as `JWT`: a hint for people. */
   readonly bearerFormat?: string
 }
 
@@ -47,7 +47,7 @@ export interface MutualTlsScheme extends DescribedScheme {
 }
 
 /**
- * A Security Scheme Object of OpenAPI: how credentials are shown in API documents (OpenAPI 3.1 §4.8.27).
+ * A Security Scheme Object, which describes credentials in API documents (OpenAPI 3.1 §4.8.27).
  * `mutualTLS` exists since OpenAPI 3.1.
  */
 export type SecurityScheme =

@@ -13,9 +13,9 @@ import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-
 
 /** Username and password of `configBasicAuthenticator`. */
 export interface BasicConfig {
-  /** The one name: not empty, without colons and control characters (RFC 7617 §2). */
+  /** Not empty, without colons and control characters (RFC 7617 §2). */
   username?: string | undefined
-  /** Its password: not empty. */
+  /** Not empty, without control characters. */
   password?: string | undefined
 }
 
@@ -24,14 +24,14 @@ export interface AuditOptions {
   /** `'explicit'`: all routes. */
   mode: 'explicit'
   /**
-   * Excepts routes, such as those of other plugins. Called while the app boots, for every route without a mark.
+   * Excepts routes, such as those of other plugins. Called at startup, for every route without a mark.
    *
    * @returns true for a route that needs no mark
    */
   except?: ((route: UndecidedRoute) => boolean) | undefined
   /**
-   * `true` allows middleware of @fastify/express or @fastify/middie (`app.use(…)`), which marks do not protect. Default:
-   * such a plugin stops the boot.
+   * `true` allows middleware of @fastify/express or @fastify/middie (`app.use(…)`), which marks do not protect. By
+   * default, startup fails with such a plugin.
    */
   middleware?: boolean | undefined
 }
@@ -39,22 +39,24 @@ export interface AuditOptions {
 /** The name `password`, which is allowed as long as the app has not declared the fields of its stored users. */
 type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password' : never
 
-/** Where the scopes and roles of a user come from, for marks that ask for them. */
+/** Where the scopes and roles of a user come from, for marks that require them. */
 export interface AccessOptions {
   /**
-   * Scopes that a user has. Asked at most once a request, and only where the mark asks for a scope. Default: those of
-   * the claims of the token, `scope` or else `scp`.
+   * Scopes that a user has. Called at most once for a request, and only where the mark requires a scope. Default: the
+   * claim `scope` of the token, or else `scp`.
    *
    * @param user - what `request.user` shows
-   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of these
+   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of
+   * these
    */
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
-   * Roles that a user has. Asked at most once a request, and only where the mark asks for a role and its scopes are
-   * there. Default: `roles` of the user, an array of texts, or else `role`, a text.
+   * Roles that a user has. Called at most once for a request, and only where the mark requires a role and the user has
+   * its scopes. Default: `roles` of the user, an array of strings, or else `role`, a string.
    *
    * @param user - what `request.user` shows
-   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of these
+   * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of
+   * these
    */
   rolesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
 }
@@ -66,7 +68,7 @@ export type GrantedNames =
 /** An array or another iterable of names. Not a string, which is an iterable of its letters. */
 export type NamesOfUser = Iterable<string> & object
 
-/** Options of the plugin. Unknown ones are refused: a typo must not weaken security. */
+/** Options of the plugin. Unknown ones are errors: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = StoredUser> {
   /**
    * Finds users, for Basic, JWT and login. Its return type becomes the type of the user in `login.tokenFunc`, and
@@ -81,12 +83,13 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   maxPasswordBytes?: number | false | undefined
   /** How passwords are hashed. All registrations of an app share one queue. */
   hashing?: HashingOptions | undefined
-  /** How Basic caches verified credentials; `false` for not at all. Default: 1,000 for 60 s. */
+  /** The cache of verified Basic credentials; `false` for none. Default: 1,000 for 60 s. */
   credentialCache?: CredentialCacheOptions | false | undefined
-  /** How failed logins and failed Basic attempts are throttled; `false` for not at all. Default: on. */
+  /** Limits of failed logins and failed Basic attempts; `false` for none. Default: see {@link ThrottleOptions}. */
   throttle?: ThrottleOptions | false | undefined
   /**
-   * Seconds after which a user service, or a function of `access`, that does not answer gives a 503. Default: none.
+   * Seconds that the user service, or a function of `access`, may take before the request gets a 503. Default: no
+   * limit.
    */
   userServiceTimeout?: number | undefined
   /** The authenticator of marks without `use`: one, or names of registered ones. */
@@ -98,8 +101,8 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** The mark of the scope in which the plugin is registered. Default: none. */
   auth?: AuthMark | undefined
   /**
-   * `'explicit'`: a route in the scope of the plugin that has no mark, neither of its own nor of a scope around it,
-   * stops the boot. Default: such a route is open.
+   * `'explicit'`: startup fails with a route in the scope of the plugin that has no mark, neither its own nor an
+   * inherited one. Default: such a route is open.
    */
   audit?: 'explicit' | AuditOptions | undefined
   /** Tokens and their keys. */
@@ -107,7 +110,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** A service that the app made itself, in place of `jwt`. */
   jwtService?: JwtServiceLike | undefined
   /**
-   * Issuers whose tokens are accepted besides those of the app, by the name that `use` knows them by. Default: none.
+   * Issuers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
    */
   issuers?: Readonly<Record<string, IssuerOptions>> | undefined
   /** The username and the password of the authenticator `configBasic`. */
@@ -115,14 +118,13 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined
   /**
-   * Lets the login give its tokens as cookies, which pages cannot read, and lets `jwtAuthenticator` take them from
-   * there. Requests of other sites are then refused. Default: tokens stand in the answer of the login and in the header
-   * `Authorization` only.
+   * Puts tokens into cookies, which scripts cannot read, and makes `jwtAuthenticator` read them. Requests from other
+   * sites (CSRF) are then rejected. Default: the login responds with tokens, which clients send in the header
+   * `Authorization`.
    */
   cookies?: true | CookieOptions | undefined
   /**
-   * Logins that last: refresh tokens, logout, and access tokens that can be taken back. `true` for the defaults.
-   * Default: none.
+   * Sessions: refresh tokens, logout, and access tokens that can be revoked. `true` for the defaults. Default: none.
    */
   sessions?: SessionsOptions | boolean | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */

@@ -4,7 +4,7 @@
  */
 export interface HashingOptions {
   /**
-   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every refusal takes at least this much work too,
+   * Cost of new hashes: the binary logarithm of the rounds, 4 to 31. Every rejection takes at least this much work,
    * also for unknown usernames and for stored hashes of a lower cost. Default 10.
    */
   cost?: number | undefined
@@ -14,13 +14,13 @@ export interface HashingOptions {
    */
   maxCost?: number | undefined
   /**
-   * How many bcrypt operations run at once. Default: one a core, but one less than the thread pool of
-   * libuv has threads, so that file and DNS work always finds one; shared by all apps of the process.
+   * How many bcrypt operations run at once. Default: one for each core, but one less than the thread pool of libuv has
+   * threads, so that file and DNS work never waits for them; shared by all apps of the process.
    */
   concurrency?: number | undefined
-  /** How many requests may wait for one. Default 64. Beyond: 503. */
+  /** How many requests may wait; more get a 503. Default 64. */
   maxQueue?: number | undefined
-  /** How long each may wait, in seconds. Default 5. Beyond: 503. */
+  /** How long each may wait, in seconds, before it gets a 503. Default 5. */
   maxWait?: number | undefined
 }
 
@@ -38,7 +38,7 @@ export interface ThrottleOptions {
   perUsername?: number | undefined
   /** Failures from one address; an IPv6 address counts by its first 64 bits. Default 100. */
   perAddress?: number | undefined
-  /** Seconds after the first failure until they are forgotten. Default 900. */
+  /** Seconds after the first failure until the counter is reset. Default 900. */
   window?: number | undefined
   /** A client of ioredis that the app owns: several processes then share the counters. */
   redis?: object | undefined

@@ -22,9 +22,8 @@ export interface AuthnPlugin {
 }
 
 /**
- * The options as the compiler sees them when they do not fit the users that `findByUsername` returns. Fastify's own
- * overloads of `register` then check them against this type, which has to refuse them too; the compiler reports what
- * is wrong by it.
+ * The type of options that do not fit the users that `findByUsername` returns. Fastify's own overloads of `register`
+ * check them against this type, which is not assignable either, so that the compiler reports what is wrong.
  */
 export interface RefusedOptions extends Omit<
   AuthnOptions<StoredUser & object>,

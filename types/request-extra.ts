@@ -1,7 +1,6 @@
 /**
- * Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them.
- * An app that puts more into its tokens declares it once; `request.extra` and `jwtService.verify()` then have the
- * type:
+ * Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them. An app declares
+ * its own claims once, for `request.extra` and `jwtService.verify()`:
  *
  * ```ts
  * declare module 'fastify-authn' {
@@ -9,15 +8,14 @@
  * }
  * ```
  *
- * That a token has such a claim is not checked: declare it optional where older tokens, or other
- * issuers, may lack it.
+ * Tokens are not checked for such a claim: declare it optional where older tokens or other issuers may lack it.
  */
 export interface JwtClaims {
-  /** Subject: whom the token is about. The name that `findByUsername` gets, unless `claimName` says otherwise. */
+  /** Subject: the user of the token, whom `findByUsername` is asked for unless `claimName` names another claim. */
   readonly sub?: unknown
   /** Expiration time, in seconds since 1970. */
   readonly exp?: number
-  /** Not before: the time from which the token is valid, in seconds since 1970. */
+  /** Not before, in seconds since 1970. */
   readonly nbf?: number
   /** Issued at, in seconds since 1970. Not checked. */
   readonly iat?: unknown
@@ -32,9 +30,9 @@ export interface JwtClaims {
 }
 
 /**
- * Claims of which the app knows more than {@link JwtClaims} says.
+ * Claims with types that the app adds to {@link JwtClaims}.
  *
- * @typeParam Claims - what the app knows
+ * @typeParam Claims - the added claims
  */
 export type VerifiedClaims<Claims extends object> = JwtClaims &
   (string extends keyof Claims ? Claims : Readonly<Claims>)

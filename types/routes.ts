@@ -7,11 +7,11 @@ export interface AuthnRoute {
   readonly methods: readonly string[]
   /** Its URL with every prefix, as it was declared: `/notes/:id`. */
   readonly url: string
-  /** What else a request must have (Fastify's `constraints`), such as a host or a version; often empty. */
+  /** Fastify's `constraints`, such as a host or a version; often empty. */
   readonly constraints: Readonly<Record<string, unknown>>
   /**
-   * What holds for its requests: `false` where they are not authenticated; `'optional'` also for the mark `true`
-   * where the authenticator is `optional: true`.
+   * The mode that applies: `false` for an open route; `'optional'` also for the mark `true` where the authenticator is
+   * `optional: true`.
    */
   readonly mode: AuthMode
   /** The scopes that its users must have; null for none. */
@@ -21,15 +21,14 @@ export interface AuthnRoute {
   /** Names of its authenticators; `custom` for one that has no name. */
   readonly authenticators: readonly string[]
   /**
-   * Where its mark stands: on the route itself, in the options of an `app.register` around it, in the option
-   * `auth` of the plugin, or nowhere; nowhere also for the OPTIONS route of @fastify/cors, which is open in every scope.
+   * Where its mark stands: on the route itself, in the options of an `app.register` around it, in the option `auth` of
+   * the plugin, or nowhere; nowhere also for the OPTIONS route of @fastify/cors, which is open in every scope.
    */
   readonly source: 'route' | 'scope' | 'plugin' | 'none'
-  /** The prefix of the scope that carries the mark, empty for none; null unless it is a scope that does. */
+  /** The prefix of the scope that has the mark, empty for none; null where no scope has it. */
   readonly sourcePrefix: string | null
   /**
-   * The registration of the plugin that is nearest to it, whose authenticators it uses: the prefix of its scope, `/` for
-   * none.
+   * The prefix of the nearest registration of the plugin, whose authenticators it uses; `/` for none.
    */
   readonly registration: string
   /** Whether Fastify added it to a GET route (`exposeHeadRoutes`). */
@@ -45,7 +44,7 @@ export interface UndecidedRoute extends Pick<
 > {
   /** The prefix of the scope that declares it; empty for none. */
   readonly prefix: string
-  /** Whether its schema says `hide`, as those of routes that plugins add mostly do. */
+  /** Whether its schema has `hide`, as in most routes that plugins add. */
   readonly isHidden: boolean
   /** `config` of the route. */
   readonly config: Readonly<FastifyContextConfig & Record<string, unknown>>

@@ -1,21 +1,21 @@
 import type { SessionStoreFactory } from './sessions.js'
 
-/** How long logins last, and where they are kept: the option `sessions`. Times are in seconds. */
+/** Sessions of logged-in users: the option `sessions`. Times are in seconds. */
 export interface SessionsOptions {
   /**
    * Where sessions are kept. Default: the memory of this process, which other processes do not share and which a
    * restart empties.
    */
   store?: SessionStoreFactory | undefined
-  /** How long a session lives at most, from its login on, however often it is used. Default 2,592,000 (30 days). */
+  /** The longest time from login until a session expires. Default 2,592,000 (30 days). */
   lifetime?: number | undefined
   /**
-   * How long a session lives after its last use. Default 1,209,600 (14 days), or `lifetime` where that is less.
+   * The time from its last use until a session expires. Default 1,209,600 (14 days), or `lifetime` where that is less.
    */
   idle?: number | undefined
   /**
-   * How long a refresh token that was used gets the same successor once more, 0 to 60: for clients that refresh twice
-   * at the same time, or that did not get the answer. Default 10.
+   * How long a used refresh token still gets the same successor, 0 to 60: for clients that refresh twice at the same
+   * time, or that did not get the response. Default 10.
    */
   grace?: number | undefined
   /**
@@ -66,13 +66,13 @@ export interface Sessions {
 export interface SessionStats {
   /** Sessions that have begun: logins. */
   readonly begun: number
-  /** Uses of a refresh token that were answered with new tokens. */
+  /** Uses of a refresh token that gave new tokens. */
   readonly refreshed: number
   /** Sessions that were revoked because an old refresh token was used again. */
   readonly reused: number
-  /** Revoked sessions whose access tokens are rejected here because they could still be valid. */
+  /** Revoked sessions whose access tokens have not expired yet. */
   readonly revoked: number
-  /** Calls of the store that failed or were not answered. */
+  /** Calls of the store that failed or took too long. */
   readonly storeFailures: number
   /** Whether the store reports revocations to this process now. */
   readonly isCaughtUp: boolean

@@ -4,7 +4,7 @@
 export interface StoredSession {
   /** Names the session: the claim `sid` of its tokens. */
   readonly sid: string
-  /** Whose session it is: the claim `sub` of its tokens, as a string. */
+  /** The user of the session: the claim `sub` of its tokens, as a string. */
   readonly sub: string
   /** When the login was. */
   readonly created: number
@@ -22,7 +22,7 @@ export interface StoredSession {
 
 /** A session that begins. Digests are SHA-256 in base64url; a store never gets a refresh token. */
 export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' | 'endsAt'> {
-  /** Digest of the part that all refresh tokens of the session share. The session is found by it. */
+  /** Digest of the part that all refresh tokens of the session share, by which it is found. */
   readonly handle: string
   /** Digest of the first refresh token. */
   readonly current: string
@@ -32,7 +32,7 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
   readonly idle: number
 }
 
-/** One use of a refresh token: compare and swap, in one step that nothing can come between. */
+/** One use of a refresh token: an atomic compare-and-swap. */
 export interface Swap {
   /** Digest of the part that all refresh tokens of the session share. */
   readonly handle: string
@@ -40,13 +40,13 @@ export interface Swap {
   readonly presented: string
   /** Digest of the token that is to follow. */
   readonly next: string
-  /** The token that is to follow, encrypted so that only the presented one opens it. */
+  /** The token that is to follow, encrypted so that only the presented one decrypts it. */
   readonly sealed: string
-  /** For so many seconds after its first use, the last token before the current one gets the same successor again. */
+  /** Seconds after its first use in which the last token before the current one gets the same successor again. */
   readonly grace: number
   /** Seconds after this use at which the session expires, unless it is used again. */
   readonly idle: number
-  /** Seconds since 1970 by the clock of the store. At that time and later, the swap must not be made. */
+  /** From this time on, the swap must not be made: seconds since 1970 by the clock of the store. */
   readonly deadline: number
   /** Seconds for which the revocation is kept where this use revokes the session: see {@link Revocation}. */
   readonly revocationTtl: number
@@ -82,19 +82,19 @@ export interface SwapWithout {
   readonly outcome: 'unknown' | 'late'
 }
 
-/** A session that was revoked, and until when its access tokens have to be rejected. */
+/** A session that was revoked. */
 export interface Revocation {
   /** The session. */
   readonly sid: string
-  /** Seconds since 1970 by the clock of the store: no token of the session lives longer. */
+  /** When all access tokens of the session have expired: seconds since 1970 by the clock of the store. */
   readonly until: number
 }
 
-/** What a store reports of the sessions that any process has revoked. */
+/** Gets from a store the sessions that any process has revoked. */
 export interface SessionWatcher {
   /** Revocations that this process may not know yet; some may come twice. */
   revoked(revocations: readonly Revocation[], now: number): void
-  /** All revocations up to now have been reported: after the start, and after each time the store was away. */
+  /** All revocations up to now have been reported: after the start, and each time the store is available again. */
   caughtUp(): void
   /** The store cannot be reached: from now on revocations may be missed, until the next `caughtUp`. */
   lost(error: unknown): void
@@ -117,23 +117,23 @@ export type SessionChoice =
       readonly sub: string
     }
 
-/** What a store knows of a refresh token. */
+/** The session of a refresh token. */
 export interface FoundSession extends StoreTime {
   /** Null where there is none, or it has expired. */
   readonly session: StoredSession | null
 }
 
 /**
- * The sessions of one registration in a store. Every method rejects when the store cannot be reached; it never answers
- * as if there were no session then. The plugin waits five seconds at most for an answer. Texts are well-formed, without
- * control characters, and at most 1,024 characters long.
+ * The sessions of one registration in a store. Every method rejects when the store cannot be reached, and never returns
+ * as if there were no session. The plugin waits five seconds at most. Strings are well-formed, without control
+ * characters, and at most 1,024 characters long.
  */
 export interface SessionStore {
   /** Keeps a session that begins. */
   create(session: NewSession): Promise<StoreTime>
-  /** The session that a refresh token belongs to, whichever of its tokens it is; null where there is none. */
+  /** The session of a refresh token, whether it is the current one or an older one; null where there is none. */
   find(handle: string): Promise<FoundSession>
-  /** Exchanges a refresh token for its successor, or says why not. */
+  /** Exchanges a refresh token for its successor, or returns why not. */
   swap(swap: Swap): Promise<Swapped>
   /**
    * Revokes sessions: one, or all of a user. Those that have expired do not count.

@@ -1,4 +1,4 @@
-/** Rules that a token has to meet besides its signature. */
+/** Rules that a token has to meet besides a valid signature. */
 export interface TokenRules {
   /** Seconds by which clocks may differ, 0 to 300. Default 0. */
   clockTolerance?: number | undefined
@@ -10,21 +10,21 @@ export interface TokenRules {
   audience?: string | readonly string[] | undefined
 }
 
-/** What one verifier of tokens asks for, besides the rules of the configuration. */
+/** Rules of one verifier. What is left out comes from the configuration. */
 export interface VerifyRules extends TokenRules {
   /**
    * The purpose of the tokens that are accepted: their header must have one of these as its `typ` (RFC 7515 §4.1.9).
-   * Letters are compared in any case, with or without `application/`. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or none
-   * at all; where this is set, a token without `typ` is refused.
+   * Upper and lower case are equal, and `application/` may be left out. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or
+   * none at all; where this is set, a token without `typ` is rejected.
    */
   typ?: string | readonly string[] | undefined
 }
 
-/** What a token says of itself in its header. */
+/** Header of a token. */
 export interface TokenHeaderOptions {
   /**
-   * Its purpose, such as `reset+jwt`: the header's `typ` (RFC 7515 §4.1.9). Default `JWT`. Only `JWT` and `at+jwt` are
-   * accepted where no other is asked for.
+   * The purpose of the token, such as `reset+jwt` (RFC 7515 §4.1.9). Default `JWT`. By default, only `JWT` and `at+jwt`
+   * are accepted.
    */
   typ?: string | undefined
 }

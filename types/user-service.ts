@@ -14,15 +14,14 @@ export interface AuthUser {}
 
 /**
  * The user as the user service returns it, with the password hash in it where Basic or login are used.
- * What is common with `request.user` comes from {@link AuthUser}; merge the rest into this interface, to
- * have it in `tokenFunc` and `storedUser()`.
+ * It has the fields of {@link AuthUser}; declare the others here, to have them in `tokenFunc` and `storedUser()`.
  */
 // Empty: the app fills it in.
 export interface StoredUser extends AuthUser {}
 
 declare const unstated: unique symbol
 
-/** The stored user where the options tell nothing about it: a {@link StoredUser} with fields that nobody has declared. */
+/** The stored user where the options do not give its type: a {@link StoredUser} that may have other fields. */
 export interface UnstatedUser extends StoredUser {
   /** For the compiler only; no object has it. */
   readonly [unstated]?: never
@@ -30,7 +29,7 @@ export interface UnstatedUser extends StoredUser {
 
 /**
  * Names of the fields of a stored user that can hold a password hash: those of type `string`, also where they may be
- * null or missing. Any name as long as the app has not declared what its users look like.
+ * null or missing. Any name as long as the app has not declared the fields of its users.
  *
  * @typeParam Stored - the stored record
  */
@@ -65,7 +64,7 @@ export interface UserService<Stored extends object = StoredUser> {
    *
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from the claim of a token only, a finite number
-   * @param request - the request that asks
+   * @param request - the request to authenticate
    * @returns the user, or `null`/`undefined` when there is none
    * @throws any error, or rejects with it, when the look-up fails: the client gets a 500, never a 401
    */
@@ -77,11 +76,11 @@ export interface UserService<Stored extends object = StoredUser> {
   /**
    * Stores a new hash of the same password. Called after a successful login or Basic request whose stored hash has a
    * lower cost than `hashing.cost`. Store it only if the stored hash is still the previous one (`WHERE … AND
-   * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this
-   * throws, that is logged, and the user is logged in all the same.
+   * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this throws,
+   * the error is logged, and the login succeeds.
    *
-   * @param user - asked for again when the new hash is ready. Where there is no such user any more, or its hash is
-   * another one by then, this is not called
+   * @param user - looked up again when the new hash is ready. This is not called where the user is gone or has another
+   * hash by then
    * @param passwordHash - a bcrypt hash
    * @param previousHash - the hash that it replaces
    */

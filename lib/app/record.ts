@@ -175,8 +175,8 @@ function scopeOf(options: object): MarkedScope | null {
 }
 
 /**
- * The mark in the options of a plugin that gets no scope, or whose options come from a function: there it has no effect.
- * Other plugins have an option `auth` too, so only values that are marks are found.
+ * The mark in the options of a plugin that gets no scope, or whose options come from a function: there it has no
+ * effect. Other plugins have an option `auth` too, so only values that are marks are found.
  */
 function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): MarkedScope | null {
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
@@ -187,8 +187,8 @@ function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): Ma
 }
 
 /**
- * Adds the guard to an app, once, as one hook of its root: a marked route outside of the plugin's scope must not be open,
- * and a hook for each route would miss the routes that were declared before the plugin.
+ * Adds the guard to an app, once, as one hook of its root: a marked route outside of the plugin's scope must not be
+ * open, and a hook for each route would miss the routes that were declared before the plugin.
  *
  * @throws ERR_AUTH_MARK for a mark that is not valid; when the app gets ready, for a mark without an authenticator
  */

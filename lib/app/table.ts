@@ -10,8 +10,8 @@ const access = new Map<AuthnRoute['mode'], string>([
 ])
 
 /**
- * The routes as a table with aligned columns, for people and for snapshots. A HEAD route that Fastify added is left out,
- * since it follows its GET route.
+ * The routes as a table with aligned columns, for people and for snapshots. A HEAD route that Fastify added is left
+ * out, since it follows its GET route.
  *
  * @param rows - printed in this order
  * @param allMethods - a route with all these methods is printed as `ALL`

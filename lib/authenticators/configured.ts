@@ -66,8 +66,9 @@ export function defaultAuthenticators(
 }
 
 /**
- * Makes startup fail where there are users and no way to authenticate them, most often because an env file was not loaded.
- * An app with authenticators or tokens of its own may do without a default; then marks without `use` are errors.
+ * Makes startup fail where there are users and no way to authenticate them, most often because an env file was not
+ * loaded. An app with authenticators or tokens of its own may do without a default; then marks without `use` are
+ * errors.
  *
  * @throws ERR_AUTH_OPTION
  */

@@ -18,8 +18,8 @@ const kOwnTokens = Symbol('fastify-authn.own-tokens')
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
  * plugin, in a cookie where there is no such header.
  *
- * The signature is verified first, then the claims. The claim `claimName`, a non-empty string or a finite number, names the
- * user, whom the user service is asked for at every request.
+ * The signature is verified first, then the claims. The claim `claimName`, a non-empty string or a finite number, names
+ * the user, whom the user service is asked for at every request.
  *
  * Beside other authenticators for Bearer it accepts the tokens that have this claim and that no other one accepts.
  *

@@ -2,8 +2,8 @@ import { wrongOption } from '../errors.js'
 import type { Registration } from '../registration.js'
 
 /**
- * Finds registrations that accept the tokens of each other, while their users differ: alice of the one would pass as alice
- * of the other.
+ * Finds registrations that accept the tokens of each other, while their users differ: alice of the one would pass as
+ * alice of the other.
  *
  * @throws ERR_AUTH_OPTION
  */

@@ -42,8 +42,8 @@ const faultCodes: ReadonlySet<unknown> = new Set(
 )
 
 /**
- * Whether an error is a fault, by its code and its message. Clients see the message, and an error of the app with one of
- * these codes could have any.
+ * Whether an error is a fault, by its code and its message. Clients see the message, and an error of the app with one
+ * of these codes could have any.
  */
 export function isAuthenticationFault(error: unknown): error is AuthenticationFault {
   return (

@@ -11,8 +11,8 @@ export interface IssuerRules {
 }
 
 /**
- * Functions by which the plugin and its test kit, `fastify-authn/testing`, use each other without importing each other. Each
- * is set by the module that it belongs to, when that is loaded.
+ * Functions by which the plugin and its test kit, `fastify-authn/testing`, use each other without importing each other.
+ * Each is set by the module that it belongs to, when that is loaded.
  */
 export const kit: {
   /** The keys of a `JwtService` for a method; undefined for any other object. */

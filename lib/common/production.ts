@@ -1,4 +1,6 @@
-/** Whether `NODE_ENV` is `production` or `prod`, in any case: another spelling must not allow what production forbids. */
+/**
+ * Whether `NODE_ENV` is `production` or `prod`, in any case: another spelling must not allow what production forbids.
+ */
 export function isProduction(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): boolean {

@@ -1,8 +1,8 @@
 import { ownProperty } from './objects.js'
 
 /**
- * The `typ` of a token in the form in which it is compared: in lower case, and without `application/` where no other slash
- * follows (RFC 7515 §4.1.9).
+ * The `typ` of a token in the form in which it is compared: in lower case, and without `application/` where no other
+ * slash follows (RFC 7515 §4.1.9).
  */
 export function comparable(typ: string): string {
   // Nearly every token has this one, and no new string has to be made for it.

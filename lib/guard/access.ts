@@ -23,7 +23,9 @@ type Granted = ReadonlySet<string>
 
 type Key = keyof Needs
 
-/** For each member of a mark: the function of `access` that it asks, and the error of a user who lacks what it needs. */
+/**
+ * For each member of a mark: the function of `access` that it asks, and the error of a user who lacks what it needs.
+ */
 const steps = {
   scope: { source: 'scopesOf', refusal: 'auth.insufficient-scope' },
   role: { source: 'rolesOf', refusal: 'auth.forbidden' },
@@ -31,8 +33,8 @@ const steps = {
 
 /**
  * Lets a user pass who has the scopes and roles that the mark of the route needs. Roles are not asked for where a scope
- * is missing. The answer is awaited only where it is a promise: awaited always, requests to a route with a role took 8 %
- * more CPU time over HTTP.
+ * is missing. The answer is awaited only where it is a promise: awaited always, requests to a route with a role took 8
+ * % more CPU time over HTTP.
  */
 export function requireAccess(attempt: Accessible, needs: Needs, user: AuthUser): void {
   checkNeed(attempt, needs, user, needs.scope === null ? 'role' : 'scope')

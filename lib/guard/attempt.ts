@@ -22,8 +22,8 @@ export interface Planned {
 }
 
 /**
- * The one `onRequest` hook of an app and all its scopes. It goes by the route that Fastify matched, and by what was decided
- * about that route when the app got ready; the text of the URL is never looked at.
+ * The one `onRequest` hook of an app and all its scopes. It goes by the route that Fastify matched, and by what was
+ * decided about that route when the app got ready; the text of the URL is never looked at.
  */
 export function guard(
   request: FastifyRequest,
@@ -39,7 +39,7 @@ export function guard(
 }
 
 /** One request on its way through the guard: it passes, is rejected, or gets an internal error. */
-export class Attempt {
+class Attempt {
   /** See {@link startClock}. */
   readonly started = startClock()
   /** The user that an authenticator has accepted. */

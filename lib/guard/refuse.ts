@@ -64,8 +64,8 @@ function ask(attempt: Rejected, error: AuthenticationErrorLike, localized: Local
 }
 
 /**
- * @returns a copy of the error with its message in the language of the request, since an app may throw one error for many
- * requests; an error whose message comes from the app is returned as it is
+ * @returns a copy of the error with its message in the language of the request, since an app may throw one error for
+ * many requests; an error whose message comes from the app is returned as it is
  */
 function localize(
   error: AuthenticationErrorLike,
@@ -81,8 +81,8 @@ function localize(
 
 /**
  * Watches whether `onUnauthorized` sends a response: `reply.sent` is still false while `onSend` hooks run. Our
- * `WWW-Authenticate` is removed from a response whose status is neither 401 nor that of the error, such as a redirect to a
- * login page.
+ * `WWW-Authenticate` is removed from a response whose status is neither 401 nor that of the error, such as a redirect
+ * to a login page.
  *
  * @returns a function that says whether a response was sent
  */

@@ -24,8 +24,8 @@ export function textOf(
 }
 
 /**
- * Sets the header `WWW-Authenticate`: for a 401 a challenge for each scheme; for a token that lacks a scope one for Bearer
- * alone, since no other credentials would help (RFC 6750 §3.1).
+ * Sets the header `WWW-Authenticate`: for a 401 a challenge for each scheme; for a token that lacks a scope one for
+ * Bearer alone, since no other credentials would help (RFC 6750 §3.1).
  *
  * @param schemes - of the authenticators that the route accepts
  * @param scope - the scopes that the route needs

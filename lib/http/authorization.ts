@@ -27,8 +27,8 @@ export interface BasicPair {
  * What follows a scheme in an `Authorization` header (RFC 9110 §11.6.2).
  *
  * @param scheme - best in its usual spelling, which is compared first
- * @returns `''` where nothing follows; MALFORMED where something else than a space follows the scheme; null when the header
- * is missing or of another scheme
+ * @returns `''` where nothing follows; MALFORMED where something else than a space follows the scheme; null when the
+ * header is missing or of another scheme
  */
 export function credentialsOf(
   header: string | undefined,
@@ -107,8 +107,8 @@ function isAuthorization(name: string): boolean {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * Whether the unused bits after the last byte are zero (RFC 4648 §3.5). Node ignores them, so that several strings would
- * decode to one value.
+ * Whether the unused bits after the last byte are zero (RFC 4648 §3.5). Node ignores them, so that several strings
+ * would decode to one value.
  *
  * @param text - base64 or base64url; the characters in which they differ end no canonical string with unused bits
  * @param length - without the padding

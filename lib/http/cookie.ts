@@ -27,8 +27,8 @@ export function isCookieValue(text: string): boolean {
  * several `Cookie` headers by `; `.
  *
  * @param header - the value of the header `Cookie`
- * @returns null when the cookie is missing or empty; MALFORMED when it was sent twice: an attacker may have set one of the
- * two, and their order says nothing
+ * @returns null when the cookie is missing or empty; MALFORMED when it was sent twice: an attacker may have set one of
+ * the two, and their order says nothing
  */
 export function cookieOf(
   header: string | undefined,

@@ -7,8 +7,8 @@ export const ABANDONED: unique symbol = Symbol('fastify-authn.abandoned')
 const watchers = new WeakMap<object, Set<() => void>>()
 
 /**
- * @returns what emits `close` when the client disconnects: the stream of HTTP/2, else the socket. The request emits `close`
- * also when its body was read
+ * @returns what emits `close` when the client disconnects: the stream of HTTP/2, else the socket. The request emits
+ * `close` also when its body was read
  */
 function connectionOf(request: FastifyRequest): EventEmitter & { destroyed?: boolean } {
   const { stream } = request.raw as unknown as { stream?: EventEmitter }
@@ -20,8 +20,8 @@ export function isGone(request: FastifyRequest): boolean {
 }
 
 /**
- * Calls back when the client disconnects. All requests of a connection share one listener: Node warns about a socket with
- * more than ten, and pipelining can cause more.
+ * Calls back when the client disconnects. All requests of a connection share one listener: Node warns about a socket
+ * with more than ten, and pipelining can cause more.
  *
  * @returns a function that removes the callback
  */

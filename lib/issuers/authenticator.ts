@@ -13,7 +13,7 @@ import type { JwtClaims } from '../../types/request-extra.js'
 /**
  * The authenticator of an issuer's tokens in the `Authorization` header (RFC 6750 §2.1).
  *
- * @param timeout - seconds for `user`; undefined: however long it takes
+ * @param timeout - seconds for `user`; undefined for no limit
  */
 export function issuerAuthenticator(
   verifier: IssuerVerifier,
@@ -21,7 +21,6 @@ export function issuerAuthenticator(
 ): Authenticator {
   const { issuer, user } = verifier.issuer
 
-  /** The user of a valid token. An `AuthenticationError` of the app goes out as it is. */
   function userOf(request: FastifyRequest, claims: JwtClaims): object | Promise<object> {
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
@@ -34,7 +33,7 @@ export function issuerAuthenticator(
       throw refusalOrFault(error)
     }
     if (!isThenable(found)) return accept(found)
-    // What only looks like a promise may throw, or settle twice.
+    // Another thenable may throw, or settle twice.
     return withUserTimeout(Promise.resolve(found), timeout).then(accept, (error: unknown) => {
       throw refusalOrFault(error)
     })

@@ -1,7 +1,7 @@
 import { keyAddress, type ResolvedIssuer } from '../options/resolve-issuers.js'
 import { limits } from './limits.js'
 
-/** Why a fetch failed. Of what the issuer has sent, the message quotes nothing but the status. */
+/** Why a fetch failed. Its message quotes nothing that the issuer has sent but the status. */
 export class FetchError extends Error {
   /** The status of the response, where that was not 200. */
   readonly status: number | undefined
@@ -13,12 +13,12 @@ export class FetchError extends Error {
 }
 
 /**
- * Gets a JSON document. No redirect is followed: the issuer's address is configured, and must not lead into our network.
+ * Gets a JSON document. Redirects are not followed, since they could lead into our network.
  *
  * @param signal - aborts the request, also while the body arrives
  * @throws FetchError, or an error of `fetch()`
  */
-export async function fetchJson(url: URL, signal: AbortSignal): Promise<unknown> {
+async function fetchJson(url: URL, signal: AbortSignal): Promise<unknown> {
   const headers = { accept: 'application/json', 'accept-encoding': 'identity' }
   const response = await fetch(url, { signal, headers, redirect: 'error' })
   const { status } = response
@@ -31,7 +31,7 @@ export async function fetchJson(url: URL, signal: AbortSignal): Promise<unknown>
   }
 }
 
-/** Counts decompressed bytes: a server that compresses nevertheless could make gigabytes of a few. */
+/** Limits the decompressed bytes, since a server may compress a body against our request. */
 async function read({ body }: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -45,7 +45,7 @@ async function read({ body }: Response): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** The reason for the log. Messages of Node.js may quote what a server has sent, so only their code is shown. */
+/** The reason for the log. Other messages may quote what the server has sent, so only their code is used. */
 export function reasonOf(error: unknown): string {
   if (error instanceof FetchError) return error.message
   const { cause } = error as { cause?: { code?: unknown } }
@@ -55,7 +55,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Gets the key set of an issuer, from the address that is configured or that its metadata names.
+ * Gets the key set of an issuer, from the address in the options or in its metadata.
  *
  * @returns the document, not yet checked
  * @throws FetchError, or an error of `fetch()`
@@ -76,7 +76,7 @@ async function discover(issuer: string, signal: AbortSignal): Promise<string> {
     throw new FetchError('the metadata is no object')
   }
   const { issuer: found, jwks_uri: address } = metadata as Record<string, unknown>
-  // OpenID Connect Discovery §4.3 and RFC 8414 §3.3: otherwise one issuer could speak for another one.
+  // Otherwise one issuer could name keys for another (OpenID Connect Discovery §4.3, RFC 8414 §3.3).
   if (found !== issuer) throw new FetchError('the metadata is that of another issuer')
   if (typeof address !== 'string') throw new FetchError('the metadata names no jwks_uri')
   return address

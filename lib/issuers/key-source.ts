@@ -15,13 +15,13 @@ interface KeySet extends IssuerKeys {
   age(): number
 }
 
-/** Milliseconds since a time. A clock that was set back makes keys older, never younger. */
+/** Milliseconds since a time. A clock that is set back makes keys older, never younger. */
 const since = (time: number): number => Math.abs(Date.now() - time)
 
 /**
- * The keys of one issuer, and when they are fetched. A set is fresh for 10 minutes. Then the next request has it renewed in
- * the background, and it is used for up to an hour more while that fails; not for ever, since the issuer has to be able
- * to withdraw a key.
+ * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes. Then the next request renews it in the
+ * background, and while that fails it is used for up to an hour more; not longer, since the issuer has to be able to
+ * withdraw a key.
  */
 export class KeySource {
   readonly #issuer: ResolvedIssuer
@@ -48,7 +48,9 @@ export class KeySource {
     this.#log = log
   }
 
-  /** The verifier of the current set; null where there is none, or it is too old. Renews it in the background. */
+  /**
+   * The verifier of the current set; null where there is none, or it is too old. Renews an old set in the background.
+   */
   current(): VerifySignature | null {
     const age = this.#set?.age() ?? 0
     if (age >= limits.fresh + limits.stale) this.#set = null
@@ -83,13 +85,13 @@ export class KeySource {
     void this.#begin()
   }
 
-  /** For the test kit: uses a set that was not fetched, and which does not get older. */
+  /** For the test kit: uses a set that was not fetched, and that does not age. */
   replace(document: unknown): void {
     this.stop()
     this.#use(readKeySet(document, this.#issuer.algorithms), () => 0)
   }
 
-  /** Aborts a fetch that is under way; there is none after it. */
+  /** Aborts a running fetch, and prevents others. */
   stop(): void {
     this.#isOpen = false
     this.#abort.abort()
@@ -110,7 +112,7 @@ export class KeySource {
     return Math.max(Math.min(pause, limits.longestPause) - since(this.#failedAt), 0)
   }
 
-  /** @returns the fetch that is under way or begins now; null during the pause after a failure */
+  /** @returns the running fetch, or a new one; null during the pause after a failure */
   #begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
     if (!this.#isOpen || this.#pause() > 0) return null

@@ -11,11 +11,13 @@ export interface IssuerKeys {
   readonly keys: ReadonlyMap<string, ReadonlyMap<SigningMethod, VerifySignature>>
   /** How many keys were left out. */
   readonly leftOut: number
-  /** How many of these had a private member: anybody may have read it. */
+  /** How many of these had a private member, so that they must not be used. */
   readonly compromised: number
 }
 
-/** The methods of each type and curve of keys, first the one of a key that names none. There are no secrets (`oct`). */
+/**
+ * The methods of each type and curve of keys, first the default of a key without `alg`. There are no secrets (`oct`).
+ */
 const methodsByKind: ReadonlyMap<string, readonly SigningMethod[]> = new Map([
   ['rsa', issuerMethods.filter((method) => /^[RP]S/.test(method))],
   ['ec prime256v1', ['ES256']],
@@ -30,9 +32,9 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /**
  * Reads a key set (RFC 7517 §5). Keys that cannot be used are left out; so is every one of several with the same `kid`,
- * because nothing says which of them is meant.
+ * because a token could mean any of them.
  *
- * @param algorithms - the methods that are accepted; undefined: each key says so for itself
+ * @param algorithms - the methods that are accepted; undefined for those that the keys name
  * @throws FetchError when it is no key set, has too many keys, or none that can be used
  */
 export function readKeySet(
@@ -74,7 +76,7 @@ function verifiersOf(
   return new Map(methods.map((method) => [method, verifierOf(key as KeyObject, method)]))
 }
 
-/** RFC 7517 §4.2 and §4.3: what a key says of its use. */
+/** RFC 7517 §4.2 and §4.3. */
 function isForSignatures({ use, key_ops: operations }: JsonWebKey): boolean {
   const mayVerify =
     operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
@@ -85,14 +87,14 @@ function importKey(jwk: JsonWebKey): KeyObject | null {
   try {
     const key = createPublicKey({ key: jwk, format: 'jwk' })
     const { modulusLength = 2048, publicExponent = 65_537n } = key.asymmetricKeyDetails ?? {}
-    // Anybody can sign for a key with the exponent 1.
+    // Signatures of a key with the exponent 1 can be forged.
     return modulusLength < 2048 || publicExponent < 3n ? null : key
   } catch {
     return null
   }
 }
 
-/** The methods that a key accepts: the one that it names or that is usual for it, or of several that the app allows. */
+/** The methods of a key: its `alg`, or else those that the app allows, or else the default for its type. */
 function methodsOf(
   { alg }: JsonWebKey,
   { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
@@ -104,7 +106,7 @@ function methodsOf(
   return all.filter((method) => isAccepted(method) && (alg === undefined || alg === method))
 }
 
-/** Made at its first token, since an engine takes half a millisecond and most keys of a set sign nothing. */
+/** Makes the engine at the first token: it takes half a millisecond, and most keys of a set sign nothing. */
 function verifierOf(key: KeyObject, method: SigningMethod): VerifySignature {
   let verify: VerifySignature | undefined
   return (token) => {

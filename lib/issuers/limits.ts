@@ -1,6 +1,6 @@
 /**
- * What an issuer may cost us, and how long its keys are trusted. None of these is an option: an app that needed other
- * values would trust a key after its issuer has withdrawn it, or ask more often than issuers like it.
+ * Limits of fetching and trusting keys. None of them is an option: other values would trust keys for too long after
+ * their issuer has withdrawn them, or fetch too often.
  */
 export const limits = {
   /** Milliseconds for a whole fetch: discovery, its fall-back and the key set, with their bodies. */

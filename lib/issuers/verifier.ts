@@ -11,7 +11,7 @@ import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** The reason of a rejection for which a newer key set may hold the key. */
+/** The reason of a rejection after which the key set is fetched again. */
 const unknownKid = 'kid unknown'
 
 /** Verifies the tokens of one issuer. */
@@ -63,7 +63,7 @@ export class IssuerVerifier {
   }
 }
 
-/** Whatever is checked here does not depend on the time, and is cached. */
+/** The result is cached, so nothing is checked here that depends on the time. */
 function verifySignature(
   token: string,
   issuer: ResolvedIssuer,
@@ -80,13 +80,13 @@ function verifySignature(
 }
 
 function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
-  // A token that is bound to a key of its owner is no bearer token (RFC 8705 §3, RFC 9449 §6).
+  // A token that is bound to a key of its sender is no bearer token (RFC 8705 §3, RFC 9449 §6).
   if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
   if (audienceClaim === 'aud') return
   if (!audience.includes(ownProperty(claims, audienceClaim) as string)) {
     throw invalidToken(`claim ${audienceClaim}`)
   }
-  // Cognito's ID tokens are signed by the same issuer: only this claim tells them from access tokens.
+  // Only this claim distinguishes access tokens of Cognito from its ID tokens.
   if (ownProperty(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
 }
 
@@ -94,9 +94,8 @@ function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssue
 const compact = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Reads the header of a token whose signature is not verified yet. It only chooses among the keys that we have: no key,
- * and no address of one, is taken from a token (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is
- * asked for.
+ * Reads the header of a token before its signature is verified. It only chooses one of our keys: keys in tokens, and
+ * their addresses, are not used (RFC 8725 §3.10). Tokens of other issuers are rejected before any key is fetched.
  *
  * @throws AuthenticationError
  */
@@ -115,10 +114,9 @@ function readHeader(
   return { kid, alg }
 }
 
-/** The last token, so that several issuers of one route parse it once. */
+/** The last token, so that several issuers of a route parse it once. */
 let last: { readonly token: string; readonly iss: unknown } = { token: '', iss: undefined }
 
-/** The claim `iss` of a token, without any proof. */
 export function unverifiedIssuer(token: string): unknown {
   if (last.token !== token) last = { token, iss: unverifiedPart(token, 1)?.iss }
   return last.iss

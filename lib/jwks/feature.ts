@@ -9,8 +9,8 @@ import type { JwtService } from '../tokens/service.js'
 const published = new WeakMap<FastifyInstance, Map<string, JwtService>>()
 
 /**
- * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients look for
- * it at a fixed path (RFC 8615), whatever the prefix of the registration. It is in no API document.
+ * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients
+ * look for it at a fixed path (RFC 8615), whatever the prefix of the registration. It is in no API document.
  */
 export function createFeature({ root, jwtService }: FeatureContext): Feature {
   return {

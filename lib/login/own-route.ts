@@ -19,7 +19,9 @@ import type { Authenticator } from '../../types/authenticator.js'
 /** The key under which the options of the plugin's own routes keep what is known of them. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
 
-/** Handles a request whose body was checked and read. An AuthenticationError that it throws is sent as the guard does. */
+/**
+ * Handles a request whose body was checked and read. An AuthenticationError that it throws is sent as the guard does.
+ */
 export type Work<Content> = (
   content: Content,
   request: FastifyRequest,

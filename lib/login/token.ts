@@ -36,8 +36,8 @@ function checkToken(token: unknown): string {
 }
 
 /**
- * The claim `iat` of a token that is issued now. It is rounded up where all tokens of the user have just been revoked, so that
- * this one is newer.
+ * The claim `iat` of a token that is issued now. It is rounded up where all tokens of the user have just been revoked,
+ * so that this one is newer.
  *
  * @param now - seconds since 1970
  */

@@ -5,7 +5,7 @@ import { parseNeed } from './access.js'
 import type { AuthMode, NeededNames } from '../../types/marks.js'
 
 /** A mark in its long form. */
-export interface ParsedMark {
+interface ParsedMark {
   readonly mode: AuthMode
   /** Names of authenticators; null for the authenticator of the scope. */
   readonly use: readonly string[] | null

@@ -15,8 +15,8 @@ async function load(): Promise<void> {
 }
 
 /**
- * Makes every @fastify/swagger of an app document the access to its routes: it wraps the option `transform`. The schemas that
- * validate and serialize are not changed.
+ * Makes every @fastify/swagger of an app document the access to its routes: it wraps the option `transform`. The
+ * schemas that validate and serialize are not changed.
  *
  * @param root - before anything is registered in it
  * @returns a function that gets every plugin with its options, and returns the options to use

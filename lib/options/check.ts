@@ -22,8 +22,8 @@ export function problemOf(schema: Type.TSchema, value: unknown, where: string): 
 }
 
 /**
- * The first error; for an option that is `false` or an object, the first error inside of the object. For a union with `whole`
- * it is the error of the union, because we cannot know which of its objects was meant.
+ * The first error; for an option that is `false` or an object, the first error inside of the object. For a union with
+ * `whole` it is the error of the union, because we cannot know which of its objects was meant.
  */
 function deepest(schema: Type.TSchema, value: unknown): ValueError {
   let error = Errors(schema, value).First() as ValueError
@@ -79,9 +79,9 @@ function describe(value: unknown, { quoted, secret }: Partial<Expectation>): str
 }
 
 /**
- * How errors describe an option. `description`: what is expected. `quoted`: a wrong string may be quoted; by default it is
- * not, since it could be a secret. `secret`: wrong numbers are not quoted either. `whole`: a wrong value is reported for the
- * union, and not for one of its members.
+ * How errors describe an option. `description`: what is expected. `quoted`: a wrong string may be quoted; by default it
+ * is not, since it could be a secret. `secret`: wrong numbers are not quoted either. `whole`: a wrong value is reported
+ * for the union, and not for one of its members.
  */
 interface Expectation {
   description: string
@@ -175,7 +175,9 @@ export const tokenRules = {
   audience,
 }
 
-/** A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space. */
+/**
+ * A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space.
+ */
 export const typ = text("a media type, such as 'reset+jwt'", {
   pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
   quoted: true,

@@ -15,10 +15,9 @@ export interface EnvironmentConfig {
 }
 
 /**
- * Reads the options `jwt` and `basic` from environment variables:
- * `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a key set file), `AUTH_JWT_EXPIRY` (seconds),
- * `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`, `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. An empty variable
- * counts as not set.
+ * Reads the options `jwt` and `basic` from environment variables: `AUTH_JWT_SECRET`, `AUTH_JWT_KEYS` (the path of a key
+ * set file), `AUTH_JWT_EXPIRY` (seconds), `AUTH_JWT_{RSA,ECDSA,EDDSA}_{PRIVATE,PUBLIC,PASSPHRASE}`,
+ * `AUTH_BASIC_USERNAME` and `AUTH_BASIC_PASSWORD`. An empty variable counts as not set.
  *
  * @param env - default `process.env`
  * @returns only the options whose variables are set

@@ -10,7 +10,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** HMAC is never accepted: a shared secret that verifies can sign too. */
 export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
 
-export const issuerSchema = strict(
+const issuerSchema = strict(
   {
     issuer: text('the "iss" of its tokens, a non-empty string', { quoted: true }),
     audience,
@@ -131,8 +131,8 @@ function wrong(option: string, problem: string): never {
 const loopback = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/
 
 /**
- * Parses an address that keys may be fetched from: https, or http to a loopback address, without credentials. An attacker on
- * the way who could change the keys could sign tokens.
+ * Parses an address that keys may be fetched from: https, or http to a loopback address, without credentials. An
+ * attacker on the way who could change the keys could sign tokens.
  *
  * @returns null for any other string
  */

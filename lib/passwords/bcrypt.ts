@@ -19,8 +19,8 @@ export function compare(password: string, hash: string): Promise<boolean> {
 }
 
 /**
- * After a comparison of cost `from`, does the rest of the work of cost `to`: comparisons of the costs `from` to `to - 1`,
- * since 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to.
+ * After a comparison of cost `from`, does the rest of the work of cost `to`: comparisons of the costs `from` to `to -
+ * 1`, since 2^from + 2^from + 2^(from + 1) + … + 2^(to - 1) = 2^to.
  */
 export async function padToCost(password: string, from: number, to: number): Promise<void> {
   for (let cost = from; cost < to; cost += 1) await compare(password, dummyHash(cost, ''))

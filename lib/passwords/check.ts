@@ -18,8 +18,8 @@ export interface CheckTools extends RehashTools {
 
 /**
  * Makes the function that finds the user of a username and a password, for Basic and for login. It rejects with an
- * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; with an AuthenticationFault when
- * the user service or the password field fails; with ABANDONED when the client has disconnected.
+ * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; with an AuthenticationFault
+ * when the user service or the password field fails; with ABANDONED when the client has disconnected.
  */
 export function createCredentialCheck(tools: CheckTools) {
   const { userService, maxPasswordBytes, cache } = tools

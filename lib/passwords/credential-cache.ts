@@ -5,8 +5,8 @@ import { isAuthenticationError } from '../errors.js'
 import type { PasswordAttempt } from '../throttle/attempt.js'
 
 /**
- * Caches which password matched which hash. Basic sends the password with every request; without this cache each would take
- * 50 ms of bcrypt. The keys are digests with a random secret of this process. Failures are not cached.
+ * Caches which password matched which hash. Basic sends the password with every request; without this cache each would
+ * take 50 ms of bcrypt. The keys are digests with a random secret of this process. Failures are not cached.
  */
 export class CredentialCache {
   readonly #secret = randomBytes(32).toString('base64')

@@ -14,8 +14,8 @@ export interface RehashTools {
 }
 
 /**
- * Makes the function that replaces hashes of a lower cost after a login, where the user service stores new ones: one at a
- * time for a user, and only while no hashing waits. The login succeeds even if that fails.
+ * Makes the function that replaces hashes of a lower cost after a login, where the user service stores new ones: one at
+ * a time for a user, and only while no hashing waits. The login succeeds even if that fails.
  */
 export function createRehash(tools: RehashTools) {
   const { userService, passwordField, userServiceTimeout, cost, queue } = tools

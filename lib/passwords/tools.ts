@@ -68,7 +68,9 @@ async function redisCounters(
   return openRedisCounters(throttle, throttle.redis, log)
 }
 
-/** Registrations with the same users and settings share one throttle, or two login routes would allow twice the guesses. */
+/**
+ * Registrations with the same users and settings share one throttle, or two login routes would allow twice the guesses.
+ */
 function throttleOf(
   { throttle: settings, userService }: ResolvedOptions,
   app: SharedTools,

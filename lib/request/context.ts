@@ -7,11 +7,11 @@ import type { AuthUser } from '../../types/user-service.js'
 const storage = switchOn(() => new AsyncLocalStorage<Store>())
 
 /**
- * The current user: in a handler and in whatever it awaits or starts, the user of the request; inside of {@link runAs}, the
- * user given there. For log lines and audit fields.
+ * The current user: in a handler and in whatever it awaits or starts, the user of the request; inside of {@link runAs},
+ * the user given there. For log lines and audit fields.
  *
- * Do not use it for authorization: a callback runs in the context that opened the connection, pool or stream which calls
- * it, and that may be another user's.
+ * Do not use it for authorization: a callback runs in the context that opened the connection, pool or stream which
+ * calls it, and that may be another user's.
  *
  * @returns the same object as `request.user`; null in anonymous requests and outside of requests
  */

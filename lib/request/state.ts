@@ -7,7 +7,7 @@ import type { AuthUser } from '../../types/user-service.js'
 export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
 /** What the plugin keeps on a request. */
-export interface RequestState {
+interface RequestState {
   /** `request.user`: the user without the password hash. */
   user: AuthUser | null
   /** What the user service returned. */
@@ -25,7 +25,10 @@ export function stateOf(request: FastifyRequest): RequestState | undefined {
   return (request as Stateful)[kRequestState]
 }
 
-/** The state of a request, created when it is missing. One property for all: V8 slows down objects that get several more. */
+/**
+ * The state of a request, created when it is missing. One property for all: V8 slows down objects that get several
+ * more.
+ */
 export function ensureState(request: FastifyRequest): RequestState {
   return ((request as Stateful)[kRequestState] ??= {
     user: null,
@@ -77,8 +80,8 @@ const key = Symbol.for('fastify-authn.context')
 const shared = globalThis as { [key]?: AsyncLocalStorage<Store> }
 
 /**
- * Makes the one storage of the process, unless it is there already. Only the entry point `fastify-authn/context` calls this:
- * on Node 20 and 22 a storage that is in use slows down every request of the process.
+ * Makes the one storage of the process, unless it is there already. Only the entry point `fastify-authn/context` calls
+ * this: on Node 20 and 22 a storage that is in use slows down every request of the process.
  */
 export function switchOn(create: () => AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
   return (shared[key] ??= create())
@@ -92,8 +95,8 @@ export function runWithUser(request: FastifyRequest, user: AuthUser, next: () =>
 }
 
 /**
- * Calls `next` without a user in the context, which may have one where a handler calls `app.inject()` or where the server
- * was started inside of `runAs`.
+ * Calls `next` without a user in the context, which may have one where a handler calls `app.inject()` or where the
+ * server was started inside of `runAs`.
  */
 export function runWithoutUser(request: FastifyRequest, next: () => void): void {
   const storage = shared[key]

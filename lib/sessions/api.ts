@@ -4,7 +4,7 @@ import { revokeSessions, type SessionTools } from './tools.js'
 import type { SessionInfo, Sessions } from '../../types/session-api.js'
 import type { StoredSession } from '../../types/sessions.js'
 
-/** `app.authn.sessions`. A name that no session can have is not looked up: it may be a client's. */
+/** `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up. */
 export function sessionsApi(tools: SessionTools): Sessions {
   return {
     async list(sub) {
@@ -15,7 +15,7 @@ export function sessionsApi(tools: SessionTools): Sessions {
     },
     async revoke(which) {
       const { sid, sub } = (which ?? {}) as { sid?: unknown; sub?: unknown }
-      // One that is undefined must not be taken for everybody.
+      // A variable that is not set must not revoke all sessions.
       if ((sid === undefined) === (sub === undefined)) {
         misuse('revoke(): expected { sid } or { sub }.')
       }

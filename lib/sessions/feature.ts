@@ -13,10 +13,10 @@ import { memorySessions } from './stores/memory.js'
 import type { SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
-/** The most seconds by which an authenticator lets clocks differ (`clockTolerance`). */
+/** The largest `clockTolerance` that an authenticator can have, in seconds. */
 const longestTolerance = 300
 
-/** Where the sessions of each registration are kept, by its scope. */
+/** The prefix and the name under which a store has the sessions of a registration, by its scope. */
 const places = new WeakMap<FastifyInstance, string>()
 
 /**

@@ -5,13 +5,13 @@ import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js
 import { randomName, type SessionTools } from './tools.js'
 import { issuedAfter, type IssuedTokens } from '../feature.js'
 
-/** Characters of a user agent, and of an address, that are kept. */
+/** In characters. */
 const longestAgent = 256
 const longestAddress = 64
 
 /** The member `data` of a stored session, as JSON. */
 export interface SessionData {
-  /** When it began, by the clock that the users' `validAfterField` goes by: seconds since 1970. */
+  /** Seconds since 1970, by the clock of `validAfterField`. */
   readonly begun: number
   /** The claim `sub` where it is a number: the store has it as a string. */
   readonly sub?: number | undefined
@@ -46,7 +46,7 @@ export async function beginSession(
     current: digestOf(refreshToken.text),
     lifetime,
     idle,
-    // Behind a proxy it is that of the client only with Fastify's `trustProxy`.
+    // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, longestAddress),
     userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
     data: JSON.stringify(data),
@@ -56,7 +56,7 @@ export async function beginSession(
   return tokens
 }
 
-/** Cuts a text, and drops what databases reject: control characters, and half of a surrogate pair at the cut. */
+/** Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair. */
 function shortened(text: string, most: number): string {
   return text
     .replace(/\p{Cc}/gu, '')
@@ -69,9 +69,9 @@ interface TokenParts {
   readonly claims: OwnClaims
   readonly user: object
   readonly refreshToken: RefreshToken
-  /** When they count as issued, in seconds since 1970 by the clock of this process. */
+  /** When they are issued: seconds since 1970 by the clock of this process. */
   readonly now: number
-  /** Seconds from `now` on after which the session expires if it is not used. */
+  /** Seconds from `now` until the session expires if it is not used. */
   readonly remaining: number
 }
 

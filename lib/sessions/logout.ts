@@ -14,8 +14,8 @@ export interface Leaving {
 }
 
 /**
- * The session that the tokens of a request belong to: that of its access token, or, where that one has expired or is
- * missing, that of its refresh token.
+ * The session of a request: that of its access token, or, where that one is missing or rejected, that of its refresh
+ * token.
  *
  * @param refreshToken - null where there is none
  * @throws (rejects) AuthenticationError

@@ -9,11 +9,11 @@ import {
 
 /**
  * A refresh token: base64url of 16 bytes that all tokens of a session share, 32 bytes of its own, and 8 bytes of a
- * checksum, by which any other text is refused without asking the store.
+ * checksum, so that other strings are rejected without asking the store.
  */
 export interface RefreshToken {
   readonly text: string
-  /** What all tokens of the session share. It is as secret as the token: whoever knows it can end the session. */
+  /** What all tokens of the session share. It is as secret as the token: it suffices to revoke the session. */
   readonly handle: Buffer
 }
 
@@ -23,7 +23,7 @@ const checkLength = 8
 /** base64url of 56 bytes, without padding. */
 const pattern = /^[\w-]{75}$/
 
-/** The first token of a session, or the next one. */
+/** @param handle - of the session; default: that of a new one */
 export function newRefreshToken(handle: Buffer = randomBytes(handleLength)): RefreshToken {
   return assemble(handle, randomBytes(secretLength))
 }
@@ -40,19 +40,19 @@ function checkOf(start: Buffer): Buffer {
 /**
  * Reads a refresh token.
  *
- * @returns null for a text that has another length, other letters, or another checksum
+ * @returns null for a string of another length, with other characters, or with a wrong checksum
  */
 export function parseRefreshToken(text: string): RefreshToken | null {
   if (!pattern.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
-  // Bits after the last byte mean nothing: with other ones there, several texts would be one token.
+  // Unused bits after the last byte must be zero, or several strings would be one token.
   if (bytes.toString('base64url') !== text) return null
   const start = bytes.subarray(0, handleLength + secretLength)
   if (!timingSafeEqual(bytes.subarray(start.length), checkOf(start))) return null
   return { text, handle: Buffer.from(start.subarray(0, handleLength)) }
 }
 
-/** What a store keeps of a token, or of the part that all tokens of a session share. */
+/** What a store keeps of a token or of a handle. */
 export function digestOf(secret: Buffer | string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
@@ -62,8 +62,8 @@ const nonceLength = 12
 const tagLength = 16
 
 /**
- * Encrypts a token so that only its predecessor opens it. The key comes from the predecessor itself and not from its
- * digest, since the store has the digest: what the store keeps reveals nothing.
+ * Encrypts a token so that only its predecessor decrypts it. The key is derived from the predecessor and not from its
+ * digest, which the store has.
  */
 export function seal(next: RefreshToken, presented: RefreshToken): string {
   const nonce = randomBytes(nonceLength)
@@ -76,7 +76,7 @@ export function seal(next: RefreshToken, presented: RefreshToken): string {
   return Buffer.concat(sealed).toString('base64url')
 }
 
-/** @throws when the text was sealed for another token, or was changed */
+/** @throws when it was sealed for another token, or was changed */
 export function unseal(sealed: string, presented: RefreshToken): RefreshToken {
   const bytes = Buffer.from(sealed, 'base64url')
   const decrypt = createDecipheriv(cipher, keyOf(presented), bytes.subarray(0, nonceLength), {

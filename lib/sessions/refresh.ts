@@ -54,8 +54,7 @@ async function exchange(
   storeNow: number,
 ): Promise<{ refreshToken: RefreshToken; session: StoredSession; now: number }> {
   const next = newRefreshToken(presented.handle)
-  // A client whose answer was lost comes again with the same token: there must be time left for that before it counts as
-  // stolen.
+  // A client that lost the response sends the same token again: within the grace, there must be time left for that.
   const timeout = grace < 2 ? storeTimeout : Math.min(storeTimeout, grace / 2)
   const swap = {
     handle: digestOf(presented.handle),
@@ -64,7 +63,7 @@ async function exchange(
     sealed: seal(next, presented),
     grace,
     idle,
-    // By then this process has given up, and nobody would get the token of a swap that is made later.
+    // Then this process gives up, and the client would not get the token of a later swap.
     deadline: storeNow + timeout,
     revocationTtl,
   }
@@ -89,7 +88,7 @@ async function exchange(
     : invalidRefresh('no such session')
 }
 
-/** Finds the user of a session. The session is revoked where there is none any more, or where it must not go on. */
+/** Finds the user of a session, or revokes the session where there is none, or where it is no longer valid. */
 async function ownerOf(
   tools: SessionTools,
   { options }: Registration,
@@ -100,7 +99,7 @@ async function ownerOf(
     await revokeSessions(tools, { sid })
     throw invalidRefresh(reason)
   }
-  // The store may have lost its newest writes, and with them the revocation.
+  // The store may have lost the revocation with its newest writes.
   if (tools.revocations.has(sid)) return revoke('session revoked')
   const { begun, sub: name = sub } = JSON.parse(data) as SessionData & { sub?: string | number }
   const { userService, userServiceTimeout } = options
@@ -108,6 +107,6 @@ async function ownerOf(
   if (user === null) return revoke('user not found')
   if (begun < issuedAfter(tools.tokenChecks, user)) return revoke('logged out since')
   const claims = await ownClaims(tools.claims, name, request, user)
-  // With another `sub` in its tokens than in the store, `revoke({ sub })` would not find the session.
+  // Otherwise `revoke({ sub })` would not find the session.
   return String(claims.sub) === sub ? { user, claims } : revoke('the user has another "sub" now')
 }

@@ -4,25 +4,25 @@ import type { Revocation, SessionWatcher } from '../../types/sessions.js'
 
 /** Seconds after which a client may try again while it is not known which sessions are revoked. */
 const retryAfter = 1
-/** Milliseconds between two searches for revocations that no longer matter. */
+/** Milliseconds between two searches for revocations that have expired. */
 const sweepEvery = 10_000
 
 /**
- * The sessions that were revoked while access tokens of theirs can still be valid: all that this process knows of,
- * so that no request has to ask the store.
+ * Revoked sessions whose access tokens have not expired yet. They are kept in memory, so that no request has to ask the
+ * store.
  */
 export class Revocations implements SessionWatcher {
-  /** Until when each is kept, in milliseconds on the clock of `performance.now()`. */
+  /** By `sid`, when each expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()
   #nextSweep = 0
   readonly #onLost: (error: unknown) => void
   #isCaughtUp = false
   #hasCaughtUp = false
   #settle: (() => void) | undefined
-  /** Resolves when the store has reported all revocations for the first time, or that it cannot. */
+  /** Resolves when the store has reported all revocations for the first time, or has failed. */
   readonly settled: Promise<void>
 
-  /** @param onLost - called when the store cannot be reached any more */
+  /** @param onLost - called when the store becomes unavailable */
   constructor(onLost: (error: unknown) => void) {
     this.#onLost = onLost
     this.settled = new Promise((resolve) => {
@@ -30,12 +30,10 @@ export class Revocations implements SessionWatcher {
     })
   }
 
-  /** Whether the store reports revocations now. */
   get isCaughtUp(): boolean {
     return this.#isCaughtUp
   }
 
-  /** How many are kept. */
   get size(): number {
     this.#sweep()
     return this.#until.size
@@ -78,7 +76,7 @@ export class Revocations implements SessionWatcher {
     this.#onLost(error)
   }
 
-  /** Looks at all of them, since some are kept for far longer than others. */
+  /** Looks at all, since they do not expire in the order in which they were added. */
   #sweep(): void {
     const now = performance.now()
     this.#nextSweep = now + sweepEvery

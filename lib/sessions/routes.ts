@@ -42,7 +42,7 @@ export function declareSessionRoutes(
     },
     logout: {
       path: `${path.replace(/\/[^/]*$/, '')}/logout`,
-      // Its access token may say which session it is.
+      // Its access token may name the session.
       body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
       work: logOut(registration, tools),
       notes: {
@@ -70,7 +70,7 @@ interface SessionBody {
 
 const text = Type.String({ minLength: 1, maxLength: 512 })
 
-/** @param isOptional - whether all of it may be left out */
+/** @param isOptional - whether all members may be left out */
 function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBody<SessionBody> {
   const schema = isOptional ? Type.Partial(Type.Object(properties)) : Type.Object(properties)
   return {
@@ -80,7 +80,7 @@ function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBo
   }
 }
 
-/** Options of the login route that the others have too. Hooks of the app may look for a username: they stay with it. */
+/** The options of the login route that the others get too. Not its hooks, which may expect a username. */
 function optionsOf(
   { routeOptions }: ResolvedLogin,
   kind: keyof typeof documented,
@@ -92,7 +92,7 @@ function optionsOf(
   return { ...withoutUndefined({ config, constraints, bodyLimit, logLevel }), schema: own }
 }
 
-/** The part of the route schemas that only API documents read. */
+/** For API documents. */
 const documented = {
   refresh: {
     summary: 'Refresh the tokens',
@@ -107,15 +107,15 @@ const documented = {
 function refresh(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { carrier } = registration
   return async ({ refreshToken = null }, request, reply, started) => {
-    const carried = carrier.refreshToken(request)
-    const token = carried ?? refreshToken
+    const fromCarrier = carrier.refreshToken(request)
+    const token = fromCarrier ?? refreshToken
     if (token === null) throw refusal('auth.no-credentials-provided')
     const { tokens, user } = await throttled(registration, request, token, () =>
       refreshSession(tools, registration, request, token),
     )
     reportTokens(registration, request, user, 'refresh', started)
-    // A client that keeps its refresh token itself gets the next one in the body, also where others get cookies.
-    return sendTokens(carried === null ? bodyCarrier : carrier, request, reply, tokens)
+    // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
+    return sendTokens(fromCarrier === null ? bodyCarrier : carrier, request, reply, tokens)
   }
 }
 
@@ -129,7 +129,7 @@ function logOut(registration: Registration, tools: SessionTools): Work<SessionBo
         leavingOf(tools, registration, request, token),
       )
     } catch (error) {
-      // There is no session left, and the browser should not keep its tokens.
+      // There is no session, so the browser should not keep its tokens.
       if (isAuthenticationError(error) && error.statusCode === 401) carrier.clear(request, reply)
       throw error
     }
@@ -142,14 +142,14 @@ function logOut(registration: Registration, tools: SessionTools): Work<SessionBo
   }
 }
 
-/** What counts as a failed attempt: not an expired access token, and not a request without a token. */
+/** Errors that count as a failed attempt. An expired or missing access token does not. */
 const counted: ReadonlySet<RefusalCode> = new Set([
   'ERR_AUTH_REFRESH_INVALID',
   'ERR_AUTH_REFRESH_REUSED',
   'ERR_AUTH_JWT_INVALID',
 ])
 
-/** Throttles the use of tokens as logins are throttled. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */
+/** Throttles uses of tokens like logins. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */
 async function throttled<T>(
   registration: Registration,
   request: FastifyRequest,
@@ -168,7 +168,7 @@ async function throttled<T>(
   }
 }
 
-/** What failures are counted by, beside the address: the session of a refresh token, or else the token as sent. */
+/** What failures are counted by, beside the address: the session of a refresh token, or else the token. */
 function nameOf({ headers }: FastifyRequest, text: string | null): string {
   const token = text === null ? null : parseRefreshToken(text)
   return digestOf(token?.handle ?? text ?? headers.authorization ?? headers.cookie ?? '')

@@ -9,12 +9,11 @@ export const storeTimeout = 5
 /** Seconds after which a rejected client may try again. */
 const retryAfter = 2
 
-/** A store as requests use it: where it fails, or does not answer in time, the request gets a 503. */
+/** Calls a store for requests, which get a 503 where it fails or does not answer in time. */
 export class StoreAccess {
   readonly #store: SessionStore
   readonly #log: FastifyBaseLogger
   readonly #isLogDue = onceAMinute()
-  /** How many calls have failed. */
   failures = 0
 
   constructor(store: SessionStore, log: FastifyBaseLogger) {
@@ -41,7 +40,7 @@ export class StoreAccess {
   /** Logs that the store is unavailable, at most once a minute. */
   log(error: unknown): void {
     if (!this.#isLogDue()) return
-    // Not the error itself: drivers put values of the query into it.
+    // Not the error itself, in which drivers put values of the query.
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
     this.#log.error(
       { code, reason: message },

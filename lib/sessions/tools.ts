@@ -10,7 +10,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
 import type { SessionChoice } from '../../types/sessions.js'
 
-/** What the sessions of a registration are begun, refreshed and revoked with. */
+/** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools {
   readonly settings: Omit<ResolvedSessions, 'store'>
   readonly access: StoreAccess
@@ -19,7 +19,7 @@ export interface SessionTools {
   readonly method: SigningMethod | undefined
   /** Seconds for which access tokens are valid. */
   readonly expiry: number
-  /** Seconds for which revocations are kept: as long as any access token of the session can be accepted somewhere. */
+  /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
   readonly revocationTtl: number
   readonly claims: LoginOptions['claims']
   readonly tokenChecks: readonly TokenCheck[]
@@ -42,7 +42,7 @@ export async function revokeSessions(
   which: SessionChoice,
 ): Promise<number> {
   const revoked = await access.ask((store) => store.revoke(which, revocationTtl))
-  // Also where the store knew no such session: it may have lost it.
+  // Also where the store has no such session, which it may have lost.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)
   for (const { sid } of revoked) revocations.add(sid, revocationTtl)
   return revoked.length

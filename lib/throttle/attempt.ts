@@ -33,8 +33,8 @@ export class PasswordAttempt {
   }
 
   /**
-   * Rejects it after too many failures. A cached password passes where only its username has too many, so that guesses do
-   * not lock out a user at the same address.
+   * Rejects it after too many failures. A cached password passes where only its username has too many, so that guesses
+   * do not lock out a user at the same address.
    *
    * @param everywhere - `true`: also ask Redis, which costs a round trip; then a cached password does not pass
    * @returns a promise only where there is something to look up: it rejects with ERR_AUTH_TOO_MANY_ATTEMPTS

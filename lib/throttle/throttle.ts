@@ -9,8 +9,8 @@ import type { ResolvedThrottle } from '../options/resolve.js'
 import type { RedisCounters } from './redis-counters.js'
 
 /**
- * Counts failed attempts in memory and, where configured, in Redis, and rejects where either has too many, so that limits
- * hold while Redis is down or read-only.
+ * Counts failed attempts in memory and, where configured, in Redis, and rejects where either has too many, so that
+ * limits hold while Redis is down or read-only.
  */
 export class Throttle {
   /** Count of rejections, for `app.authn.stats()`. */

@@ -15,8 +15,8 @@ export interface TokenCounts {
 const keyLength = 12
 
 /**
- * Caches tokens whose signature is valid. Nothing else is cached: purpose, times, issuer, audience and user are checked at
- * every request. Rejected tokens are not stored, so that they displace none.
+ * Caches tokens whose signature is valid. Nothing else is cached: purpose, times, issuer, audience and user are checked
+ * at every request. Rejected tokens are not stored, so that they displace none.
  */
 export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   readonly #cached: LRUCache<string, { readonly token: string; readonly verified: Verified }>

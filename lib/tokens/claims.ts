@@ -85,9 +85,9 @@ export function invalidToken(reason: unknown): AuthenticationError {
 }
 
 /**
- * Decodes the header (0) or the claims (1) of a token in the compact serialization (RFC 7515 §7.1). Nothing is verified:
- * the sender may have written anything. Of a member that occurs twice, the last value counts (RFC 7515 §4), as for the
- * engine.
+ * Decodes the header (0) or the claims (1) of a token in the compact serialization (RFC 7515 §7.1). Nothing is
+ * verified: the sender may have written anything. Of a member that occurs twice, the last value counts (RFC 7515 §4),
+ * as for the engine.
  *
  * @returns null where that part is no JSON object
  */

@@ -36,9 +36,9 @@ interface Decorator {
 }
 
 /**
- * Makes the engine for a key: an instance of @fastify/jwt. It adds `iat` to the claims; with `noTimestamp`, it also drops an
- * `iat` of the caller. So claims with an `iat` are signed by another instance, and so are tokens with another `typ`; each is
- * made when it is first needed.
+ * Makes the engine for a key: an instance of @fastify/jwt. It adds `iat` to the claims; with `noTimestamp`, it also
+ * drops an `iat` of the caller. So claims with an `iat` are signed by another instance, and so are tokens with another
+ * `typ`; each is made when it is first needed.
  *
  * @param kid - names the key in the header of the tokens that are signed
  */
@@ -60,8 +60,8 @@ export function createEngine(key: EngineKey, alg: SigningMethod, kid?: string): 
 }
 
 /**
- * Calls the plugin function of @fastify/jwt with an object that has only the three methods that it needs: a whole Fastify
- * instance would add 2 ms to startup. The app can register @fastify/jwt itself.
+ * Calls the plugin function of @fastify/jwt with an object that has only the three methods that it needs: a whole
+ * Fastify instance would add 2 ms to startup. The app can register @fastify/jwt itself.
  */
 function decorated(
   key: EngineKey,

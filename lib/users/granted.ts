@@ -6,8 +6,8 @@ const none: ReadonlySet<string> = new Set()
 const scopesOfClaims = new WeakMap<object, { scope: unknown; scp: unknown; names: typeof none }>()
 
 /**
- * The scopes of a token: those of the claim `scope` where it is there, a string of names separated by spaces (RFC 8693 §4.2),
- * otherwise those of the claim `scp`, such a string or an array of names.
+ * The scopes of a token: those of the claim `scope` where it is there, a string of names separated by spaces (RFC 8693
+ * §4.2), otherwise those of the claim `scp`, such a string or an array of names.
  *
  * @param claims - anything but an object has no scopes
  */
@@ -48,7 +48,9 @@ export function rolesOf(user: object): ReadonlySet<string> {
   return typeof role === 'string' ? new Set([role]) : none
 }
 
-/** @throws TypeError where `scopesOf` or `rolesOf` of an app returns a string, whose letters would be names, or no names */
+/**
+ * @throws TypeError where `scopesOf` or `rolesOf` of an app returns a string, whose letters would be names, or no names
+ */
 export function namesOf(returned: unknown, option: string): ReadonlySet<string> {
   if (returned === null || returned === undefined) return none
   const names = new Set(typeof returned === 'object' ? (returned as Iterable<unknown>) : [0])

@@ -26,8 +26,8 @@ export function isUsableName(name: unknown): name is string | number {
 type Found = object | null
 
 /**
- * Asks the user service for a user, and calls `use` with it. Where the service returns no promise, this function does not
- * either: a synchronous request is faster.
+ * Asks the user service for a user, and calls `use` with it. Where the service returns no promise, this function does
+ * not either: a synchronous request is faster.
  *
  * @param use - gets the user or null; default: returns it
  * @throws (or rejects with) AuthenticationFault when the service fails or returns no user;
@@ -93,10 +93,10 @@ export function checkUser(user: unknown, source = 'findByUsername'): Found {
 const hashPrefix = /^\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2)/
 
 /**
- * `request.user`: a stored user without the fields in `hidden`, and without own strings that begin like a password hash. A
- * plain object is copied. An instance of a class gets a Proxy, whose getters, setters and methods run on the instance; hashes
- * are also removed from what its `toJSON()` returns, and from the record that an ORM keeps in a field. Other objects in the
- * fields stay as they are.
+ * `request.user`: a stored user without the fields in `hidden`, and without own strings that begin like a password
+ * hash. A plain object is copied. An instance of a class gets a Proxy, whose getters, setters and methods run on the
+ * instance; hashes are also removed from what its `toJSON()` returns, and from the record that an ORM keeps in a field.
+ * Other objects in the fields stay as they are.
  */
 export function viewOf(user: object, hidden: ReadonlySet<string>): object {
   if (isPlain(user) && !('toJSON' in user)) return copyOf(user, hidden)
@@ -124,7 +124,8 @@ function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
 function copyOf(user: Fields, hidden: ReadonlySet<string>): object {
   if (!hasHash(user, hidden)) return user
   const copy: Fields = {}
-  // Not copied and then deleted: V8 keeps such objects as slow hash tables. An assignment to `__proto__` runs its setter.
+  // Not copied and then deleted: V8 keeps such objects as slow hash tables. An assignment to `__proto__` runs its
+  // setter.
   for (const key of Object.keys(user)) {
     if (!hidden.has(key) && key !== '__proto__' && !isHash(user[key])) copy[key] = user[key]
   }

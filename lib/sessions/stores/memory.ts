@@ -13,9 +13,9 @@ import type {
 
 /** Options of {@link memorySessions}. */
 export interface MemorySessionsOptions {
-  /** What tells the sessions of several apps apart where they share this object. Default `fastify-authn`. */
+  /** Tells the sessions of several apps with this object apart. Default `fastify-authn`. */
   readonly prefix?: string | undefined
-  /** Seconds since 1970. Default: the clock of the system. A test can give one that it holds. */
+  /** Returns seconds since 1970, for tests. Default: the clock of the system. */
   readonly now?: (() => number) | undefined
 }
 
@@ -40,7 +40,7 @@ export function memorySessions(options: MemorySessionsOptions = {}): SessionStor
   }
 }
 
-/** The store of one registration. The methods run to their end at once, so that nothing can come between. */
+/** The store of one registration. Its methods are atomic, because they await nothing. */
 function storeOver(space: MemorySpace): SessionStore {
   const watchers = new Set<SessionWatcher>()
   return {
@@ -66,23 +66,23 @@ interface Entry {
   readonly handle: string
   session: StoredSession
   current: string
-  /** The predecessor of the current token, what it is answered with, and until when. */
+  /** The predecessor of the current token, with its sealed successor and the end of its grace. */
   previous: { readonly digest: string; sealed: string; readonly until: number } | null
-  /** When the session expires if it is not used before. */
+  /** When the session expires unless it is used. */
   expires: number
 }
 
 /** Seconds between two searches for what has expired. */
 const sweepEvery = 60
 
-/** The sessions of one name. */
+/** The sessions of all stores with one name. */
 class MemorySpace {
   readonly watchers = new Set<SessionWatcher>()
   readonly #now: () => number
   readonly #byHandle = new Map<string, Entry>()
   readonly #bySid = new Map<string, Entry>()
   readonly #bySub = new Map<string, Set<Entry>>()
-  /** Until when each revocation is reported to those who begin to watch. */
+  /** By `sid`, until when a revocation is reported to new watchers. */
   readonly #revocations = new Map<string, number>()
   #sweptAt = Number.NEGATIVE_INFINITY
 
@@ -171,7 +171,7 @@ class MemorySpace {
     if (others?.size === 0) this.#bySub.delete(sub)
   }
 
-  /** Drops what has expired, once a minute at most: a search through all of it. */
+  /** Drops what has expired, once a minute at most, since it looks at everything. */
   #sweep(now: number): void {
     if (now - this.#sweptAt < sweepEvery) return
     this.#sweptAt = now

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { scripts, type ScriptName } from './redis-scripts.js'
 
-/** What is used of a client of ioredis, be it of one server or of a cluster. */
+/** The members of an ioredis client that are used, be it for one server or a cluster. */
 export interface RedisClient {
   readonly status?: string
   readonly options?: { readonly keyPrefix?: string | Buffer | undefined }
@@ -10,7 +10,7 @@ export interface RedisClient {
   duplicate(): RedisSubscriber
 }
 
-/** What is used of its second connection. */
+/** The members of its second connection that are used. */
 interface RedisSubscriber {
   on(event: string, listener: () => void): unknown
   subscribe(channel: string): Promise<unknown>
@@ -24,7 +24,7 @@ const digests = Object.fromEntries(
   ]),
 ) as Readonly<Record<ScriptName, string>>
 
-/** The states of a client that has lost its connection. Before its first one, ioredis waits for it. */
+/** The states of a client that has lost its connection. Before the first connection, commands wait for it. */
 const lost: ReadonlySet<string | undefined> = new Set(['reconnecting', 'close', 'end'])
 
 /** The keys of one registration in Redis. */
@@ -37,10 +37,10 @@ export class RedisKeys {
     this.#root = root
   }
 
-  /** Runs a script. It is sent as a whole only to a server that does not know it yet. */
+  /** Runs a script, whose text is only sent to a server that has not cached it. */
   async run(name: ScriptName, ...values: readonly (string | number)[]): Promise<unknown> {
     const { status } = this.#client
-    // Otherwise ioredis would keep the command until there is a connection again.
+    // ioredis would keep the command until there is a connection again.
     if (lost.has(status)) throw new Error(`the Redis client is not ready, but ${status}`)
     const texts = values.map(String)
     try {
@@ -52,23 +52,23 @@ export class RedisKeys {
   }
 
   /**
-   * Calls a function for every revocation that Redis publishes, on a connection of its own. Messages are lost while that
-   * is away.
+   * Calls a function for every revocation that Redis publishes, on a connection of its own. While that is lost, so are
+   * the messages.
    *
-   * @returns what closes it
+   * @returns a function that closes it
    */
   listen(hint: () => void): () => void {
     const subscriber = this.#client.duplicate()
     const { keyPrefix = '' } = this.#client.options ?? {}
-    // Scripts see their keys with the prefix of the client. Names of channels do not get it.
+    // ioredis adds the prefix of the client to keys, but not to names of channels.
     const channel = `${keyPrefix.toString()}${this.#root}:revoked`
     const ignore = (): void => undefined
-    // Without a listener an error would end the process. The app's own client reports the same ones.
+    // Without a listener an error would end the process. The client of the app has the same errors.
     subscriber.on('error', ignore)
     subscriber.on('message', hint)
     const subscribe = (): void => void subscriber.subscribe(channel).then(hint, ignore)
     subscriber.on('ready', subscribe)
-    // With lazyConnect it connects for a first command only.
+    // With lazyConnect it connects at its first command.
     subscribe()
     return () => subscriber.disconnect()
   }

@@ -1,18 +1,16 @@
 /**
- * The Lua scripts of the Redis store. Each runs as one step that nothing can come between, and goes by the clock of
- * Redis. `KEYS[1]` is what all keys of a registration begin with. It is a hash tag, so that in a cluster they are all
- * in one slot, also those that a script derives from it:
+ * The Lua scripts of the Redis store. Each is atomic, and goes by the clock of Redis. All keys of a registration begin
+ * with `KEYS[1]`. It is a hash tag, so that a cluster has all of them in one slot:
  *
- * - `:session:<handle>`: what changes of the record, a hash. Its values are short, which Redis keeps in half of the
- *   memory
- * - `:about:<handle>`: what does not change, as JSON
- * - `:sealed:<handle>`: the successor that the direct predecessor gets once more; gone when the grace has passed
+ * - `:session:<handle>`: the members of a session that change, a hash. Its values are short, which halves its memory
+ * - `:about:<handle>`: the other members, as JSON
+ * - `:sealed:<handle>`: the successor that the last token before the current one gets again during the grace
  * - `:sid:<sid>`: the handle of a session
  * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they expire
- * - `:revoked`: the sessions that were revoked, by the time of that; `:until`: the same, by the time until which they
- *   matter. A member is `<until>:<sid>`
+ * - `:revoked`: revoked sessions, by the time of the revocation; `:until`: the same, by the time at which the
+ *   revocation expires. A member is `<until>:<sid>`
  *
- * Each of them has a time to live. Numbers are returned as texts, because Redis cuts off their fractions.
+ * All keys expire. Numbers are returned as strings, because Redis cuts off their fractions.
  */
 const common = `
 local root = KEYS[1]
@@ -40,7 +38,7 @@ local function load(handle)
   return session
 end
 
-local function shown(session)
+local function row(session)
   return { session.about, session.created, session.used, session.ends }
 end
 
@@ -58,12 +56,12 @@ local function revoke(session, ttl)
   end
   keepUntil(root .. ':revoked', now + ttl)
   keepUntil(root .. ':until', now + ttl)
-  -- A hint, which may be lost: every process polls twice a second.
+  -- The message may be lost: every process polls twice a second.
   redis.pcall('PUBLISH', root .. ':revoked', session.sid)
   return member
 end
 
--- Keeps a record, and what leads to it, until the session expires.
+-- Makes the keys of a session expire with it.
 local function keep(handle, sid, owner, expires)
   redis.call('PEXPIREAT', root .. ':session:' .. handle, milliseconds(expires))
   redis.call('PEXPIREAT', root .. ':about:' .. handle, milliseconds(expires))
@@ -89,7 +87,7 @@ return text(now)
 
 const find = `
 local session = load(ARGV[1])
-return { text(now), session and shown(session) or false }
+return { text(now), session and row(session) or false }
 `
 
 const swap = `
@@ -108,18 +106,18 @@ if presented == session.current then
   redis.call('SET', sealedKey, sealed)
   redis.call('PEXPIREAT', sealedKey, milliseconds(graceEnd))
   keep(handle, session.sid, session.owner, expires)
-  return { 'swapped', text(now), shown(session) }
+  return { 'swapped', text(now), row(session) }
 end
 
 if presented == session.previous and now < tonumber(session.grace) then
   local successor = redis.call('GET', sealedKey)
-  -- Evicted for want of memory, say. That is not theft.
+  -- Redis may have evicted it. That is not theft.
   if not successor then return redis.error_reply('ERR the successor of a refresh token is gone before its time') end
-  return { 'repeated', text(now), shown(session), successor }
+  return { 'repeated', text(now), row(session), successor }
 end
 
 revoke(session, tonumber(ttl))
-return { 'reused', text(now), shown(session) }
+return { 'reused', text(now), row(session) }
 `
 
 const revokeSid = `
@@ -128,7 +126,7 @@ local session = handle and load(handle)
 return session and { revoke(session, tonumber(ARGV[2])) } or {}
 `
 
-/** At most 100 at a time, so that Redis is not held up. @returns whether there may be more, and what was revoked */
+/** Revokes at most 100, so that it does not block Redis. @returns whether there may be more, and what was revoked */
 const revokeOwner = `
 local handles = redis.call('ZRANGEBYSCORE', root .. ':owner:' .. ARGV[1], '(' .. text(now), '+inf', 'LIMIT', 0, 100)
 local revoked = {}
@@ -147,19 +145,19 @@ const list = `
 local found = {}
 for _, handle in ipairs(redis.call('ZRANGEBYSCORE', root .. ':owner:' .. ARGV[1], '(' .. text(now), '+inf')) do
   local session = load(handle)
-  if session then table.insert(found, shown(session)) end
+  if session then table.insert(found, row(session)) end
 end
 return found
 `
 
 /**
- * The revocations since a time; with an empty text, and where the clock of Redis has gone back, all that still matter.
- * It writes nothing, so that a server that takes no writes still reports what it knows.
+ * The revocations since a time; with an empty string, and where the clock of Redis has gone back, all that have not
+ * expired. It writes nothing, so that it also works on a read-only server.
  */
 const revocations = `
 local since = tonumber(ARGV[1])
 if since and since <= now then
-  -- A second more, since the clock may have been set back a little in between.
+  -- A second more, since the clock may have been set back a little.
   return { text(now), redis.call('ZRANGEBYSCORE', root .. ':revoked', text(since - 1), '+inf') }
 end
 return { text(now), redis.call('ZRANGEBYSCORE', root .. ':until', '(' .. text(now), '+inf') }

@@ -17,19 +17,19 @@ import type {
 import { RedisKeys, type RedisClient } from './redis-keys.js'
 import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
 
-/** A session as the scripts return it: what never changes as JSON, then when it began, was used, and ends. */
+/** A session as the scripts return it. `about` is JSON of the members that do not change. */
 type Row = readonly [about: string, created: string, used: string, ends: string]
 type SwapRow =
   | readonly ['late' | 'unknown']
   | readonly [outcome: 'swapped' | 'repeated' | 'reused', now: string, row: Row, sealed?: string]
 
 /**
- * Keeps sessions in Redis 6 or later, or what understands its Lua scripts, such as Valkey.
+ * Keeps sessions in Redis 6 or later, or in a server that runs its Lua scripts, such as Valkey.
  *
- * @param client - a client of ioredis, which stays the app's own: it is never configured, and never closed. A second
- * connection is made with its `duplicate()`, on which Redis publishes what other processes have revoked
- * @param options - `prefix`: what all keys and channels begin with, default `fastify-authn`: letters, digits and
- * `_ . : -`, at most 64 of them
+ * @param client - a client of ioredis, which is neither configured nor closed. Its `duplicate()` makes a second
+ * connection, on which Redis publishes what other processes have revoked
+ * @param options - `prefix`: what all keys and channels begin with, default `fastify-authn`: letters, digits and `_ . :
+ * -`, at most 64 of them
  * @throws ERR_AUTH_OPTION for another client, or a prefix that does not fit
  */
 export function redisSessions(
@@ -62,7 +62,7 @@ function isClient(client: unknown): client is RedisClient {
   )
 }
 
-/** The part of a key that names a user: a digest, since names may be long and have any characters. */
+/** The user's part of a key: a digest, since `sub` may be long and have any characters. */
 function ownerOf(sub: string): string {
   return createHash('sha256').update(sub).digest('base64url')
 }

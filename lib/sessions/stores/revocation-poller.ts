@@ -9,29 +9,29 @@ export interface RevocationPage {
   readonly cursor: string
 }
 
-/** Milliseconds between two polls: with the time of an answer, less than the second in which revocations must be known. */
+/** Milliseconds between two polls: short enough for a process to know all revocations within a second. */
 const pause = 500
-/** Milliseconds between a hint and the poll that it causes, so that a burst causes one poll. */
+/** Milliseconds between a call of `hint` and the poll that it causes, so that a burst causes one poll. */
 const gathering = 50
 /** Milliseconds after which a store that does not answer counts as unavailable. */
 const patience = 2000
 
 /**
- * Reports to a watcher what any process has revoked, by polling the store every half second. A poll also shows that the
- * store is there; after one that failed, the next one asks for everything again.
+ * Reports to a watcher what any process has revoked, by polling the store every half second. After a poll that has
+ * failed, the next one reads all revocations again.
  */
 export class RevocationPoller {
   readonly #poll: (cursor: string | null) => Promise<RevocationPage>
   #watcher: SessionWatcher | null = null
   #cursor: string | null = null
-  /** Whether the watcher knows everything; null before it has been told anything. */
+  /** What the watcher got last: `caughtUp` or `lost`; null before the first. */
   #isCaughtUp: boolean | null = null
   #timer: NodeJS.Timeout | undefined
   #answer: Promise<RevocationPage> | null = null
   #isWaiting = false
   #isHinted = false
 
-  /** @param poll - reads the revocations since a cursor, or with null all that still matter */
+  /** @param poll - reads the revocations since a cursor, or with null all that have not expired */
   constructor(poll: (cursor: string | null) => Promise<RevocationPage>) {
     this.#poll = poll
   }
@@ -63,7 +63,7 @@ export class RevocationPoller {
     this.#isWaiting = true
     this.#isHinted = false
     try {
-      // Where the last poll is unanswered, there is no second one: its connections are also those of the app.
+      // There is no second poll while one is unanswered, because it would take one more of the app's connections.
       this.#answer ??= this.#poll(this.#cursor).finally(() => {
         this.#answer = null
       })

@@ -1,17 +1,16 @@
-/** What a statement has given. */
+/** The result of a statement. */
 export interface SqlResult {
   /** Its rows, by the names of their columns. */
   readonly rows: readonly unknown[]
 }
 
-/** What stands for `$1`, `$2` … in a statement. */
+/** The values of `$1`, `$2` … in a statement. */
 export type SqlParams = (string | number | null)[]
 
 /**
  * Runs one statement of PostgreSQL, on any connection.
  *
  * @param text - the statement, with `$1`, `$2` … for its parameters
- * @param params - texts, numbers and null
  */
 export type SqlQuery = (text: string, params: SqlParams) => PromiseLike<SqlResult>
 
@@ -19,8 +18,8 @@ export type Row = Readonly<Record<string, unknown>>
 export type RowsOf = (text: string, params: SqlParams) => Promise<readonly Row[]>
 
 /**
- * Codes of a statement that has changed nothing and may be run again: two transactions were in each other's way. With
- * the usual isolation level, READ COMMITTED, it does not happen.
+ * Codes of a statement that conflicted with another transaction, has changed nothing, and may be run again. This does
+ * not happen with the usual isolation level, READ COMMITTED.
  */
 const repeatable = new Set(['40001', '40P01'])
 const attempts = 3
@@ -32,7 +31,7 @@ export function rowsWith(query: SqlQuery): RowsOf {
       try {
         const result = (await query(text, params)) as Partial<SqlResult> | undefined
         if (Array.isArray(result?.rows)) return result.rows as Row[]
-        throw new TypeError('sqlSessions({ query }): query(text, params) gave no array "rows"')
+        throw new TypeError('sqlSessions({ query }): query(text, params) returned no array "rows"')
       } catch (error) {
         const code = String((error as { code?: unknown } | null)?.code)
         if (code === '42P01') throw missingTables(error)
@@ -44,7 +43,7 @@ export function rowsWith(query: SqlQuery): RowsOf {
 
 function missingTables(cause: unknown): Error {
   return new Error(
-    'PostgreSQL: the tables of the sessions are missing. `npx fastify-authn sessions schema` prints what creates them.',
+    'PostgreSQL: the tables of the sessions are missing. Create them with the SQL of `npx fastify-authn sessions schema`.',
     { cause },
   )
 }

@@ -1,6 +1,6 @@
 import { wrongOption } from '../../errors.js'
 
-/** @throws ERR_AUTH_OPTION for a prefix that is not a plain identifier: it becomes part of the statements */
+/** @throws ERR_AUTH_OPTION for a prefix that is not a plain identifier, since it becomes part of the statements */
 export function checkSqlPrefix(prefix: unknown, where = 'sqlSessions({ prefix })'): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(

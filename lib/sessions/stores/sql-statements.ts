@@ -1,19 +1,19 @@
-/** The statements of the SQL store: each does its work alone, on whichever connection of a pool it gets. */
+/** The statements of the SQL store. Each is a transaction of its own, on any connection of a pool. */
 export type SqlStatements = ReturnType<typeof sqlStatements>
 
 const seconds = (time: string): string => `extract(epoch FROM ${time})::float8`
 const after = (time: string, value: string): string =>
   `${time} + make_interval(secs => ${value}::float8)`
 
-/** What makes a record, of rows that are called `row`. */
-const shown = (row: string): string => `
+/** The columns of a session, of the table or subquery `row`. */
+const columns = (row: string): string => `
   ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent, ${row}.data,
   ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS ends_at`
 
 /**
- * Statements read the clock of the server once, and after they have got the lock on a row: they may have waited for it.
- * What they read before is read anew with it (PostgreSQL, "Read Committed Isolation Level"). All that lock several
- * sessions do so in one order, or leave out what is locked, so that they do not wait for each other in a circle.
+ * Statements read the clock of the server once, after they have locked a row, since they may have waited for the lock.
+ * PostgreSQL then reads the row again ("Read Committed Isolation Level"). Statements that lock several sessions do so
+ * in one order, or skip locked rows, so that there are no deadlocks.
  *
  * @param prefix - of the tables, checked
  */
@@ -22,7 +22,9 @@ export function sqlStatements(prefix: string) {
   const graces = `${prefix}_graces`
   const revocations = `${prefix}_revocations`
 
-  /** Revokes what a condition finds: $1 is the registration, $2 what is looked for, $3 the seconds it is kept. */
+  /**
+   * Revokes sessions: $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept.
+   */
   const revoke = (condition: string): string => `
 WITH found AS MATERIALIZED (
   SELECT handle, sid, expires_at FROM ${sessions} WHERE registration = $1 AND ${condition}
@@ -53,13 +55,13 @@ RETURNING ${seconds('created_at')} AS now`,
 
     find: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
-SELECT ${seconds('clock.now')} AS now, ${shown('s')}, ${seconds('s.last_used_at')} AS last_used
+SELECT ${seconds('clock.now')} AS now, ${columns('s')}, ${seconds('s.last_used_at')} AS last_used
 FROM clock LEFT JOIN ${sessions} s
   ON s.registration = $1 AND s.handle = $2 AND clock.now < s.expires_at`,
 
     /**
-     * Whoever locks the row first swaps. The others then find its digest as that of the predecessor, because a row that
-     * was waited for is read anew. Only `found` reads it; what follows goes by that.
+     * The first one to lock the row swaps. The others find its token as the previous one, because PostgreSQL reads a
+     * row again after waiting for its lock. Only `found` reads the table, so that the rest sees the same row.
      */
     swap: `
 WITH found AS MATERIALIZED (
@@ -79,7 +81,7 @@ WITH found AS MATERIALIZED (
     sealed = $5, grace_until = ${after('j.now', '$6')},
     expires_at = least(j.ends_at, ${after('j.now', '$7')})
   FROM decided j WHERE j.outcome = 'swapped' AND s.registration = $1 AND s.handle = j.handle
-), remembered AS (
+), graced AS (
   INSERT INTO ${graces} (until, registration, handle)
   SELECT ${after('now', '$6')}, $1, handle FROM decided WHERE outcome = 'swapped'
 ), gone AS (
@@ -89,7 +91,7 @@ WITH found AS MATERIALIZED (
   INSERT INTO ${revocations} (registration, sid, until)
   SELECT $1, sid, ${after('now', '$9')} FROM decided WHERE outcome = 'reused'
 )
-SELECT j.outcome, ${seconds('j.now')} AS now, ${shown('j')},
+SELECT j.outcome, ${seconds('j.now')} AS now, ${columns('j')},
   ${seconds(`CASE j.outcome WHEN 'swapped' THEN j.now ELSE j.last_used_at END`)} AS last_used,
   CASE j.outcome WHEN 'repeated' THEN j.sealed END AS sealed
 FROM decided j`,
@@ -98,13 +100,13 @@ FROM decided j`,
     revokeSub: revoke('sub = $2'),
 
     list: `
-SELECT ${shown('s')}, ${seconds('s.last_used_at')} AS last_used FROM ${sessions} s
+SELECT ${columns('s')}, ${seconds('s.last_used_at')} AS last_used FROM ${sessions} s
 WHERE registration = $1 AND sub = $2 AND clock_timestamp() < expires_at
 ORDER BY created_at DESC, handle`,
 
     /**
-     * Revocations that a process cannot have seen yet. What a snapshot does not show was written by a transaction that
-     * had not committed then, and those have at least the number `xmin` of it, however long their commit takes.
+     * Revocations that a process cannot have seen yet. Those that its last snapshot did not show were written by
+     * transactions that had not committed then, and their numbers are at least the `xmin` of that snapshot.
      */
     revocations: `
 WITH mark AS MATERIALIZED (
@@ -149,7 +151,7 @@ WITH due AS MATERIALIZED (
 )
 SELECT count(*)::int AS count FROM due`,
 
-    /** Deletes revocations that no longer matter. @returns how many */
+    /** Deletes revocations that have expired. @returns how many */
     forget: `
 WITH due AS MATERIALIZED (
   SELECT written_by, registration, sid FROM ${revocations} WHERE until <= clock_timestamp()

@@ -21,9 +21,9 @@ import { sqlStatements, type SqlStatements } from './sql-statements.js'
 /**
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
  *
- * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do; every call may get
- * another connection. `prefix`: what the names of the tables begin with, default `fastify_authn`: at most 40 characters
- * of a-z, 0-9 and _, the first of them no digit
+ * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection.
+ * `prefix`: what the names of the tables begin with, default `fastify_authn`: at most 40 characters of a-z, 0-9 and _,
+ * the first of them no digit
  * @throws ERR_AUTH_OPTION for a prefix that does not fit, or where `query` is no function
  *
  * @example
@@ -50,7 +50,7 @@ export function sqlSessions(options: {
 class SqlSessions implements SessionStore {
   readonly #rows: RowsOf
   readonly #sql: SqlStatements
-  /** The name of the registration, which is in every row. */
+  /** Of the registration. */
   readonly #name: string
   readonly #upkeep: ReturnType<typeof sqlUpkeep>
   readonly #poller = new RevocationPoller((cursor) => this.#revocations(cursor ?? '0'))
@@ -134,24 +134,24 @@ function revocationOf({ sid, until }: Row): Revocation {
   return { sid: sid as string, until: Number(until) }
 }
 
-/** The most rows that one statement deletes: few, so that it holds their locks for a short time. */
+/** The most rows that one statement deletes, so that it does not lock them for long. */
 const batch = 500
 /** Milliseconds between two searches for sessions and revocations that have expired. */
 const pause = 30_000
 
-/** Deletes what has expired from the tables: small batches, at most one of a kind for each call of `run`. */
-export function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
+/** Deletes expired rows: in small batches, at most one of each kind for each call of `run`. */
+function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
   let nextRound = 0
   let clearUntil = 0
   let isBusy = false
   const remove = async (what: 'clear' | 'sweep' | 'forget'): Promise<number> =>
     Number((await rows(statements[what], [batch]))[0]?.count)
   return {
-    /** A swap has left a successor, which has to be deleted when the grace has passed. */
+    /** To be called after a swap, whose sealed successor has to be deleted when the grace has passed. */
     swapped(graceSeconds: number): void {
       clearUntil = performance.now() + (graceSeconds + 2) * 1000
     },
-    /** Does what is due. It never rejects: what fails is done by the next call, or by another process. */
+    /** Does what is due. It never rejects: the next call, or another process, repeats what has failed. */
     async run(): Promise<void> {
       const now = performance.now()
       const isRound = now >= nextRound
@@ -162,7 +162,7 @@ export function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
         if (isRound) counts.push(await remove('sweep'), await remove('forget'))
         if (isRound) nextRound = counts.includes(batch) ? now : now + pause
       } catch {
-        // The poll for revocations shows that the store is away.
+        // The poll for revocations reports a failing store.
       } finally {
         isBusy = false
       }

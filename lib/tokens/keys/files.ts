@@ -5,8 +5,8 @@ import { keyError } from './key.js'
 export const pemMarker = /-----\s*BEGIN/i
 
 /**
- * Reads a file that a key option names. Errors do not quote the path, because the option may hold a key or a passphrase by
- * mistake.
+ * Reads a file that a key option names. Errors do not quote the path, because the option may hold a key or a passphrase
+ * by mistake.
  *
  * @param fs - of node:fs, `fs.promises` is used
  * @param name - of the option

@@ -70,7 +70,9 @@ export function misfit({ type, bits, curve }: KeyTraits, alg: SigningMethod): st
   return fits ? null : `is on the curve ${curve}, but ${alg} needs ${needed}`
 }
 
-/** Equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does; a plain hash does not. */
+/**
+ * Equal for keys that verify the same signatures. HMAC pads secrets with zeros, as HS256 does; a plain hash does not.
+ */
 export function fingerprintOf({ verify }: EngineKey): string {
   return createHmac('sha256', verify).update('fastify-authn').digest('hex')
 }

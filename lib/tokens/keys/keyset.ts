@@ -127,8 +127,8 @@ export class Keyset {
   }
 
   /**
-   * The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). Header members with a
-   * key or its address (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
+   * The `kid` alone chooses the key, and the token's `alg` has to be that of the key (RFC 8725 §3.1). Header members
+   * with a key or its address (`jwk`, `jku`, `x5c`, `x5u`) are not read: the sender would choose the key.
    */
   #keyOf(token: string, accepted: SigningMethod | undefined): Key {
     const unnamed = this.#isNamed ? undefined : this.#byAlg.get(accepted)

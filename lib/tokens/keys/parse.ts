@@ -60,8 +60,8 @@ const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
 const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i
 
 /**
- * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected, plain or in
- * base64 (CVE-2023-48223).
+ * Checks an HMAC secret (RFC 7518 §3.2). With a public key as the secret, anyone could sign, so keys are rejected,
+ * plain or in base64 (CVE-2023-48223).
  *
  * @param algs - those that it may be used with; it has to fit one of them
  */

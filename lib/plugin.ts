@@ -9,7 +9,7 @@ import {
 } from './authenticators/configured.js'
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { AuthnUsageError } from './errors.js'
-import { loadFeatures } from './feature.js'
+import { loadFeatures, statsOf } from './feature.js'
 import { createTranslator } from './http/language.js'
 import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/own-route.js'

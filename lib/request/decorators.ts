@@ -3,7 +3,11 @@ import { AuthnUsageError } from '../errors.js'
 import { ensureState, extraOf, kRequestState, stateOf } from './state.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
 import { registrationOf, type Registration } from '../registration.js'
+import type { ExtraJwtClaimsKey } from '../../types/request-extra.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
+
+/** The key under which `request.extra` holds the claims of a valid token. */
+export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
 
 const requestNames = ['user', 'extra', 'bearerToken'] as const
 

@@ -46,19 +46,18 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
   state.stored = stored
 }
 
-/** The key under which `request.extra` holds the claims of a valid token. */
-export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
+const claimsKey: ExtraJwtClaimsKey = 'jwtClaims'
 
 export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
   const state = ensureState(request)
   state.claims = claims
-  if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
+  if (state.extra !== null) state.extra[claimsKey] = claims
 }
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */
 export function claimsOf(request: FastifyRequest): unknown {
   const { claims = null, extra = null } = stateOf(request) ?? {}
-  return extra === null ? claims : extra[EXTRA_JWT_CLAIMS]
+  return extra === null ? claims : extra[claimsKey]
 }
 
 /** The `request.extra` of a request, created at the first call. It has no prototype. */
@@ -66,7 +65,7 @@ export function extraOf(request: FastifyRequest): Record<string, unknown> {
   const state = ensureState(request)
   if (state.extra !== null) return state.extra
   const extra = Object.create(null) as Record<string, unknown>
-  if (state.claims !== null) extra[EXTRA_JWT_CLAIMS] = state.claims
+  if (state.claims !== null) extra[claimsKey] = state.claims
   state.extra = extra
   return extra
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { EXTRA_JWT_CLAIMS, extraOf, setClaims } from '../../lib/request/state.js'
+import { EXTRA_JWT_CLAIMS } from '../../lib/index.js'
+import { extraOf, setClaims } from '../../lib/request/state.js'
 import { requestWith } from '../helpers/fakes.js'
 
 t.test('an object without prototype, the same one all along', async (t) => {

@@ -139,11 +139,7 @@ const batch = 500
 /** Milliseconds between two searches for sessions and revocations that have expired. */
 const pause = 30_000
 
-<<<<<<< ours
 /** Deletes expired rows: in small batches, at most one of each kind for each call of `run`. */
-=======
-/** Deletes what has expired from the tables: small batches, at most one of a kind for each call of `run`. */
->>>>>>> theirs
 function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
   let nextRound = 0
   let clearUntil = 0

@@ -55,15 +55,13 @@ function getRouteOf(
   url: string,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute | undefined {
-  const found = others.filter(
-    (route) =>
-      route.server === server &&
-      methodsOf(route.options.method).includes('GET') &&
-      [route.url, ...urlsOf(route.options, route.url)].includes(url),
-  )
-  const isSame = ({ options }: DeclaredRoute): boolean =>
+  const isGet = (route: DeclaredRoute): boolean =>
+    route.server === server &&
+    methodsOf(route.options.method).includes('GET') &&
+    [route.url, ...urlsOf(route.options, route.url)].includes(url)
+  const hasSame = ({ options }: DeclaredRoute): boolean =>
     isDeepStrictEqual(options.constraints ?? {}, constraints)
-  return found.findLast(isSame) ?? found.at(-1)
+  return others.findLast((route) => isGet(route) && hasSame(route)) ?? others.findLast(isGet)
 }
 
 /** The recorded route that has this `config`. */

@@ -4,11 +4,20 @@
 const needs = {
   Redis: {
     install: 'apt-get install redis-server',
-    covers: ['lib/cli/commands/sessions.ts'],
+    covers: [
+      'lib/cli/commands/sessions.ts',
+      'lib/cli/session-store.ts',
+      'lib/sessions/stores/redis.ts',
+      'lib/throttle/redis-counters.ts',
+    ],
   },
   PostgreSQL: {
     install: 'apt-get install postgresql, with its bin folder (/usr/lib/postgresql/*/bin) on PATH',
-    covers: ['lib/cli/commands/sessions.ts'],
+    covers: [
+      'lib/cli/commands/sessions.ts',
+      'lib/cli/session-store.ts',
+      'lib/sessions/stores/sql.ts',
+    ],
   },
   Chromium: { install: 'apt-get install chromium', covers: [] },
 }

@@ -1,4 +1,3 @@
-// Also holds lib/guard/hook.ts and lib/marks/plan.ts.
 import Fastify, { type FastifyInstance, type FastifyPluginAsync, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark } from '../../lib/index.js'

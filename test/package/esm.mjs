@@ -29,7 +29,7 @@ for (const made of [
   assert.equal(typeof made, 'function')
 }
 assert.equal(new AuthenticationError('auth.jwt-expired').code, 'ERR_AUTH_JWT_EXPIRED')
-await assert.rejects(() => import('fastify-authn/dist/esm/lib/guard/hook.js'), {
+await assert.rejects(() => import('fastify-authn/dist/esm/lib/guard/attempt.js'), {
   code: 'ERR_PACKAGE_PATH_NOT_EXPORTED',
 })
 

@@ -117,7 +117,7 @@ async function startApp(
   const app = Fastify({ logger: { level: 'warn', stream } })
   try {
     await app.register(authn, {
-      ...(keys && { userService: { findByUsername: () => null } }),
+      ...(keys && { userService: { findByUsername: Promise.resolve.bind(Promise, null) } }),
       ...(keys && { jwt: { ...keys, signingMethod: method } }),
       ...(basic && { basic }),
     })

@@ -1,0 +1,102 @@
+// Marks in places where they would have no effect stop the startup, and so does a route that nobody has recorded.
+import fp from 'fastify-plugin'
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import t from 'tap'
+import { startupError } from '../../lib/cli/environment.js'
+import { guard } from '../../lib/guard/attempt.js'
+import { authn, type Authenticator } from '../../lib/index.js'
+import { appWith, bearer, secret, tokensOf, userService } from '../helpers/app.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const ok = (): string => 'ok'
+
+async function boot(add: (app: FastifyInstance) => unknown): Promise<unknown> {
+  const app = Fastify()
+  try {
+    await app.register(authn, { userService: userService(), jwt: { secret } })
+    add(app)
+    await app.ready()
+    return null
+  } catch (error) {
+    return error
+  } finally {
+    await app.close().catch(() => undefined)
+  }
+}
+
+t.test('of a route', async (t) => {
+  const places: [string, object, RegExp][] = [
+    ['auth beside config', { auth: true }, /route GET \/x.*option auth/],
+    ['schema.auth', { schema: { auth: true } }, /route GET \/x.*schema\.auth/],
+    ['config.auth: undefined', { config: { auth: undefined } }, /route GET \/x.*undefined/],
+    ['role beside the mark', { config: { auth: true, role: 'editor' } }, /config\.role/],
+    ['scope beside the mark', { config: { auth: true, scope: 'read' } }, /config\.scope/],
+  ]
+  for (const [name, options, message] of places) {
+    const error = await boot((app) => app.get('/x', options as RouteShorthandOptions, ok))
+    t.match(error, { code: 'ERR_AUTH_MARK', message }, name)
+  }
+  t.match(
+    await boot((app) => {
+      app.register(async (inner) => void inner.get('/x', { config: { role: 'a' } as object }, ok), {
+        auth: true,
+      })
+    }),
+    { code: 'ERR_AUTH_MARK', message: /config\.role/ },
+    'role of a route in a marked scope',
+  )
+})
+
+t.test('of a scope', async (t) => {
+  const plain = async (inner: FastifyInstance): Promise<void> => void inner.get('/x', ok)
+  for (const [name, add] of Object.entries({
+    'auth: undefined': (app: FastifyInstance) =>
+      app.register(plain, { auth: undefined as unknown as boolean }),
+    'a plugin without a scope of its own': (app: FastifyInstance) =>
+      app.register(fp(plain), { auth: true }),
+    'options from a function': (app: FastifyInstance) =>
+      app.register(plain, () => ({ auth: true })),
+  })) {
+    t.match(await boot(add), { code: 'ERR_AUTH_MARK' }, name)
+  }
+})
+
+t.test('a route that was not recorded is not open', async (t) => {
+  const request = { routeOptions: { config: {} }, is404: false } as unknown as FastifyRequest
+  const error = await new Promise((resolve) => {
+    guard(request, {} as FastifyReply, resolve as (error?: Error) => void)
+  })
+  t.match(error, { code: 'ERR_AUTH_UNGUARDED', statusCode: 500 })
+})
+
+t.test(
+  'a cookie that comes twice is rejected, also beside others and where it is optional',
+  async (t) => {
+    const key: Authenticator = { authenticate: () => null }
+    const app = await appWith(
+      t,
+      { userService: userService(), jwt: { secret }, cookies: true, authenticators: { key } },
+      (app) => {
+        app.get(
+          '/x',
+          { config: { auth: { mode: 'optional', use: ['jwt', 'key'] } } },
+          (request) => {
+            const { user } = request
+            request.user = user
+            return { user: request.user }
+          },
+        )
+      },
+    )
+    const { token } = { token: tokensOf(app).generateToken('alice') }
+    const get = (headers: Record<string, string>) => app.inject({ url: '/x', headers })
+    t.equal((await get({ cookie: `token=${token}; token=${token}` })).statusCode, 401)
+    t.equal((await get({ cookie: `token=${token}` })).json().user.name, 'alice')
+    t.equal((await get(bearer(token))).json().user.name, 'alice')
+    t.equal((await get({})).json().user, null)
+  },
+)
+
+t.test('the command line passes on errors that are not about the configuration', async (t) => {
+  t.throws(() => startupError(new RangeError('other')), RangeError)
+})

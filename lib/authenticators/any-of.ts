@@ -7,7 +7,6 @@ import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
 import { ownTokenIn } from '../request/own-token.js'
 import { readsOwnTokens } from './jwt.js'
-import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
@@ -70,7 +69,8 @@ export function anyOf<Members extends readonly Authenticator[]>(
   /** A cookie with a token that no member accepts has to be rejected, also where credentials are optional. */
   function unnamed(request: FastifyRequest): Authenticator | undefined {
     const sources = registrationOf(request.server)?.tokenSources ?? []
-    return sources.length > 0 && hasToken(request, sources) ? (ofOwnTokens[0] ?? other) : other
+    const isRejected = ofOwnTokens.length > 0 && ownTokenIn(request, sources) !== null
+    return isRejected ? ofOwnTokens[0] : other
   }
 
   return {
@@ -96,13 +96,4 @@ export function anyOf<Members extends readonly Authenticator[]>(
 /** @returns the members of an `anyOf()`; for any other authenticator, that authenticator alone */
 export function membersOf(authenticator: Authenticator): readonly Authenticator[] {
   return authenticator.members?.flatMap(membersOf) ?? [authenticator]
-}
-
-function hasToken(request: FastifyRequest, sources: readonly TokenSource[]): boolean {
-  try {
-    return ownTokenIn(request, sources) !== null
-  } catch {
-    // It is authenticate() that rejects a request with such a token.
-    return true
-  }
 }

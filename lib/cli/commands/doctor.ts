@@ -86,7 +86,7 @@ async function startupFindings(options: Options): Promise<Finding[]> {
   }
   process.on('warning', onWarning)
   try {
-    const method = await startApp(options, (message) => add('warning', message))
+    const method = await startApp(options)
     if (method !== undefined) {
       add('note', `the app has to have jwt.signingMethod: '${method}', since the default is HS256.`)
     }
@@ -102,19 +102,13 @@ async function startupFindings(options: Options): Promise<Finding[]> {
  * @returns the signing method that fits the keys, where the app has to name it
  * @throws what stops the startup
  */
-async function startApp(
-  { alg, keySet }: Options,
-  warn: (message: string) => void,
-): Promise<SigningMethod | undefined> {
+async function startApp({ alg, keySet }: Options): Promise<SigningMethod | undefined> {
   const { default: Fastify } = await import('fastify')
   const { authn } = await loadPlugin()
   const { jwt, basic } = configFromEnv()
   const keys = keySet === undefined ? jwt : { ...jwt, keys: keySet }
   const method = keys && (alg ?? (await openService({ keySet })).method)
-  const stream = {
-    write: (line: string): void => warn((JSON.parse(line) as { msg: string }).msg),
-  }
-  const app = Fastify({ logger: { level: 'warn', stream } })
+  const app = Fastify()
   try {
     await app.register(authn, {
       ...(keys && { userService: { findByUsername: Promise.resolve.bind(Promise, null) } }),

@@ -20,6 +20,7 @@ export const channels: AuthnChannels = {
   issuer: open('issuer'),
   reuse: open('reuse'),
   logout: open('logout'),
+  apiKey: open('apiKey'),
 }
 
 function open<Name extends keyof AuthnEvents>(name: Name): AuthnChannel<AuthnEvents[Name]> {
@@ -45,15 +46,17 @@ export function startClock(): number {
   return isWatched ? performance.now() : 0
 }
 
+/** @param about - what is said of the credentials */
 export function reportSuccess(
   request: FastifyRequest,
   user: object,
   authenticator: string,
   started: number,
+  about: object | null = null,
 ): void {
   const target = authenticator === 'login' ? login : success
   if (!target.hasSubscribers) return
-  target.publish({ request, user, authenticator, duration: durationSince(started) })
+  target.publish({ request, user, authenticator, duration: durationSince(started), ...about })
 }
 
 /**
@@ -61,6 +64,7 @@ export function reportSuccess(
  * channel.
  *
  * @param user - the user, where an authenticator has accepted one
+ * @param about - what is said of the credentials
  */
 export function reportRefusal(
   request: FastifyRequest,
@@ -69,19 +73,21 @@ export function reportRefusal(
   started: number,
   hint: string | null = null,
   user: object | null = null,
+  about: object | null = null,
 ): void {
   const { code, cause } = error
   const reason = typeof cause === 'string' ? cause : hint
   const status = refusalOf(code)?.status ?? 401
   const level = status === 401 || status === 403 ? 'info' : 'warn'
   request.log[level](
-    { code, authenticator, ...(reason !== null && { reason }) },
+    { code, authenticator, ...about, ...(reason !== null && { reason }) },
     'Authentication refused',
   )
   const target = channelOfStatus[status] ?? failure
   if (!target.hasSubscribers) return
   const who = user === null ? {} : { user }
-  target.publish({ request, code, ...who, authenticator, duration: durationSince(started) })
+  const duration = durationSince(started)
+  target.publish({ request, code, ...who, ...about, authenticator, duration })
 }
 
 /** @returns milliseconds, or null where the first listener came after the start */

@@ -81,6 +81,8 @@ export interface Feature {
   /** Where `app.authn` and `app.authn.stats()` have {@link api} and {@link stats}. */
   readonly name: string
   readonly authenticators?: Readonly<Record<string, Authenticator>>
+  /** For API documents: whether wrong credentials for {@link authenticators} are counted, and too many get a 429. */
+  readonly countsFailures?: boolean
   /** Where else a token of our own keys may be found. */
   readonly tokenSources?: readonly TokenSource[]
   readonly tokenChecks?: readonly TokenCheck[]
@@ -138,7 +140,7 @@ interface FeatureRow {
 }
 
 /** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
-export function statsOf(features: readonly Feature[]): Pick<AuthnStats, 'issuers' | 'sessions'> {
+export function statsOf(features: readonly Feature[]): Pick<AuthnStats, 'issuers' | 'sessions' | 'apiKeys'> {
   const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
   return { issuers: {}, ...Object.fromEntries(counts) }
 }
@@ -169,6 +171,10 @@ export const features: FeatureRow[] = [
   {
     isSet: ({ sessions }) => sessions !== undefined && sessions !== false,
     load: () => import('./sessions/feature.js'),
+  },
+  {
+    isSet: ({ apiKeys }) => apiKeys !== undefined,
+    load: () => import('./api-keys/feature.js'),
   },
 ]
 

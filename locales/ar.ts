@@ -6,6 +6,8 @@ export const ar = {
   'auth.jwt-invalid': 'رمز المصادقة الخاص بك غير صالح.',
   'auth.jwt-not-valid-yet': 'رمز المصادقة الخاص بك لم يصبح صالحًا بعد.',
   'auth.jwt-expired': 'انتهت صلاحية رمز المصادقة الخاص بك.',
+  'auth.api-key-invalid': 'مفتاح API الخاص بك غير صالح.',
+  'auth.api-key-expired': 'انتهت صلاحية مفتاح API الخاص بك.',
   'auth.overloaded': 'الخادم مشغول. يُرجى المحاولة مرة أخرى لاحقًا.',
   'auth.too-many-attempts': 'عدد المحاولات الفاشلة كبير جدًا. يُرجى المحاولة مرة أخرى لاحقًا.',
   'auth.insufficient-scope': 'بيانات الاعتماد الخاصة بك لا تسمح بهذا الإجراء.',

@@ -6,6 +6,8 @@ export const ca = {
   'auth.jwt-invalid': 'El vostre testimoni d’autenticació no és vàlid.',
   'auth.jwt-not-valid-yet': 'El vostre testimoni d’autenticació encara no és vàlid.',
   'auth.jwt-expired': 'El vostre testimoni d’autenticació ha caducat.',
+  'auth.api-key-invalid': 'La vostra clau d’API no és vàlida.',
+  'auth.api-key-expired': 'La vostra clau d’API ha caducat.',
   'auth.overloaded': 'El servidor està sobrecarregat. Torneu-ho a provar més tard.',
   'auth.too-many-attempts': 'Hi ha hagut massa intents fallits. Torneu-ho a provar més tard.',
   'auth.insufficient-scope': 'Les vostres credencials no permeten aquesta acció.',

@@ -6,6 +6,8 @@ export const cs = {
   'auth.jwt-invalid': 'Váš autentizační token je neplatný.',
   'auth.jwt-not-valid-yet': 'Váš autentizační token ještě není platný.',
   'auth.jwt-expired': 'Platnost vašeho autentizačního tokenu vypršela.',
+  'auth.api-key-invalid': 'Váš klíč API je neplatný.',
+  'auth.api-key-expired': 'Platnost vašeho klíče API vypršela.',
   'auth.overloaded': 'Server je přetížený. Zkuste to prosím později.',
   'auth.too-many-attempts': 'Příliš mnoho neúspěšných pokusů. Zkuste to prosím později.',
   'auth.insufficient-scope': 'Vaše přihlašovací údaje tuto akci neumožňují.',

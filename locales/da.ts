@@ -6,6 +6,8 @@ export const da = {
   'auth.jwt-invalid': 'Dit godkendelsestoken er ugyldigt.',
   'auth.jwt-not-valid-yet': 'Dit godkendelsestoken er ikke gyldigt endnu.',
   'auth.jwt-expired': 'Dit godkendelsestoken er udløbet.',
+  'auth.api-key-invalid': 'Din API-nøgle er ugyldig.',
+  'auth.api-key-expired': 'Din API-nøgle er udløbet.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøg. Prøv igen senere.',
   'auth.insufficient-scope': 'Dine legitimationsoplysninger tillader ikke denne handling.',

@@ -6,6 +6,8 @@ export const de = {
   'auth.jwt-invalid': 'Ihr Authentifizierungstoken ist ungültig.',
   'auth.jwt-not-valid-yet': 'Ihr Authentifizierungstoken ist noch nicht gültig.',
   'auth.jwt-expired': 'Ihr Authentifizierungstoken ist abgelaufen.',
+  'auth.api-key-invalid': 'Ihr API-Schlüssel ist ungültig.',
+  'auth.api-key-expired': 'Ihr API-Schlüssel ist abgelaufen.',
   'auth.overloaded': 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.',
   'auth.too-many-attempts':
     'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.',

@@ -6,6 +6,8 @@ export const es = {
   'auth.jwt-invalid': 'Su token de autenticación no es válido.',
   'auth.jwt-not-valid-yet': 'Su token de autenticación aún no es válido.',
   'auth.jwt-expired': 'Su token de autenticación ha caducado.',
+  'auth.api-key-invalid': 'Su clave de API no es válida.',
+  'auth.api-key-expired': 'Su clave de API ha caducado.',
   'auth.overloaded': 'El servidor está sobrecargado. Inténtelo de nuevo más tarde.',
   'auth.too-many-attempts': 'Demasiados intentos fallidos. Inténtelo de nuevo más tarde.',
   'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',

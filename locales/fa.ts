@@ -6,6 +6,8 @@ export const fa = {
   'auth.jwt-invalid': 'توکن احراز هویت شما نامعتبر است.',
   'auth.jwt-not-valid-yet': 'توکن احراز هویت شما هنوز معتبر نیست.',
   'auth.jwt-expired': 'توکن احراز هویت شما منقضی شده است.',
+  'auth.api-key-invalid': 'کلید API شما نامعتبر است.',
+  'auth.api-key-expired': 'کلید API شما منقضی شده است.',
   'auth.overloaded': 'سرور مشغول است. لطفاً بعداً دوباره تلاش کنید.',
   'auth.too-many-attempts': 'تعداد تلاش‌های ناموفق بیش از حد مجاز است. لطفاً بعداً دوباره تلاش کنید.',
   'auth.insufficient-scope': 'اطلاعات احراز هویت شما اجازه این کار را نمی‌دهد.',

@@ -6,6 +6,8 @@ export const fi = {
   'auth.jwt-invalid': 'Todennustunnisteesi on virheellinen.',
   'auth.jwt-not-valid-yet': 'Todennustunnisteesi ei ole vielä voimassa.',
   'auth.jwt-expired': 'Todennustunnisteesi on vanhentunut.',
+  'auth.api-key-invalid': 'API-avaimesi on virheellinen.',
+  'auth.api-key-expired': 'API-avaimesi on vanhentunut.',
   'auth.overloaded': 'Palvelin on ruuhkautunut. Yritä myöhemmin uudelleen.',
   'auth.too-many-attempts': 'Liian monta epäonnistunutta yritystä. Yritä myöhemmin uudelleen.',
   'auth.insufficient-scope': 'Tunnistetietosi eivät salli tätä toimintoa.',

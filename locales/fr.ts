@@ -6,6 +6,8 @@ export const fr = {
   'auth.jwt-invalid': 'Votre jeton d’authentification n’est pas valide.',
   'auth.jwt-not-valid-yet': 'Votre jeton d’authentification n’est pas encore valide.',
   'auth.jwt-expired': 'Votre jeton d’authentification a expiré.',
+  'auth.api-key-invalid': 'Votre clé d’API n’est pas valide.',
+  'auth.api-key-expired': 'Votre clé d’API a expiré.',
   'auth.overloaded': 'Le serveur est surchargé. Veuillez réessayer plus tard.',
   'auth.too-many-attempts': 'Trop de tentatives infructueuses. Veuillez réessayer plus tard.',
   'auth.insufficient-scope': 'Vos identifiants ne permettent pas cette action.',

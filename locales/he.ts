@@ -6,6 +6,8 @@ export const he = {
   'auth.jwt-invalid': 'אסימון האימות שלך אינו תקין.',
   'auth.jwt-not-valid-yet': 'אסימון האימות שלך טרם נכנס לתוקף.',
   'auth.jwt-expired': 'פג תוקפו של אסימון האימות שלך.',
+  'auth.api-key-invalid': 'מפתח ה-API שלך אינו תקין.',
+  'auth.api-key-expired': 'פג תוקפו של מפתח ה-API שלך.',
   'auth.overloaded': 'השרת עמוס. נא לנסות שוב מאוחר יותר.',
   'auth.too-many-attempts': 'יותר מדי ניסיונות כושלים. נא לנסות שוב מאוחר יותר.',
   'auth.insufficient-scope': 'פרטי ההזדהות שלך אינם מאפשרים פעולה זו.',

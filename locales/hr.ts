@@ -6,6 +6,8 @@ export const hr = {
   'auth.jwt-invalid': 'Vaš token za autentifikaciju nije valjan.',
   'auth.jwt-not-valid-yet': 'Vaš token za autentifikaciju još nije valjan.',
   'auth.jwt-expired': 'Vaš token za autentifikaciju je istekao.',
+  'auth.api-key-invalid': 'Vaš API ključ nije valjan.',
+  'auth.api-key-expired': 'Vaš API ključ je istekao.',
   'auth.overloaded': 'Poslužitelj je preopterećen. Pokušajte ponovno kasnije.',
   'auth.too-many-attempts': 'Previše neuspjelih pokušaja. Pokušajte ponovno kasnije.',
   'auth.insufficient-scope': 'Vaše vjerodajnice ne dopuštaju ovu radnju.',

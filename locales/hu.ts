@@ -6,6 +6,8 @@ export const hu = {
   'auth.jwt-invalid': 'A hitelesítési token érvénytelen.',
   'auth.jwt-not-valid-yet': 'A hitelesítési token még nem érvényes.',
   'auth.jwt-expired': 'A hitelesítési token lejárt.',
+  'auth.api-key-invalid': 'Az API-kulcs érvénytelen.',
+  'auth.api-key-expired': 'Az API-kulcs lejárt.',
   'auth.overloaded': 'A kiszolgáló túlterhelt. Kérjük, próbálja újra később.',
   'auth.too-many-attempts': 'Túl sok sikertelen próbálkozás. Kérjük, próbálja újra később.',
   'auth.insufficient-scope': 'A hitelesítő adatai nem engedélyezik ezt a műveletet.',

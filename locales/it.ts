@@ -6,6 +6,8 @@ export const it = {
   'auth.jwt-invalid': 'Il token di autenticazione non è valido.',
   'auth.jwt-not-valid-yet': 'Il token di autenticazione non è ancora valido.',
   'auth.jwt-expired': 'Il token di autenticazione è scaduto.',
+  'auth.api-key-invalid': 'La chiave API non è valida.',
+  'auth.api-key-expired': 'La chiave API è scaduta.',
   'auth.overloaded': 'Il server è sovraccarico. Riprovare più tardi.',
   'auth.too-many-attempts': 'Troppi tentativi non riusciti. Riprovare più tardi.',
   'auth.insufficient-scope': 'Le credenziali non consentono questa azione.',

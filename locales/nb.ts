@@ -6,6 +6,8 @@ export const nb = {
   'auth.jwt-invalid': 'Autentiseringstokenet ditt er ugyldig.',
   'auth.jwt-not-valid-yet': 'Autentiseringstokenet ditt er ikke gyldig ennå.',
   'auth.jwt-expired': 'Autentiseringstokenet ditt er utløpt.',
+  'auth.api-key-invalid': 'API-nøkkelen din er ugyldig.',
+  'auth.api-key-expired': 'API-nøkkelen din er utløpt.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igjen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøk. Prøv igjen senere.',
   'auth.insufficient-scope': 'Legitimasjonen din tillater ikke denne handlingen.',

@@ -6,6 +6,8 @@ export const nl = {
   'auth.jwt-invalid': 'Uw authenticatietoken is ongeldig.',
   'auth.jwt-not-valid-yet': 'Uw authenticatietoken is nog niet geldig.',
   'auth.jwt-expired': 'Uw authenticatietoken is verlopen.',
+  'auth.api-key-invalid': 'Uw API-sleutel is ongeldig.',
+  'auth.api-key-expired': 'Uw API-sleutel is verlopen.',
   'auth.overloaded': 'De server is overbelast. Probeer het later opnieuw.',
   'auth.too-many-attempts': 'Te veel mislukte pogingen. Probeer het later opnieuw.',
   'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',

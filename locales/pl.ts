@@ -6,6 +6,8 @@ export const pl = {
   'auth.jwt-invalid': 'Token uwierzytelniania jest nieprawidłowy.',
   'auth.jwt-not-valid-yet': 'Token uwierzytelniania nie jest jeszcze ważny.',
   'auth.jwt-expired': 'Token uwierzytelniania wygasł.',
+  'auth.api-key-invalid': 'Klucz API jest nieprawidłowy.',
+  'auth.api-key-expired': 'Klucz API wygasł.',
   'auth.overloaded': 'Serwer jest przeciążony. Proszę spróbować ponownie później.',
   'auth.too-many-attempts': 'Zbyt wiele nieudanych prób. Proszę spróbować ponownie później.',
   'auth.insufficient-scope': 'Dane uwierzytelniające nie pozwalają na tę czynność.',

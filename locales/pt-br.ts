@@ -6,6 +6,8 @@ export const ptBr = {
   'auth.jwt-invalid': 'Seu token de autenticação é inválido.',
   'auth.jwt-not-valid-yet': 'Seu token de autenticação ainda não é válido.',
   'auth.jwt-expired': 'Seu token de autenticação expirou.',
+  'auth.api-key-invalid': 'Sua chave de API é inválida.',
+  'auth.api-key-expired': 'Sua chave de API expirou.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Muitas tentativas malsucedidas. Tente novamente mais tarde.',
   'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',

@@ -6,6 +6,8 @@ export const pt = {
   'auth.jwt-invalid': 'O seu token de autenticação é inválido.',
   'auth.jwt-not-valid-yet': 'O seu token de autenticação ainda não é válido.',
   'auth.jwt-expired': 'O seu token de autenticação expirou.',
+  'auth.api-key-invalid': 'A sua chave de API é inválida.',
+  'auth.api-key-expired': 'A sua chave de API expirou.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Demasiadas tentativas falhadas. Tente novamente mais tarde.',
   'auth.insufficient-scope': 'As suas credenciais não permitem esta ação.',

@@ -6,6 +6,8 @@ export const ro = {
   'auth.jwt-invalid': 'Tokenul dumneavoastră de autentificare nu este valid.',
   'auth.jwt-not-valid-yet': 'Tokenul dumneavoastră de autentificare nu este încă valid.',
   'auth.jwt-expired': 'Tokenul dumneavoastră de autentificare a expirat.',
+  'auth.api-key-invalid': 'Cheia dumneavoastră API nu este validă.',
+  'auth.api-key-expired': 'Cheia dumneavoastră API a expirat.',
   'auth.overloaded': 'Serverul este suprasolicitat. Vă rugăm să încercați din nou mai târziu.',
   'auth.too-many-attempts':
     'Prea multe încercări eșuate. Vă rugăm să încercați din nou mai târziu.',

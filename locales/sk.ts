@@ -6,6 +6,8 @@ export const sk = {
   'auth.jwt-invalid': 'Váš autentifikačný token je neplatný.',
   'auth.jwt-not-valid-yet': 'Váš autentifikačný token ešte nie je platný.',
   'auth.jwt-expired': 'Platnosť vášho autentifikačného tokenu uplynula.',
+  'auth.api-key-invalid': 'Váš kľúč API je neplatný.',
+  'auth.api-key-expired': 'Platnosť vášho kľúča API uplynula.',
   'auth.overloaded': 'Server je preťažený. Skúste to znova neskôr.',
   'auth.too-many-attempts': 'Príliš veľa neúspešných pokusov. Skúste to znova neskôr.',
   'auth.insufficient-scope': 'Vaše prihlasovacie údaje túto akciu neumožňujú.',

@@ -6,6 +6,8 @@ export const sv = {
   'auth.jwt-invalid': 'Din autentiseringstoken är ogiltig.',
   'auth.jwt-not-valid-yet': 'Din autentiseringstoken är ännu inte giltig.',
   'auth.jwt-expired': 'Din autentiseringstoken har gått ut.',
+  'auth.api-key-invalid': 'Din API-nyckel är ogiltig.',
+  'auth.api-key-expired': 'Din API-nyckel har gått ut.',
   'auth.overloaded': 'Servern är överbelastad. Försök igen senare.',
   'auth.too-many-attempts': 'För många misslyckade försök. Försök igen senare.',
   'auth.insufficient-scope': 'Dina inloggningsuppgifter tillåter inte den här åtgärden.',

@@ -6,6 +6,8 @@ export const tr = {
   'auth.jwt-invalid': 'Kimlik doğrulama belirteciniz geçersiz.',
   'auth.jwt-not-valid-yet': 'Kimlik doğrulama belirteciniz henüz geçerli değil.',
   'auth.jwt-expired': 'Kimlik doğrulama belirtecinizin süresi doldu.',
+  'auth.api-key-invalid': 'API anahtarınız geçersiz.',
+  'auth.api-key-expired': 'API anahtarınızın süresi doldu.',
   'auth.overloaded': 'Sunucu meşgul. Lütfen daha sonra tekrar deneyin.',
   'auth.too-many-attempts': 'Çok fazla başarısız deneme yapıldı. Lütfen daha sonra tekrar deneyin.',
   'auth.insufficient-scope': 'Kimlik bilgileriniz bu işleme izin vermiyor.',

@@ -6,6 +6,8 @@ export const vi = {
   'auth.jwt-invalid': 'Token xác thực của bạn không hợp lệ.',
   'auth.jwt-not-valid-yet': 'Token xác thực của bạn chưa có hiệu lực.',
   'auth.jwt-expired': 'Token xác thực của bạn đã hết hạn.',
+  'auth.api-key-invalid': 'Khóa API của bạn không hợp lệ.',
+  'auth.api-key-expired': 'Khóa API của bạn đã hết hạn.',
   'auth.overloaded': 'Máy chủ đang bận. Vui lòng thử lại sau.',
   'auth.too-many-attempts': 'Quá nhiều lần thử không thành công. Vui lòng thử lại sau.',
   'auth.insufficient-scope': 'Thông tin xác thực của bạn không cho phép thao tác này.',

@@ -6,6 +6,8 @@ export const zhTw = {
   'auth.jwt-invalid': '您的身分驗證權杖無效。',
   'auth.jwt-not-valid-yet': '您的身分驗證權杖尚未生效。',
   'auth.jwt-expired': '您的身分驗證權杖已過期。',
+  'auth.api-key-invalid': '您的 API 金鑰無效。',
+  'auth.api-key-expired': '您的 API 金鑰已過期。',
   'auth.overloaded': '伺服器忙碌中，請稍後再試。',
   'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
   'auth.insufficient-scope': '您的身分驗證資訊不允許執行此操作。',

@@ -31,10 +31,10 @@ export interface Authenticator<User extends object = object> {
   readonly optional?: boolean
 
   /**
-   * Describes the credentials in OpenAPI documents. Default: type `http` with {@link scheme}; without a scheme, routes
+   * Describes the credentials in OpenAPI documents: a scheme, or several alternatives by their names. Default: type `http` with {@link scheme}; without a scheme, routes
    * have no security requirement.
    */
-  readonly openapi?: SecurityScheme
+  readonly openapi?: SecurityScheme | Readonly<Record<string, SecurityScheme>>
 
   /**
    * Prepares the authenticator at startup. Called once for every registration of the plugin that uses it. Startup fails

@@ -1,3 +1,4 @@
+import type { ApiKeys, ApiKeyStats } from './api-keys.js'
 import type { IssuerStats } from './issuers.js'
 import type { KeyStats, TokenStats } from './jwt.js'
 import type { AuthnRoute } from './routes.js'
@@ -36,6 +37,8 @@ export interface AuthnStats {
   readonly throttled: number
   /** Only with the option `sessions`. */
   readonly sessions?: SessionStats
+  /** Only with the option `apiKeys`. */
+  readonly apiKeys?: ApiKeyStats
 }
 
 /** `app.authn`: what the nearest registration of the plugin offers to the app. */
@@ -45,6 +48,9 @@ export interface Authn {
 
   /** Lists and revokes sessions. Undefined without the option `sessions`. */
   readonly sessions?: Sessions
+
+  /** Issues, lists, revokes and rotates API keys. Undefined without the option `apiKeys`. */
+  readonly apiKeys?: ApiKeys
 
   /** The current counts. */
   stats(): AuthnStats

@@ -1,6 +1,7 @@
 import type { Channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
 import type { RefusalCode } from './errors.js'
+import type { ApiKeyInfo } from './api-keys.js'
 import type { AuthUser } from './user-service.js'
 
 /** Members of every event that is about a request. */
@@ -16,6 +17,8 @@ interface AuthnEvent {
    * How long the authentication took, in milliseconds. Null when the first listener subscribed after it had begun.
    */
   readonly duration: number | null
+  /** The `id` of the API key of the request, which is proven only on success. */
+  readonly apiKeyId?: string
 }
 
 /**
@@ -51,7 +54,7 @@ export interface IssuerEvent {
 }
 
 /** Published when an old refresh token was used again, which counts as theft: its session has been revoked. */
-export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
+export interface ReuseEvent extends Omit<AuthnEvent, 'duration' | 'apiKeyId'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string
   /** The claim `sub` of the session's tokens: whose session it was. */
@@ -64,6 +67,13 @@ export interface LogoutEvent extends ReuseEvent {
   readonly everywhere: boolean
   /** How many sessions were revoked. */
   readonly revoked: number
+}
+
+/** Published when an API key was issued, revoked or rotated by this process. */
+export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
+  readonly action: 'issued' | 'revoked' | 'rotated'
+  /** After a rotation, the `id` of the new key. */
+  readonly replacedBy?: string
 }
 
 /** The payload of each channel. The channel of `failure` has the name `fastify-authn:failure`, and so on. */
@@ -87,6 +97,8 @@ export interface AuthnEvents {
   readonly reuse: ReuseEvent
   /** A client has logged out. */
   readonly logout: LogoutEvent
+  /** An API key was issued, revoked or rotated. */
+  readonly apiKey: ApiKeyEvent
 }
 
 /**

@@ -1,5 +1,6 @@
 import './fastify.js'
 
+export type * from './api-keys.js'
 export type * from './authenticator.js'
 export type * from './authn.js'
 export type * from './cookies.js'

@@ -10,6 +10,8 @@ export type MessageKey =
   | 'auth.jwt-expired'
   | 'auth.refresh-invalid'
   | 'auth.refresh-reused'
+  | 'auth.api-key-invalid'
+  | 'auth.api-key-expired'
   | 'auth.overloaded'
   | 'auth.too-many-attempts'
   | 'auth.insufficient-scope'

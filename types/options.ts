@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { ApiKeysOptions } from './api-keys.js'
 import type { Authenticator } from './authenticator.js'
 import type { CookieOptions } from './cookies.js'
 import type { IssuerOptions } from './issuers.js'
@@ -127,6 +128,11 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    * Sessions: refresh tokens, logout, and access tokens that can be revoked. `true` for the defaults. Default: none.
    */
   sessions?: SessionsOptions | boolean | undefined
+  /**
+   * API keys: long-lived credentials with scopes, for scripts, jobs and partners. They are accepted where a mark names
+   * `apiKey`. Default: none.
+   */
+  apiKeys?: ApiKeysOptions | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */

@@ -54,6 +54,11 @@ export function anyOf<Members extends readonly Authenticator[]>(
     return members.filter((member) => schemes.get(member)?.some(isNamed))
   }
 
+  /** Of the members whose scheme was named, but none of which accepts the token: one for JWTs, if there is one. */
+  function rejecting(named: readonly Authenticator[]): Authenticator | undefined {
+    return named.find(({ openapi = {} }) => 'bearerFormat' in openapi) ?? named[0]
+  }
+
   function accepting(
     request: FastifyRequest,
     named: readonly Authenticator[],
@@ -82,7 +87,7 @@ export function anyOf<Members extends readonly Authenticator[]>(
     accepts: (request) => accepting(request, namedBy(request)) !== undefined,
     authenticate(request) {
       const named = namedBy(request)
-      const member = named.length === 1 ? named[0] : (accepting(request, named) ?? named[0])
+      const member = named.length === 1 ? named[0] : (accepting(request, named) ?? rejecting(named))
       if (member === undefined) return null
       if (isAnswering) asked.set(request, member)
       return member.authenticate(request) as never

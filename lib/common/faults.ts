@@ -74,6 +74,7 @@ const misuseCodes: ReadonlySet<unknown> = new Set(
     ERR_AUTH_KEY: true,
     ERR_AUTH_DECORATOR: true,
     ERR_AUTH_CLAIMS: true,
+    ERR_AUTH_API_KEY: true,
     ERR_AUTH_CONTEXT: true,
     ERR_AUTH_AUDIT: true,
     ERR_AUTH_REPORT: true,

@@ -39,6 +39,8 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     'The refresh token is invalid, or its session has expired',
   ),
   ERR_AUTH_REFRESH_REUSED: row(401, 'auth.refresh-reused', 'The refresh token was used before'),
+  ERR_AUTH_API_KEY_INVALID: row(401, 'auth.api-key-invalid', 'The API key is invalid'),
+  ERR_AUTH_API_KEY_EXPIRED: row(401, 'auth.api-key-expired', 'The API key expired'),
   ERR_AUTH_INSUFFICIENT_SCOPE: row(
     403,
     'auth.insufficient-scope',

@@ -4,7 +4,7 @@ import { isThenable } from '../common/objects.js'
 import { AuthenticationFault, isAuthenticationError, refusal } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
-import { claimsOf } from '../request/state.js'
+import { claimsOf, stateOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -86,14 +86,19 @@ function grantedTo(
   if (fromTest !== undefined) return fromTest
   const { access, userServiceTimeout } = plan.registration.options
   const ask = access?.[source]
-  if (ask === undefined) return source === 'scopesOf' ? scopesOf(claimsOf(request)) : rolesOf(user)
+  const limit = source === 'scopesOf' ? (stateOf(request)?.scopes ?? null) : null
+  if (ask === undefined) {
+    return source === 'scopesOf' ? (limit ?? scopesOf(claimsOf(request))) : rolesOf(user)
+  }
   const answer: unknown = ask.call(access, user, request)
   const option = `access.${source}`
-  if (!isThenable(answer)) return namesOf(answer, option)
+  const accept = (names: unknown): Granted => {
+    const granted = namesOf(names, option)
+    return limit === null ? granted : new Set([...limit].filter((name) => granted.has(name)))
+  }
+  if (!isThenable(answer)) return accept(answer)
   // Another thenable may throw, or settle twice.
-  return withUserTimeout(Promise.resolve(answer), userServiceTimeout).then((names) =>
-    namesOf(names, option),
-  )
+  return withUserTimeout(Promise.resolve(answer), userServiceTimeout).then(accept)
 }
 
 /** An AuthenticationError stays as it is; anything else that the app throws is a fault. */

@@ -6,7 +6,7 @@ import { reportSuccess, startClock } from '../events.js'
 import { hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import { runWithoutUser, runWithUser, setUser } from '../request/state.js'
+import { credentialOf, runWithoutUser, runWithUser, setUser } from '../request/state.js'
 import { viewOf } from '../users/user.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -115,7 +115,7 @@ class Attempt {
 
   /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
-    reportSuccess(this.request, user, this.plan.name, this.started)
+    reportSuccess(this.request, user, this.plan.name, this.started, credentialOf(this.request))
     runWithUser(this.request, user, this.done)
   }
 

@@ -4,6 +4,7 @@ import { refusalOf } from '../common/refusals.js'
 import { faultOf } from '../errors.js'
 import { reportRefusal } from '../events.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
+import { credentialOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Plan } from '../marks/plan.js'
 import type { AuthUser } from '../../types/user-service.js'
@@ -29,7 +30,7 @@ export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void 
   const { request, reply, done, plan, started, user } = attempt
   try {
     const schemes = challengeSchemes(plan.authenticator)
-    reportRefusal(request, error, plan.name, started, hintOf(error, request), user)
+    reportRefusal(request, error, plan.name, started, hintOf(error, request), user, credentialOf(request))
     const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, localized, reply)

@@ -118,6 +118,9 @@ function readHeader(
 let last: { readonly token: string; readonly iss: unknown } = { token: '', iss: undefined }
 
 export function unverifiedIssuer(token: string): unknown {
-  if (last.token !== token) last = { token, iss: unverifiedPart(token, 1)?.iss }
+  if (last.token !== token) {
+    const isJwt = unverifiedPart(token, 0) !== null
+    last = { token, iss: isJwt ? unverifiedPart(token, 1)?.iss : undefined }
+  }
   return last.iss
 }

@@ -22,16 +22,17 @@ export function responsesOf(
       : []),
   ]
   const hasPasswords = members.some(({ scheme }) => scheme?.toLowerCase() === 'basic')
-  const asksOthers = features.some((feature) =>
-    Object.values(feature.authenticators ?? {}).some((each) => members.includes(each)),
+  const asked = features.filter(({ authenticators = {} }) =>
+    Object.values(authenticators).some((each) => members.includes(each)),
   )
-  const isSlow = hasPasswords || asksOthers || options.userServiceTimeout !== undefined
+  const countsFailures = hasPasswords || asked.some((feature) => feature.countsFailures)
+  const isSlow = hasPasswords || asked.length > 0 || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
   return {
     200: 'Default Response',
     ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
     ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
-    ...(hasPasswords && options.throttle !== false && tooMany),
+    ...(countsFailures && options.throttle !== false && tooMany),
     ...(isSlow && busy),
   }
 }

@@ -69,6 +69,7 @@ function namedSchemes(
   const { openapi, scheme } = member
   const found: [string, SecurityScheme][] = []
   const own = openapi ?? (scheme && ({ type: 'http', scheme: scheme.toLowerCase() } as const))
+  if (own && !isScheme(own)) return Object.entries(own)
   if (own) {
     const usual = own.type === 'http' && usualNames.get(own.scheme.toLowerCase())
     const [name = 'customAuth'] = [...authenticators].find(([, other]) => other === member) ?? []
@@ -77,6 +78,10 @@ function namedSchemes(
   }
   const elsewhere = readsOwnTokens(member) ? tokenSources.map((source) => source.openapi) : []
   return [...found, ...elsewhere.map(([name, other]): [string, SecurityScheme] => [name, other])]
+}
+
+function isScheme(openapi: NonNullable<Authenticator['openapi']>): openapi is SecurityScheme {
+  return typeof openapi.type === 'string'
 }
 
 /** The lists of scopes, any of which is enough: for `all` one list with all names, for `any` one list for each name. */

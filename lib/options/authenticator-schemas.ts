@@ -1,6 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import {
   anyFunction,
+  byName,
   fieldName,
   flag,
   httpToken,
@@ -35,12 +36,17 @@ const securityScheme = Type.Union(
   },
 )
 
+const securitySchemes = Type.Union([securityScheme, byName(securityScheme)], {
+  whole: true,
+  description: securityScheme.description as string,
+})
+
 /** The members of an authenticator; others are allowed. */
 export const authenticatorSchema = Type.Object(
   {
     scheme: optional(text('a token (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
     optional: optional(flag),
-    openapi: optional(securityScheme),
+    openapi: optional(securitySchemes),
     init: optional(anyFunction('a function (app)')),
     authenticate: anyFunction('a function (request) that returns the user or null'),
     onUnauthorized: optional(anyFunction('a function (error, request, reply)')),

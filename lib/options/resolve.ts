@@ -3,6 +3,7 @@ import { withoutUndefined } from '../common/objects.js'
 import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
+import type { ApiKeysOptions } from '../../types/api-keys.js'
 import type { CookieOptions } from '../../types/cookies.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
@@ -40,6 +41,7 @@ export const defaults = {
   credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
+  apiKeys: { cache: { max: 10_000, ttl: 1 }, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
   redisSessions: { prefix: 'fastify-authn' },
   sqlSessions: { prefix: 'fastify_authn' },
@@ -136,6 +138,22 @@ export function resolveHashing(given: HashingOptions): ResolvedHashing {
     )
   }
   return { ...others, cost, maxCost: highest }
+}
+
+/** @throws ERR_AUTH_OPTION for a header that has other credentials */
+export function resolveApiKeys({ header: given, cache, ...others }: ApiKeysOptions) {
+  // As Node has the names of headers.
+  const header = given?.toLowerCase()
+  if (header !== undefined && /^((proxy-)?authorization|cookie)$/.test(header)) {
+    wrongOption(
+      `option "apiKeys.header": found ${JSON.stringify(given)}, expected a header of its own, such as 'x-api-key'. Authorization: Bearer is always read.`,
+    )
+  }
+  return {
+    ...withDefaults({ name: defaults.apiKeys.name }, others),
+    header,
+    cache: cache !== false && withDefaults(defaults.apiKeys.cache, cache),
+  }
 }
 
 /** @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime` */

@@ -6,6 +6,7 @@ import {
   byName,
   fieldName,
   flag,
+  httpToken,
   oneOf,
   optional,
   options,
@@ -95,6 +96,11 @@ const cookies = options({
 /** 400 days: browsers keep no cookie for longer. The maximum also catches milliseconds. */
 const longestSession = 34_560_000
 
+const registrationName = text('letters, digits, ".", "_" and "-", 64 at most', {
+  pattern: '^[0-9A-Za-z._-]{1,64}$',
+  quoted: true,
+})
+
 const sessions = options({
   store: Type.Object(
     {
@@ -107,11 +113,33 @@ const sessions = options({
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),
   grace: Type.Number({ minimum: 0, maximum: 60, description: 'seconds, 0 to 60' }),
-  name: text('letters, digits, ".", "_" and "-", 64 at most', {
-    pattern: '^[0-9A-Za-z._-]{1,64}$',
-    quoted: true,
-  }),
+  name: registrationName,
 })
+
+const apiKeys = Type.Object(
+  {
+    prefix: text("2 to 20 characters: words of a-z and 0-9 joined by _, such as 'acme_live'", {
+      pattern: '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$',
+      quoted: true,
+    }),
+    store: Type.Object(
+      {
+        prefix: text('a non-empty string', { quoted: true }),
+        isLocal: flag,
+        open: anyFunction('a function (name) that returns the store of a registration'),
+      },
+      {
+        whole: true,
+        description:
+          'memoryApiKeys({ prefix }), redisApiKeys(client, { prefix }) or sqlApiKeys({ query, prefix }) of fastify-authn/api-keys, or a store of the app',
+      },
+    ),
+    header: optional(text('a header name (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
+    cache: optional(or(false, options({ max: whole(1, 1_000_000), ttl: seconds(60) }))),
+    name: optional(registrationName),
+  },
+  { additionalProperties: false, description: 'an object with prefix, store, header, cache, name' },
+)
 
 const names = Type.Union([
   Type.String({ minLength: 1 }),
@@ -150,6 +178,7 @@ export const pluginSchema = options(
     basic: basicSchema,
     login: or(false, login),
     cookies: or(true, cookies),
+    apiKeys,
     sessions: Type.Union([Type.Boolean(), sessions], {
       description: `true, or ${sessions.description}`,
     }),

@@ -14,6 +14,10 @@ interface RequestState {
   stored: object | null
   claims: JwtClaims | null
   extra: Record<string, unknown> | null
+  /** The scopes of the credentials, in place of those of the claims; null for no others. */
+  scopes: ReadonlySet<string> | null
+  /** What events and log lines say of the credentials. */
+  credential: Readonly<Record<string, string>> | null
   lang: string | null
 }
 
@@ -35,6 +39,8 @@ export function ensureState(request: FastifyRequest): RequestState {
     stored: null,
     claims: null,
     extra: null,
+    scopes: null,
+    credential: null,
     lang: null,
   })
 }
@@ -52,6 +58,25 @@ export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
   const state = ensureState(request)
   state.claims = claims
   if (state.extra !== null) state.extra[claimsKey] = claims
+}
+
+/**
+ * Describes credentials that are no token.
+ *
+ * @param scopes - to which the user is limited; null for no limit
+ * @param credential - what events and log lines say of them
+ */
+export function setCredential(
+  request: FastifyRequest,
+  scopes: ReadonlySet<string> | null,
+  credential: Readonly<Record<string, string>>,
+): void {
+  Object.assign(ensureState(request), { scopes, credential })
+}
+
+/** What events and log lines say of the credentials of a request. */
+export function credentialOf(request: FastifyRequest): object | null {
+  return stateOf(request)?.credential ?? null
 }
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */

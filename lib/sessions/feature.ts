@@ -4,13 +4,13 @@ import { isProduction } from '../common/production.js'
 import { wrongOption } from '../errors.js'
 import { wantedLogin } from '../login/route.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
+import { StoreAccess } from '../stores/store-access.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
-import { StoreAccess } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
-import type { SessionTools } from './tools.js'
+import { storeTimeout, type SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
@@ -44,7 +44,7 @@ export function createFeature({
   const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
   const store = open(settings.name)
-  const access = new StoreAccess(store, app.log)
+  const access = new StoreAccess(store, app.log, failing, storeTimeout)
   const revocations = new Revocations((error) => access.log(error))
   const tools: SessionTools = {
     settings,
@@ -91,6 +91,9 @@ export function createFeature({
     close: () => store.close(),
   }
 }
+
+const failing =
+  'The session store is unavailable: logins, refreshes and logouts are rejected until it is back'
 
 const unawareRegistration =
   'fastify-authn: another registration verifies with the same key, but does not know these sessions, so that it accepts access tokens of revoked sessions until they expire. Give each an "audience" of its own, or use one registration for both.'

@@ -5,8 +5,13 @@ import { ownClaims, type OwnClaims } from '../login/token.js'
 import { findUser } from '../users/user.js'
 import { sessionTokens, type SessionData } from './issue.js'
 import { digestOf, newRefreshToken, seal, unseal, type RefreshToken } from './refresh-token.js'
-import { storeTimeout } from './store-access.js'
-import { invalidRefresh, requireRefreshToken, revokeSessions, type SessionTools } from './tools.js'
+import {
+  invalidRefresh,
+  requireRefreshToken,
+  revokeSessions,
+  storeTimeout,
+  type SessionTools,
+} from './tools.js'
 import { issuedAfter, type IssuedTokens } from '../feature.js'
 import type { Registration } from '../registration.js'
 import type { StoredSession } from '../../types/sessions.js'

@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { refusal, type AuthenticationError } from '../errors.js'
 import { parseRefreshToken, type RefreshToken } from './refresh-token.js'
 import type { Revocations } from './revocations.js'
-import type { StoreAccess } from './store-access.js'
 import type { TokenCheck } from '../feature.js'
 import type { ResolvedSessions } from '../options/resolve.js'
+import type { StoreAccess } from '../stores/store-access.js'
 import type { JwtService } from '../tokens/service.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
-import type { SessionChoice } from '../../types/sessions.js'
+import type { SessionChoice, SessionStore } from '../../types/sessions.js'
+
+/** Seconds that a call of the store may take. */
+export const storeTimeout = 5
 
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools {
   readonly settings: Omit<ResolvedSessions, 'store'>
-  readonly access: StoreAccess
+  readonly access: StoreAccess<SessionStore>
   readonly revocations: Revocations
   readonly service: JwtService
   readonly method: SigningMethod | undefined

@@ -3,7 +3,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { StoreAccess } from '../../../lib/sessions/store-access.js'
+import { StoreAccess } from '../../../lib/stores/store-access.js'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
@@ -15,8 +15,8 @@ import { redisServer, type RedisServer } from '../../helpers/redis-server.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
 /** A store as requests use it, with its time-out. */
-function accessTo(store: SessionStore): StoreAccess {
-  return new StoreAccess(store, { error: () => undefined } as unknown as FastifyBaseLogger)
+function accessTo(store: SessionStore): StoreAccess<SessionStore> {
+  return new StoreAccess(store, { error: () => undefined } as unknown as FastifyBaseLogger, 'unavailable', 5)
 }
 
 /** Watches a store, and keeps what it tells. */

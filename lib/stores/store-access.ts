@@ -2,27 +2,32 @@ import type { FastifyBaseLogger } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { withTimeout } from '../common/timeout.js'
 import { refusal, type AuthenticationError } from '../errors.js'
-import type { SessionStore } from '../../types/sessions.js'
 
-/** Seconds that a call of the store may take. */
-export const storeTimeout = 5
 /** Seconds after which a rejected client may try again. */
 const retryAfter = 2
 
 /** Calls a store for requests, which get a 503 where it fails or does not answer in time. */
-export class StoreAccess {
-  readonly #store: SessionStore
+export class StoreAccess<Store> {
+  readonly #store: Store
   readonly #log: FastifyBaseLogger
+  readonly #message: string
+  readonly #patience: number
   readonly #isLogDue = onceAMinute()
   failures = 0
 
-  constructor(store: SessionStore, log: FastifyBaseLogger) {
+  /**
+   * @param message - for the log: which store is unavailable, and what that means
+   * @param patience - seconds that a call may take
+   */
+  constructor(store: Store, log: FastifyBaseLogger, message: string, patience: number) {
     this.#store = store
     this.#log = log
+    this.#message = message
+    this.#patience = patience
   }
 
   /** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
-  async ask<T>(call: (store: SessionStore) => Promise<T>, seconds = storeTimeout): Promise<T> {
+  async ask<T>(call: (store: Store) => Promise<T>, seconds = this.#patience): Promise<T> {
     try {
       const late = (): Error => new Error(`no answer in ${seconds} s`)
       return await withTimeout(call(this.#store), seconds * 1000, late)
@@ -42,9 +47,6 @@ export class StoreAccess {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-    this.#log.error(
-      { code, reason: message },
-      'The session store is unavailable: logins, refreshes and logouts are rejected until it is back',
-    )
+    this.#log.error({ code, reason: message }, this.#message)
   }
 }

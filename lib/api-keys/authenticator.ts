@@ -1,0 +1,106 @@
+import type { FastifyRequest } from 'fastify'
+import { refusal } from '../errors.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
+import { ABANDONED, isGone } from '../http/disconnect.js'
+import { perRegistration } from '../registration.js'
+import { extraOf, setCredential } from '../request/state.js'
+import { findUser, requireUser } from '../users/user.js'
+import { idOf, keyChecker } from './key.js'
+import type { KeyLookup, KeyProblem, KnownKey } from './lookup.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
+import type { UserService } from '../../types/user-service.js'
+
+interface Settings {
+  readonly prefix: string
+  /** In lower case; undefined for `Authorization` alone. */
+  readonly header: string | undefined
+  readonly userService: UserService
+}
+
+/** The authenticator of API keys, in the `Authorization` header (RFC 6750 §2.1) or in a header of the app's choice. */
+export function apiKeyAuthenticator(
+  { prefix, header, userService }: Settings,
+  lookup: KeyLookup,
+  byHeader: WeakSet<FastifyRequest>,
+): Authenticator {
+  const check = keyChecker(prefix)
+  const start = `${prefix}_`
+  const state = perRegistration('apiKey', ({ passwords, options }) => ({
+    passwords,
+    timeout: options.userServiceTimeout,
+  }))
+
+  /** @throws ERR_AUTH_MALFORMED_CREDENTIALS where the header of the app's choice was sent twice */
+  function credentialsIn(request: FastifyRequest): string | typeof MALFORMED | null {
+    const bearer = credentialsOf(request.headers.authorization, 'Bearer') || null
+    if (bearer !== null || header === undefined) return bearer
+    const value = request.headers[header]
+    if (value === undefined || value === '') return null
+    byHeader.add(request)
+    // Node joins the values of several headers by commas.
+    if (typeof value === 'string' && !value.includes(',')) return value
+    throw refusal('auth.no-credentials-provided', {
+      code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
+      cause: `two headers ${header}`,
+    })
+  }
+
+  function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey): unknown {
+    setCredential(request, scopes, { apiKeyId: shown.id })
+    if (expiresAt !== null && expiresAt * 1000 <= Date.now()) throw refusal('auth.api-key-expired')
+    extraOf(request).apiKey = shown
+    return findUser(userService, shown.owner, request, state.of(request).timeout, requireUser)
+  }
+
+  async function enterLater(request: FastifyRequest, text: string): Promise<unknown> {
+    const id = idOf(text, prefix)
+    setCredential(request, null, { apiKeyId: id })
+    const found = await lookup.find(text)
+    if (isGone(request)) throw ABANDONED
+    if (found === 'wrong secret') await countFailure(request, id)
+    if (typeof found === 'string') throw invalid(found)
+    const user = await enter(request, found.known)
+    lookup.touch(id, found.lastUsedAt)
+    return user
+  }
+
+  /** Not before the comparison: the right key passes, however many wrong ones came from its address. */
+  async function countFailure(request: FastifyRequest, id: string): Promise<void> {
+    // No username has a control character.
+    const name = `\u0000api-key ${id}`
+    const attempt = state.of(request).passwords.openAttempt(name, null, request)
+    const checked = attempt.refuseIfThrottled(true)
+    attempt.countInAdvance()
+    await checked
+    await attempt.commitFailure()
+  }
+
+  return {
+    scheme: 'Bearer',
+    openapi: {
+      apiKeyAuth: { type: 'http', scheme: 'bearer', description: `An API key, \`${start}…\`` },
+      ...(header !== undefined && { apiKeyHeader: { type: 'apiKey', in: 'header', name: header } }),
+    },
+    init: state.init,
+    accepts(request) {
+      const bearer = credentialsOf(request.headers.authorization, 'Bearer')
+      if (bearer) return bearer !== MALFORMED && bearer.startsWith(start)
+      return header !== undefined && Boolean(request.headers[header])
+    },
+    authenticate(request) {
+      const text = credentialsIn(request)
+      if (text === null) return null
+      if (text === MALFORMED) throw invalid('no API key')
+      const known = lookup.cached(text)
+      if (known !== null) return enter(request, known) as object
+      const problem = check(text)
+      if (problem !== null) throw invalid(problem)
+      return enterLater(request, text) as Promise<object>
+    },
+  }
+}
+
+function invalid(reason: KeyProblem | 'no API key' | 'checksum'): AuthenticationErrorLike {
+  return refusal('auth.api-key-invalid', { cause: reason })
+}

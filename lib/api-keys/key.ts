@@ -1,0 +1,76 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Lengths of the parts after the prefix: 32 digits have 190 random bits. */
+const idLength = 16
+const secretLength = 32
+const checksumLength = 6
+
+/** A key, and what is stored of it. */
+export interface NewKey {
+  readonly key: string
+  readonly id: string
+  readonly digest: string
+}
+
+/** @param prefix - the option `apiKeys.prefix` */
+export function newKey(prefix: string): NewKey {
+  const id = randomDigits(idLength)
+  const start = `${prefix}_${id}${randomDigits(secretLength)}`
+  const key = start + checksumOf(start)
+  return { key, id, digest: digestOf(key) }
+}
+
+/** Where the id of a key is, which must have been checked, or be compared with a whole key. */
+export function idOf(key: string, prefix: string): string {
+  return key.slice(prefix.length + 1, prefix.length + 1 + idLength)
+}
+
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9A-Za-z]{16}$/.test(value)
+}
+
+/** @returns a function that says what is wrong with a key, for the log; null for one whose form and checksum are right */
+export function keyChecker(prefix: string): (text: string) => 'no API key' | 'checksum' | null {
+  const form = new RegExp(`^${prefix}_[0-9A-Za-z]{${idLength + secretLength + checksumLength}}$`)
+  return (text) => {
+    if (!form.test(text)) return 'no API key'
+    const end = text.length - checksumLength
+    return checksumOf(text.slice(0, end)) === text.slice(end) ? null : 'checksum'
+  }
+}
+
+/** SHA-256 in base64url. A slow hash would not help: nobody can try 190 random bits. */
+export function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url')
+}
+
+function randomDigits(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    // From 248 on, the first digits would be more frequent than the others.
+    for (const byte of randomBytes(length)) if (byte < 248) text += digits.charAt(byte % 62)
+  }
+  return text.slice(0, length)
+}
+
+/** The table of CRC-32 with the polynomial 0xEDB88320. Node has `zlib.crc32` since 20.15 only. */
+const table = Array.from({ length: 256 }, (_, index) => {
+  let value = index
+  for (let bit = 0; bit < 8; bit++) value = (value >>> 1) ^ (value & 1 ? 0xed_b8_83_20 : 0)
+  return value
+})
+
+/** CRC-32 as a base62 number with six digits. */
+function checksumOf(text: string): string {
+  let crc = -1
+  for (const byte of Buffer.from(text)) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
+  let number = ~crc >>> 0
+  let checksum = ''
+  for (let position = 0; position < checksumLength; position++) {
+    checksum = digits.charAt(number % 62) + checksum
+    number = Math.floor(number / 62)
+  }
+  return checksum
+}

@@ -1,0 +1,154 @@
+/** Long-lived credentials for scripts, jobs and partners: the option `apiKeys`. Times are in seconds. */
+export interface ApiKeysOptions {
+  /**
+   * The first part of every key, one for each environment, such as `acme_live`: 2 to 20 characters, words of a-z and
+   * 0-9 joined by `_`, the first of which begins with a letter. A change invalidates all keys.
+   */
+  prefix: string
+  /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
+  store: ApiKeyStoreFactory
+  /**
+   * A header that may have the key instead of `Authorization: Bearer`, such as `x-api-key`, in any case. It is read only
+   * where `Authorization` has no credentials that the route accepts. Default: none.
+   */
+  header?: string | undefined
+  /**
+   * How long a successful look-up is reused in this process, and so how long a revoked key may still pass in it: `max`
+   * keys (default 10,000, at most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the
+   * store.
+   */
+  cache?: { max?: number | undefined; ttl?: number | undefined } | false | undefined
+  /** Tells the keys of several registrations with one store apart. Default `default`. */
+  name?: string | undefined
+}
+
+/** An API key, without its secret. */
+export interface ApiKeyInfo {
+  /** Names the key: the 16 characters after its prefix. It is no secret. */
+  readonly id: string
+  /** Whose key it is, as given to `issue`. */
+  readonly owner: string | number
+  /** What its owner calls it. */
+  readonly name: string
+  /** What it may be used for; empty for nothing that needs a scope. */
+  readonly scopes: readonly string[]
+  readonly createdAt: Date
+  /** Null for a key that does not expire. */
+  readonly expiresAt: Date | null
+  /** Its last successful use, precise to a minute or so; null where there was none. */
+  readonly lastUsedAt: Date | null
+  /** Null for a key that is not revoked. */
+  readonly revokedAt: Date | null
+  /** The `id` of the key that `rotate` has made in its place; null where there is none. */
+  readonly replacedBy: string | null
+}
+
+/** A new key. */
+export interface IssuedApiKey extends ApiKeyInfo {
+  /** The key itself, which is stored nowhere: show it once. */
+  readonly key: string
+}
+
+/** The key of a request: `request.extra.apiKey`. Frozen at any depth. */
+export type RequestApiKey = Readonly<Pick<ApiKeyInfo, 'id' | 'name' | 'owner' | 'scopes'>>
+
+/** `app.authn.apiKeys`: the API keys of a registration. All methods reject with ERR_AUTH_STORE_UNAVAILABLE where the store fails. */
+export interface ApiKeys {
+  /**
+   * Makes a key. Nothing has a default, so that no key is eternal or may do everything because something was left out.
+   *
+   * @param key - `name`: 1 to 100 characters without control characters. `scopes`: at most 100 of RFC 6749 §3.3, each of
+   * at most 128 characters. `expiresAt`: in the future, or null for a key that does not expire
+   * @throws (rejects) ERR_AUTH_API_KEY for anything else
+   */
+  issue(key: {
+    readonly owner: string | number
+    readonly name: string
+    readonly scopes: readonly string[]
+    readonly expiresAt: Date | null
+  }): Promise<IssuedApiKey>
+  /** The keys of an owner, the newest first; revoked and expired ones are listed for 30 days. `7` and `'7'` are one owner. */
+  list(owner: string | number): Promise<ApiKeyInfo[]>
+  /**
+   * Revokes a key: at once in this process, in others after `cache.ttl`.
+   *
+   * @param options - `owner`: revokes it only if it is a key of this owner. Always set it where the id comes from a client
+   * @returns false for a key that is unknown, revoked already, or of another owner
+   */
+  revoke(id: string, options?: { readonly owner: string | number }): Promise<boolean>
+  /**
+   * Makes a new key with the owner, the name and the scopes of another one, which expires after `overlap` seconds, 0 to
+   * 2,592,000, unless it expires sooner. Of several calls at once, one succeeds.
+   *
+   * @param options - `owner`: as for `revoke`. `expiresAt`: of the new key; default: as long from now as the old key was
+   * made for
+   * @returns null for a key that is unknown, expired, revoked, rotated already, or of another owner
+   */
+  rotate(
+    id: string,
+    options: {
+      readonly overlap: number
+      readonly owner?: string | number
+      readonly expiresAt?: Date | null
+    },
+  ): Promise<IssuedApiKey | null>
+}
+
+/** Counts of the API keys of a registration, since this process has started. */
+export interface ApiKeyStats {
+  /** Look-ups in the store. */
+  readonly lookups: number
+  /** Requests whose key was cached. */
+  readonly hits: number
+  /** Keys that are cached now. */
+  readonly size: number
+  /** Calls of the store that failed or took too long. */
+  readonly storeFailures: number
+}
+
+/** What a store keeps of a key. Times are seconds since 1970, with a fraction. */
+export interface StoredApiKey {
+  readonly id: string
+  /** SHA-256 of the whole key in base64url; a store never gets a key. */
+  readonly digest: string
+  /** A number is stored as a string. */
+  readonly owner: string
+  readonly ownerType: 'string' | 'number'
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly lastUsedAt: number | null
+  readonly revokedAt: number | null
+  readonly replacedBy: string | null
+}
+
+/** The API keys of one registration in a store. Every method is atomic, and rejects when the store cannot be reached. The plugin waits two seconds. */
+export interface ApiKeyStore {
+  /** Keeps a new key; rejects where there is one with this id. */
+  create(key: StoredApiKey): Promise<void>
+  /** The key with this id, be it revoked or expired; null where there is none. */
+  find(id: string): Promise<StoredApiKey | null>
+  /** The keys of an owner, the newest first. */
+  list(owner: string): Promise<readonly StoredApiKey[]>
+  /** Sets `lastUsedAt`, where that is null or at least 60 seconds older. */
+  touch(id: string, at: number): Promise<void>
+  /** Sets `revokedAt` of a key that is not revoked, and is of this owner if one is given. @returns whether it did */
+  revoke(id: string, at: number, owner?: string): Promise<boolean>
+  /**
+   * Creates `next`, and sets `replacedBy` of the old key and its `expiresAt` to `until`, unless it expires sooner; only
+   * where the old key is neither revoked nor replaced, has not expired at `next.createdAt`, and is of this owner if one
+   * is given. @returns whether it did
+   */
+  replace(id: string, next: StoredApiKey, until: number, owner?: string): Promise<boolean>
+}
+
+/** Where API keys are kept: the option `apiKeys.store`. */
+export interface ApiKeyStoreFactory {
+  /** What the names of all records in the store begin with: the name of the app. */
+  readonly prefix: string
+  /** Whether keys are kept in the memory of one process, which others do not share. */
+  readonly isLocal: boolean
+  /** The keys of one registration. Called once for each at startup. @param name - the option `apiKeys.name` */
+  open(name: string): ApiKeyStore
+}

@@ -140,7 +140,9 @@ interface FeatureRow {
 }
 
 /** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
-export function statsOf(features: readonly Feature[]): Pick<AuthnStats, 'issuers' | 'sessions' | 'apiKeys'> {
+export function statsOf(
+  features: readonly Feature[],
+): Pick<AuthnStats, 'issuers' | 'sessions' | 'apiKeys'> {
   const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
   return { issuers: {}, ...Object.fromEntries(counts) }
 }

@@ -108,8 +108,7 @@ export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
       if (old === null) return null
       const now = Date.now() / 1000
       const lifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt
-      const expiry =
-        options.expiresAt === undefined ? lifetime && now + lifetime : given
+      const expiry = options.expiresAt === undefined ? lifetime && now + lifetime : given
       const { key, ...made } = newKey(prefix)
       const next: StoredApiKey = { ...old, ...made, ...unused(now, expiry) }
       try {

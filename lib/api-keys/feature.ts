@@ -24,7 +24,9 @@ export function createFeature({ app, options }: FeatureContext): Feature {
   const { prefix, store, header, cache, name } = resolveApiKeys(options.apiKeys as ApiKeysOptions)
   const { userService, authenticators } = options
   if (userService === undefined) {
-    wrongOption('option "apiKeys" is set, but "userService" is missing, which finds the owners of keys.')
+    wrongOption(
+      'option "apiKeys" is set, but "userService" is missing, which finds the owners of keys.',
+    )
   }
   if (Object.hasOwn(authenticators, 'apiKey')) {
     wrongOption(

@@ -41,6 +41,11 @@ export function keyChecker(prefix: string): (text: string) => 'no API key' | 'ch
   }
 }
 
+/** Scopes as stores keep them: separated by spaces. */
+export function scopesIn(text: string): string[] {
+  return text === '' ? [] : text.split(' ')
+}
+
 /** SHA-256 in base64url. A slow hash would not help: nobody can try 190 random bits. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url')

@@ -30,7 +30,15 @@ export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void 
   const { request, reply, done, plan, started, user } = attempt
   try {
     const schemes = challengeSchemes(plan.authenticator)
-    reportRefusal(request, error, plan.name, started, hintOf(error, request), user, credentialOf(request))
+    reportRefusal(
+      request,
+      error,
+      plan.name,
+      started,
+      hintOf(error, request),
+      user,
+      credentialOf(request),
+    )
     const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, localized, reply)

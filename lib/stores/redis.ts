@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { wrongOption } from '../errors.js'
+
+/** The members of an ioredis client that run scripts, be it for one server or a cluster. */
+export interface ScriptClient {
+  readonly status?: string
+  evalsha(digest: string, keys: number, ...values: string[]): Promise<unknown>
+  eval(script: string, keys: number, ...values: string[]): Promise<unknown>
+}
+
+export type RunScript<Name extends string> = (
+  name: Name,
+  ...values: readonly (string | number)[]
+) => Promise<unknown>
+
+/** The states of a client that has lost its connection. Before the first connection, commands wait for it. */
+const lost: ReadonlySet<string | undefined> = new Set(['reconnecting', 'close', 'end'])
+
+/**
+ * Runs Lua scripts, whose text is only sent to a server that has not cached it.
+ *
+ * @param root - `KEYS[1]` of all scripts
+ * @throws (rejects) what the client rejects with; Error while it has no connection
+ */
+export function runnerOf<Name extends string>(
+  client: ScriptClient,
+  root: string,
+  scripts: Readonly<Record<Name, string>>,
+): RunScript<Name> {
+  return async (name, ...values) => {
+    const { status } = client
+    // ioredis would keep the command until there is a connection again.
+    if (lost.has(status)) throw new Error(`the Redis client is not ready, but ${status}`)
+    const texts = values.map(String)
+    try {
+      return await client.evalsha(digestOf(scripts[name]), 1, root, ...texts)
+    } catch (error) {
+      if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
+      return client.eval(scripts[name], 1, root, ...texts)
+    }
+  }
+}
+
+const digests = new Map<string, string>()
+
+function digestOf(script: string): string {
+  const digest = digests.get(script) ?? createHash('sha1').update(script).digest('hex')
+  digests.set(script, digest)
+  return digest
+}
+
+/** @throws ERR_AUTH_OPTION for anything but a client of ioredis with these methods */
+export function checkRedisClient<Client>(
+  client: unknown,
+  methods: readonly string[],
+  factory: string,
+): Client {
+  const has = (method: string): boolean =>
+    typeof (client as Record<string, unknown> | undefined)?.[method] === 'function'
+  if (methods.every(has)) return client as Client
+  return wrongOption(
+    `${factory}(client): found no client of ioredis, which has the methods ${methods.join(', ')}. Expected: ${factory}(new Redis(url), { prefix: 'shop' }).`,
+  )
+}

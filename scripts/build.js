@@ -18,7 +18,13 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${root}packa
 const mayBeBuiltIn = new Set(['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit'])
 /** @type {Set<string>} */
 const builtIn = new Set()
-const entries = ['lib/index', 'lib/request/context', 'lib/sessions/index', 'lib/testing/index']
+const entries = [
+  'lib/index',
+  'lib/request/context',
+  'lib/sessions/index',
+  'lib/api-keys/index',
+  'lib/testing/index',
+]
 
 rmSync(`${root}dist`, { recursive: true, force: true })
 const exported = await bundle(entries, {

@@ -8,6 +8,7 @@ const needs = {
       'lib/cli/commands/sessions.ts',
       'lib/cli/session-store.ts',
       'lib/sessions/stores/redis.ts',
+      'lib/api-keys/stores/redis.ts',
       'lib/throttle/redis-counters.ts',
     ],
   },

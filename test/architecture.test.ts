@@ -12,7 +12,7 @@ const order = [
   /^lib\/app\/record\.ts/,
   /^lib\/openapi\//,
   /^lib\/app\//,
-  /^lib\/(sessions|cookies|issuers|jwks|valid-after)\//,
+  /^lib\/(sessions|cookies|issuers|jwks|valid-after|api-keys)\//,
   /^lib\/login\//,
   /^lib\/guard\//,
   /^lib\/(authenticators\/configured|marks\/plan)\.ts/,
@@ -21,7 +21,7 @@ const order = [
   /^lib\/(registration|feature)\.ts/,
   /^lib\/(passwords|users|tokens)\//,
   /^lib\/(throttle|options)\//,
-  /^lib\/http\//,
+  /^lib\/(http|stores)\//,
   /^(lib\/(common\/|errors|events)|locales\/)/,
 ]
 const features = order[5] as RegExp

@@ -1,99 +1,96 @@
-import * as Type from '@sinclair/typebox/type'
 import { AuthnUsageError } from '../errors.js'
 import { channels } from '../events.js'
-import { optional, problemOf, strict } from '../options/check.js'
+import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
 import { isId, newKey } from './key.js'
 import { ownerOf, wholeKey, type KeyLookup } from './lookup.js'
 import type { ApiKeyInfo, ApiKeys, StoredApiKey } from '../../types/api-keys.js'
 
-const date = { getTime: Type.Function([], Type.Any()) }
-const owner = Type.Union([Type.String(), Type.Number()], {
-  description: 'a name or a finite number, as the user service gets it',
-})
-const expiresAt = Type.Union([Type.Null(), Type.Object(date)], {
-  description: 'a Date in the future, or null for a key that does not expire',
-  whole: true,
-})
-const newKeySchema = strict(
-  {
-    owner,
-    name: Type.String({
-      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,100}$',
-      description: '1 to 100 characters, none of them a control character',
-    }),
-    scopes: Type.Array(
-      Type.String({
-        pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,128}$',
-        description: 'a scope of RFC 6749 §3.3, 128 characters at most',
-      }),
-      { maxItems: 100, description: 'an array of at most 100 scopes; empty for none' },
-    ),
-    expiresAt,
-  },
-  'an object with owner, name, scopes and expiresAt',
-)
-const revokeSchema = strict({ owner: optional(owner) }, 'an object with owner')
-const rotateSchema = strict(
-  {
-    overlap: Type.Number({
-      minimum: 0,
-      maximum: 2_592_000,
-      description: 'seconds, 0 to 2592000 (30 days)',
-    }),
-    owner: optional(owner),
-    expiresAt: optional(expiresAt),
-  },
-  'an object with overlap, and perhaps owner and expiresAt',
-)
+/** What each argument has to be. */
+const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
+  owner: [isUsableName, 'a finite number, or a non-empty string without control characters'],
+  name: [
+    (name) => typeof name === 'string' && /^[^\p{Cc}]{1,100}$/u.test(name),
+    '1 to 100 characters, none of them a control character',
+  ],
+  scopes: [
+    (scopes) => Array.isArray(scopes) && scopes.length <= 100 && scopes.every(isScope),
+    'an array of at most 100 scopes (RFC 6749 §3.3), each of at most 128 characters; empty for none',
+  ],
+  expiresAt: [
+    (date) => date === null || (date instanceof Date && date.getTime() > Date.now()),
+    'a Date in the future, or null for a key that does not expire',
+  ],
+  overlap: [
+    (overlap) => typeof overlap === 'number' && overlap >= 0 && overlap <= 2_592_000,
+    'seconds, 0 to 2,592,000 (30 days)',
+  ],
+}
+
+function isScope(name: unknown): boolean {
+  return typeof name === 'string' && name.length <= 128 && isAccessName('scope', name)
+}
+
+/** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
+function check(method: string, given: object, required: string[], optional: string[] = []): void {
+  const fail = (problem: string): never => {
+    throw new AuthnUsageError('ERR_AUTH_API_KEY', `apiKeys.${method}(): ${problem}.`)
+  }
+  if (typeof given !== 'object' || given === null)
+    fail(`expected an object with ${required.join(', ')}`)
+  const known = [...required, ...optional]
+  const unknown = Object.keys(given).find((name) => !known.includes(name))
+  if (unknown !== undefined) fail(`found the unknown "${unknown}", expected ${known.join(', ')}`)
+  for (const name of known) {
+    const [isRight, expected] = rules[name] as (typeof rules)[string]
+    const isNeeded = required.includes(name) || Object.hasOwn(given, name)
+    const value: unknown = given[name as keyof typeof given]
+    if (isNeeded && !isRight(value)) {
+      fail(`"${name}" is ${value === undefined ? 'missing' : 'wrong'}, expected ${expected}`)
+    }
+  }
+}
 
 /** `app.authn.apiKeys`. @param prefix - the option `apiKeys.prefix` */
 export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
   const { access } = lookup
 
-  /** The key of an owner, if one is given, that a store has under an id. */
+  /** The stored key with an id, if its owner is the given one, or none is given. */
   async function find(id: string, owner: string | undefined): Promise<StoredApiKey | null> {
+    if (!isId(id)) return null
     const found = await access.ask(async (store) => wholeKey(await store.find(id), id))
-    return found !== null && (owner === undefined || found.owner === owner) ? found : null
+    return owner === undefined || found?.owner === owner ? found : null
   }
 
   return {
     async issue(given) {
-      check('issue', newKeySchema, given)
-      const now = Date.now() / 1000
-      const expiry = timeOf('issue', given.expiresAt)
-      const { key, ...made } = newKey(prefix)
-      const next: StoredApiKey = {
-        ...made,
-        owner: checkOwner('issue', given.owner),
-        ownerType: typeof given.owner === 'number' ? 'number' : 'string',
-        name: given.name,
-        scopes: [...given.scopes],
-        ...unused(now, expiry),
-      }
-      await access.ask((store) => store.create(next))
-      report('issued', next)
-      return { ...infoOf(next), key }
+      check('issue', given, ['owner', 'name', 'scopes', 'expiresAt'])
+      const { owner, name, scopes, expiresAt } = given
+      const ownerType = typeof owner === 'number' ? 'number' : 'string'
+      const about = { owner: String(owner), ownerType, name, scopes: [...scopes] } as const
+      const { key, stored } = newKey(prefix, about, expiresAt && expiresAt.getTime() / 1000)
+      await access.ask((store) => store.create(stored))
+      report('issued', stored)
+      return { ...infoOf(stored), key }
     },
 
     async list(owner) {
-      const name = checkOwner('list', owner)
-      const found = await access.ask(async (store) => {
-        const all = await store.list(name)
-        return all.map((each) => wholeKey(each, each?.id) as StoredApiKey)
-      })
-      return found.map(infoOf)
+      check('list', { owner }, ['owner'])
+      const all = await access.ask(async (store) =>
+        (await store.list(String(owner))).map((each) => wholeKey(each) as StoredApiKey),
+      )
+      return all.map(infoOf)
     },
 
-    async revoke(id, options = {} as never) {
-      check('revoke', revokeSchema, options)
-      const owner = givenOwner('revoke', options)
+    async revoke(id, options) {
+      check('revoke', options ?? {}, [], ['owner'])
+      const owner = options && String(options.owner)
       if (!isId(id)) return false
-      const key = channels.apiKey.hasSubscribers ? await find(id, owner) : null
+      const stored = channels.apiKey.hasSubscribers ? await find(id, owner) : null
       try {
         const now = Date.now() / 1000
         const isRevoked = await access.ask((store) => store.revoke(id, now, owner))
-        if (isRevoked && key !== null) report('revoked', key)
+        if (isRevoked && stored !== null) report('revoked', stored)
         return isRevoked
       } finally {
         lookup.forget(id)
@@ -101,37 +98,31 @@ export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
     },
 
     async rotate(id, options) {
-      check('rotate', rotateSchema, options)
-      const owner = givenOwner('rotate', options)
-      const given = options.expiresAt === undefined ? null : timeOf('rotate', options.expiresAt)
-      const old = isId(id) ? await find(id, owner) : null
+      check('rotate', options, ['overlap'], ['owner', 'expiresAt'])
+      const { overlap, expiresAt } = options
+      const owner = options.owner === undefined ? undefined : String(options.owner)
+      const old = await find(id, owner)
       if (old === null) return null
       const now = Date.now() / 1000
-      const lifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt
-      const expiry = options.expiresAt === undefined ? lifetime && now + lifetime : given
-      const { key, ...made } = newKey(prefix)
-      const next: StoredApiKey = { ...old, ...made, ...unused(now, expiry) }
+      const same = old.expiresAt && now + old.expiresAt - old.createdAt
+      const expiry = expiresAt === undefined ? same : expiresAt && expiresAt.getTime() / 1000
+      const { key, stored } = newKey(prefix, old, expiry)
       try {
-        const until = now + options.overlap
-        const isDone = await access.ask((store) => store.replace(id, next, until, owner))
-        if (!isDone) return null
+        const replace = access.ask((store) => store.replace(id, stored, now + overlap, owner))
+        if (!(await replace)) return null
       } finally {
         lookup.forget(id)
       }
-      report('rotated', old, next.id)
-      return { ...infoOf(next), key }
+      report('rotated', old, { replacedBy: stored.id })
+      return { ...infoOf(stored), key }
     },
   }
 }
 
-function unused(createdAt: number, expiresAt: number | null) {
-  return { createdAt, expiresAt, lastUsedAt: null, revokedAt: null, replacedBy: null }
-}
-
 function infoOf(stored: StoredApiKey): ApiKeyInfo {
   const { id, name, scopes, createdAt, replacedBy } = stored
-  const dateOf = (seconds: number | null): Date | null =>
-    seconds === null ? null : new Date(seconds * 1000)
+  const dateOf = (time: number | null): Date | null =>
+    time === null ? null : new Date(time * 1000)
   return {
     id,
     owner: ownerOf(stored),
@@ -148,44 +139,9 @@ function infoOf(stored: StoredApiKey): ApiKeyInfo {
 function report(
   action: 'issued' | 'revoked' | 'rotated',
   stored: StoredApiKey,
-  replacedBy?: string,
+  more: { replacedBy?: string } = {},
 ): void {
   if (!channels.apiKey.hasSubscribers) return
   const { id, name } = stored
-  const replaced = replacedBy === undefined ? {} : { replacedBy }
-  channels.apiKey.publish({ action, id, owner: ownerOf(stored), name, ...replaced })
-}
-
-function check(method: keyof ApiKeys, schema: Type.TSchema, value: unknown): void {
-  const problem = problemOf(schema, value, `apiKeys.${method}()`)
-  if (problem !== null) misuse(problem)
-}
-
-/** @returns seconds since 1970 */
-function timeOf(method: keyof ApiKeys, date: Date | null): number | null {
-  if (date === null) return null
-  const time = date.getTime() / 1000
-  return time > Date.now() / 1000
-    ? time
-    : misuse(`apiKeys.${method}(): found an expiresAt that is not in the future.`)
-}
-
-/** @returns `7` and `'7'` as one owner */
-function checkOwner(method: keyof ApiKeys, owner: unknown): string {
-  return isUsableName(owner)
-    ? String(owner)
-    : misuse(
-        `apiKeys.${method}(): found no usable owner, expected a finite number, or a non-empty string without control characters.`,
-      )
-}
-
-/** A variable that is not set must not widen the call to the keys of all owners. */
-function givenOwner(method: keyof ApiKeys, options: object): string | undefined {
-  return Object.hasOwn(options, 'owner')
-    ? checkOwner(method, (options as { owner: unknown }).owner)
-    : undefined
-}
-
-function misuse(problem: string): never {
-  throw new AuthnUsageError('ERR_AUTH_API_KEY', problem)
+  channels.apiKey.publish({ action, id, owner: ownerOf(stored), name, ...more })
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { StoredApiKey } from '../../types/api-keys.js'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -7,19 +8,24 @@ const idLength = 16
 const secretLength = 32
 const checksumLength = 6
 
-/** A key, and what is stored of it. */
-export interface NewKey {
-  readonly key: string
-  readonly id: string
-  readonly digest: string
-}
-
-/** @param prefix - the option `apiKeys.prefix` */
-export function newKey(prefix: string): NewKey {
+/**
+ * Makes a key.
+ *
+ * @param prefix - the option `apiKeys.prefix`
+ * @param expiresAt - seconds since 1970; null for never
+ * @returns the key, and what is stored of it
+ */
+export function newKey(
+  prefix: string,
+  { owner, ownerType, name, scopes }: Pick<StoredApiKey, 'owner' | 'ownerType' | 'name' | 'scopes'>,
+  expiresAt: number | null,
+): { key: string; stored: StoredApiKey } {
   const id = randomDigits(idLength)
   const start = `${prefix}_${id}${randomDigits(secretLength)}`
   const key = start + checksumOf(start)
-  return { key, id, digest: digestOf(key) }
+  const times = { createdAt: Date.now() / 1000, expiresAt, lastUsedAt: null, revokedAt: null }
+  const about = { id, digest: digestOf(key), owner, ownerType, name, scopes }
+  return { key, stored: { ...about, ...times, replacedBy: null } }
 }
 
 /** Where the id of a key is, which must have been checked, or be compared with a whole key. */
@@ -39,11 +45,6 @@ export function keyChecker(prefix: string): (text: string) => 'no API key' | 'ch
     const end = text.length - checksumLength
     return checksumOf(text.slice(0, end)) === text.slice(end) ? null : 'checksum'
   }
-}
-
-/** Scopes as stores keep them: separated by spaces. */
-export function scopesIn(text: string): string[] {
-  return text === '' ? [] : text.split(' ')
 }
 
 /** SHA-256 in base64url. A slow hash would not help: nobody can try 190 random bits. */

@@ -132,10 +132,10 @@ export class KeyLookup {
   }
 }
 
-/** @throws Error where the store returns neither null nor a key with this id */
+/** @throws Error where a store returns neither null nor a whole key, with this id if one is given */
 export function wholeKey(found: unknown, id?: string): StoredApiKey | null {
   if (found === null) return null
-  if (Check(storedKey, found) && (id === undefined || found.id === id)) return found
+  if (Check(storedKey, found) && (id ?? found.id) === found.id) return found
   throw new TypeError('the store of API keys returned no whole key')
 }
 

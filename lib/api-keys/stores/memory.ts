@@ -28,40 +28,47 @@ export function memoryApiKeys(options: { readonly prefix: string }): ApiKeyStore
 /** Its methods are atomic, because they await nothing. */
 function memoryStore(): ApiKeyStore {
   const keys = new Map<string, StoredApiKey>()
-  const of = (id: string, owner: string | undefined): StoredApiKey | null => {
+  const hasExpired = (time: number | null, now: number): boolean => time !== null && time <= now
+  /** Changes the key of an owner, if it has not been changed so before. */
+  const change = (
+    id: string,
+    owner: string | undefined,
+    changes: (key: StoredApiKey) => Partial<StoredApiKey> | null,
+  ): boolean => {
     const key = keys.get(id)
-    return key !== undefined && (owner === undefined || key.owner === owner) ? key : null
+    if (key === undefined || (owner !== undefined && key.owner !== owner)) return false
+    const changed = changes(key)
+    if (changed !== null) keys.set(id, { ...key, ...changed })
+    return changed !== null
   }
-  const change = (key: StoredApiKey, changes: Partial<StoredApiKey>): void =>
-    void keys.set(key.id, { ...key, ...changes })
-  const isOver = ({ expiresAt, revokedAt }: StoredApiKey, now: number): boolean =>
-    [expiresAt, revokedAt].some((time) => time !== null && time + kept <= now)
   return {
     async create(key) {
       if (keys.has(key.id)) throw new Error('there is an API key with this id')
       keys.set(key.id, key)
-      const old = [...keys.values()].filter((each) => isOver(each, key.createdAt))
+      const latest = key.createdAt - kept
+      const old = [...keys.values()].filter(
+        ({ expiresAt, revokedAt }) =>
+          hasExpired(expiresAt, latest) || hasExpired(revokedAt, latest),
+      )
       for (const { id } of old.slice(0, batch)) keys.delete(id)
     },
-    find: async (id) => of(id, undefined),
+    find: async (id) => keys.get(id) ?? null,
     list: async (owner) => [...keys.values()].filter((key) => key.owner === owner).toReversed(),
     async touch(id, at) {
-      const key = of(id, undefined)
-      if (key !== null && (key.lastUsedAt ?? 0) + 60 <= at) change(key, { lastUsedAt: at })
+      change(id, undefined, ({ lastUsedAt }) =>
+        lastUsedAt === null || lastUsedAt + 60 <= at ? { lastUsedAt: at } : null,
+      )
     },
-    async revoke(id, at, owner) {
-      const key = of(id, owner)
-      if (key === null || key.revokedAt !== null) return false
-      change(key, { revokedAt: at })
-      return true
-    },
+    revoke: async (id, at, owner) =>
+      change(id, owner, ({ revokedAt }) => (revokedAt === null ? { revokedAt: at } : null)),
     async replace(id, next, until, owner) {
-      const key = of(id, owner)
-      if (key === null || key.revokedAt !== null || key.replacedBy !== null) return false
-      if (key.expiresAt !== null && key.expiresAt <= next.createdAt) return false
-      change(key, { replacedBy: next.id, expiresAt: Math.min(key.expiresAt ?? until, until) })
-      keys.set(next.id, next)
-      return true
+      const isDone = change(id, owner, ({ revokedAt, replacedBy, expiresAt }) =>
+        revokedAt !== null || replacedBy !== null || hasExpired(expiresAt, next.createdAt)
+          ? null
+          : { replacedBy: next.id, expiresAt: Math.min(expiresAt ?? until, until) },
+      )
+      if (isDone) keys.set(next.id, next)
+      return isDone
     },
   }
 }

@@ -5,7 +5,6 @@ import {
   type RunScript,
   type ScriptClient,
 } from '../../stores/redis.js'
-import { scopesIn } from '../key.js'
 import { checkStorePrefix } from '../../stores/prefix.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
@@ -34,127 +33,105 @@ export function redisApiKeys(
 /**
  * The Lua scripts. Each is atomic. The keys of a registration begin with `KEYS[1]`:
  *
- * - `:api-key:<id>`: a key, a hash. It expires 30 days after the key has expired or was revoked
- * - `:api-keys:<digest of the owner>`: the ids of an owner's keys, by `createdAt`
- *
- * Optional values are empty strings.
+ * - `:api-key:<id>`: a key, a hash with the members that change, and in `about` the others as JSON. It is deleted 30 days
+ *   after the key has expired or was revoked
+ * - `:api-keys:<digest of the owner>`: the ids of an owner's keys, by the time at which they were made
  */
 const common = `
 local root = KEYS[1]
-local function place(id) return root .. ':api-key:' .. id end
+local key = root .. ':api-key:' .. ARGV[1]
 
-local function keep(id)
-  local times = redis.call('HMGET', place(id), 'expiresAt', 'revokedAt')
-  local over
-  for i = 1, 2 do
-    local time = tonumber(times[i] or '')
-    if time and (not over or time < over) then over = time end
-  end
-  if over then redis.call('PEXPIREAT', place(id), string.format('%.0f', (over + 2592000) * 1000)) end
+local function keep(key)
+  local times, over = redis.call('HMGET', key, 'expiresAt', 'revokedAt'), math.huge
+  for i = 1, 2 do over = math.min(over, tonumber(times[i] or over)) end
+  if over < math.huge then redis.call('PEXPIREAT', key, string.format('%.0f', (over + 2592000) * 1000)) end
 end
 
-local function create(at)
-  local id, index = ARGV[at], root .. ':api-keys:' .. ARGV[at + 1]
-  for i = at + 3, #ARGV, 2 do
-    if ARGV[i + 1] ~= '' or ARGV[i] == 'scopes' then redis.call('HSET', place(id), ARGV[i], ARGV[i + 1]) end
-  end
-  keep(id)
+local function create(id, owner, createdAt, expiresAt, about)
+  local key, index = root .. ':api-key:' .. id, root .. ':api-keys:' .. owner
+  redis.call('HSET', key, 'about', about, 'owner', owner)
+  if expiresAt ~= '' then redis.call('HSET', key, 'expiresAt', expiresAt) end
+  keep(key)
   for _, old in ipairs(redis.call('ZRANGE', index, 0, 99)) do
-    if redis.call('EXISTS', place(old)) == 0 then redis.call('ZREM', index, old) end
+    if redis.call('EXISTS', root .. ':api-key:' .. old) == 0 then redis.call('ZREM', index, old) end
   end
-  redis.call('ZADD', index, ARGV[at + 2], id)
+  redis.call('ZADD', index, createdAt, id)
 end
 
-local function isOf(id, owner)
-  local found = redis.call('HGET', place(id), 'owner')
+local function isOf(owner)
+  local found = redis.call('HGET', key, 'owner')
   return found and (owner == '' or found == owner)
 end
 `
 
 const scripts = {
   create: `${common}
-if redis.call('EXISTS', place(ARGV[1])) == 1 then return redis.error_reply('there is an API key with this id') end
-create(1)
-return 1`,
+if redis.call('EXISTS', key) == 1 then return redis.error_reply('there is an API key with this id') end
+create(unpack(ARGV))`,
 
-  find: `return redis.call('HGETALL', KEYS[1] .. ':api-key:' .. ARGV[1])`,
+  find: `${common}
+return redis.call('HMGET', key, 'about', 'expiresAt', 'lastUsedAt', 'revokedAt', 'replacedBy')`,
 
-  list: `${common}
+  list: `
 local found = {}
-for _, id in ipairs(redis.call('ZREVRANGE', root .. ':api-keys:' .. ARGV[1], 0, -1)) do
-  local key = redis.call('HGETALL', place(id))
-  if #key > 0 then found[#found + 1] = key end
+for _, id in ipairs(redis.call('ZREVRANGE', KEYS[1] .. ':api-keys:' .. ARGV[1], 0, -1)) do
+  local key = KEYS[1] .. ':api-key:' .. id
+  found[#found + 1] = redis.call('HMGET', key, 'about', 'expiresAt', 'lastUsedAt', 'revokedAt', 'replacedBy')
 end
 return found`,
 
   touch: `${common}
-local times = redis.call('HMGET', place(ARGV[1]), 'id', 'lastUsedAt')
-if times[1] and (not times[2] or tonumber(times[2]) + 60 <= tonumber(ARGV[2])) then
-  redis.call('HSET', place(ARGV[1]), 'lastUsedAt', ARGV[2])
-end
-return 1`,
+local last = redis.call('HGET', key, 'lastUsedAt')
+if isOf('') and (not last or tonumber(last) + 60 <= tonumber(ARGV[2])) then
+  redis.call('HSET', key, 'lastUsedAt', ARGV[2])
+end`,
 
   revoke: `${common}
-if not isOf(ARGV[1], ARGV[3]) or redis.call('HEXISTS', place(ARGV[1]), 'revokedAt') == 1 then return 0 end
-redis.call('HSET', place(ARGV[1]), 'revokedAt', ARGV[2])
-keep(ARGV[1])
+if not isOf(ARGV[3]) or redis.call('HSETNX', key, 'revokedAt', ARGV[2]) == 0 then return 0 end
+keep(key)
 return 1`,
 
   replace: `${common}
-local old, ends, owner = ARGV[1], ARGV[2], ARGV[3]
-if not isOf(old, owner) then return 0 end
-local now = redis.call('HMGET', place(old), 'revokedAt', 'replacedBy', 'expiresAt')
-if now[1] or now[2] or (now[3] and tonumber(now[3]) <= tonumber(ARGV[6])) then return 0 end
-redis.call('HSET', place(old), 'replacedBy', ARGV[4])
-if not now[3] or tonumber(ends) < tonumber(now[3]) then redis.call('HSET', place(old), 'expiresAt', ends) end
-keep(old)
-create(4)
+local _, ends, owner, id, nextOwner, now = unpack(ARGV)
+local revoked, replaced, expires = unpack(redis.call('HMGET', key, 'revokedAt', 'replacedBy', 'expiresAt'))
+if not isOf(owner) or revoked or replaced or (expires and tonumber(expires) <= tonumber(now)) then return 0 end
+redis.call('HSET', key, 'replacedBy', id)
+if not expires or tonumber(ends) < tonumber(expires) then redis.call('HSET', key, 'expiresAt', ends) end
+keep(key)
+create(unpack(ARGV, 4))
 return 1`,
-} as const
+}
 
 function storeOver(run: RunScript<keyof typeof scripts>): ApiKeyStore {
   return {
     create: async (key) => void (await run('create', ...valuesOf(key))),
-    async find(id) {
-      const found = (await run('find', id)) as string[]
-      return found.length === 0 ? null : keyOf(found)
+    find: async (id) => keyOf((await run('find', id)) as Row),
+    async list(owner) {
+      const rows = (await run('list', ownerOf(owner))) as Row[]
+      return rows.flatMap((row) => keyOf(row) ?? [])
     },
-    list: async (owner) => ((await run('list', digestOf(owner))) as string[][]).map(keyOf),
     touch: async (id, at) => void (await run('touch', id, at)),
-    revoke: async (id, at, owner = '') => (await run('revoke', id, at, owner)) === 1,
-    replace: async (id, next, until, owner = '') =>
-      (await run('replace', id, until, owner, ...valuesOf(next))) === 1,
+    revoke: async (id, at, owner) => (await run('revoke', id, at, ownerOf(owner))) === 1,
+    replace: async (id, next, until, owner) =>
+      (await run('replace', id, until, ownerOf(owner), ...valuesOf(next))) === 1,
   }
 }
+
+type Row = readonly [about: string | null, ...changing: (string | null)[]]
 
 /** The owner's part of a Redis key: a digest, since a name may be long and have any characters. */
-function digestOf(owner: string): string {
-  return createHash('sha256').update(owner).digest('base64url')
+function ownerOf(owner: string | undefined): string {
+  return owner === undefined ? '' : createHash('sha256').update(owner).digest('base64url')
 }
 
-/** The id, the owner, the time, and then names and values of all members. */
 function valuesOf(key: StoredApiKey): (string | number)[] {
-  const members = Object.entries({ ...key, scopes: key.scopes.join(' ') })
-  const texts = members.flatMap(([name, value]) => [name, value ?? ''])
-  return [key.id, digestOf(key.owner), key.createdAt, ...texts]
+  const { id, owner, createdAt, expiresAt } = key
+  return [id, ownerOf(owner), createdAt, expiresAt ?? '', JSON.stringify(key)]
 }
 
-function keyOf(pairs: readonly string[]): StoredApiKey {
-  const { id, digest, owner, ownerType, name, scopes, ...times } = Object.fromEntries(
-    pairs.flatMap((value, at) => (at % 2 === 1 ? [[pairs[at - 1], value]] : [])),
-  ) as Readonly<Record<string, string>>
-  const time = (value: string | undefined): number | null =>
-    value === undefined ? null : Number(value)
-  return {
-    ...({ id, digest, owner, ownerType, name } as Pick<
-      StoredApiKey,
-      'id' | 'digest' | 'owner' | 'ownerType' | 'name'
-    >),
-    scopes: scopesIn(scopes as string),
-    createdAt: Number(times.createdAt),
-    expiresAt: time(times.expiresAt),
-    lastUsedAt: time(times.lastUsedAt),
-    revokedAt: time(times.revokedAt),
-    replacedBy: times.replacedBy ?? null,
-  }
+function keyOf([about, ...changing]: Row): StoredApiKey | null {
+  if (about === null) return null
+  const [expiresAt, lastUsedAt, revokedAt] = changing.map((time) => time && Number(time))
+  const [, , , replacedBy] = changing
+  return { ...JSON.parse(about), expiresAt, lastUsedAt, revokedAt, replacedBy } as StoredApiKey
 }

@@ -1,5 +1,4 @@
 import { checkSqlPrefix, rowsWith, type Row, type SqlQuery } from '../../stores/sql.js'
-import { scopesIn } from '../key.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -21,30 +20,39 @@ export function sqlApiKeys(options: {
   const use = { factory: 'sqlApiKeys', schema: 'api-keys schema' }
   const rows = rowsWith(options.query, prefix, use)
   const sql = statementsOf(`${prefix}_api_keys`)
-  const run = async (
-    text: string,
-    ...params: (string | number | null | undefined)[]
-  ): Promise<readonly Row[]> =>
-    rows(
-      text,
-      params.map((value) => value ?? null),
-    )
+  return { prefix, isLocal: false, open: (name) => storeOver(rows, sql, name) }
+}
+
+type Value = string | number | null
+
+function storeOver(
+  rows: ReturnType<typeof rowsWith>,
+  sql: ReturnType<typeof statementsOf>,
+  name: string,
+): ApiKeyStore {
+  const run = (text: string, ...params: Value[]): Promise<readonly Row[]> =>
+    rows(text, [name, ...params])
   return {
-    prefix,
-    isLocal: false,
-    open: (name): ApiKeyStore => ({
-      create: async (key) => void (await run(sql.create, name, ...valuesOf(key))),
-      async find(id) {
-        const [row] = await run(sql.find, name, id)
-        return row === undefined ? null : keyOf(row)
-      },
-      list: async (owner) => (await run(sql.list, name, owner)).map(keyOf),
-      touch: async (id, at) => void (await run(sql.touch, name, id, at)),
-      revoke: async (id, at, owner) => (await run(sql.revoke, name, id, at, owner)).length > 0,
-      replace: async (id, next, until, owner) =>
-        (await run(sql.replace, name, ...valuesOf(next), id, until, owner)).length > 0,
-    }),
+    create: async (key) => void (await run(sql.create, ...valuesOf(key))),
+    find: async (id) => (await run(sql.find, id)).map(keyOf)[0] ?? null,
+    list: async (owner) => (await run(sql.list, owner)).map(keyOf),
+    touch: async (id, at) => void (await run(sql.touch, id, at)),
+    revoke: async (id, at, owner = null as never) =>
+      (await run(sql.revoke, id, at, owner)).length > 0,
+    replace: async (id, next, until, owner = null as never) =>
+      (await run(sql.replace, ...valuesOf(next), id, until, owner)).length > 0,
   }
+}
+
+/** The values of the columns from `id` to `expires_at`. */
+function valuesOf(key: StoredApiKey): Value[] {
+  const { id, digest, owner, ownerType, name, scopes, createdAt, expiresAt } = key
+  return [id, digest, owner, ownerType, name, scopes.join(' '), createdAt, expiresAt]
+}
+
+function keyOf(row: Row): StoredApiKey {
+  const scopes = String(row.scopes).split(' ').filter(Boolean)
+  return { ...row, scopes } as unknown as StoredApiKey
 }
 
 /** The table of the SQL store, for PostgreSQL 13 or later. @param prefix - checked */
@@ -56,12 +64,12 @@ CREATE TABLE IF NOT EXISTS ${table} (
   id             text NOT NULL,         -- the part of the key after its prefix, which is no secret
   digest         text NOT NULL,         -- SHA-256 of the key
   owner          text NOT NULL,
-  owner_type     text NOT NULL,         -- string or number: how the user service gets the owner
+  owner_type     text NOT NULL,         -- string or number: how the user lookup gets the owner
   name           text NOT NULL,         -- what the owner calls the key
   scopes         text NOT NULL,         -- separated by spaces
   created_at     timestamptz NOT NULL,
   expires_at     timestamptz,
-  last_used_at   timestamptz,           -- without an index, so that PostgreSQL can write it in place (a HOT update)
+  last_used_at   timestamptz,           -- without an index, so that PostgreSQL writes it in place (a HOT update)
   revoked_at     timestamptz,
   replaced_by    text,                  -- the id of its successor
   PRIMARY KEY (registration, id)
@@ -69,42 +77,35 @@ CREATE TABLE IF NOT EXISTS ${table} (
 CREATE INDEX IF NOT EXISTS ${table}_owner ON ${table} (registration, owner);
 -- Keys are deleted 30 days after they have expired or were revoked.
 CREATE INDEX IF NOT EXISTS ${table}_over ON ${table} (least(expires_at, revoked_at))
-  WHERE expires_at IS NOT NULL OR revoked_at IS NOT NULL;`
+  WHERE least(expires_at, revoked_at) IS NOT NULL;`
 }
-
-const columns = `registration, id, digest, owner, owner_type, name, scopes, created_at, expires_at`
-
-const row = `id, digest, owner, owner_type, name, scopes, replaced_by,
-  extract(epoch FROM created_at)::float8 AS created_at, extract(epoch FROM expires_at)::float8 AS expires_at,
-  extract(epoch FROM last_used_at)::float8 AS last_used_at, extract(epoch FROM revoked_at)::float8 AS revoked_at`
 
 /** `$1` is the name of the registration. Times are seconds. */
 function statementsOf(table: string) {
-  const added = `$1, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, to_timestamp($8), to_timestamp($9)`
+  const columns = `registration, id, digest, owner, owner_type, name, scopes, created_at, expires_at`
+  const values = `$1, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, to_timestamp($8), to_timestamp($9)`
+  const seconds = (column: string) => `extract(epoch FROM ${column})::float8`
+  const selected = `SELECT id, digest, owner, owner_type AS "ownerType", name, scopes, replaced_by AS "replacedBy",
+  ${seconds('created_at')} AS "createdAt", ${seconds('expires_at')} AS "expiresAt",
+  ${seconds('last_used_at')} AS "lastUsedAt", ${seconds('revoked_at')} AS "revokedAt" FROM ${table}`
   return {
     create: `
 WITH old AS MATERIALIZED (
   SELECT registration, id FROM ${table}
-  WHERE (expires_at IS NOT NULL OR revoked_at IS NOT NULL)
-    AND least(expires_at, revoked_at) <= to_timestamp($8) - interval '30 days'
+  WHERE least(expires_at, revoked_at) <= to_timestamp($8) - interval '30 days'
   LIMIT 100 FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM ${table} k USING old WHERE k.registration = old.registration AND k.id = old.id
 )
-INSERT INTO ${table} (${columns}) VALUES (${added})`,
-
-    find: `SELECT ${row} FROM ${table} WHERE registration = $1 AND id = $2`,
-
-    list: `SELECT ${row} FROM ${table} k WHERE registration = $1 AND owner = $2 ORDER BY k.created_at DESC, id`,
-
+INSERT INTO ${table} (${columns}) VALUES (${values})`,
+    find: `${selected} WHERE registration = $1 AND id = $2`,
+    list: `${selected} WHERE registration = $1 AND owner = $2 ORDER BY created_at DESC, id`,
     touch: `
 UPDATE ${table} SET last_used_at = to_timestamp($3) WHERE registration = $1 AND id = $2
   AND (last_used_at IS NULL OR last_used_at <= to_timestamp($3) - interval '60 seconds')`,
-
     revoke: `
 UPDATE ${table} SET revoked_at = to_timestamp($3) WHERE registration = $1 AND id = $2
   AND revoked_at IS NULL AND ($4::text IS NULL OR owner = $4) RETURNING id`,
-
     replace: `
 WITH old AS (
   UPDATE ${table} SET replaced_by = $2, expires_at = least(expires_at, to_timestamp($11))
@@ -112,30 +113,6 @@ WITH old AS (
     AND (expires_at IS NULL OR expires_at > to_timestamp($8)) AND ($12::text IS NULL OR owner = $12)
   RETURNING id
 )
-INSERT INTO ${table} (${columns}) SELECT ${added} FROM old RETURNING id`,
-  }
-}
-
-function valuesOf(key: StoredApiKey): (string | number | null)[] {
-  const { id, digest, owner, ownerType, name, scopes, createdAt, expiresAt } = key
-  return [id, digest, owner, ownerType, name, scopes.join(' '), createdAt, expiresAt]
-}
-
-function keyOf(row: Row): StoredApiKey {
-  const text = (column: string): string => row[column] as string
-  const time = (column: string): number | null =>
-    row[column] === null ? null : Number(row[column])
-  return {
-    id: text('id'),
-    digest: text('digest'),
-    owner: text('owner'),
-    ownerType: row.owner_type as StoredApiKey['ownerType'],
-    name: text('name'),
-    scopes: scopesIn(text('scopes')),
-    createdAt: Number(row.created_at),
-    expiresAt: time('expires_at'),
-    lastUsedAt: time('last_used_at'),
-    revokedAt: time('revoked_at'),
-    replacedBy: row.replaced_by as string | null,
+INSERT INTO ${table} (${columns}) SELECT ${values} FROM old RETURNING id`,
   }
 }

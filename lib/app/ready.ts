@@ -1,4 +1,4 @@
-import { membersOf } from '../authenticators/any-of.js'
+import { readsBasic } from '../authenticators/any-of.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'
@@ -60,7 +60,7 @@ function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
     needs !== null &&
     needs.scope !== null &&
     registration.options.access?.scopesOf === undefined &&
-    membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+    readsBasic(authenticator)
   )
 }
 

@@ -58,22 +58,14 @@ export function apiKeyAuthenticator(
     setCredential(request, null, { apiKeyId: id })
     const found = await lookup.find(text)
     if (isGone(request)) throw ABANDONED
-    if (found === 'wrong secret') await countFailure(request, id)
+    // Not before the comparison: the right key passes, however many wrong ones came from its address.
+    if (found === 'wrong secret') {
+      await state.of(request).passwords.countRejectedToken(`api-key ${id}`, request)
+    }
     if (typeof found === 'string') throw invalid(found)
     const user = await enter(request, found.known)
     lookup.touch(id, found.lastUsedAt)
     return user
-  }
-
-  /** Not before the comparison: the right key passes, however many wrong ones came from its address. */
-  async function countFailure(request: FastifyRequest, id: string): Promise<void> {
-    // No username has a control character.
-    const name = `\u0000api-key ${id}`
-    const attempt = state.of(request).passwords.openAttempt(name, null, request)
-    const checked = attempt.refuseIfThrottled(true)
-    attempt.countInAdvance()
-    await checked
-    await attempt.commitFailure()
   }
 
   return {

@@ -1,0 +1,385 @@
+// What requests with API keys get: who is let in, what each kind of wrong key is told, and what the store is asked for.
+import t from 'tap'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
+import { digestOf, newKey } from '../../lib/api-keys/key.js'
+import type { ApiKeyStore, StoredApiKey } from '../../lib/index.js'
+import { bearer, basic, passwords, tokensOf, userService, users } from '../helpers/app.js'
+import { keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
+import { until } from '../helpers/load.js'
+
+const about = { owner: 'alice', ownerType: 'string', name: 'x', scopes: [] } as const
+/** A key that no store has. */
+const unknownKey = (): string => newKey(prefix, about, null).key
+const minutes = (count: number): Date => new Date(Date.now() + count * 60_000)
+
+t.test('the format', async (t) => {
+  const { key, stored } = newKey('acme_live', about, null)
+  t.match(key, /^acme_live_[0-9A-Za-z]{54}$/)
+  t.equal(stored.id, key.slice(10, 26))
+  t.equal(stored.digest, digestOf(key))
+  t.notMatch(JSON.stringify(stored), key.slice(26, 58), 'the secret is not stored')
+  const { get } = await keyApp(t)
+  const vector = 'acme_0123456789abcdefAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4VUoai'
+  const { app, stats } = await keyApp(t)
+  await app.inject({ url: '/apiKey', headers: bearer(vector) })
+  t.equal(stats().lookups, 1, 'its checksum is right')
+  for (const wrong of ['4VUoaj', '4VUoaI', '5VUoai']) {
+    t.equal((await get('/apiKey', bearer(vector.slice(0, -6) + wrong))).status, 401)
+  }
+})
+
+t.test('a good key', async (t) => {
+  const options = keyOptions({ header: 'X-API-Key' })
+  const { get, issued, stats } = await keyApp(t, options)
+  const apiKey = { id: issued.id, name: 'deploy job', owner: 'alice', scopes: ['notes:read'] }
+  const welcome = { status: 200, body: { user: 'alice', apiKey } }
+  for (const headers of [
+    bearer(issued.key),
+    { authorization: `bearer   ${issued.key}` },
+    { 'x-api-key': issued.key },
+    { authorization: 'Bearer', 'x-api-key': issued.key },
+    { ...basic('staging', 'proxy'), 'x-api-key': issued.key },
+  ]) {
+    t.match(await get('/notes', headers), welcome)
+  }
+  t.match(stats(), { lookups: 1, hits: 4, size: 1, storeFailures: 0 })
+  t.strictSame(
+    options.userService.asked,
+    Array(5).fill('alice'),
+    'the owner is looked up each time',
+  )
+  const byHeader = await get('/notes', { 'x-api-key': issued.key })
+  t.equal(byHeader.headers['cache-control'], 'private')
+  t.notOk((await get('/notes', bearer(issued.key))).headers['cache-control'])
+})
+
+t.test('`Authorization` wins over the header, and nothing falls back', async (t) => {
+  const { get, issued } = await keyApp(t, keyOptions({ header: 'x-api-key' }), [
+    'apiKey',
+    'basic-apiKey',
+  ])
+  const good = { 'x-api-key': issued.key }
+  for (const mode of ['apiKey', 'optional']) {
+    t.equal((await get(`/${mode}`, { ...bearer(unknownKey()), ...good })).status, 401)
+  }
+  t.equal((await get('/basic-apiKey', { ...basic('alice', 'wrong'), ...good })).status, 401)
+  t.match(await get('/basic-apiKey', { ...basic('alice', passwords.alice), ...good }), {
+    status: 200,
+    body: { apiKey: null },
+  })
+  const twice = { 'x-api-key': `${issued.key}, ${issued.key}` }
+  t.equal((await get('/optional', twice)).status, 401, 'two of them are malformed')
+  t.match(await get('/optional', { 'x-api-key': '' }), { status: 200, body: { user: null } })
+})
+
+t.test('wrong keys, and whether the store is asked', async (t) => {
+  const { get, keys, issued, stats, app } = await keyApp(t)
+  const revoked = await keys.issue({ owner: 'alice', name: 'r', scopes: [], expiresAt: null })
+  await keys.revoke(revoked.id)
+  const swapped = issued.key.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+  const otherSecret = (): string => {
+    const { key } = newKey(prefix, about, null)
+    const start = key.slice(0, 5) + issued.id + key.slice(21, 53)
+    // A right checksum for a made-up secret: look for it among all that `newKey` can do is hopeless, so compute it.
+    return start + checksumOf(start)
+  }
+  const invalid = {
+    status: 401,
+    body: { error: 'Your API key is invalid.' },
+    challenge:
+      'Bearer realm="Authorization required", error="invalid_token", error_description="The API key is invalid"',
+  }
+  const cases: [name: string, token: string, lookups: number][] = [
+    ['no key at all', 'garbage', 0],
+    ['a token', tokensOf(app).generateToken('alice'), 0],
+    ['too short', issued.key.slice(0, -1), 0],
+    ['too long', `${issued.key}0`, 0],
+    ['another prefix', issued.key.replace('acme', 'acmf'), 0],
+    ['another case', issued.key.toUpperCase(), 0],
+    ['a wrong checksum', swapped, 0],
+    ['an unknown id', unknownKey(), 1],
+    ['a wrong secret', otherSecret(), 1],
+    ['a revoked key', revoked.key, 1],
+  ]
+  for (const [name, token, lookups] of cases) {
+    const before = stats().lookups
+    t.match(await get('/apiKey', bearer(token)), invalid, name)
+    t.equal(stats().lookups - before, lookups, `${name}: look-ups`)
+    t.equal((await get('/optional', bearer(token))).status, 401, `${name}: optional`)
+    t.match(await get('/try', bearer(token)), { status: 200, body: { user: null, apiKey: null } })
+  }
+  for (const headers of [{}, { authorization: 'Bearer ' }, basic('alice', passwords.alice)]) {
+    t.match(await get('/apiKey', headers), {
+      status: 401,
+      challenge: 'Bearer realm="Authorization required"',
+    })
+    t.match(await get('/optional', headers), { status: 200, body: { user: null } })
+  }
+})
+
+t.test('every single change of a key is found without the store', async (t) => {
+  const { get, issued, stats } = await keyApp(t)
+  for (let at = prefix.length + 1; at < issued.key.length; at += 7) {
+    for (const digit of '09AZaz_') {
+      if (digit === issued.key.charAt(at)) continue
+      const changed = issued.key.slice(0, at) + digit + issued.key.slice(at + 1)
+      t.equal((await get('/apiKey', bearer(changed))).status, 401)
+    }
+  }
+  t.equal(stats().lookups, 0)
+})
+
+t.test('expired keys, cached or not', async (t) => {
+  for (const cache of [undefined, false] as const) {
+    const { get, keys } = await keyApp(t, keyOptions({ cache }))
+    const soon = new Date(Date.now() + 300)
+    const { key } = await keys.issue({ owner: 'alice', name: 'x', scopes: [], expiresAt: soon })
+    t.equal((await get('/apiKey', bearer(key))).status, 200)
+    await until(() => Date.now() > soon.getTime() + 5, 'it has expired')
+    t.match(await get('/apiKey', bearer(key)), {
+      status: 401,
+      body: { error: 'Your API key is expired.' },
+      challenge: /error="invalid_token", error_description="The API key expired"/,
+    })
+  }
+})
+
+t.test('owners', async (t) => {
+  const service = userService([...users, { id: 7, name: 7 as never, password: '' }])
+  const { get, keys } = await keyApp(t, { ...keyOptions(), userService: service })
+  const issue = (owner: string | number) =>
+    keys.issue({ owner, name: 'x', scopes: [], expiresAt: null })
+  const seven = await issue(7)
+  t.match(await get('/apiKey', bearer(seven.key)), { status: 200, body: { user: 7 } })
+  t.equal(service.asked.at(-1), 7, 'as a number')
+  const gone = await issue('gone')
+  t.match(await get('/apiKey', bearer(gone.key)), {
+    status: 401,
+    body: { error: 'Invalid credentials.' },
+  })
+  t.strictSame(
+    (await keys.list('7')).map(({ id, owner }) => [id, owner]),
+    [[seven.id, 7]],
+  )
+  t.strictSame(await keys.list(7), await keys.list('7'))
+  t.equal(await keys.revoke(seven.id, { owner: '7' }), true)
+})
+
+t.test('scopes are those of the key, roles those of its owner', async (t) => {
+  const options = keyOptions()
+  const stored = { id: 1, name: 'alice', password: '', roles: ['editor'], scope: 'notes:read' }
+  options.userService = userService([stored])
+  const { get, keys, issued } = await keyApp(t, options)
+  t.equal((await get('/notes', bearer(issued.key))).status, 200)
+  t.equal((await get('/editors', bearer(issued.key))).status, 200)
+  const none = await keys.issue({ owner: 'alice', name: 'x', scopes: [], expiresAt: null })
+  t.equal((await get('/apiKey', bearer(none.key))).status, 200)
+  t.match(await get('/notes', bearer(none.key)), {
+    status: 403,
+    challenge: /error="insufficient_scope".*scope="notes:read"/,
+  })
+
+  const asked: unknown[] = []
+  const limited = await keyApp(t, {
+    ...keyOptions(),
+    access: {
+      scopesOf: (_, request) => {
+        asked.push(request.extra.apiKey?.id)
+        return ['notes:write', 'notes:read'].slice(0, asked.length > 1 ? 1 : 2)
+      },
+    },
+  })
+  t.equal((await limited.get('/notes', bearer(limited.issued.key))).status, 200)
+  t.equal(
+    (await limited.get('/notes', bearer(limited.issued.key))).status,
+    403,
+    'taken from the owner',
+  )
+  t.strictSame(asked, [limited.issued.id, limited.issued.id])
+  const readOnly = await limited.keys.issue({
+    owner: 'alice',
+    name: 'x',
+    scopes: [],
+    expiresAt: null,
+  })
+  asked.length = 0
+  t.equal((await limited.get('/notes', bearer(readOnly.key))).status, 403, 'nothing is added')
+})
+
+t.test('beside tokens, whatever the order', async (t) => {
+  const uses = ['jwt', 'jwt-apiKey', 'apiKey-jwt', 'basic-apiKey-jwt']
+  const { app, get, issued, stats } = await keyApp(t, keyOptions(), uses)
+  const token = tokensOf(app).generateToken('alice')
+  for (const path of uses.slice(1)) {
+    t.match(await get(`/${path}`, bearer(token)), { status: 200, body: { apiKey: null } })
+    t.match(await get(`/${path}`, bearer(issued.key)), { status: 200, body: { user: 'alice' } })
+    t.match(await get(`/${path}`, bearer('acme_garbage')), {
+      body: { error: /API key is invalid/ },
+    })
+    t.match(await get(`/${path}`, bearer('garbage')), { body: { error: /token is invalid/ } })
+    t.match(await get(`/${path}`, bearer(`acme_x.${token.split('.').slice(1).join('.')}`)), {
+      body: { error: /API key is invalid/ },
+    })
+  }
+  t.equal(stats().lookups, 1)
+  t.match(await get('/jwt', bearer(issued.key)), {
+    status: 401,
+    body: { error: /token is invalid/ },
+  })
+})
+
+t.test('it is the default where there are neither tokens nor another choice', async (t) => {
+  const { jwt: _, ...options } = keyOptions()
+  const { app } = await keyApp(t, options)
+  t.strictSame(app.authn.authenticators, ['basic', 'apiKey'])
+})
+
+t.test(
+  'look-ups at once are one, and a revocation counts also while one is under way',
+  async (t) => {
+    const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
+    const waiting: (() => void)[] = []
+    let holds = false
+    const find: ApiKeyStore['find'] = async (id) => {
+      const found = await memory.find(id)
+      if (holds) await new Promise<void>((resolve) => waiting.push(resolve))
+      return found
+    }
+    const { get, keys, issued, stats } = await keyApp(
+      t,
+      keyOptions({ store: storeWith({ find }, memory) }),
+    )
+    holds = true
+    const start = issued.key.slice(0, 21) + newKey(prefix, about, null).key.slice(21, 53)
+    const both = [issued.key, issued.key, start + checksumOf(start)].map((key) =>
+      get('/apiKey', bearer(key)),
+    )
+    await until(() => waiting.length === 1, 'the store is asked')
+    waiting[0]?.()
+    t.strictSame(
+      (await Promise.all(both)).map(({ status }) => status),
+      [200, 200, 401],
+    )
+    t.equal(stats().lookups, 1)
+
+    const fresh = await keys.issue({ owner: 'alice', name: 'x', scopes: [], expiresAt: null })
+    const late = get('/apiKey', bearer(fresh.key))
+    await until(() => waiting.length === 2, 'the store is asked')
+    holds = false
+    t.equal(await keys.revoke(fresh.id), true)
+    waiting[1]?.()
+    t.equal((await late).status, 401)
+    t.equal((await get('/apiKey', bearer(fresh.key))).status, 401, 'nor is it cached')
+  },
+)
+
+t.test('a store that fails: 503, unless the key is cached; tokens go on', async (t) => {
+  const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
+  let answer: (id: string) => unknown = (id) => memory.find(id)
+  const store = storeWith({ find: (id) => answer(id) as Promise<StoredApiKey | null> }, memory)
+  const uses = ['apiKey', 'jwt-apiKey']
+  const { app, get, keys, issued, stats } = await keyApp(t, keyOptions({ store }), uses)
+  const other = await keys.issue({ owner: 'alice', name: 'x', scopes: [], expiresAt: null })
+  t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
+  const whole = (await memory.find(other.id)) as StoredApiKey
+  const answers: [string, (id: string) => unknown][] = [
+    ['rejects', () => Promise.reject(new Error('gone'))],
+    [
+      'throws',
+      () => {
+        throw new Error('gone')
+      },
+    ],
+    ['undefined', () => undefined],
+    ['another key', () => Promise.resolve({ ...whole, id: issued.id })],
+    ['without a digest', () => Promise.resolve({ ...whole, digest: undefined })],
+    ['times that are dates', () => Promise.resolve({ ...whole, createdAt: new Date() })],
+    ['scopes as a string', () => Promise.resolve({ ...whole, scopes: 'a b' })],
+    ['a list', () => Promise.resolve([whole])],
+    ['too slow', () => new Promise(() => undefined)],
+  ]
+  for (const [name, wrong] of answers) {
+    answer = wrong
+    for (const path of ['apiKey', 'optional', 'try', 'jwt-apiKey']) {
+      const { status, headers } = await get(`/${path}`, bearer(other.key))
+      t.strictSame([status, headers['retry-after']], [503, '2'], `${name}: ${path}`)
+      if (name === 'too slow') break
+    }
+  }
+  t.ok(stats().storeFailures >= answers.length)
+  const token = tokensOf(app).generateToken('alice')
+  t.equal((await get('/jwt-apiKey', bearer(token))).status, 200)
+  await t.rejects(keys.rotate(other.id, { overlap: 0 }), { code: 'ERR_AUTH_STORE_UNAVAILABLE' })
+  answer = (id) => memory.find(id)
+  t.equal((await get('/apiKey', bearer(other.key))).status, 200, 'it is back')
+})
+
+t.test('the last use is stored once a minute, and only of keys that passed', async (t) => {
+  const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
+  const touched: string[] = []
+  let fails = false
+  const touch: ApiKeyStore['touch'] = async (id, at) => {
+    touched.push(id)
+    if (fails) throw new Error('gone')
+    await memory.touch(id, at)
+  }
+  const { get, keys, issued, stats } = await keyApp(
+    t,
+    keyOptions({ cache: false, store: storeWith({ touch }, memory) }),
+  )
+  for (let times = 0; times < 3; times++) await get('/apiKey', bearer(issued.key))
+  t.strictSame(touched, [issued.id])
+  const [info] = await keys.list('alice')
+  t.ok(info?.lastUsedAt instanceof Date)
+  const gone = await keys.issue({ owner: 'gone', name: 'x', scopes: [], expiresAt: minutes(1) })
+  await get('/apiKey', bearer(gone.key))
+  t.strictSame(touched, [issued.id], 'its owner is gone')
+  fails = true
+  const other = await keys.issue({ owner: 'bob', name: 'x', scopes: [], expiresAt: minutes(1) })
+  t.equal((await get('/apiKey', bearer(other.key))).status, 200)
+  await until(() => stats().storeFailures === 1, 'the failure is counted')
+})
+
+t.test('guesses at the secret of a key are throttled, the right key passes', async (t) => {
+  const { app, get, issued } = await keyApp(t, {
+    ...keyOptions({ cache: false }),
+    throttle: { perUsername: 3, perAddress: 100, window: 60 },
+  })
+  const guess = async (): Promise<number> => {
+    const start = issued.key.slice(0, 21) + newKey(prefix, about, null).key.slice(21, 53)
+    return (await get('/apiKey', bearer(start + checksumOf(start)))).status
+  }
+  t.strictSame([await guess(), await guess(), await guess(), await guess()], [401, 401, 401, 429])
+  t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
+  t.equal(await guess(), 429, 'a success resets nothing')
+  for (let times = 0; times < 5; times++) {
+    t.equal(
+      (await get('/apiKey', bearer(unknownKey()))).status,
+      401,
+      'unknown ones are not counted',
+    )
+  }
+  const login = await app.inject({
+    method: 'POST',
+    url: '/login',
+    payload: { username: 'alice', password: passwords.alice },
+  })
+  t.equal(login.statusCode, 200)
+})
+
+/** CRC-32 of zlib as six digits of base62, made here in another way than in the code. */
+function checksumOf(text: string): string {
+  let crc = 0xff_ff_ff_ffn
+  for (const byte of Buffer.from(text)) {
+    crc ^= BigInt(byte)
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1n ? (crc >> 1n) ^ 0xed_b8_83_20n : crc >> 1n
+  }
+  let number = crc ^ 0xff_ff_ff_ffn
+  let text62 = ''
+  for (let at = 0; at < 6; at++, number /= 62n) {
+    const digit = Number(number % 62n)
+    const code = digit < 10 ? 48 + digit : digit < 36 ? 55 + digit : 61 + digit
+    text62 = String.fromCodePoint(code) + text62
+  }
+  return text62
+}

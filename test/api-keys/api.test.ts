@@ -1,0 +1,165 @@
+// app.authn.apiKeys: what it takes, what it gives, and who wins where several calls meet.
+import t from 'tap'
+import { channels, type ApiKeyEvent } from '../../lib/index.js'
+import { bearer } from '../helpers/app.js'
+import { keyApp, keyOptions, storeWith } from '../helpers/api-keys.js'
+
+const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
+const good = { owner: 'alice', name: 'job', scopes: ['a'], expiresAt: null }
+
+t.test('arguments that are missing, unknown or wrong', async (t) => {
+  const { keys, issued } = await keyApp(t)
+  const issue = keys.issue.bind(keys) as (given: unknown) => Promise<unknown>
+  const rotate = keys.rotate.bind(keys) as (id: unknown, given: unknown) => Promise<unknown>
+  const revoke = keys.revoke.bind(keys) as (id: unknown, given?: unknown) => Promise<unknown>
+  const wrong = { code: 'ERR_AUTH_API_KEY' }
+  for (const member of Object.keys(good)) {
+    await t.rejects(issue({ ...good, [member]: undefined }), wrong, `no ${member}`)
+  }
+  for (const [member, values] of Object.entries({
+    owner: ['', null, {}, Number.NaN, 'a\u0000b', 'x'.repeat(1025), ['alice']],
+    name: ['', 7, 'a\nb', 'x'.repeat(101)],
+    scopes: ['a', null, [7], ['a b'], ['a"'], [''], ['x'.repeat(129)], Array(101).fill('a')],
+    expiresAt: [0, '2030-01-01', new Date(0), new Date(Number.NaN), new Date(), {}],
+    isAdmin: [true],
+  })) {
+    for (const value of values) {
+      await t.rejects(issue({ ...good, [member]: value }), wrong, `${member}: ${String(value)}`)
+    }
+  }
+  for (const given of [undefined, null, 'alice', []]) await t.rejects(issue(given), wrong)
+  for (const given of [undefined, {}, { overlap: -1 }, { overlap: 2_592_001 }, { overlap: '0' }]) {
+    await t.rejects(rotate(issued.id, given), wrong)
+  }
+  const present = { owner: undefined }
+  await t.rejects(rotate(issued.id, { overlap: 0, ...present }), wrong)
+  await t.rejects(rotate(issued.id, { overlap: 0, expiresAt: undefined }), wrong)
+  await t.rejects(revoke(issued.id, present), wrong, 'an owner that is not set is no permission')
+  await t.rejects(revoke(issued.id, null), wrong)
+  await t.rejects(keys.list(undefined as never), wrong)
+  for (const id of ['', 'x', '../x', 7, null, undefined, issued.key]) {
+    t.equal(await revoke(id), false)
+    t.equal(await rotate(id, { overlap: 0 }), null)
+  }
+  t.equal((await keys.list('alice')).length, 1)
+})
+
+t.test('a key and its description', async (t) => {
+  const { keys, issued } = await keyApp(t)
+  const { key, ...info } = issued
+  t.strictSame(await keys.list('alice'), [info])
+  t.match(info, {
+    owner: 'alice',
+    name: 'deploy job',
+    scopes: ['notes:read'],
+    createdAt: Date,
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+    replacedBy: null,
+  })
+  t.match(key, new RegExp(`^acme_${info.id}`))
+  const later = await keys.issue({ ...good, name: 'x'.repeat(100), expiresAt: inDays(1) })
+  t.strictSame(
+    (await keys.list('alice')).map(({ id }) => id),
+    [later.id, issued.id],
+  )
+  t.strictSame(await keys.list('bob'), [])
+})
+
+t.test('revoke', async (t) => {
+  const { get, keys, issued } = await keyApp(t)
+  t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
+  t.equal(await keys.revoke(issued.id, { owner: 'bob' }), false)
+  t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
+  const calls = [1, 2, 3].map(() => keys.revoke(issued.id, { owner: 'alice' }))
+  t.strictSame((await Promise.all(calls)).sort(), [false, false, true])
+  t.equal((await get('/apiKey', bearer(issued.key))).status, 401)
+  t.match(await keys.list('alice'), [{ id: issued.id, revokedAt: Date }])
+})
+
+t.test('rotate', async (t) => {
+  const { get, keys, issued } = await keyApp(t)
+  t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
+  t.equal(await keys.rotate(issued.id, { overlap: 60, owner: 'bob' }), null)
+  const next = await keys.rotate(issued.id, { overlap: 60, owner: 'alice' })
+  t.match(next, { owner: 'alice', name: 'deploy job', scopes: ['notes:read'], expiresAt: null })
+  for (const key of [issued.key, String(next?.key)]) {
+    t.equal((await get('/notes', bearer(key))).status, 200)
+  }
+  const [, old] = await keys.list('alice')
+  t.equal(old?.replacedBy, next?.id)
+  t.ok(Math.abs(Number(old?.expiresAt) - Date.now() - 60_000) < 5000)
+  t.equal(await keys.rotate(issued.id, { overlap: 60 }), null, 'rotated already')
+
+  const last = await keys.rotate(String(next?.id), { overlap: 0 })
+  t.equal((await get('/notes', bearer(String(next?.key)))).status, 401, 'at once')
+  t.equal((await get('/notes', bearer(String(last?.key)))).status, 200)
+  await keys.revoke(String(last?.id))
+  t.equal(await keys.rotate(String(last?.id), { overlap: 0 }), null, 'revoked')
+
+  const short = await keys.issue({ ...good, expiresAt: inDays(2) })
+  const same = await keys.rotate(short.id, { overlap: 2_592_000 })
+  t.ok(Math.abs(Number(same?.expiresAt) - Number(inDays(2))) < 5000, 'as long as it was made for')
+  const [, kept] = await keys.list('alice')
+  t.strictSame(kept?.expiresAt, short.expiresAt, 'never longer than before')
+  const eternal = await keys.rotate(String(same?.id), { overlap: 0, expiresAt: null })
+  t.equal(eternal?.expiresAt, null)
+  const dated = await keys.rotate(String(eternal?.id), { overlap: 0, expiresAt: inDays(3) })
+  t.ok(Math.abs(Number(dated?.expiresAt) - Number(inDays(3))) < 5000)
+
+  const calls = [1, 2, 3, 4].map(() => keys.rotate(String(dated?.id), { overlap: 0 }))
+  t.equal((await Promise.all(calls)).filter((each) => each !== null).length, 1, 'one wins')
+})
+
+t.test('events say what happened, without the key', async (t) => {
+  const events: ApiKeyEvent[] = []
+  const listener = (event: ApiKeyEvent): void => void events.push(event)
+  channels.apiKey.subscribe(listener)
+  t.teardown(() => channels.apiKey.unsubscribe(listener))
+  const { keys, issued } = await keyApp(t)
+  const next = await keys.rotate(issued.id, { overlap: 0 })
+  const id = String(next?.id)
+  await keys.revoke(id, { owner: 'bob' })
+  await keys.revoke(id)
+  await keys.revoke(id)
+  const about = { owner: 'alice', name: 'deploy job' }
+  t.strictSame(events, [
+    { action: 'issued', id: issued.id, ...about },
+    { action: 'rotated', id: issued.id, ...about, replacedBy: id },
+    { action: 'revoked', id, ...about },
+  ])
+})
+
+t.test(
+  'events and log lines of requests have the id of the key, and nothing else of it',
+  async (t) => {
+    const lines: string[] = []
+    const { app, get, keys, issued } = await keyApp(t)
+    t.ok(app)
+    const seen: unknown[] = []
+    const listener = ({ apiKeyId }: { apiKeyId?: string }): void => void seen.push(apiKeyId)
+    for (const each of [channels.success, channels.failure]) {
+      each.subscribe(listener)
+      t.teardown(() => each.unsubscribe(listener))
+    }
+    await get('/apiKey', bearer(issued.key))
+    await get('/apiKey', bearer(issued.key))
+    await get('/editors', bearer(issued.key))
+    await get('/apiKey', bearer(`${issued.key}0`))
+    await keys.revoke(issued.id)
+    await get('/apiKey', bearer(issued.key))
+    t.strictSame(seen, [issued.id, issued.id, issued.id, undefined, issued.id])
+    t.strictSame(lines, [])
+  },
+)
+
+t.test('a failing store', async (t) => {
+  const gone = (): Promise<never> => Promise.reject(new Error('gone'))
+  const store = storeWith({ revoke: gone, replace: gone, list: gone })
+  const { keys, issued } = await keyApp(t, keyOptions({ store }))
+  const away = { code: 'ERR_AUTH_STORE_UNAVAILABLE', statusCode: 503 }
+  await t.rejects(keys.revoke(issued.id), away)
+  await t.rejects(keys.rotate(issued.id, { overlap: 0 }), away)
+  await t.rejects(keys.list('alice'), away)
+})

@@ -1,0 +1,116 @@
+// The option `apiKeys`: what makes startup fail.
+import Fastify from 'fastify'
+import t from 'tap'
+import { memoryApiKeys, redisApiKeys, sqlApiKeys } from '../../lib/api-keys/index.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import { secret, userService } from '../helpers/app.js'
+import { prefix } from '../helpers/api-keys.js'
+
+const store = memoryApiKeys({ prefix: 'shop' })
+
+async function boot(...all: AuthnOptions[]): Promise<void> {
+  const app = Fastify()
+  try {
+    for (const [index, options] of all.entries()) {
+      await app.register(
+        async (scope) => {
+          await scope.register(authn, options)
+          scope.get('/', { config: { auth: { use: 'apiKey' } } }, () => 'ok')
+        },
+        { prefix: `/${index}` },
+      )
+    }
+    await app.ready()
+  } finally {
+    await app.close()
+  }
+}
+
+const optionsWith = (apiKeys: unknown, more: AuthnOptions = {}): AuthnOptions => ({
+  userService: userService(),
+  jwt: { secret },
+  login: false,
+  apiKeys: apiKeys as AuthnOptions['apiKeys'],
+  ...more,
+})
+
+t.test('options that are right', async () => {
+  const maximal = { header: 'X-Api-Key', cache: { max: 1, ttl: 60 }, name: 'admin' }
+  await boot(
+    optionsWith({ prefix: 'a1', store }),
+    optionsWith({ prefix: 'a_0_0123456789_test'.padEnd(20, '0'), store, ...maximal }),
+    optionsWith({ prefix, store, cache: false, name: 'other' }),
+  )
+})
+
+t.test('options that are wrong', async (t) => {
+  const wrong: [string, unknown][] = [
+    ['apiKeys', true],
+    ['apiKeys', 'acme'],
+    ['apiKeys.prefix', { store }],
+    ...['a', 'A1', '1a', 'a_', '_a', 'a__b', 'a-b', 'a'.repeat(21), 7].map(
+      (each): [string, unknown] => ['apiKeys.prefix', { prefix: each, store }],
+    ),
+    ...[undefined, {}, { get: () => null }, 'redis', null, () => store].map(
+      (each): [string, unknown] => ['apiKeys.store', { prefix, store: each }],
+    ),
+    ...['', 'a b', 'a:b', 7, 'Authorization', 'proxy-authorization', 'Cookie'].map(
+      (header): [string, unknown] => ['apiKeys.header', { prefix, store, header }],
+    ),
+    ...[true, 0, { max: 0 }, { max: 1_000_001 }, { ttl: 0 }, { ttl: 61 }, { age: 1 }].map(
+      (cache): [string, unknown] => ['apiKeys.cache', { prefix, store, cache }],
+    ),
+    ['apiKeys.name', { prefix, store, name: '' }],
+    ['apiKeys.remember', { prefix, store, remember: 1 }],
+  ]
+  for (const [name, apiKeys] of wrong) {
+    const message = new RegExp(name.replace('.', String.raw`\.`))
+    await t.rejects(boot(optionsWith(apiKeys)), { code: 'ERR_AUTH_OPTION', message }, name)
+  }
+  await t.rejects(boot(optionsWith({ prefix, store: {} })), { message: /redisApiKeys.*sqlApiKeys/ })
+})
+
+t.test('what it needs, and what it does not go with', async (t) => {
+  const option = { code: 'ERR_AUTH_OPTION' }
+  const apiKeys = { prefix, store }
+  await t.rejects(boot(optionsWith(apiKeys, { userService: undefined, jwt: undefined })), option)
+  const apiKey = { authenticate: () => null }
+  await t.rejects(boot(optionsWith(apiKeys, { authenticators: { apiKey } })), option)
+  await t.rejects(boot(optionsWith(apiKeys), optionsWith({ ...apiKeys, header: 'x-key' })), option)
+  await t.rejects(boot(optionsWith(undefined)), { code: 'ERR_AUTH_MARK' })
+})
+
+t.test('stores', async (t) => {
+  const option = { code: 'ERR_AUTH_OPTION' }
+  const redis = { evalsha: () => null, eval: () => null }
+  const query = async () => ({ rows: [] })
+  for (const given of [undefined, '', 'a b', 'x'.repeat(65), 7]) {
+    const options = { prefix: given as string }
+    t.throws(() => memoryApiKeys(options), option)
+    t.throws(() => redisApiKeys(redis, options), option)
+    t.throws(() => sqlApiKeys({ query, ...options }), option)
+  }
+  t.throws(() => sqlApiKeys({ query, prefix: 'Shop' }), option)
+  t.throws(() => sqlApiKeys({ query: 'SELECT 1' as never, prefix: 'shop' }), option)
+  t.throws(() => sqlApiKeys(undefined as never), option)
+  t.throws(() => redisApiKeys({}, { prefix: 'shop' }), option)
+  t.throws(() => redisApiKeys(undefined as never, { prefix: 'shop' }), option)
+  t.throws(() => memoryApiKeys(undefined as never), option)
+})
+
+t.test('keys in memory are a warning in production', async (t) => {
+  const { NODE_ENV } = process.env
+  t.teardown(() => {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  })
+  process.env.NODE_ENV = 'production'
+  const lines: string[] = []
+  const app = Fastify({
+    logger: { level: 'warn', stream: { write: (line) => void lines.push(line) } },
+  })
+  t.teardown(() => app.close())
+  await app.register(authn, optionsWith({ prefix, store }))
+  await app.ready()
+  t.match(lines.join(''), /API keys.*restart/)
+})

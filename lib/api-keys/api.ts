@@ -83,7 +83,7 @@ export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
     },
 
     async revoke(id, options) {
-      check('revoke', options ?? {}, [], ['owner'])
+      check('revoke', options === undefined ? {} : options, [], ['owner'])
       const owner = options && String(options.owner)
       if (!isId(id)) return false
       const stored = channels.apiKey.hasSubscribers ? await find(id, owner) : null

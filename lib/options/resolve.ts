@@ -43,8 +43,6 @@ export const defaults = {
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
   apiKeys: { cache: { max: 10_000, ttl: 1 }, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
-  redisSessions: { prefix: 'fastify-authn' },
-  sqlSessions: { prefix: 'fastify_authn' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
   issuer: { audienceClaim: 'aud' as const },

@@ -101,14 +101,23 @@ const registrationName = text('letters, digits, ".", "_" and "-", 64 at most', {
   quoted: true,
 })
 
+/** @param other - what else it may be */
+const storeFactory = (description: string, other: Type.TSchema = Type.Undefined()) =>
+  Type.Union(
+    [
+      Type.Object({
+        prefix: Type.String({ minLength: 1 }),
+        isLocal: flag,
+        open: anyFunction('a function (name) that returns the store of a registration'),
+      }),
+      other,
+    ],
+    { whole: true, description },
+  )
+
 const sessions = options({
-  store: Type.Object(
-    {
-      prefix: text('a non-empty string', { quoted: true }),
-      isLocal: flag,
-      open: anyFunction('a function (name) that returns the store of a registration'),
-    },
-    { description: 'a store of fastify-authn/sessions, such as redisSessions(client)' },
+  store: storeFactory(
+    "a store of fastify-authn/sessions, such as redisSessions(redis, { prefix: 'shop' }) or sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })",
   ),
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),
@@ -122,17 +131,9 @@ const apiKeys = Type.Object(
       pattern: '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$',
       quoted: true,
     }),
-    store: Type.Object(
-      {
-        prefix: text('a non-empty string', { quoted: true }),
-        isLocal: flag,
-        open: anyFunction('a function (name) that returns the store of a registration'),
-      },
-      {
-        whole: true,
-        description:
-          'memoryApiKeys({ prefix }), redisApiKeys(client, { prefix }) or sqlApiKeys({ query, prefix }) of fastify-authn/api-keys, or a store of the app',
-      },
+    store: storeFactory(
+      "memoryApiKeys({ prefix: 'shop' }), redisApiKeys(redis, { prefix: 'shop' }) or sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }) of fastify-authn/api-keys, or a store of the app",
+      Type.Never(),
     ),
     header: optional(text('a header name (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
     cache: optional(or(false, options({ max: whole(1, 1_000_000), ttl: seconds(60) }))),

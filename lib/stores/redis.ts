@@ -49,16 +49,33 @@ function digestOf(script: string): string {
   return digest
 }
 
-/** @throws ERR_AUTH_OPTION for anything but a client of ioredis with these methods */
-export function checkRedisClient<Client>(
+/**
+ * Checks the arguments of a store.
+ *
+ * @param methods - that the client needs
+ * @throws ERR_AUTH_OPTION
+ */
+export function openRedis<Client>(
   client: unknown,
-  methods: readonly string[],
+  options: { readonly prefix?: unknown } | undefined,
   factory: string,
-): Client {
+  methods: readonly string[],
+): { readonly client: Client; readonly prefix: string } {
   const has = (method: string): boolean =>
     typeof (client as Record<string, unknown> | undefined)?.[method] === 'function'
-  if (methods.every(has)) return client as Client
+  if (!methods.every(has)) {
+    wrongOption(
+      `${factory}(client): found no client of ioredis, which has the methods ${methods.join(', ')}. Expected: ${factory}(new Redis(url), { prefix: 'shop' }).`,
+    )
+  }
+  const prefix = checkStorePrefix(options?.prefix, `${factory}(client, { prefix })`)
+  return { client: client as Client, prefix }
+}
+
+/** @throws ERR_AUTH_OPTION */
+export function checkStorePrefix(prefix: unknown, where: string): string {
+  if (typeof prefix === 'string' && /^[\w.:-]{1,64}$/.test(prefix)) return prefix
   return wrongOption(
-    `${factory}(client): found no client of ioredis, which has the methods ${methods.join(', ')}. Expected: ${factory}(new Redis(url), { prefix: 'shop' }).`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, 1 to 64 letters, digits and _ . : -, such as "shop".`,
   )
 }

@@ -19,20 +19,74 @@ export type SqlQuery = (text: string, params: SqlParams) => PromiseLike<SqlResul
 export type Row = Readonly<Record<string, unknown>>
 export type RowsOf = (text: string, params: SqlParams) => Promise<readonly Row[]>
 
-/** The store that runs statements, for errors. */
+/** A store in PostgreSQL, for errors. */
 interface SqlUse {
   /** The function of the package that made it, such as `sqlSessions`. */
   readonly factory: string
-  /** The command that prints the SQL of its tables, such as `sessions schema`. */
-  readonly schema: string
+  /** What it keeps, as the command line calls it, such as `sessions`. */
+  readonly command: string
+}
+
+/** The options of a store in PostgreSQL. */
+export interface SqlOptions {
+  readonly query: SqlQuery
+  readonly prefix: string
 }
 
 /** @throws ERR_AUTH_OPTION for a prefix that is not a plain identifier, since it becomes part of the statements */
 export function checkSqlPrefix(prefix: unknown, where: string): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app: at most 40 characters of a-z, 0-9 and _, the first of them no digit.`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, such as "shop".`,
   )
+}
+
+/**
+ * Checks the options of a store.
+ *
+ * @returns the prefix, a function that runs statements, and what to do where the tables are missing
+ * @throws ERR_AUTH_OPTION
+ */
+export function openSql(
+  options: SqlOptions,
+  { factory, command }: SqlUse,
+): { readonly prefix: string; readonly rows: RowsOf; readonly help: string } {
+  const example = `Expected: ${factory}({ query: (text, params) => pool.query(text, params), prefix: 'shop' }).`
+  // A pool has `query` too, but as a method of its class.
+  const isOwn = Object.hasOwn(Object(options), 'query')
+  if (!isOwn || typeof options.query !== 'function') {
+    wrongOption(
+      `${factory}({ query, prefix }): found no function "query" of these options. ${example}`,
+    )
+  }
+  const { query } = options
+  const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`)
+  const help = `The SQL that creates its tables: npx fastify-authn ${command} schema --prefix ${prefix}`
+  const rows: RowsOf = async (text, params) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const result = (await query(text, params)) as Partial<SqlResult> | undefined
+        if (Array.isArray(result?.rows)) return result.rows as Row[]
+        return wrongOption(
+          `${factory}({ query }): query(text, params) returned no array "rows". ${example}`,
+        )
+      } catch (error) {
+        const code = String((error as { code?: unknown } | null)?.code)
+        if (code === '42P01') {
+          const message = `PostgreSQL: the tables of the ${command} are missing. ${help}`
+          throw new Error(message, { cause: error })
+        }
+        if (error instanceof TypeError && usesThis(query)) {
+          wrongOption(
+            `${factory}({ query }): found a method such as pool.query, which loses its object when it is passed alone. ${example}`,
+            error,
+          )
+        }
+        if (attempt === attempts || !repeatable.has(code)) throw error
+      }
+    }
+  }
+  return { prefix, rows, help }
 }
 
 /**
@@ -42,33 +96,8 @@ export function checkSqlPrefix(prefix: unknown, where: string): string {
 const repeatable = new Set(['40001', '40P01'])
 const attempts = 3
 
-/**
- * Runs statements with the function of the app.
- *
- * @param prefix - of the tables
- * @throws ERR_AUTH_OPTION where `query` is no function
- */
-export function rowsWith(query: SqlQuery, prefix: string, { factory, schema }: SqlUse): RowsOf {
-  const example = `${factory}({ query: (text, params) => pool.query(text, params), prefix: 'shop' })`
-  if (typeof query !== 'function') {
-    wrongOption(`${factory}({ query }): found ${typeof query}, expected a function: ${example}.`)
-  }
-  return async (text, params) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const result = (await query(text, params)) as Partial<SqlResult> | undefined
-        if (Array.isArray(result?.rows)) return result.rows as Row[]
-        throw new TypeError(`${factory}({ query }): query(text, params) returned no array "rows"`)
-      } catch (error) {
-        const code = String((error as { code?: unknown } | null)?.code)
-        if (code === '42P01') {
-          const hint = `npx fastify-authn ${schema} --prefix ${prefix}`
-          throw new Error(`PostgreSQL: a table is missing. The SQL that creates it: ${hint}`, {
-            cause: error,
-          })
-        }
-        if (attempt === attempts || !repeatable.has(code)) throw error
-      }
-    }
-  }
+/** Whether a function is no arrow function, is not bound, and has `this` in its source. */
+function usesThis(query: SqlQuery): boolean {
+  const source = Function.prototype.toString.call(query)
+  return !/^(?:async\s*)?(?:\(|[\w$]+\s*=>)/.test(source) && /\bthis\b/.test(source)
 }

@@ -42,11 +42,15 @@ export class StoreAccess<Store> {
     return refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
   }
 
-  /** Logs that the store is unavailable, at most once a minute. */
-  log(error: unknown): void {
+  /**
+   * Logs that the store is unavailable, at most once a minute.
+   *
+   * @param help - what to do
+   */
+  log(error: unknown, help = ''): void {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-    this.#log.error({ code, reason: message }, this.#message)
+    this.#log.error({ code, reason: message }, `${this.#message}. ${help}`.trim())
   }
 }

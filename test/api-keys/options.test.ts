@@ -26,8 +26,9 @@ async function boot(...all: AuthnOptions[]): Promise<void> {
   }
 }
 
+const users = userService()
 const optionsWith = (apiKeys: unknown, more: AuthnOptions = {}): AuthnOptions => ({
-  userService: userService(),
+  userService: users,
   jwt: { secret },
   login: false,
   apiKeys: apiKeys as AuthnOptions['apiKeys'],

@@ -1,4 +1,4 @@
-import { checkStorePrefix } from '../../stores/prefix.js'
+import { checkStorePrefix } from '../../stores/redis.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /** Seconds for which keys that have expired or are revoked are kept, and how many each `create` deletes. */
@@ -12,7 +12,7 @@ const batch = 100
  * @throws ERR_AUTH_OPTION for a prefix that does not fit
  */
 export function memoryApiKeys(options: { readonly prefix: string }): ApiKeyStoreFactory {
-  const prefix = checkStorePrefix(options?.prefix, 'memoryApiKeys')
+  const prefix = checkStorePrefix(options?.prefix, 'memoryApiKeys({ prefix })')
   const stores = new Map<string, ApiKeyStore>()
   return {
     prefix,

@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  checkRedisClient,
-  runnerOf,
-  type RunScript,
-  type ScriptClient,
-} from '../../stores/redis.js'
-import { checkStorePrefix } from '../../stores/prefix.js'
+import { openRedis, runnerOf, type RunScript, type ScriptClient } from '../../stores/redis.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -20,13 +14,14 @@ export function redisApiKeys(
   client: object,
   options: { readonly prefix: string },
 ): ApiKeyStoreFactory {
-  const checked = checkRedisClient<ScriptClient>(client, ['evalsha', 'eval'], 'redisApiKeys')
-  const prefix = checkStorePrefix(options?.prefix, 'redisApiKeys(client, options)')
+  const methods = ['evalsha', 'eval']
+  const opened = openRedis<ScriptClient>(client, options, 'redisApiKeys', methods)
+  const { prefix } = opened
   return {
     prefix,
     isLocal: false,
     // The braces make a hash tag: a cluster has all keys of a registration in one slot.
-    open: (name) => storeOver(runnerOf(checked, `{${prefix}:${name}}`, scripts)),
+    open: (name) => storeOver(runnerOf(opened.client, `{${prefix}:${name}}`, scripts)),
   }
 }
 

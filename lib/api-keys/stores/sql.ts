@@ -1,4 +1,4 @@
-import { checkSqlPrefix, rowsWith, type Row, type SqlQuery } from '../../stores/sql.js'
+import { openSql, type Row, type RowsOf, type SqlOptions } from '../../stores/sql.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -12,24 +12,15 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
  * @example
  * sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' })
  */
-export function sqlApiKeys(options: {
-  readonly query: SqlQuery
-  readonly prefix: string
-}): ApiKeyStoreFactory {
-  const prefix = checkSqlPrefix(options?.prefix, 'sqlApiKeys({ prefix })')
-  const use = { factory: 'sqlApiKeys', schema: 'api-keys schema' }
-  const rows = rowsWith(options.query, prefix, use)
+export function sqlApiKeys(options: SqlOptions): ApiKeyStoreFactory {
+  const { prefix, rows } = openSql(options, { factory: 'sqlApiKeys', command: 'api-keys' })
   const sql = statementsOf(`${prefix}_api_keys`)
   return { prefix, isLocal: false, open: (name) => storeOver(rows, sql, name) }
 }
 
 type Value = string | number | null
 
-function storeOver(
-  rows: ReturnType<typeof rowsWith>,
-  sql: ReturnType<typeof statementsOf>,
-  name: string,
-): ApiKeyStore {
+function storeOver(rows: RowsOf, sql: ReturnType<typeof statementsOf>, name: string): ApiKeyStore {
   const run = (text: string, ...params: Value[]): Promise<readonly Row[]> =>
     rows(text, [name, ...params])
   return {

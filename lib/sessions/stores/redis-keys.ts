@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto'
+import { runnerOf, type RunScript, type ScriptClient } from '../../stores/redis.js'
 import { scripts, type ScriptName } from './redis-scripts.js'
 
 /** The members of an ioredis client that are used, be it for one server or a cluster. */
-export interface RedisClient {
-  readonly status?: string
+export interface RedisClient extends ScriptClient {
   readonly options?: { readonly keyPrefix?: string | Buffer | undefined }
-  evalsha(digest: string, keys: number, ...values: string[]): Promise<unknown>
-  eval(script: string, keys: number, ...values: string[]): Promise<unknown>
   duplicate(): RedisSubscriber
 }
 
@@ -17,38 +14,16 @@ interface RedisSubscriber {
   disconnect(): void
 }
 
-const digests = Object.fromEntries(
-  Object.entries(scripts).map(([name, text]) => [
-    name,
-    createHash('sha1').update(text).digest('hex'),
-  ]),
-) as Readonly<Record<ScriptName, string>>
-
-/** The states of a client that has lost its connection. Before the first connection, commands wait for it. */
-const lost: ReadonlySet<string | undefined> = new Set(['reconnecting', 'close', 'end'])
-
 /** The keys of one registration in Redis. */
 export class RedisKeys {
+  readonly run: RunScript<ScriptName>
   readonly #client: RedisClient
   readonly #root: string
 
   constructor(client: RedisClient, root: string) {
+    this.run = runnerOf(client, root, scripts)
     this.#client = client
     this.#root = root
-  }
-
-  /** Runs a script, whose text is only sent to a server that has not cached it. */
-  async run(name: ScriptName, ...values: readonly (string | number)[]): Promise<unknown> {
-    const { status } = this.#client
-    // ioredis would keep the command until there is a connection again.
-    if (lost.has(status)) throw new Error(`the Redis client is not ready, but ${status}`)
-    const texts = values.map(String)
-    try {
-      return await this.#client.evalsha(digests[name], 1, this.#root, ...texts)
-    } catch (error) {
-      if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
-      return this.#client.eval(scripts[name], 1, this.#root, ...texts)
-    }
   }
 
   /**

@@ -1,13 +1,3 @@
-import { wrongOption } from '../../errors.js'
-
-/** @throws ERR_AUTH_OPTION for a prefix that is not a plain identifier, since it becomes part of the statements */
-export function checkSqlPrefix(prefix: unknown, where = 'sqlSessions({ prefix })'): string {
-  if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
-  return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected at most 40 characters of a-z, 0-9 and _, the first of them no digit.`,
-  )
-}
-
 /**
  * The tables of the SQL store, for PostgreSQL 13 or later.
  *

@@ -6,7 +6,8 @@ const needs = {
     install: 'apt-get install redis-server',
     covers: [
       'lib/cli/commands/sessions.ts',
-      'lib/cli/session-store.ts',
+      'lib/cli/commands/api-keys.ts',
+      'lib/cli/store.ts',
       'lib/sessions/stores/redis.ts',
       'lib/api-keys/stores/redis.ts',
       'lib/throttle/redis-counters.ts',
@@ -16,7 +17,8 @@ const needs = {
     install: 'apt-get install postgresql, with its bin folder (/usr/lib/postgresql/*/bin) on PATH',
     covers: [
       'lib/cli/commands/sessions.ts',
-      'lib/cli/session-store.ts',
+      'lib/cli/commands/api-keys.ts',
+      'lib/cli/store.ts',
       'lib/sessions/stores/sql.ts',
     ],
   },

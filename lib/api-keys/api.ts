@@ -3,8 +3,8 @@ import { channels } from '../events.js'
 import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
 import { isId, newKey } from './key.js'
-import { ownerOf, wholeKey, type KeyLookup } from './lookup.js'
-import type { ApiKeyInfo, ApiKeys, StoredApiKey } from '../../types/api-keys.js'
+import { ownerOf, wholeKey } from './lookup.js'
+import type { ApiKeyInfo, ApiKeys, ApiKeyStore, StoredApiKey } from '../../types/api-keys.js'
 
 /** What each argument has to be. */
 const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
@@ -51,14 +51,20 @@ function check(method: string, given: object, required: string[], optional: stri
   }
 }
 
-/** `app.authn.apiKeys`. @param prefix - the option `apiKeys.prefix` */
-export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
-  const { access } = lookup
+/** What the functions work with. */
+interface ApiKeyTools {
+  /** Calls the store. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
+  ask<T>(call: (store: ApiKeyStore) => Promise<T>): Promise<T>
+  /** Called when a key may have changed. */
+  forget(id: string): void
+}
 
+/** `app.authn.apiKeys`. @param prefix - the option `apiKeys.prefix` */
+export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKeys {
   /** The stored key with an id, if its owner is the given one, or none is given. */
   async function find(id: string, owner: string | undefined): Promise<StoredApiKey | null> {
     if (!isId(id)) return null
-    const found = await access.ask(async (store) => wholeKey(await store.find(id), id))
+    const found = await ask(async (store) => wholeKey(await store.find(id), id))
     return owner === undefined || found?.owner === owner ? found : null
   }
 
@@ -69,14 +75,14 @@ export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
       const ownerType = typeof owner === 'number' ? 'number' : 'string'
       const about = { owner: String(owner), ownerType, name, scopes: [...scopes] } as const
       const { key, stored } = newKey(prefix, about, expiresAt && expiresAt.getTime() / 1000)
-      await access.ask((store) => store.create(stored))
+      await ask((store) => store.create(stored))
       report('issued', stored)
       return { ...infoOf(stored), key }
     },
 
     async list(owner) {
       check('list', { owner }, ['owner'])
-      const all = await access.ask(async (store) =>
+      const all = await ask(async (store) =>
         (await store.list(String(owner))).map((each) => wholeKey(each) as StoredApiKey),
       )
       return all.map(infoOf)
@@ -89,11 +95,11 @@ export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
       const stored = channels.apiKey.hasSubscribers ? await find(id, owner) : null
       try {
         const now = Date.now() / 1000
-        const isRevoked = await access.ask((store) => store.revoke(id, now, owner))
+        const isRevoked = await ask((store) => store.revoke(id, now, owner))
         if (isRevoked && stored !== null) report('revoked', stored)
         return isRevoked
       } finally {
-        lookup.forget(id)
+        forget(id)
       }
     },
 
@@ -108,10 +114,10 @@ export function apiKeysApi(prefix: string, lookup: KeyLookup): ApiKeys {
       const expiry = expiresAt === undefined ? same : expiresAt && expiresAt.getTime() / 1000
       const { key, stored } = newKey(prefix, old, expiry)
       try {
-        const replace = access.ask((store) => store.replace(id, stored, now + overlap, owner))
+        const replace = ask((store) => store.replace(id, stored, now + overlap, owner))
         if (!(await replace)) return null
       } finally {
-        lookup.forget(id)
+        forget(id)
       }
       report('rotated', old, { replacedBy: stored.id })
       return { ...infoOf(stored), key }

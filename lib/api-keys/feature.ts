@@ -51,7 +51,10 @@ export function createFeature({ app, options }: FeatureContext): Feature {
       if (!byHeader.has(request) || reply.hasHeader('cache-control')) return
       void reply.header('cache-control', 'private')
     },
-    api: apiKeysApi(prefix, lookup),
+    api: apiKeysApi(prefix, {
+      ask: (call) => access.ask(call),
+      forget: (id) => lookup.forget(id),
+    }),
     check(registration, all) {
       const isSame = all.some((other) => other !== registration && places.get(other.app) === place)
       if (!isSame) return

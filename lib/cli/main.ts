@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { Command as Commander, CommanderError } from 'commander'
 import { isUsageError } from '../errors.js'
 import { addCommand, CliError, exits, type Command, type Exit, type Io } from './command.js'
+import { apiKeys } from './commands/api-keys.js'
 import { doctor } from './commands/doctor.js'
 import { hash } from './commands/hash.js'
 import { inspect } from './commands/inspect.js'
@@ -14,7 +15,16 @@ import { printable } from './text.js'
 import type { Writable } from 'node:stream'
 
 /** Every command, in the order of the help. */
-export const commands: readonly Command[] = [secret, keys, hash, token, inspect, sessions, doctor]
+export const commands: readonly Command[] = [
+  secret,
+  keys,
+  hash,
+  token,
+  inspect,
+  sessions,
+  apiKeys,
+  doctor,
+]
 
 /** The parts of `process` that the program uses besides `process.env`. */
 export interface Process extends Io {

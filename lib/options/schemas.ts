@@ -125,10 +125,13 @@ const sessions = options({
   name: registrationName,
 })
 
+/** The option `apiKeys.prefix`. */
+export const apiKeyPrefix = '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$'
+
 const apiKeys = Type.Object(
   {
     prefix: text("2 to 20 characters: words of a-z and 0-9 joined by _, such as 'acme_live'", {
-      pattern: '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$',
+      pattern: apiKeyPrefix,
       quoted: true,
     }),
     store: storeFactory(

@@ -111,7 +111,7 @@ t.test('keys in memory are a warning in production', async (t) => {
     logger: { level: 'warn', stream: { write: (line) => void lines.push(line) } },
   })
   t.teardown(() => app.close())
-  await app.register(authn, optionsWith({ prefix, store }))
+  await app.register(authn, optionsWith({ prefix, store }, { jwt: undefined }))
   await app.ready()
   t.match(lines.join(''), /API keys.*restart/)
 })

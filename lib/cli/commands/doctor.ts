@@ -10,7 +10,7 @@ import {
   startupError,
   variables,
 } from '../environment.js'
-import { storeVariables } from '../session-store.js'
+import { variablesOf } from '../store.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
 /** One result. A note is for information only and does not change the exit code. */
@@ -26,9 +26,12 @@ interface Options {
 
 /** The most findings that are shown. */
 const most = 10
+const storeVariables = ['AUTH_SESSIONS', 'AUTH_API_KEYS'].flatMap((variable) =>
+  variablesOf({ variable }),
+)
 const known = [...variables, ...storeVariables]
 // Some editors begin a file with a byte order mark, which is then part of the first name.
-const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions)_/i
+const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
 
 /** Starts an app with the environment variables, and tells what it says. */
 export const doctor: Command<Options> = {

@@ -1,10 +1,11 @@
 import { Argument, Option } from 'commander'
 import { defaults } from '../../options/resolve.js'
+import { redisSessions, sqlSessions } from '../../sessions/index.js'
 import { sqlSchema } from '../../sessions/stores/sql-schema.js'
 import { checkSqlPrefix } from '../../stores/sql.js'
 import { misuse, exits, type Command } from '../command.js'
 import { envOption } from '../environment.js'
-import { storeVariables, withStore } from '../session-store.js'
+import { storeDetails, withStore } from '../store.js'
 import { count, relative, table } from '../text.js'
 
 /** Seconds for which a revocation is kept: longer than any access token should live. */
@@ -24,7 +25,8 @@ const registrationOption = new Option(
   '--registration <name>',
   'the option sessions.name of the app',
 ).default(defaults.sessions.name)
-const details = `Works with the store that ${storeVariables.join(' or ')} names, through the ioredis or pg of the app in the current folder.`
+const kind = { variable: 'AUTH_SESSIONS', redis: redisSessions, sql: sqlSessions }
+const details = storeDetails(kind)
 
 const schema: Command<{ prefix: string }> = {
   name: 'schema',
@@ -47,7 +49,7 @@ const list: Command<StoreOptions> = {
   examples: ['npx fastify-authn sessions list alice --prefix shop --env .env'],
   exits: ['done', 'the store cannot be reached'],
   async run(options, [sub]) {
-    const found = await withStore(options, (store) => store.list(String(sub)))
+    const found = await withStore(kind, options, (store) => store.list(String(sub)))
     const rows = found.map(({ sid, created, lastUsed, address, userAgent }) => [
       sid,
       `begun ${relative(created)}, used ${relative(lastUsed)}, ${address} ${userAgent}`,
@@ -82,7 +84,7 @@ const revoke: Command<StoreOptions> = {
       misuse('expected either <sub>, to revoke all sessions of a user, or --sid, to revoke one.')
     }
     const which = sid === undefined ? { sub: String(sub) } : { sid }
-    const revoked = await withStore(where, (store) => store.revoke(which, keepRevocation))
+    const revoked = await withStore(kind, where, (store) => store.revoke(which, keepRevocation))
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],

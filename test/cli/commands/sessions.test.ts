@@ -1,4 +1,4 @@
-// Also holds lib/cli/session-store.ts.
+// Also holds lib/cli/store.ts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

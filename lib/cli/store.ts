@@ -2,9 +2,8 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { unescape } from 'node:querystring'
 import { pathToFileURL } from 'node:url'
-import { redisSessions, sqlSessions } from '../sessions/index.js'
-import { fail, misuse } from './command.js'
-import type { SessionStore } from '../../types/sessions.js'
+import { CliError, fail, misuse } from './command.js'
+import type { SqlOptions } from '../stores/sql.js'
 
 /** What is used of ioredis and of pg, whose errors say more than that there is no answer. */
 interface Client {
@@ -18,57 +17,77 @@ interface Pool extends Client {
   end(): Promise<void>
 }
 
-/** A store that has been opened for one command, over a connection of its own. */
-interface Opened {
-  readonly store: SessionStore
+/** The stores of one kind. */
+export interface StoreKind<Store> {
+  /** The start of the variables that name one: `<name>_REDIS_URL` and `<name>_DATABASE_URL`. */
+  readonly variable: string
+  redis(client: object, options: { prefix: string }): Factory<Store>
+  sql(options: SqlOptions): Factory<Store>
+}
+
+interface Factory<Store> {
+  open(registration: string): Store
+}
+
+/** A factory over a connection of its own, for one command. */
+interface Opened<Store> {
+  readonly factory: Factory<Store>
   readonly client: Client
   close(): void | Promise<void>
 }
 
-type Open = (url: string, prefix: string, registration: string) => Promise<Opened>
-
-const openRedis: Open = async (url, prefix, registration) => {
+async function openRedis<Store>(
+  kind: StoreKind<Store>,
+  url: string,
+  prefix: string,
+): Promise<Opened<Store>> {
   const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
   const client = new Redis(url, { retryStrategy: () => null })
-  const store = redisSessions(client, { prefix }).open(registration)
-  return { store, client, close: () => client.disconnect() }
+  return { factory: kind.redis(client, { prefix }), client, close: () => client.disconnect() }
 }
 
-const openDatabase: Open = async (url, prefix, registration) => {
+async function openDatabase<Store>(
+  kind: StoreKind<Store>,
+  url: string,
+  prefix: string,
+): Promise<Opened<Store>> {
   const { Pool } = (await packageOf<{ default: { Pool: new (options: object) => Pool } }>('pg'))
     .default
   const client = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 2000 })
   const query = (text: string, params: unknown[]) => client.query(text, params)
-  const store = sqlSessions({ query, prefix }).open(registration)
-  return { store, client, close: () => client.end() }
+  return { factory: kind.sql({ query, prefix }), client, close: () => client.end() }
 }
 
-/** The variables that name a store, and how it is opened. */
-const openers = new Map([
-  ['AUTH_SESSIONS_REDIS_URL', openRedis],
-  ['AUTH_SESSIONS_DATABASE_URL', openDatabase],
-])
-export const storeVariables: readonly string[] = [...openers.keys()]
+export function variablesOf({ variable }: Pick<StoreKind<unknown>, 'variable'>): [string, string] {
+  return [`${variable}_REDIS_URL`, `${variable}_DATABASE_URL`]
+}
+
+/** For the help of commands. */
+export function storeDetails(kind: Pick<StoreKind<unknown>, 'variable'>): string {
+  return `Works with the store that ${variablesOf(kind).join(' or ')} names, through the ioredis or pg of the app in the current folder.`
+}
 
 /**
  * Lets a command work with the store that the environment names.
  *
  * @throws CliError when none is named, or it cannot be reached
  */
-export async function withStore<Result>(
+export async function withStore<Store, Result>(
+  kind: StoreKind<Store>,
   { prefix, registration }: { prefix: string; registration: string },
-  work: (store: SessionStore) => Promise<Result>,
+  work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const [found, other] = [...openers].filter(([variable]) => process.env[variable])
-  const names = storeVariables.join(' and ')
-  if (found === undefined) {
+  const [redis, database] = variablesOf(kind)
+  const set = [redis, database].filter((variable) => process.env[variable])
+  const names = `${redis} and ${database}`
+  if (set.length === 2) misuse(`${names} are both set. Which one is it?`)
+  const [variable] = set
+  if (variable === undefined) {
     return fail(
       `no store is named: ${names} are not set.`,
       'Set one, such as redis://localhost:6379 or postgres://user@localhost/app, or name a file that does: --env .env',
     )
   }
-  if (other !== undefined) misuse(`${names} are both set. Which one is it?`)
-  const [variable, open] = found
   const url = String(process.env[variable])
   if (!storeUrl.test(url) || !URL.canParse(url)) {
     // What the packages say of such a value would quote parts of the password.
@@ -77,15 +96,16 @@ export async function withStore<Result>(
       'Expected redis://user:password@host:6379 or postgres://user:password@host:5432/app. Characters such as / @ ? # in a password have to be percent-encoded: %2F %40 %3F %23',
     )
   }
-  let opened: Opened | undefined
+  let opened: Opened<Store> | undefined
   let lastError: unknown
   try {
-    opened = await open(url, prefix, registration)
+    opened = await (variable === redis ? openRedis : openDatabase)(kind, url, prefix)
     opened.client.on('error', (error) => {
       lastError = error
     })
-    return await work(opened.store)
+    return await work(opened.factory.open(registration))
   } catch (error) {
+    if (error instanceof CliError) throw error
     const reason = withoutPasswords(reasonOf(lastError ?? error), new URL(url))
     return fail(`the store that ${variable} names cannot be used: ${reason}`)
   } finally {

@@ -1,0 +1,166 @@
+import { Argument, Option } from 'commander'
+import { apiKeysApi } from '../../api-keys/api.js'
+import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
+import { apiKeysSchema } from '../../api-keys/stores/sql.js'
+import { defaults } from '../../options/resolve.js'
+import { apiKeyPrefix } from '../../options/schemas.js'
+import { checkSqlPrefix } from '../../stores/sql.js'
+import { exits, misuse, type Command } from '../command.js'
+import { envOption } from '../environment.js'
+import { storeDetails, withStore } from '../store.js'
+import { count, relative, table } from '../text.js'
+import type { ApiKeyInfo, ApiKeys } from '../../../types/api-keys.js'
+
+interface StoreOptions {
+  readonly prefix: string
+  readonly registration: string
+}
+
+const kind = { variable: 'AUTH_API_KEYS', redis: redisApiKeys, sql: sqlApiKeys }
+const details = storeDetails(kind)
+const prefixOption = new Option(
+  '--prefix <prefix>',
+  'the name of the app, as its store has it',
+).makeOptionMandatory()
+const registrationOption = new Option(
+  '--registration <name>',
+  'the option apiKeys.name of the app',
+).default(defaults.apiKeys.name)
+const storeOptions = [prefixOption, registrationOption, envOption]
+
+/** Works with the keys of a store. @param keyPrefix - the option `apiKeys.prefix`, to issue keys */
+function withKeys<Result>(
+  options: StoreOptions,
+  work: (keys: ApiKeys) => Promise<Result>,
+  keyPrefix = '',
+): Promise<Result> {
+  return withStore(kind, options, (store) =>
+    work(apiKeysApi(keyPrefix, { ask: (call) => call(store), forget: () => undefined })),
+  )
+}
+
+const schema: Command<{ prefix: string }> = {
+  name: 'schema',
+  summary: 'print the table of PostgreSQL',
+  options: [prefixOption],
+  examples: ['npx fastify-authn api-keys schema --prefix shop | psql app'],
+  exits: ['done', 'the prefix is no plain identifier'],
+  run({ prefix }) {
+    const sql = apiKeysSchema(checkSqlPrefix(prefix, 'option --prefix'))
+    return { lines: [sql], json: { sql } }
+  },
+}
+
+interface IssueOptions extends StoreOptions {
+  readonly keyPrefix: string
+  readonly name: string
+  readonly scope: readonly string[]
+  readonly expires: string
+}
+
+const issue: Command<IssueOptions> = {
+  name: 'issue',
+  summary: 'make a key, and print it, which is the only time that it is shown',
+  details,
+  arguments: [new Argument('<owner>', 'the user whose key it is, as findByUsername gets it')],
+  options: [
+    new Option('--key-prefix <prefix>', 'the option apiKeys.prefix').makeOptionMandatory(),
+    new Option('--name <name>', 'what the owner calls the key').makeOptionMandatory(),
+    new Option('--scope <scope...>', 'what it may be used for; none by default').default(
+      [],
+      'none',
+    ),
+    new Option('--expires <days>', 'such as 90d, or never').makeOptionMandatory(),
+    ...storeOptions,
+  ],
+  examples: [
+    "npx fastify-authn api-keys issue alice --prefix shop --key-prefix acme_live --name 'deploy job' --scope notes:read --expires 90d",
+  ],
+  exits: ['done', 'the store cannot be reached'],
+  async run({ keyPrefix, name, scope: scopes, expires, ...where }, [owner]) {
+    if (!new RegExp(apiKeyPrefix).test(keyPrefix)) {
+      misuse('--key-prefix: expected 2 to 20 characters, words of a-z and 0-9 joined by _.')
+    }
+    const days = expires === 'never' ? null : Number(/^(\d{1,5})d$/.exec(expires)?.[1] ?? 0)
+    if (days === 0) misuse('--expires: expected days, such as 90d, or never.')
+    const expiresAt = days === null ? null : new Date(Date.now() + days * 86_400_000)
+    const { key, ...info } = await withKeys(
+      where,
+      (keys) => keys.issue({ owner: String(owner), name, scopes, expiresAt }),
+      keyPrefix,
+    )
+    return { lines: [key], json: { key, ...info }, aside: [describe(info).join(', ')] }
+  },
+}
+
+const list: Command<StoreOptions> = {
+  name: 'list',
+  summary: 'show the keys of a user',
+  details,
+  arguments: [new Argument('<owner>', 'the user')],
+  options: storeOptions,
+  examples: ['npx fastify-authn api-keys list alice --prefix shop --env .env'],
+  exits: ['done', 'the store cannot be reached'],
+  async run(options, [owner]) {
+    const keys = await withKeys(options, (all) => all.list(String(owner)))
+    return { lines: keys.length > 0 ? table(keys.map(describe)) : ['No API keys.'], json: { keys } }
+  },
+}
+
+const revoke: Command<StoreOptions & { readonly owner?: string }> = {
+  name: 'revoke',
+  summary: 'revoke a key, or all keys of a user',
+  details,
+  arguments: [new Argument('[id]', 'the 16 characters after the prefix of the key')],
+  options: [new Option('--owner <owner>', 'all keys of this user'), ...storeOptions],
+  examples: ['npx fastify-authn api-keys revoke cyciaG17Syqgluv3 --prefix shop --env .env'],
+  exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
+  async run({ owner, ...where }, [id]) {
+    if ((id === undefined) === (owner === undefined)) {
+      misuse('expected either <id>, to revoke one key, or --owner, to revoke all keys of a user.')
+    }
+    const revoked = await withKeys(where, async (keys) => {
+      const ids = owner === undefined ? [String(id)] : (await keys.list(owner)).map((key) => key.id)
+      const done = await Promise.all(
+        ids.map(async (each) => ((await keys.revoke(each)) ? each : [])),
+      )
+      return done.flat()
+    })
+    return {
+      exit: revoked.length > 0 ? exits.done : exits.no,
+      lines: [`${count(revoked.length, 'key')} revoked.`],
+      json: { revoked },
+    }
+  },
+}
+
+/** Prints the table of the SQL store; issues, shows and revokes the keys of a store. */
+export const apiKeys: Command = {
+  name: 'api-keys',
+  summary: 'print the table for API keys; issue, show or revoke the keys of a user',
+  subcommands: [schema, issue as Command, list as Command, revoke as Command],
+  examples: [schema, issue, list, revoke].flatMap(({ examples }) => examples),
+  exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
+}
+
+/** The columns of a key. */
+function describe({
+  id,
+  name,
+  scopes,
+  expiresAt,
+  lastUsedAt,
+  revokedAt,
+  replacedBy,
+}: ApiKeyInfo): string[] {
+  const about = (what: string, date: Date | null): string[] =>
+    date === null ? [] : [`${what} ${relative(date.getTime() / 1000)}`]
+  const isOver = expiresAt !== null && expiresAt.getTime() <= Date.now()
+  const state = [
+    ...about('revoked', revokedAt),
+    ...about(isOver ? 'expired' : 'expires', expiresAt),
+    ...(replacedBy === null ? [] : [`replaced by ${replacedBy}`]),
+    ...about('last used', lastUsedAt),
+  ]
+  return [id, name, scopes.join(' ') || 'no scopes', state.join(', ') || 'never used']
+}

@@ -1,116 +1,97 @@
-// API keys: a custom authenticator with a scheme, responses and scopes of its own.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { authn, AuthenticationError, type Authenticator, type AuthUser } from 'fastify-authn'
-import { isProgram, start } from './support/start.js'
+// API keys: routes in which users make, list, rotate and revoke their keys, and a route that accepts them.
+import Fastify, { type FastifyInstance } from 'fastify'
+import { authn, hashPassword, type ApiKeysOptions, type UserService } from 'fastify-authn'
+import { memoryApiKeys } from 'fastify-authn/api-keys'
+import { bearer, isProgram, loginTip, start } from './support/start.js'
 
 declare module 'fastify-authn' {
   interface AuthUser {
     id: number
     username: string
   }
-  interface RequestExtra {
-    apiKey?: { readonly id: string; readonly scopes: readonly string[] }
+  interface StoredUser {
+    password: string
   }
 }
 
-interface ApiKey {
-  readonly owner: AuthUser
-  readonly scopes: readonly string[]
-  /** SHA-256. A key has 256 random bits, so it cannot be guessed: bcrypt would only cost time. */
-  readonly digest: Buffer
+/** What users may grant to their keys. */
+const grantable = ['notes:read', 'notes:write'] as const
+
+/** A body that Fastify validates. An owner has no place in it: users make keys for themselves only. */
+const newKey = {
+  type: 'object',
+  required: ['name', 'scopes', 'days'],
+  additionalProperties: false,
+  properties: {
+    name: { type: 'string', minLength: 1, maxLength: 100, pattern: String.raw`^[^\p{Cc}]*$` },
+    scopes: { type: 'array', uniqueItems: true, items: { enum: grantable } },
+    days: { type: 'integer', minimum: 1, maximum: 365 },
+  },
+} as const
+
+interface NewKey {
+  Body: { name: string; scopes: (typeof grantable)[number][]; days: number }
+}
+interface KeyId {
+  Params: { id: string }
 }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
-/** `key_<id>_<secret>`: the beginning helps those who look for keys that got into a repository. */
-const pattern = /^key_([0-9a-f]{16})_([\w-]{43})$/
+const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
 
-/** In an app, a table with the id as its primary key. */
-export class ApiKeys {
-  readonly #keys = new Map<string, ApiKey>()
-
-  /** @returns the key, which is nowhere else: show it once */
-  issue(owner: AuthUser, scopes: readonly string[]): string {
-    const id = randomBytes(8).toString('hex')
-    const secret = randomBytes(32).toString('base64url')
-    this.#keys.set(id, { owner, scopes, digest: sha256(secret) })
-    return `key_${id}_${secret}`
-  }
-
-  revoke(id: string): void {
-    this.#keys.delete(id)
-  }
-
-  find(text: string): (ApiKey & { id: string }) | null {
-    const [, id = '', secret = ''] = pattern.exec(text) ?? []
-    const key = this.#keys.get(id)
-    // In constant time: how much of a digest is right must not show.
-    const isRight = key !== undefined && timingSafeEqual(key.digest, sha256(secret))
-    return isRight ? { id, ...key } : null
-  }
-}
-
-function apiKeyAuthenticator(keys: ApiKeys): Authenticator<AuthUser> {
-  return {
-    // The scheme of the header, and of the challenge where the plugin writes the 401.
-    scheme: 'ApiKey',
-    authenticate(request) {
-      const [, text] = /^ApiKey +(.*)$/i.exec(request.headers.authorization ?? '') ?? []
-      if (text === undefined) return null
-      const key = keys.find(text)
-      if (key === null) throw new AuthenticationError('auth.invalid-credentials')
-      request.extra.apiKey = key
-      return key.owner
-    },
-    // Our own responses: problem details (RFC 9457) in place of {"error": …}. A 401 has a challenge.
-    onUnauthorized({ code, statusCode }, _request, reply) {
-      if (statusCode === 401) void reply.header('www-authenticate', 'ApiKey realm="reports"')
-      return problem(reply, statusCode, code)
-    },
-  }
-}
-
-function problem(reply: FastifyReply, status: number, code: string): FastifyReply {
-  const body = { type: `https://api.example/problems/${code}`, status }
-  return reply
-    .code(status)
-    .header('cache-control', 'no-store')
-    .header('content-type', 'application/problem+json')
-    .send(JSON.stringify(body))
-}
-
-export async function buildApp(keys: ApiKeys): Promise<FastifyInstance> {
+export async function buildApp(
+  userService: UserService,
+  store: ApiKeysOptions['store'] = memoryApiKeys({ prefix: 'notes' }),
+): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(authn, {
-    authenticator: apiKeyAuthenticator(keys),
-    auth: true,
-    access: { scopesOf: (_user, { extra }) => extra.apiKey?.scopes },
+    userService,
+    jwt: { secret: process.env.AUTH_JWT_SECRET },
+    apiKeys: { prefix: 'notes_test', store, header: 'x-api-key' },
   })
+  const { apiKeys } = app.authn
+  if (apiKeys === undefined) throw new Error('The option "apiKeys" is missing.')
 
-  app.get('/reports', { config: { auth: { scope: 'reports:read' } } }, ({ user, extra }) => ({
-    reader: user.username,
-    scopes: extra.apiKey?.scopes,
-  }))
-  app.post('/reports', { config: { auth: { scope: 'reports:write' } } }, (_, reply) =>
-    reply.code(201).send(),
+  // People use tokens here, and never a key: one that leaks must not make others.
+  await app.register(
+    async (own) => {
+      own.addHook('onSend', async (_, reply) => void reply.header('cache-control', 'no-store'))
+      own.post<NewKey>('/', { schema: { body: newKey } }, async ({ user, body }, reply) => {
+        const { name, scopes, days } = body
+        const owner = String(user?.username)
+        const made = await apiKeys.issue({ owner, name, scopes, expiresAt: inDays(days) })
+        return reply.code(201).send(made) // the only response with the key itself
+      })
+      own.get('/', ({ user }) => apiKeys.list(String(user?.username)))
+      own.post<KeyId>('/:id/rotate', async ({ user, params }, reply) => {
+        const owner = String(user?.username)
+        const made = await apiKeys.rotate(params.id, { overlap: 86_400, owner })
+        return made === null ? reply.callNotFound() : reply.code(201).send(made)
+      })
+      own.delete<KeyId>('/:id', async ({ user, params }, reply) => {
+        const isDone = await apiKeys.revoke(params.id, { owner: String(user?.username) })
+        return isDone ? reply.code(204).send() : reply.callNotFound()
+      })
+    },
+    { prefix: '/my/keys', auth: { use: 'jwt' } },
   )
-  // Every key may revoke itself.
-  app.delete('/key', (request, reply) => {
-    keys.revoke(request.extra.apiKey?.id ?? '')
-    return reply.code(204).send()
-  })
+
+  const readers = { use: ['jwt', 'apiKey'], scope: 'notes:read' } as const
+  app.get('/notes', { config: { auth: readers } }, ({ user, extra }) => ({
+    reader: user.username,
+    key: extra.apiKey?.name ?? null,
+  }))
   return app
 }
 
 if (isProgram(import.meta.url)) {
-  const keys = new ApiKeys()
-  const key = keys.issue({ id: 1, username: 'alice' }, ['reports:read'])
-  const header = `-H 'Authorization: ApiKey ${key}'`
+  const alice = { id: 1, username: 'alice', password: await hashPassword('wonderland-1865') }
+  const body = JSON.stringify({ name: 'my laptop', scopes: ['notes:read'], days: 90 })
   await start(
-    await buildApp(keys),
-    `curl -i $URL/reports ${header}`,
-    `curl -i -X POST $URL/reports ${header}`,
-    `curl -i -X DELETE $URL/key ${header}`,
-    `curl -i $URL/reports ${header}`,
+    await buildApp({ findByUsername: (username) => (username === 'alice' ? alice : null) }),
+    loginTip('alice', 'wonderland-1865'),
+    `KEY=$(curl -s $URL/my/keys ${bearer} --json '${body}' | node -p 'JSON.parse(fs.readFileSync(0)).key')`,
+    'curl -i $URL/notes -H "Authorization: Bearer $KEY"',
+    'curl -i $URL/notes -H "X-API-Key: $KEY"',
+    `curl -s $URL/my/keys ${bearer}`,
   )
 }

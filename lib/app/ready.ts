@@ -1,4 +1,4 @@
-import { membersOf } from '../authenticators/any-of.js'
+import { readsBasic } from '../authenticators/any-of.js'
 import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
@@ -63,7 +63,7 @@ function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
     needs !== null &&
     needs.scope !== null &&
     registration.options.access?.scopesOf === undefined &&
-    membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+    readsBasic(authenticator)
   )
 }
 

@@ -111,6 +111,11 @@ function checkChoice(members: readonly Authenticator[], place: string): void {
   )
 }
 
+/** Whether an authenticator, or a member of an `anyOf()`, reads HTTP Basic. */
+export function readsBasic(authenticator: Authenticator): boolean {
+  return membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+}
+
 /** @returns the members of an `anyOf()`; for any other authenticator, that authenticator alone */
 export function membersOf(authenticator: Authenticator): readonly Authenticator[] {
   return authenticator.members?.flatMap(membersOf) ?? [authenticator]

@@ -1,4 +1,4 @@
-import { format, inspect } from 'node:util'
+import { inspect } from 'node:util'
 import mongoose from 'mongoose'
 import pg from 'pg'
 import { DataTypes, Sequelize } from 'sequelize'
@@ -104,7 +104,7 @@ const sent: Record<string, typeof everywhere> = {
     inspect: (user) => user.inspect?.(),
     clone: (user) => user.$clone?.(),
     'a spread clone': (user) => ({ ...(user.$clone?.() as object) }),
-    string: (user) => format('user: %s', user.toString?.()),
+    string: (user) => `user: ${user as unknown as string}`,
     _doc: (user) => user._doc,
     changes: (user) => [user.name, user.$getChanges?.()],
     'earlier values': (user) => [

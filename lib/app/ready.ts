@@ -1,4 +1,5 @@
-import { membersOf } from '../authenticators/any-of.js'
+import { readsBasic } from '../authenticators/any-of.js'
+import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'
@@ -12,6 +13,7 @@ import type { Plan } from '../marks/plan.js'
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, audits } = record
   for (const route of routes) route.plan = decide(route)
+  checkSharedTokens(routes.flatMap(({ plan }) => plan ?? []))
   audits.forEach((option, scope) => requireDecisions(record, scope, option))
   warnBasicScopes(record)
   warnLateCors(record)
@@ -61,7 +63,7 @@ function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
     needs !== null &&
     needs.scope !== null &&
     registration.options.access?.scopesOf === undefined &&
-    membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+    readsBasic(authenticator)
   )
 }
 

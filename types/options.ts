@@ -53,7 +53,7 @@ export interface AccessOptions {
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
    * Roles that a user has. Called at most once for a request, and only where the mark requires a role and the user has
-   * its scopes. Default: `roles` of the user, an array of strings, or else `role`, a string.
+   * its scopes. Default: `roles` of the user, an array or a Set of strings, or else `role`, a string.
    *
    * @param user - what `request.user` shows
    * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of

@@ -5,6 +5,7 @@ import {
   ownRouteOf,
   reportTokens,
   sendTokens,
+  takenRoute,
   urlOf,
   type OwnRoute,
   type Work,
@@ -50,11 +51,7 @@ export function addLogin(registration: Registration, routes: readonly object[]):
   const isOurs = routes.some(
     (options) => ownRouteOf(options) !== undefined && (options as { url?: string }).url === url,
   )
-  if (!isDefault || !isOurs) {
-    wrongOption(
-      `option "login.path": POST ${url} is already declared. Choose another path, or set login: false.`,
-    )
-  }
+  if (!isDefault || !isOurs) takenRoute(url, 'login')
   app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)
 }
 

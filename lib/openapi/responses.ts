@@ -1,4 +1,5 @@
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { hashesPasswords } from '../authenticators/basic.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import type { OwnRoute, Responses } from '../login/own-route.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -26,14 +27,15 @@ export function responsesOf(
     Object.values(authenticators).some((each) => members.includes(each)),
   )
   const countsFailures = hasPasswords || asked.some((feature) => feature.countsFailures)
-  const isSlow = hasPasswords || asked.length > 0 || options.userServiceTimeout !== undefined
+  const isBusy =
+    members.some(hashesPasswords) || asked.length > 0 || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
   return {
     200: 'Default Response',
     ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
     ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
     ...(countsFailures && options.throttle !== false && tooMany),
-    ...(isSlow && busy),
+    ...(isBusy && busy),
   }
 }
 

@@ -3,6 +3,7 @@ import { defaults } from '../../options/resolve.js'
 import { redisSessions, sqlSessions } from '../../sessions/index.js'
 import { sqlSchema } from '../../sessions/stores/sql-schema.js'
 import { checkSqlPrefix } from '../../stores/sql.js'
+import { recordOf } from '../../sessions/user-revocations.js'
 import { misuse, exits, type Command } from '../command.js'
 import { envOption } from '../environment.js'
 import { storeDetails, withStore } from '../store.js'
@@ -84,7 +85,10 @@ const revoke: Command<StoreOptions> = {
       misuse('expected either <sub>, to revoke all sessions of a user, or --sid, to revoke one.')
     }
     const which = sid === undefined ? { sub: String(sub) } : { sid }
-    const revoked = await withStore(kind, where, (store) => store.revoke(which, keepRevocation))
+    const revoked = await withStore(kind, where, async (store) => {
+      if (sub !== undefined) await store.create(recordOf(sub, 'command line'))
+      return store.revoke(which, keepRevocation)
+    })
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],

@@ -144,6 +144,10 @@ const sessions = {
     'SqlQuery',
   ],
 }
+const apiKeys = {
+  least: 30,
+  names: ['redisApiKeys', 'sqlApiKeys', 'ApiKeyStore.replace', 'SqlQuery'],
+}
 const kit = { least: 25, names: ['actingAs', 'mintToken', 'MintOptions.broken', 'AttackReport'] }
 const entries: Readonly<Record<string, Entry>> = {
   esm: { file: 'dist/esm/lib/index.d.ts', ...main },
@@ -152,6 +156,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'context, cjs': { file: 'dist/cjs/lib/request/context.d.ts', ...context },
   'sessions, esm': { file: 'dist/esm/lib/sessions/index.d.ts', ...sessions },
   'sessions, cjs': { file: 'dist/cjs/lib/sessions/index.d.ts', ...sessions },
+  'api-keys, esm': { file: 'dist/esm/lib/api-keys/index.d.ts', ...apiKeys },
+  'api-keys, cjs': { file: 'dist/cjs/lib/api-keys/index.d.ts', ...apiKeys },
   'testing, esm': { file: 'dist/esm/lib/testing/index.d.ts', ...kit },
   'testing, cjs': { file: 'dist/cjs/lib/testing/index.d.ts', ...kit },
 }

@@ -26,6 +26,8 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
     403,
     'The token does not have the scope that is needed',
   ],
+  ['auth.api-key-invalid', 'ERR_AUTH_API_KEY_INVALID', 401, 'The API key is invalid'],
+  ['auth.api-key-expired', 'ERR_AUTH_API_KEY_EXPIRED', 401, 'The API key expired'],
   ['auth.forbidden', 'ERR_AUTH_FORBIDDEN', 403, 'The user may not do this'],
   ['auth.cross-site', 'ERR_AUTH_CROSS_SITE', 403, 'The request comes from another site'],
   [

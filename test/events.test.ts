@@ -169,7 +169,7 @@ t.test('the typed channels are those that are found by name', async (t) => {
   }
   t.strictSame(
     Object.keys(exported).map((name) => `fastify-authn:${name}`),
-    [...names, 'fastify-authn:issuer', 'fastify-authn:reuse', 'fastify-authn:logout'],
+    [...names, ...['issuer', 'reuse', 'logout', 'apiKey'].map((name) => `fastify-authn:${name}`)],
   )
   const codes: string[] = []
   const listener = ({ code }: { code: string }): void => void codes.push(code)

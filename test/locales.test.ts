@@ -43,6 +43,8 @@ t.test('English, word for word', async (t) => {
     'auth.jwt-invalid': 'Your authentication token is invalid.',
     'auth.jwt-not-valid-yet': 'Your authentication token is not valid yet.',
     'auth.jwt-expired': 'Your authentication token is expired.',
+    'auth.api-key-invalid': 'Your API key is invalid.',
+    'auth.api-key-expired': 'Your API key is expired.',
     'auth.overloaded': 'The server is busy. Please try again later.',
     'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
     'auth.insufficient-scope': 'Your credentials do not allow this action.',

@@ -32,6 +32,7 @@ export interface ApiKeyInfo {
   readonly name: string
   /** What it may be used for; empty for nothing that needs a scope. */
   readonly scopes: readonly string[]
+  /** When it was issued. */
   readonly createdAt: Date
   /** Null for a key that does not expire. */
   readonly expiresAt: Date | null
@@ -106,21 +107,19 @@ export interface ApiKeyStats {
   readonly storeFailures: number
 }
 
-/** What a store keeps of a key. Times are seconds since 1970, with a fraction. */
-export interface StoredApiKey {
-  readonly id: string
+/** What a store keeps of a key: the same as {@link ApiKeyInfo}. Times are seconds since 1970, with a fraction. */
+export interface StoredApiKey
+  extends
+    Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'>,
+    Readonly<Record<'expiresAt' | 'lastUsedAt' | 'revokedAt', number | null>> {
   /** SHA-256 of the whole key in base64url; a store never gets a key. */
   readonly digest: string
-  /** A number is stored as a string. */
+  /** As a string; {@link ownerType} says what it was. */
   readonly owner: string
+  /** The type in which the user service gets the owner. */
   readonly ownerType: 'string' | 'number'
-  readonly name: string
-  readonly scopes: readonly string[]
+  /** When the key was issued. */
   readonly createdAt: number
-  readonly expiresAt: number | null
-  readonly lastUsedAt: number | null
-  readonly revokedAt: number | null
-  readonly replacedBy: string | null
 }
 
 /** The API keys of one registration in a store. Every method is atomic, and rejects when the store cannot be reached. The plugin waits two seconds. */

@@ -74,6 +74,7 @@ export interface LogoutEvent extends ReuseEvent {
 
 /** Published when an API key was issued, revoked or rotated by this process. */
 export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
+  /** What happened. */
   readonly action: 'issued' | 'revoked' | 'rotated'
   /** After a rotation, the `id` of the new key. */
   readonly replacedBy?: string

@@ -16,7 +16,7 @@ async function setUp(t: Test) {
   const app = await buildApp({ findByUsername: (name) => users.get(String(name)) ?? null })
   t.teardown(() => app.close())
   const [alice, bob] = await Promise.all(
-    ['alice', 'bob'].map(async (name) => bearer(await login(app, name, `${name}-1865`))),
+    ['alice', 'bob'].map((name) => login(t, app, '/login', { name, password: `${name}-1865` })),
   )
   const make = async (payload: object, headers = alice) => {
     const response = await app.inject({ method: 'POST', url: '/my/keys', headers, payload })

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { faultOf } from '../errors.js'
+import { channels } from '../events.js'
 import { issuedAt, ownClaims, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
 import { randomName, type SessionTools } from './tools.js'
@@ -28,7 +29,7 @@ export async function beginSession(
   request: FastifyRequest,
   user: object,
 ): Promise<IssuedTokens> {
-  const { lifetime, idle } = tools.settings
+  const { lifetime, idle, maxPerUser } = tools.settings
   const claims = await ownClaims(tools.claims, username, request, user)
   const { sub } = claims
   const sid = randomName()
@@ -46,14 +47,26 @@ export async function beginSession(
     current: digestOf(refreshToken.text),
     lifetime,
     idle,
+    revocationTtl: tools.revocationTtl,
+    maxPerUser,
     // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, longestAddress),
     userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
     data: JSON.stringify(data),
   }
-  await tools.access.ask((store) => store.create(session))
+  const { revoked } = await tools.access.ask((store) => store.create(session))
+  for (const each of revoked) {
+    tools.revocations.add(each.sid, tools.revocationTtl)
+    reportRevoked(request, each.sid, session.sub)
+  }
   tools.counts.begun += 1
   return tokens
+}
+
+/** Reports a session that a login has revoked. */
+function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
+  const what = { sid, sub, everywhere: false, revoked: 1 }
+  channels.logout.publish({ request, authenticator: 'login', ...what })
 }
 
 /** Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair. */

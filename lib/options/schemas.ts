@@ -161,6 +161,7 @@ export const pluginSchema = options(
     sessions: Type.Union([Type.Boolean(), sessions], {
       description: `true, or ${sessions.description}`,
     }),
+    errorBody: anyFunction('a function (error, request) that returns an object'),
     realm: text('a non-empty string of Latin-1 without control characters'),
     languages: byName(
       byName(Type.String({ minLength: 1 })),

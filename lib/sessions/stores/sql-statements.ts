@@ -13,7 +13,8 @@ const columns = (row: string): string => `
 /**
  * Statements read the clock of the server once, after they have locked a row, since they may have waited for the lock.
  * PostgreSQL then reads the row again ("Read Committed Isolation Level"). Statements that lock several sessions do so
- * in one order, or skip locked rows, so that there are no deadlocks.
+ * in one order, or skip locked rows, so that there are no deadlocks. Those that find rows by several handles name them
+ * in an array, for which the index is used also while the table has no statistics.
  *
  * @param prefix - of the tables, checked
  */
@@ -36,7 +37,8 @@ WITH found AS MATERIALIZED (
 ), alive AS MATERIALIZED (
   SELECT handle, sid, ${after('now', 'greatest($3::float8, revocation_ttl)')} AS until FROM timed WHERE now < expires_at
 ), gone AS (
-  DELETE FROM ${sessions} s USING alive WHERE s.registration = $1 AND s.handle = alive.handle
+  DELETE FROM ${sessions}
+  WHERE registration = $1 AND handle = ANY (ARRAY(SELECT handle FROM alive))
 ), reported AS (
   INSERT INTO ${revocations} (registration, sid, until) SELECT $1, sid, until FROM alive
 )
@@ -59,11 +61,11 @@ RETURNING ${seconds('created_at')} AS now`,
      * Revokes the oldest sessions of a user beyond the newest $4. It is a statement of its own, after that of `create`,
      * so that the last of several at the same time sees all of them.
      */
-    trim: revoke(`handle IN (
+    trim: revoke(`handle = ANY (ARRAY(
     SELECT handle FROM ${sessions}
     WHERE registration = $1 AND sub = $2 AND clock_timestamp() < expires_at
     ORDER BY created_at DESC, handle OFFSET $4::int
-  )`),
+  ))`),
 
     find: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)

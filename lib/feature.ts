@@ -61,7 +61,10 @@ export interface TokenCarrier {
   readonly schema: TSchema
   /** For API documents: why {@link refuse} rejects requests; null where it never does. */
   readonly forbidden: string | null
-  /** Checks a request to one of the plugin's own routes. @returns the error where it has to be rejected */
+  /**
+   * Checks a request to one of the plugin's own routes, or with Basic credentials. @returns the error where it has to be
+   * rejected
+   */
   refuse(request: FastifyRequest): AuthenticationErrorLike | null
   /**
    * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError

@@ -23,7 +23,13 @@ const kinds = {
   },
   async PostgreSQL(endings) {
     const server = await postgresServer(endings)
-    const schema = execFileSync(process.execPath, [commandLine, 'sessions', 'schema'])
+    const schema = execFileSync(process.execPath, [
+      commandLine,
+      'sessions',
+      'schema',
+      '--prefix',
+      'prove',
+    ])
     await server.pool().query(schema.toString())
     return server
   },

@@ -14,7 +14,7 @@ import {
   wrapRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
-import { declareRoute, type DeclaredRoute } from './routes.js'
+import { declareRoute, undefinedHooks, type DeclaredRoute } from './routes.js'
 import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
 
@@ -26,6 +26,8 @@ export interface AppRecord extends SharedTools {
   readonly routes: DeclaredRoute[]
   /** Marked scopes that are still to be checked. */
   readonly scopes: MarkedScope[]
+  /** Hooks that are undefined in the options of `app.register`, for a warning. */
+  readonly undefinedHooks: string[]
   /** Scopes in which the plugin is registered, in order. */
   readonly registered: Set<FastifyInstance>
   /** The option `audit`, by the scope of the registration. */
@@ -70,6 +72,7 @@ function listen(root: FastifyInstance): AppRecord {
     instances: [root],
     routes: [],
     scopes: [],
+    undefinedHooks: [],
     registered: new Set(),
     audits: new Map(),
     isProtected: false,
@@ -100,6 +103,10 @@ function listen(root: FastifyInstance): AppRecord {
     // Nothing would catch an error that is thrown late, so these scopes are checked when the app gets ready.
     if (scope !== null && isLate) record.scopes.push(scope)
     else if (scope !== null) addScope(record, scope)
+    const { prefix } = (options ?? {}) as { prefix?: unknown }
+    const place = `app.register(…, { prefix: ${JSON.stringify(prefix)} })`
+    const hooks = undefinedHooks(options ?? {})
+    record.undefinedHooks.push(...hooks.map((hook) => `${hook} of ${place}`))
     return describe(plugin, options)
   })
   return record

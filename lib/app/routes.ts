@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { ownProperty } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { kPlanned, type Planned } from '../guard/attempt.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
@@ -20,6 +21,8 @@ export interface DeclaredRoute extends Planned {
   readonly get: DeclaredRoute | undefined
   /** Whether the app's own `config` object has another mark than its copy: one that it got since, or that is inherited. */
   readonly isChanged: () => boolean
+  /** See {@link undefinedHooks}; before hooks of other plugins replace them. */
+  readonly undefinedHooks: readonly string[]
 }
 
 /** Records a route, in an `onRoute` hook. */
@@ -39,10 +42,17 @@ export function declareRoute(
     url,
     get: isAutomaticHead(options) ? getRouteOf(options, server, url, others) : undefined,
     isChanged: () => !isCopy && own?.auth !== mark,
+    undefinedHooks: undefinedHooks(options),
     plan: undefined,
   }
   options.config = Object.assign(config, { [kPlanned]: route })
   return route
+}
+
+/** The hooks that often protect a route, as far as they are given and undefined: `preValidation: app.authenticate`. */
+export function undefinedHooks(options: object): string[] {
+  const hooks = ['onRequest', 'preValidation', 'preHandler']
+  return hooks.filter((hook) => Object.hasOwn(options, hook) && !ownProperty(options, hook))
 }
 
 /**
@@ -84,7 +94,7 @@ export function decide(route: DeclaredRoute): Plan | null {
       `${place}: the mark has no effect, since config was changed after the route was declared, or replaced by an onRoute hook of another plugin. Put the mark into config where the route is declared; a hook has to keep what is there: { ...routeOptions.config }.`,
     )
   }
-  checkPlaces(options, scopeMarkOf(server))
+  checkPlaces(options)
   const mark = markOf(route)
   if (mark === undefined || parseMark(mark, place).mode === false) return null
   const registration = registrationOf(server)

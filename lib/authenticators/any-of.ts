@@ -93,6 +93,11 @@ export function anyOf<Members extends readonly Authenticator[]>(
   }
 }
 
+/** Whether an authenticator, or a member of an `anyOf()`, reads HTTP Basic. */
+export function readsBasic(authenticator: Authenticator): boolean {
+  return membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+}
+
 /** @returns the members of an `anyOf()`; for any other authenticator, that authenticator alone */
 export function membersOf(authenticator: Authenticator): readonly Authenticator[] {
   return authenticator.members?.flatMap(membersOf) ?? [authenticator]

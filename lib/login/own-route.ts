@@ -54,6 +54,9 @@ export function ownRouteOf(options: object): OwnRoute | undefined {
   return (options as { readonly [kOwnRoute]?: OwnRoute })[kOwnRoute]
 }
 
+/** In bytes. */
+const bodyLimit = 16_384
+
 /** Declares an own route. Its own validator keeps our schema from a schema compiler of the app, such as that of Zod. */
 export function declareOwnRoute<Content>(
   registration: Registration,
@@ -61,7 +64,9 @@ export function declareOwnRoute<Content>(
   { config, schema, onRequest, ...options }: RouteShorthandOptions,
 ): void {
   const { body, path } = route
+  const { initialConfig } = registration.app
   const declared: RouteOptions & { [kOwnRoute]: OwnRoute<Content> } = {
+    bodyLimit: Math.min(bodyLimit, initialConfig.bodyLimit ?? bodyLimit),
     ...options,
     [kOwnRoute]: route,
     method: 'POST',

@@ -1,4 +1,4 @@
-import { anyOf } from '../authenticators/any-of.js'
+import { anyOf, readsBasic } from '../authenticators/any-of.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
 import { declaredProperty } from '../common/objects.js'
@@ -20,6 +20,8 @@ export interface Plan {
   readonly names: readonly string[]
   /** Whether a request without credentials may pass, with `request.user` null. */
   readonly allowsAnonymous: boolean
+  /** Whether a request may be authenticated by HTTP Basic. */
+  readonly readsBasic: boolean
   /** Null where any user will do. */
   readonly needs: Needs | null
 }
@@ -58,6 +60,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     // An anonymous request has no scopes and roles, also where credentials are optional.
     allowsAnonymous:
       mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
+    readsBasic: members.some(readsBasic),
     needs,
   }
 }

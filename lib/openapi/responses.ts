@@ -1,4 +1,4 @@
-import { membersOf } from '../authenticators/any-of.js'
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import type { OwnRoute, Responses } from '../login/own-route.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -15,13 +15,13 @@ export function responsesOf(
 ): Responses {
   const { options, tokenSources, features } = registration
   const members = membersOf(authenticator)
+  const hasPasswords = readsBasic(authenticator)
   const forbidden = [
     ...(needs === null ? [] : [`The user lacks what is needed: ${needsInWords(needs)}.`]),
-    ...(members.some(readsOwnTokens)
+    ...(hasPasswords || members.some(readsOwnTokens)
       ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
       : []),
   ]
-  const hasPasswords = members.some(({ scheme }) => scheme?.toLowerCase() === 'basic')
   const asksOthers = features.some((feature) =>
     Object.values(feature.authenticators ?? {}).some((each) => members.includes(each)),
   )

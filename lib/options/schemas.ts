@@ -96,13 +96,20 @@ const cookies = options({
 const longestSession = 34_560_000
 
 const sessions = options({
-  store: Type.Object(
+  store: Type.Union(
+    [
+      Type.Object({
+        prefix: Type.String({ minLength: 1 }),
+        isLocal: flag,
+        open: anyFunction('a function (name) that returns the store of a registration'),
+      }),
+      Type.Undefined(),
+    ],
     {
-      prefix: text('a non-empty string', { quoted: true }),
-      isLocal: flag,
-      open: anyFunction('a function (name) that returns the store of a registration'),
+      whole: true,
+      description:
+        "a store of fastify-authn/sessions, such as redisSessions(redis, { prefix: 'shop' }) or sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })",
     },
-    { description: 'a store of fastify-authn/sessions, such as redisSessions(client)' },
   ),
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),

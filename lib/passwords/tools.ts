@@ -41,15 +41,19 @@ export async function createPasswordTools(
         passwordField,
         cache: use === 'basic' ? cache : null,
       }),
+    /** An attempt whose credentials are checked elsewhere. */
+    openAttempt: (username: string, password: string, request: FastifyRequest) =>
+      new PasswordAttempt({ throttle, cache }, username, password, request),
     /**
-     * An attempt whose credentials are checked elsewhere.
+     * Counts a token of a session that was rejected, apart from wrong passwords.
      *
-     * @param name - what failures are counted by: the username, or the session of a refresh token
-     * @param password - null for a token
+     * @param name - what failures are counted by, beside the address
+     * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS after too many
      */
-    openAttempt: (name: string, password: string | null, request: FastifyRequest) => {
-      const attemptTools = { throttle, cache: password === null ? null : cache }
-      return new PasswordAttempt(attemptTools, name, password ?? '', request)
+    countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
+      const attempt = new PasswordAttempt({ throttle, cache: null }, name, '', request, 'token-')
+      await attempt.refuseIfThrottled(true)
+      await attempt.commitFailure()
     },
     stats: () => ({
       hashing: { ...queue.stats },

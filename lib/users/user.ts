@@ -6,21 +6,26 @@ import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
 import type { UserService } from '../../types/user-service.js'
 
+/** In bytes. */
 const longestName = 1024
 
 /**
- * Whether a value may be handed to a user service: a non-empty, well-formed string without control characters, or a
- * finite number. Databases fail at NUL, and an ORM that is asked for `undefined` returns its first row.
+ * Whether a value may be handed to a user service: a non-empty, well-formed string of at most 1,024 bytes without
+ * control characters, or a finite number. Databases fail at NUL, and an ORM that is asked for `undefined` returns its first row.
  */
 export function isUsableName(name: unknown): name is string | number {
   if (typeof name === 'number') return Number.isFinite(name)
   return (
     typeof name === 'string' &&
     name !== '' &&
-    name.length <= longestName &&
+    !isTooLong(name) &&
     name.isWellFormed() &&
     !controlCharacter.test(name)
   )
+}
+
+export function isTooLong(name: string): boolean {
+  return Buffer.byteLength(name) > longestName
 }
 
 type Found = object | null

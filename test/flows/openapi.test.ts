@@ -385,7 +385,15 @@ t.test('tokens in cookies', async (t) => {
   const crossSite = Object.entries(paths as Record<string, Record<string, Node>>)
     .filter(([, { post }]) => post?.responses['403']?.description.includes('another site'))
     .map(([path]) => path)
-  t.strictSame(crossSite, ['/login', '/login/refresh', '/logout', '/notes', '/try', '/scope'])
+  t.strictSame(crossSite, [
+    '/login',
+    '/login/refresh',
+    '/logout',
+    '/notes',
+    '/try',
+    '/scope',
+    '/basic',
+  ])
   t.match(paths['/scope'].post.responses['403'].description, one)
   t.notOk('403' in paths['/safe'].get.responses, 'it changes nothing')
   t.notMatch(JSON.stringify(paths['/login'].post.responses['200']), '"token"')

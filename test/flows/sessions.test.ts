@@ -11,6 +11,7 @@ import {
 import t from 'tap'
 import { bearer, logLines, secret, userService, users } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
+import { FakeRedis } from '../helpers/fake-redis.js'
 import { bearerChallenge, deferred, isFault, isRefusal } from '../helpers/flows.js'
 import {
   claimsOf,
@@ -358,20 +359,41 @@ t.test('what a proxy says of an address is cut', async (t) => {
   t.equal(session?.address, '1'.repeat(64))
 })
 
-t.test('attempts are throttled like logins', async (t) => {
-  const { login, refresh, post } = await setting(
-    t,
-    {},
-    { throttle: { perUsername: 3, perAddress: 5, window: 60 } },
-  )
-  const good = await login()
-  for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
-  t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
-  const next = pairOf(await refresh(good.refreshToken))
-  for (let turn = 0; turn < 5; turn += 1) await post('/logout', { refreshToken: `x${turn}` })
-  const answer = await refresh(next.refreshToken)
-  t.equal(answer.statusCode, 429, 'the address')
-  t.ok(Number(answer.headers['retry-after']) > 0)
+t.test('wrong tokens are throttled, apart from logins, and good ones never', async (t) => {
+  const redis = new FakeRedis()
+  for (const more of [{}, { redis }]) {
+    const throttle = { perUsername: 3, perAddress: 5, window: 60, ...more }
+    const { login, refresh, post, me } = await setting(t, {}, { throttle })
+    let good = await login()
+    for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
+    t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
+    const other = await refresh('other garbage')
+    t.equal(other.statusCode, 401, 'another text')
+    for (let turn = 0; turn < 5; turn += 1) await post('/logout', { refreshToken: `x${turn}` })
+    const answer = await refresh('new garbage')
+    t.equal(answer.statusCode, 429, 'the address')
+    t.ok(Number(answer.headers['retry-after']) > 0)
+    t.equal((await post('/logout', undefined, bearer('a.b.c'))).statusCode, 429)
+    t.equal((await post('/logout')).statusCode, 401, 'no token is no wrong one')
+
+    good = pairOf(await refresh(good.refreshToken))
+    const another = await login()
+    t.equal((await post('/logout', { refreshToken: another.refreshToken })).statusCode, 204)
+    t.equal((await post('/logout', undefined, bearer(good.token))).statusCode, 204)
+    t.equal(await me(good.token), 401)
+  }
+})
+
+t.test('wrong passwords lock out no refresh and no logout', async (t) => {
+  const throttle = { perUsername: 3, perAddress: 5, window: 60 }
+  const { login, refresh, post } = await setting(t, {}, { throttle })
+  const [one, other] = [await login(), await login()]
+  const wrong = { username: 'bob', password: 'wrong' }
+  for (let turn = 0; turn < 5; turn += 1) await post('/login', { ...wrong, username: `x${turn}` })
+  t.equal((await post('/login', wrong)).statusCode, 429)
+  pairOf(await refresh(one.refreshToken))
+  t.equal((await refresh('garbage')).statusCode, 401, 'counted apart')
+  t.equal((await post('/logout', { refreshToken: other.refreshToken })).statusCode, 204)
 })
 
 t.test('bodies: never a 5xx, and a right one is needed', async (t) => {

@@ -23,13 +23,8 @@ const kinds = {
   },
   async PostgreSQL(endings) {
     const server = await postgresServer(endings)
-    const schema = execFileSync(process.execPath, [
-      commandLine,
-      'sessions',
-      'schema',
-      '--prefix',
-      'prove',
-    ])
+    const words = 'sessions schema --prefix prove'.split(' ')
+    const schema = execFileSync(process.execPath, [commandLine, ...words])
     await server.pool().query(schema.toString())
     return server
   },
@@ -45,14 +40,12 @@ const count = { passed: 0, failed: 0 }
 for (const [kind, open] of Object.entries(kinds)) {
   const running = []
   try {
-    assert.ok(findProgram(kind), 'it is not installed')
+    assert.ok(findProgram(kind), `${kind} is not installed`)
     const server = await open({ teardown: (end) => running.push(end) })
     for (const [name, proof] of Object.entries(proofs)) await prove(kind, server, name, proof)
-  } catch (error) {
-    count.failed += 1
-    console.log(`not ok ${kind}: ${error.stack}`)
+  } finally {
+    for (const end of running.toReversed()) await end()
   }
-  for (const end of running.toReversed()) await end()
 }
 console.log(`${count.passed} passed, ${count.failed} failed`)
 process.exitCode = count.failed > 0 ? 1 : 0

@@ -38,6 +38,7 @@ const login = options(
     passwordField: fieldName,
     signingMethod,
     tokenFunc: anyFunction('a function (request, user) that returns the token'),
+    subject: anyFunction('a function (user, username) that returns the name of the user'),
     claims: anyFunction('a function (request, user) that returns an object of claims'),
     routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
   },
@@ -160,6 +161,7 @@ export const pluginSchema = options(
     sessions: Type.Union([Type.Boolean(), sessions], {
       description: `true, or ${sessions.description}`,
     }),
+    errorBody: anyFunction('a function (error, request) that returns an object'),
     realm: text('a non-empty string of Latin-1 without control characters'),
     languages: byName(
       byName(Type.String({ minLength: 1 })),

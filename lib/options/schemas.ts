@@ -123,6 +123,7 @@ const sessions = options({
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),
   grace: Type.Number({ minimum: 0, maximum: 60, description: 'seconds, 0 to 60' }),
+  maxPerUser: whole(1, 10_000),
   name: registrationName,
 })
 

@@ -46,14 +46,14 @@ export function apiKeyAuthenticator(
     })
   }
 
-  function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey): unknown {
+  function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey) {
     setCredential(request, scopes, { apiKeyId: shown.id })
     if (expiresAt !== null && expiresAt * 1000 <= Date.now()) throw refusal('auth.api-key-expired')
     extraOf(request).apiKey = shown
     return findUser(userService, shown.owner, request, state.of(request).timeout, requireUser)
   }
 
-  async function enterLater(request: FastifyRequest, text: string): Promise<unknown> {
+  async function enterLater(request: FastifyRequest, text: string): Promise<object> {
     const id = idOf(text, prefix)
     setCredential(request, null, { apiKeyId: id })
     const found = await lookup.find(text)
@@ -85,10 +85,10 @@ export function apiKeyAuthenticator(
       if (text === null) return null
       if (text === MALFORMED) throw invalid('no API key')
       const known = lookup.cached(text)
-      if (known !== null) return enter(request, known) as object
+      if (known !== null) return enter(request, known)
       const problem = check(text)
       if (problem !== null) throw invalid(problem)
-      return enterLater(request, text) as Promise<object>
+      return enterLater(request, text)
     },
   }
 }

@@ -24,7 +24,7 @@ t.test('arguments that are missing, unknown or wrong', async (t) => {
     isAdmin: [true],
   })) {
     for (const value of values) {
-      await t.rejects(issue({ ...good, [member]: value }), wrong, `${member}: ${String(value)}`)
+      await t.rejects(issue({ ...good, [member]: value }), wrong, member)
     }
   }
   for (const given of [undefined, null, 'alice', []]) await t.rejects(issue(given), wrong)
@@ -73,7 +73,7 @@ t.test('revoke', async (t) => {
   t.equal(await keys.revoke(issued.id, { owner: 'bob' }), false)
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
   const calls = [1, 2, 3].map(() => keys.revoke(issued.id, { owner: 'alice' }))
-  t.strictSame((await Promise.all(calls)).sort(), [false, false, true])
+  t.strictSame((await Promise.all(calls)).filter(Boolean), [true])
   t.equal((await get('/apiKey', bearer(issued.key))).status, 401)
   t.match(await keys.list('alice'), [{ id: issued.id, revokedAt: Date }])
 })

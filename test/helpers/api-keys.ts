@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import type {
@@ -35,7 +35,7 @@ export function keysOf({ authn }: Pick<FastifyInstance, 'authn'>): ApiKeys {
 }
 
 /** What a handler says about its request. */
-export function about({ user, extra }: FastifyRequest, _?: FastifyReply): object {
+export function about({ user, extra }: FastifyRequest): object {
   const { name = null } = (user ?? {}) as { name?: unknown }
   return { user: name, apiKey: extra.apiKey ?? null }
 }

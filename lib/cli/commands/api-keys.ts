@@ -138,7 +138,7 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
 export const apiKeys: Command = {
   name: 'api-keys',
   summary: 'print the table for API keys; issue, show or revoke the keys of a user',
-  subcommands: [schema, issue as Command, list as Command, revoke as Command],
+  subcommands: [schema, issue, list, revoke],
   examples: [schema, issue, list, revoke].flatMap(({ examples }) => examples),
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
 }

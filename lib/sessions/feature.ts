@@ -67,7 +67,7 @@ export function createFeature({
   places.set(app, place)
   return {
     name: 'sessions',
-    api: sessionsApi(tools),
+    api: sessionsApi(app, tools),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     issueTokens: (...login) => beginSession(tools, ...login),
     routes(registration) {

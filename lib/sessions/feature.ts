@@ -10,6 +10,7 @@ import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
 import { StoreAccess, storeTimeout } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
+import { digestOf } from './refresh-token.js'
 import type { SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
@@ -43,11 +44,13 @@ export function createFeature({
   const { prefix, isLocal, help, open } = settings.store ?? memorySessions()
   const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
+  const place = JSON.stringify([prefix, settings.name])
   const store = open(settings.name)
   const access = new StoreAccess(store, app.log)
   const revocations = new Revocations((error, isFirst) => access.log(error, isFirst ? help : ''))
   const tools: SessionTools = {
     settings,
+    tag: digestOf(place).slice(0, 6),
     access,
     revocations,
     service,
@@ -59,11 +62,10 @@ export function createFeature({
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
   store.watch(revocations)
-  const place = JSON.stringify([prefix, settings.name])
   places.set(app, place)
   return {
     name: 'sessions',
-    api: sessionsApi(tools),
+    api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     issueTokens: (username, request, user) => beginSession(tools, username, request, user),
     routes(registration) {

@@ -31,7 +31,7 @@ export async function beginSession(
   const { lifetime, idle } = tools.settings
   const claims = await ownClaims(tools.claims, username, request, user)
   const { sub } = claims
-  const sid = randomName()
+  const sid = `${randomName()}.${tools.tag}`
   const refreshToken = newRefreshToken()
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))

@@ -38,7 +38,7 @@ export function basicAuthenticator<Stored extends object>(
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)
-    return registration.passwords.credentialCheck(service, field, 'basic')
+    return registration.passwords.basicCheck(service, field)
   })
 
   const authenticator: Authenticator<Stored> & { [kHashes]: true } = {
@@ -52,7 +52,7 @@ export function basicAuthenticator<Stored extends object>(
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
-      return check(pair.username, pair.password, request) as Stored | Promise<Stored>
+      return check(pair.username, pair.password, request).then(({ user }) => user as Stored)
     },
   }
   return authenticator

@@ -11,6 +11,7 @@ import {
   type Work,
 } from './own-route.js'
 import { loginBody, type Credentials } from './schema.js'
+import { issuedAfter } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
@@ -99,12 +100,14 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
 }
 
 function logIn(registration: Registration): Work<Credentials> {
-  const { options, passwords, issueTokens, carrier } = registration
+  const { options, passwords, issueTokens, tokenChecks, carrier } = registration
   const userService = options.userService as UserService
-  const check = passwords.credentialCheck(userService, options.passwordField, 'login')
+  const validAfter = (user: object): number => issuedAfter(tokenChecks, user)
+  const check = passwords.loginCheck(userService, options.passwordField, validAfter)
   return async ({ username, password }, request, reply, started) => {
-    const user = await check(username, password, request)
-    const tokens = await issueTokens(username, request, user)
+    const began = performance.now()
+    const { user, confirm } = await check(username, password, request)
+    const tokens = await issueTokens(username, request, user, { began, confirm })
     reportTokens(registration, request, user, 'login', started)
     return sendTokens(carrier, request, reply, tokens)
   }

@@ -51,10 +51,17 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
 
 const claimsKey: ExtraJwtClaimsKey = 'jwtClaims'
 
-/** @param isOwn - whether a key of our own has verified the token */
-export function setClaims(request: FastifyRequest, claims: JwtClaims, isOwn = false): void {
+/**
+ * @param claims - undefined for none, after all
+ * @param isOwn - whether a key of our own has verified the token
+ */
+export function setClaims(
+  request: FastifyRequest,
+  claims: JwtClaims | undefined,
+  isOwn = false,
+): void {
   const state = ensureState(request)
-  state.claims = claims
+  state.claims = claims ?? null
   state.isOwn = isOwn
   if (state.extra !== null) state.extra[claimsKey] = claims
 }

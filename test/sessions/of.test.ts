@@ -12,11 +12,12 @@ import {
   standardOptions,
   tokensOf,
 } from '../helpers/app.js'
+import { nameOf } from '../helpers/flows.js'
 import { startIssuer } from '../helpers/issuer.js'
 
 /** What `of` gives in a handler, as JSON, after the user of the request. */
 const seen = (request: FastifyRequest): unknown => [
-  request.user?.name ?? null,
+  nameOf(request),
   request.server.authn.sessions?.of(request) ?? null,
 ]
 

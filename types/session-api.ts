@@ -20,6 +20,11 @@ export interface SessionsOptions {
    */
   grace?: number | undefined
   /**
+   * How many sessions a user may have, 1 to 10,000. Default 100. With one more login, the oldest session is revoked: the
+   * one whose login is the longest time ago.
+   */
+  maxPerUser?: number | undefined
+  /**
    * Tells the sessions of several registrations apart. Each registration of an app, and each app that uses the same
    * store, needs its own. Default `default`.
    */

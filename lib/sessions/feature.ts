@@ -2,11 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
 import { isUsageError, wrongOption } from '../errors.js'
+import { bodyCarrier } from '../login/own-route.js'
 import { wantedLogin } from '../login/route.js'
 import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
+import { revokeReplaced } from './logout.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
 import { StoreAccess, storeTimeout } from './store-access.js'
@@ -66,13 +68,18 @@ export function createFeature({
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
   store.watch(revocations)
+  let carrier = bodyCarrier
   places.set(app, place)
   return {
     name: 'sessions',
     api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
-    issueTokens: (...login) => beginSession(tools, ...login),
+    async issueTokens(...login) {
+      await revokeReplaced(tools, carrier, ...login)
+      return beginSession(tools, ...login)
+    },
     routes(registration) {
+      ;({ carrier } = registration)
       const login = wantedLogin(registration)
       if (login !== null) declareSessionRoutes(registration, login, tools)
     },

@@ -1,16 +1,31 @@
 import type { FastifyInstance } from 'fastify'
+import { testGrants } from '../common/kit.js'
 import { AuthnUsageError, refusal, wrongOption } from '../errors.js'
 import { reportRefusal, startClock } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { registrationOf, type Registration } from '../registration.js'
+import { ownClaimsOf } from '../request/state.js'
 import { findUser, isUsableName } from '../users/user.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { SessionInfo, Sessions } from '../../types/session-api.js'
 import type { StoredSession } from '../../types/sessions.js'
 
-/** `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up. */
-export function sessionsApi(app: FastifyInstance, tools: SessionTools): Sessions {
+/**
+ * `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up.
+ *
+ * @param app - the scope of the registration
+ */
+export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions {
   return {
+    of(request) {
+      const { sid, sub } = ownClaimsOf(request) ?? {}
+      if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) return null
+      // Another registration may have the same key. A test gives its sessions any name.
+      const isOurs =
+        registrationOf(request.server)?.app === app &&
+        (testGrants.has(request) || sid.endsWith(`.${tools.tag}`))
+      return isOurs ? { id: sid, sub: String(sub) } : null
+    },
     async list(sub) {
       const name = nameOf(sub, 'list')
       if (!isUsableName(name)) return []

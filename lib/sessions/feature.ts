@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
 import { isUsageError, wrongOption } from '../errors.js'
-import { bodyCarrier } from '../login/own-route.js'
+import { bodyCarrier } from '../login/finish.js'
 import { wantedLogin } from '../login/route.js'
 import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
@@ -13,6 +13,7 @@ import { revokeReplaced } from './logout.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
 import { memorySessions } from './stores/memory.js'
+import { digestOf } from './refresh-token.js'
 import { storeTimeout, type SessionTools } from './tools.js'
 import { userRevocationsOf } from './user-revocations.js'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -48,11 +49,13 @@ export function createFeature({
   const { prefix, isLocal, help } = factory
   const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
+  const place = JSON.stringify([prefix, settings.name])
   const store = factory.open(settings.name)
   const access = new StoreAccess(store, app.log, failing, storeTimeout)
   const revocations = new Revocations((error, isFirst) => access.log(error, isFirst ? help : ''))
   const tools: SessionTools = {
     settings,
+    tag: digestOf(place).slice(0, 6),
     access,
     revocations,
     userRevocations: userRevocationsOf(factory, settings.name),
@@ -66,11 +69,10 @@ export function createFeature({
   }
   store.watch(revocations)
   let carrier = bodyCarrier
-  const place = JSON.stringify([prefix, settings.name])
   places.set(app, place)
   return {
     name: 'sessions',
-    api: sessionsApi(tools),
+    api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     async issueTokens(...login) {
       await revokeReplaced(tools, carrier, ...login)

@@ -30,7 +30,7 @@ export async function beginSession(
   const { lifetime, idle, maxPerUser } = tools.settings
   const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
-  const sid = randomName()
+  const sid = `${randomName()}.${tools.tag}`
   const refreshToken = newRefreshToken()
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))

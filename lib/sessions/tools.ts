@@ -17,6 +17,8 @@ export const storeTimeout = 5
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools {
   readonly settings: Omit<ResolvedSessions, 'store'>
+  /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
+  readonly tag: string
   readonly access: StoreAccess<SessionStore>
   readonly revocations: Revocations
   readonly userRevocations: UserRevocations

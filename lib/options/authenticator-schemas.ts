@@ -1,7 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import {
   anyFunction,
-  byName,
   fieldName,
   flag,
   httpToken,
@@ -36,10 +35,13 @@ const securityScheme = Type.Union(
   },
 )
 
-const securitySchemes = Type.Union([securityScheme, byName(securityScheme)], {
-  whole: true,
-  description: securityScheme.description as string,
-})
+const securitySchemes = Type.Union(
+  [securityScheme, Type.Object({}, { additionalProperties: securityScheme, minProperties: 1 })],
+  {
+    whole: true,
+    description: securityScheme.description as string,
+  },
+)
 
 /** The members of an authenticator; others are allowed. */
 export const authenticatorSchema = Type.Object(

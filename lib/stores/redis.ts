@@ -76,6 +76,6 @@ export function openRedis<Client>(
 export function checkStorePrefix(prefix: unknown, where: string): string {
   if (typeof prefix === 'string' && /^[\w.:-]{1,64}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, 1 to 64 letters, digits and _ . : -, such as "shop".`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, 1 to 64 letters, digits and _ . : -, as in { prefix: 'shop' }.`,
   )
 }

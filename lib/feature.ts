@@ -157,22 +157,13 @@ export const features: FeatureRow[] = [
     isSet: (_, service) => service.validAfterField !== undefined,
     load: () => import('./valid-after/feature.js'),
   },
-  {
-    isSet: (_, service) => service.publish !== undefined,
-    load: () => import('./jwks/feature.js'),
-  },
+  { isSet: (_, service) => service.publish !== undefined, load: () => import('./jwks/feature.js') },
   {
     isSet: ({ issuers }) => Object.keys(issuers ?? {}).length > 0,
     load: () => import('./issuers/feature.js'),
   },
-  {
-    isSet: ({ cookies }) => cookies !== undefined,
-    load: () => import('./cookies/feature.js'),
-  },
-  {
-    isSet: ({ sessions }) => sessions !== undefined && sessions !== false,
-    load: () => import('./sessions/feature.js'),
-  },
+  { isSet: ({ cookies }) => cookies !== undefined, load: () => import('./cookies/feature.js') },
+  { isSet: ({ sessions }) => Boolean(sessions), load: () => import('./sessions/feature.js') },
 ]
 
 /** Makes the features for which the options ask. @throws (rejects) ERR_AUTH_OPTION */

@@ -160,7 +160,7 @@ export interface SessionStoreFactory {
   /** Whether sessions are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean
   /**
-   * The sessions of one registration. Called once for each while the app boots.
+   * The sessions of one registration. Called once for each at startup.
    *
    * @param name - the name of the registration; with `prefix` it tells the sessions of registrations apart
    */

@@ -1,5 +1,5 @@
 import { refusal, wrongOption } from '../errors.js'
-import { MALFORMED } from '../http/authorization.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/resolve.js'
@@ -7,7 +7,8 @@ import { setClaims } from '../request/state.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { unverifiedPart } from '../tokens/claims.js'
 import { perRegistration } from '../registration.js'
-import { ownTokenIn } from '../request/own-token.js'
+import type { FastifyRequest } from 'fastify'
+import type { TokenSource } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
@@ -103,4 +104,22 @@ export function jwtAuthenticator<Stored extends object>(
 /** Whether an authenticator verifies tokens by our own keys, and reads token sources too. */
 export function readsOwnTokens(authenticator: Authenticator): boolean {
   return kOwnTokens in authenticator
+}
+
+/**
+ * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
+ *
+ * @throws AuthenticationError for a request that must not use its token
+ */
+export function ownTokenIn(
+  request: FastifyRequest,
+  sources: readonly TokenSource[],
+): string | typeof MALFORMED | null {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
+  for (const source of sources) {
+    const token = source.find(request)
+    if (token !== null) return token
+  }
+  return null
 }

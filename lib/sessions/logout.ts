@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'
-import { ownTokenIn } from '../request/own-token.js'
+import { ownTokenIn } from '../authenticators/jwt.js'
 import { isUsableName } from '../users/user.js'
 import { digestOf } from './refresh-token.js'
 import { invalidRefresh, requireRefreshToken, type SessionTools } from './tools.js'

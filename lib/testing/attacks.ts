@@ -29,7 +29,7 @@ const patience = 10_000
  * At the beginning and at the end it checks that good credentials are accepted: a route that refuses everything
  * would prove nothing.
  *
- * @param app - the app; it is booted if it is not ready yet. `authnTesting` need not be registered otherwise
+ * @param app - the app; `ready()` is called. `authnTesting` need not be registered otherwise
  * @returns the report; `report.problems` is empty when all is well
  * @throws ERR_AUTH_TESTING, ERR_AUTH_MARK for options that do not fit
  *
@@ -89,14 +89,14 @@ class Attack {
   /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
   async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
     if (this.#good === undefined) {
-      const why = 'none are known, so that nobody may get in at all: give "sub" or "good"'
+      const why = 'no good credentials are known, so the route may reject all: give "sub" or "good"'
       this.report.problems.push({ case: name, status: null, why })
       return true
     }
     const status = await this.#statusOf({ headers: this.#good, ...more })
     if (status !== null && status < 400) return true
     const why =
-      'refused, so that the report would prove nothing: mend "good", "sub", "claims" or "payload"'
+      'rejected, so that the report would prove nothing: correct "good", "sub", "claims" or "payload"'
     this.report.problems.push({ case: name, status, why })
     return false
   }
@@ -106,7 +106,7 @@ class Attack {
     const status = await this.#statusOf({})
     if (this.#options.optional === true || status === null || status >= 400) return false
     const why =
-      'let through: the route requires nobody (is it marked?). If it is meant to: "optional"'
+      'accepted: the route requires no user (is it marked?). If it is meant to: "optional"'
     this.report.problems.push({ case: 'no credentials', status, why })
     return true
   }
@@ -173,6 +173,6 @@ function goodHeaders(
       Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
     )
   }
-  const isSomebody = sub !== undefined || claims !== undefined
-  return isSomebody && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
+  const isKnown = sub !== undefined || claims !== undefined
+  return isKnown && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { EXTRA_JWT_CLAIMS } from '../request/decorators.js'
+import { EXTRA_JWT_CLAIMS } from '../request/state.js'
 import { rootOf } from '../app/fastify.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'

@@ -15,7 +15,7 @@ import {
   onInstance,
   rootOf,
   urlsOf,
-  wrapRegister,
+  watchRegister,
 } from '../../lib/app/fastify.js'
 import { authn } from '../../lib/index.js'
 import { authnTesting } from '../../lib/testing/index.js'
@@ -201,9 +201,9 @@ t.test(
 t.test('scopes inherit register from the root', async (t) => {
   const app = fastify(t)
   const calls: unknown[] = []
-  wrapRegister(app, (plugin, options, register) => {
+  watchRegister(app, (_, options) => {
     calls.push(options)
-    return register(plugin, options)
+    return options
   })
   await app.register(
     async (app) => {

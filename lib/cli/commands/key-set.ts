@@ -105,7 +105,7 @@ export const rotate: Command<Options> = {
 /** Removes a key from a key set. */
 export const revoke: Command<Options> = {
   name: 'revoke',
-  summary: 'remove a key from a key set at once: somebody else has it',
+  summary: 'remove a leaked key from a key set at once',
   details:
     'All its tokens are rejected as soon as the processes have the new file. If it was the key that signs, the next one takes over, and a new next one is made.',
   arguments: [

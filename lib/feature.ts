@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox/type'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JwtService } from './tokens/service.js'
-import type { MALFORMED } from './http/authorization.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -19,7 +18,7 @@ export interface TokenSource {
    * @returns null where there is none
    * @throws AuthenticationError for a request that must not use the token
    */
-  find(request: FastifyRequest): string | typeof MALFORMED | null
+  find(request: FastifyRequest): string | null
   /** For the test kit: the name of the cookie that a request like this one would have the token in. */
   cookieName?(request: FastifyRequest): string
   /** For API documents: the name and the definition of its security scheme. */

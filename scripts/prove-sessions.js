@@ -25,7 +25,13 @@ const kinds = {
   async PostgreSQL(endings) {
     if (findProgram('PostgreSQL') === null) return null
     const server = await postgresServer(endings)
-    const schema = execFileSync(process.execPath, [commandLine, 'sessions', 'schema'])
+    const schema = execFileSync(process.execPath, [
+      commandLine,
+      'sessions',
+      'schema',
+      '--prefix',
+      'prove',
+    ])
     await server.pool().query(schema.toString())
     return server
   },

@@ -67,7 +67,7 @@ export function jwtAuthenticator<Stored extends object>(
     optional,
     init: state.init,
     accepts(request) {
-      let token: string | typeof MALFORMED | null
+      let token: string | null
       const { jwtService, tokenSources } = state.of(request)
       try {
         token = ownTokenIn(request, tokenSources)
@@ -75,7 +75,7 @@ export function jwtAuthenticator<Stored extends object>(
         // authenticate() rejects the request with this error.
         return true
       }
-      if (typeof token !== 'string') return token === MALFORMED
+      if (token === null) return false
       const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
       if (header === null || claims === null || !Object.hasOwn(claims, claimName)) return false
       return jwtService.isMeant(header, signingMethod, rules)
@@ -84,7 +84,6 @@ export function jwtAuthenticator<Stored extends object>(
       const { service, verify, timeout, tokenSources, tokenChecks } = state.of(request)
       const token = ownTokenIn(request, tokenSources)
       if (token === null) return null
-      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
       for (const each of tokenChecks) each.claims?.(claims)
       setClaims(request, claims)
@@ -109,14 +108,18 @@ export function readsOwnTokens(authenticator: Authenticator): boolean {
 /**
  * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
  *
- * @throws AuthenticationError for a request that must not use its token
+ * @throws AuthenticationError for a malformed header, and for a request that must not use its token
  */
 export function ownTokenIn(
   request: FastifyRequest,
   sources: readonly TokenSource[],
-): string | typeof MALFORMED | null {
+): string | null {
   const { authorization } = request.headers
-  if (authorization !== undefined) return credentialsOf(authorization, 'Bearer') || null
+  if (authorization !== undefined) {
+    const credentials = credentialsOf(authorization, 'Bearer')
+    if (credentials === MALFORMED) throw refusal('auth.jwt-invalid')
+    return credentials || null
+  }
   for (const source of sources) {
     const token = source.find(request)
     if (token !== null) return token

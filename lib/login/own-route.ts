@@ -8,13 +8,14 @@ import type {
 import * as Type from '@sinclair/typebox/type'
 import { faultOf, isAuthenticationError } from '../errors.js'
 import { reportRefusal, reportSuccess, startClock } from '../events.js'
-import { sendRefusal, setChallenges, textOf } from '../guard/response.js'
+import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
-import { viewOf } from '../users/user.js'
+import { viewOf } from '../users/view.js'
 import type { RouteBody } from './schema.js'
 import type { IssuedTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { RejectionLike } from '../../types/errors.js'
 
 /** The key under which the options of the plugin's own routes keep what is known of them. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
@@ -66,6 +67,7 @@ export function declareOwnRoute<Content>(
   const { body, path } = route
   const { initialConfig } = registration.app
   const declared: RouteOptions & { [kOwnRoute]: OwnRoute<Content> } = {
+    ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
     bodyLimit: Math.min(bodyLimit, initialConfig.bodyLimit ?? bodyLimit),
     ...options,
     [kOwnRoute]: route,
@@ -98,7 +100,25 @@ function firstHook<Content>(
     const error = registration.carrier.refuse(request)
     if (error === null) return done()
     reportRefusal(request, error, kind, startClock())
-    sendRefusal(error, textOf(error, request, registration), reply)
+    sendRefusal(error, textOf(error, request, registration), reply, registration)
+  }
+}
+
+/** Bodies that Fastify or our schema rejects get what `errorBody` returns; other errors go to the app's error handler. */
+function errorHandlerOf<Content>(
+  registration: Registration,
+  { kind }: OwnRoute<Content>,
+): NonNullable<RouteOptions['errorHandler']> {
+  return (error, request, reply) => {
+    const { code, statusCode = 500 } = error
+    const isOfBody = /^FST_ERR_(?:CTP_|VALIDATION$)/.test(code) && statusCode < 500
+    const body = isOfBody ? ownErrorBody(error as RejectionLike, request, registration) : null
+    if (body === null) return reply.send(error)
+    request.log.info({ code, authenticator: kind }, 'The body of the request was rejected')
+    return reply
+      .code(statusCode)
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(body)
   }
 }
 
@@ -126,7 +146,7 @@ function handlerOf<Content>(
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, kind, started)
       setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
-      sendRefusal(error, textOf(error, request, registration), reply)
+      sendRefusal(error, textOf(error, request, registration), reply, registration)
       return reply
     }
   }

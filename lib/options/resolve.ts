@@ -41,8 +41,6 @@ export const defaults = {
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
-  redisSessions: { prefix: 'fastify-authn' },
-  sqlSessions: { prefix: 'fastify_authn' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
   issuer: { audienceClaim: 'aud' as const },

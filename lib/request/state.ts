@@ -60,7 +60,7 @@ export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */
 export function claimsOf(request: FastifyRequest): unknown {
-  const { claims = null, extra = null } = stateOf(request) ?? {}
+  const { claims, extra } = ensureState(request)
   return extra === null ? claims : extra[EXTRA_JWT_CLAIMS]
 }
 

@@ -1,17 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
-import { wrongOption } from '../errors.js'
+import { isUsageError, wrongOption } from '../errors.js'
 import { wantedLogin } from '../login/route.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
-import { StoreAccess } from './store-access.js'
+import { StoreAccess, storeTimeout } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
 import type { SessionTools } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
+import type { SessionsOptions } from '../../types/session-api.js'
 
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
 const longestTolerance = 300
@@ -30,7 +31,7 @@ export function createFeature({
   jwtService: service,
   tokenChecks,
 }: FeatureContext): Feature {
-  const settings = resolveSessions(options.sessions || {})
+  const settings = resolveSessions(options.sessions as SessionsOptions | true)
   if ((options.jwt ?? options.jwtService) === undefined) {
     stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
   }
@@ -40,12 +41,12 @@ export function createFeature({
       '"login.tokenFunc" stands beside "sessions": its tokens could not be revoked, since they lack the claim "sid". Use login.claims, which adds claims to the tokens of the plugin, and leave "tokenFunc" out',
     )
   }
-  const { prefix, isLocal, open } = settings.store ?? memorySessions()
+  const { prefix, isLocal, help, open } = settings.store ?? memorySessions()
   const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
   const store = open(settings.name)
   const access = new StoreAccess(store, app.log)
-  const revocations = new Revocations((error) => access.log(error))
+  const revocations = new Revocations((error, isFirst) => access.log(error, isFirst ? help : ''))
   const tools: SessionTools = {
     settings,
     access,
@@ -87,7 +88,14 @@ export function createFeature({
       storeFailures: access.failures,
       isCaughtUp: revocations.isCaughtUp,
     }),
-    ready: () => revocations.settled,
+    async ready() {
+      const late = (): void => revocations.lost(new Error(`no answer in ${storeTimeout} s`))
+      const timer = setTimeout(late, storeTimeout * 1000)
+      const error = await revocations.settled
+      clearTimeout(timer)
+      // Other errors are logged: a database may come later than the app.
+      if (isUsageError(error)) throw error
+    },
     close: () => store.close(),
   }
 }

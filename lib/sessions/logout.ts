@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
-import { MALFORMED } from '../http/authorization.js'
 import { ownTokenIn } from '../authenticators/jwt.js'
 import { isUsableName } from '../users/user.js'
 import { digestOf } from './refresh-token.js'
@@ -44,7 +43,6 @@ function ofAccessToken(
 ): Leaving {
   const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
-  if (token === MALFORMED) throw refusal('auth.jwt-invalid')
   const { sid, sub } = service.verify(token, method)
   if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) {
     throw refusal('auth.jwt-invalid', { cause: 'claim sid' })

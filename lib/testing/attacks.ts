@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { accessCases } from './attack-access.js'
 import {
-  badTokens,
   elsewhereCases,
   headerCases,
   keyCases,
@@ -9,6 +8,7 @@ import {
   type Cases,
   type Headers,
 } from './attack-cases.js'
+import { badTokens } from './broken.js'
 import { cookieCases } from './attack-cookies.js'
 import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
 import { attackMaterial, type Material } from './material.js'

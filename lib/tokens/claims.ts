@@ -79,9 +79,8 @@ export function issued(
  * @param reason - the error of the engine, or a word for what our own checks found
  */
 export function invalidToken(reason: unknown): AuthenticationError {
-  if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })
-  const code = reason instanceof Object && 'code' in reason ? String(reason.code) : 'unknown'
-  return refusal('auth.jwt-invalid', { cause: code })
+  const cause = typeof reason === 'string' ? reason : String((reason as { code?: unknown }).code)
+  return refusal('auth.jwt-invalid', { cause })
 }
 
 /**

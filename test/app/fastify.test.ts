@@ -1,6 +1,5 @@
 // What this package assumes of the insides of Fastify and of its plugins: one test each, whose name says what has
 // changed when it fails. lib/app/fastify.ts is the place to mend it.
-import { readFileSync } from 'node:fs'
 import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -17,9 +16,6 @@ import {
   urlsOf,
   watchRegister,
 } from '../../lib/app/fastify.js'
-import { authn } from '../../lib/index.js'
-import { authnTesting } from '../../lib/testing/index.js'
-import { root } from '../helpers/project.js'
 
 type Told = RouteOptions & { readonly routePath: string }
 
@@ -250,15 +246,3 @@ t.test(
     t.type(seen[0], 'function', 'onRegister is not told what a function returns')
   },
 )
-
-t.test('one range of Fastify versions, in package.json and in both plugins', (t) => {
-  const { peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
-    peerDependencies: { fastify: string }
-  }
-  const rangeOf = (plugin: object): unknown =>
-    (plugin as Record<symbol, { fastify?: unknown } | undefined>)[Symbol.for('plugin-meta')]
-      ?.fastify
-  t.strictSame([authn, authnTesting].map(rangeOf), Array(2).fill(peerDependencies.fastify))
-  t.equal(peerDependencies.fastify, '^5.12.5', 'below are known holes')
-  t.end()
-})

@@ -562,9 +562,9 @@ t.test('users whose roles are hard to read', async (t) => {
   const thrown = new Error('secret of the app')
   const rows: [string, object, number][] = [
     ['a class', new Editor(), 200],
-    ['a getter of a class', new LateEditor(), 403],
+    ['a getter of a class', new LateEditor(), 200],
     ['no prototype', Object.assign(Object.create(null) as object, { role: 'editor' }), 200],
-    ['another list', { roles: new Set(['editor']) }, 403],
+    ['another list', { roles: new Map([['editor', true]]) }, 403],
     ['a text object', { role: new String('editor') }, 403],
     ['a hole', { roles: Array.from(['editor', ...Array.from({ length: 1 })]) }, 403],
   ]

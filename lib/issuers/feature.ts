@@ -35,7 +35,7 @@ export function createFeature({ options, jwtService, log }: FeatureContext): Fea
       opened.map(({ name, authenticator }) => [name, authenticator]),
     ),
     ready() {
-      for (const { source } of opened) source.begin()
+      for (const { source } of opened) void source.begin()
     },
     stats: () => Object.fromEntries(opened.map(({ name, source }) => [name, source.stats()])),
     stop() {

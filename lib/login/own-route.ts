@@ -5,19 +5,18 @@ import type {
   RouteOptions,
   RouteShorthandOptions,
 } from 'fastify'
-import * as Type from '@sinclair/typebox/type'
+import type { TSchema } from '@sinclair/typebox/type'
 import { faultOf, isAuthenticationError } from '../errors.js'
 import { reportRefusal, reportSuccess, startClock } from '../events.js'
 import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { viewOf } from '../users/view.js'
 import type { RouteBody } from './schema.js'
-import type { IssuedTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RejectionLike } from '../../types/errors.js'
 
-/** The key under which the options of the plugin's own routes keep what is known of them. */
+/** The key of the {@link OwnRoute} in the options of the plugin's own routes. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
 
 /**
@@ -48,7 +47,7 @@ interface RouteNotes {
 }
 
 /** Responses by status: a description, or a body schema with a description. */
-export type Responses = Readonly<Record<number, string | Type.TSchema>>
+export type Responses = Readonly<Record<number, string | TSchema>>
 
 /** @param options - of a route. @returns undefined for a route that is not the plugin's own */
 export function ownRouteOf(options: object): OwnRoute | undefined {
@@ -150,36 +149,6 @@ function handlerOf<Content>(
       return reply
     }
   }
-}
-
-/** Tokens in the JSON body. */
-export const bodyCarrier: TokenCarrier = {
-  forbidden: null,
-  schema: Type.Object(
-    {
-      token: Type.String(),
-      refreshToken: Type.Optional(Type.String()),
-      expiresIn: Type.Optional(Type.Integer()),
-    },
-    // Written as code: Markdown would take <token> for an HTML tag and not show it.
-    { description: 'A token, for the header `Authorization: Bearer <token>`.' },
-  ),
-  refuse: () => null,
-  refreshToken: () => null,
-  give: (_request, _reply, { token, refreshToken, expiresIn }) =>
-    refreshToken === undefined ? { token } : { token, refreshToken, expiresIn },
-  clear: () => undefined,
-}
-
-export function sendTokens(
-  carrier: TokenCarrier,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  tokens: IssuedTokens,
-): FastifyReply {
-  const body = JSON.stringify(carrier.give(request, reply, tokens))
-  // Sent as a string, so that no response schema or serializer of the app changes or rejects it.
-  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
 /** @throws AuthenticationFault when a getter of the user throws */

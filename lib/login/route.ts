@@ -4,11 +4,11 @@ import {
   declareOwnRoute,
   ownRouteOf,
   reportTokens,
-  sendTokens,
   urlOf,
   type OwnRoute,
   type Work,
 } from './own-route.js'
+import { sendTokens } from './token.js'
 import { loginBody, type Credentials } from './schema.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'

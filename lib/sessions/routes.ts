@@ -3,14 +3,8 @@ import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastif
 import { withoutUndefined } from '../common/objects.js'
 import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { channels } from '../events.js'
-import {
-  bodyCarrier,
-  declareOwnRoute,
-  reportTokens,
-  sendTokens,
-  urlOf,
-  type Work,
-} from '../login/own-route.js'
+import { declareOwnRoute, reportTokens, urlOf, type Work } from '../login/own-route.js'
+import { bodyCarrier, sendTokens } from '../login/token.js'
 import { problemIn, type RouteBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
 import { refreshSession } from './refresh.js'

@@ -11,7 +11,7 @@ export type Bad = readonly [title: string, value: string]
 type Need = 'token' | 'key' | 'publicKey'
 
 interface BrokenRow {
-  /** Default: the claims are enough. */
+  /** Default: nothing but claims. */
   readonly needs?: Need
   readonly make: (material: Material) => string
 }

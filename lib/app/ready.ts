@@ -1,4 +1,5 @@
 import { readsBasic } from '../authenticators/any-of.js'
+import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'
@@ -12,6 +13,7 @@ import type { Plan } from '../marks/plan.js'
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, audits } = record
   for (const route of routes) route.plan = decide(route)
+  checkSharedTokens(routes.flatMap(({ plan }) => plan ?? []))
   audits.forEach((option, scope) => requireDecisions(record, scope, option))
   warnBasicScopes(record)
   warnLateCors(record)

@@ -6,7 +6,7 @@ import type {
   RouteShorthandOptions,
 } from 'fastify'
 import type { TSchema } from '@sinclair/typebox/type'
-import { faultOf, isAuthenticationError } from '../errors.js'
+import { faultOf, isAuthenticationError, wrongOption } from '../errors.js'
 import { reportRefusal, reportSuccess, startClock } from '../events.js'
 import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
@@ -82,6 +82,18 @@ export function declareOwnRoute<Content>(
     handler: handlerOf(registration, route),
   }
   registration.app.route(declared)
+}
+
+/**
+ * Makes startup fail because the app and the plugin both declare a route.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function takenRoute(url: string, kind: OwnRoute['kind']): never {
+  const what = kind === 'login' ? '"login.path"' : '"sessions"'
+  wrongOption(
+    `option ${what}: POST ${url} is already declared, and it is also the path of the ${kind} of fastify-authn. Choose another path for the login of fastify-authn (login: { path }), which moves refresh and logout too, or none of them (login: false).`,
+  )
 }
 
 /** The URL of an own route, with the prefix of its scope. */

@@ -37,6 +37,7 @@ const login = options(
     passwordField: fieldName,
     signingMethod,
     tokenFunc: anyFunction('a function (request, user) that returns the token'),
+    subject: anyFunction('a function (user, username) that returns the name of the user'),
     claims: anyFunction('a function (request, user) that returns an object of claims'),
     routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
   },

@@ -1,9 +1,9 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
-import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
+import { isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { declareOwnRoute, reportTokens, urlOf, type Work } from '../login/own-route.js'
+import { declareOwnRoute, reportTokens, takenRoute, urlOf, type Work } from '../login/own-route.js'
 import { bodyCarrier, sendTokens } from '../login/token.js'
 import { problemIn, type RouteBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
@@ -48,11 +48,7 @@ export function declareSessionRoutes(
   for (const kind of ['refresh', 'logout'] as const) {
     const route = { kind, ...routes[kind] }
     const url = urlOf(registration, route.path)
-    if (registration.app.hasRoute({ method: 'POST', url })) {
-      wrongOption(
-        `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
-      )
-    }
+    if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, kind)
     declareOwnRoute(registration, route, optionsOf(login, kind))
   }
 }

@@ -79,8 +79,11 @@ export function issued(
  * @param reason - the error of the engine, or a word for what our own checks found
  */
 export function invalidToken(reason: unknown): AuthenticationError {
-  const cause = typeof reason === 'string' ? reason : String((reason as { code?: unknown }).code)
-  return refusal('auth.jwt-invalid', { cause })
+  if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })
+  const { code } = Object(reason) as { code?: unknown }
+  // Such as FAST_JWT_INVALID_SIGNATURE.
+  const words = /^FAST_JWT_([A-Z_]+)$/.exec(String(code))?.[1] ?? 'MALFORMED'
+  return refusal('auth.jwt-invalid', { cause: words.toLowerCase().replaceAll('_', ' ') })
 }
 
 /**

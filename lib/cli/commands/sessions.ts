@@ -1,5 +1,6 @@
 import { Argument, Option } from 'commander'
 import { defaults } from '../../options/resolve.js'
+import { recordOf } from '../../sessions/user-revocations.js'
 import { checkSqlPrefix, sqlSchema } from '../../sessions/stores/sql-schema.js'
 import { misuse, exits, type Command } from '../command.js'
 import { envOption } from '../environment.js'
@@ -81,7 +82,10 @@ const revoke: Command<StoreOptions> = {
       misuse('expected either <sub>, to revoke all sessions of a user, or --sid, to revoke one.')
     }
     const which = sid === undefined ? { sub: String(sub) } : { sid }
-    const revoked = await withStore(where, (store) => store.revoke(which, keepRevocation))
+    const revoked = await withStore(where, async (store) => {
+      if (sub !== undefined) await store.create(recordOf(sub, 'command line'))
+      return store.revoke(which, keepRevocation)
+    })
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],

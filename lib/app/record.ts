@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { ownProperty } from '../common/objects.js'
+import { declaredProperty } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
@@ -87,11 +87,12 @@ function listen(root: FastifyInstance): AppRecord {
     if (!isRegistered) warnUnregistered(record)
     done()
   })
-  root.addHook('onRegister', (instance, options: { auth?: unknown; prefix?: unknown }) => {
+  root.addHook('onRegister', (instance, options: object) => {
     record.instances.push(instance)
-    if (!Object.hasOwn(options, 'auth')) return
-    const { auth: mark, prefix } = options
-    addScope(record, { mark, prefix, isVoid: false })
+    // Fastify takes the prefix of options that are an instance of a class too.
+    const mark = declaredProperty(options, 'auth')
+    if (mark === undefined && !Object.hasOwn(options, 'auth')) return
+    addScope(record, { mark, prefix: declaredProperty(options, 'prefix'), isVoid: false })
     if (mark !== undefined) markScope(instance, mark)
   })
   const describe = describeRoutes(root)
@@ -145,8 +146,8 @@ function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): Ma
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
   if (isOurs || typeof options !== 'object' || options === null) return null
   if (!isComputed && !isShared(plugin)) return null
-  const mark = ownProperty(options, 'auth')
-  return isMark(mark) ? { mark, prefix: ownProperty(options, 'prefix'), isVoid: true } : null
+  const mark = declaredProperty(options, 'auth')
+  return isMark(mark) ? { mark, prefix: declaredProperty(options, 'prefix'), isVoid: true } : null
 }
 
 /**

@@ -1,5 +1,5 @@
 import { wrongOption } from '../errors.js'
-import { withoutUndefined } from '../common/objects.js'
+import { declaredProperty, withoutUndefined } from '../common/objects.js'
 import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
@@ -92,6 +92,14 @@ export interface ResolvedOptions extends Omit<
  */
 export function resolveOptions(options: unknown): ResolvedOptions {
   const checked = check<AuthnOptions>(pluginSchema, options)
+  const inherited = Object.keys(pluginSchema.properties).find(
+    (name) => !Object.hasOwn(checked, name) && declaredProperty(checked, name) !== undefined,
+  )
+  if (inherited !== undefined) {
+    wrongOption(
+      `option "${inherited}": found in the prototype or the class of the options, where it has no effect; expected a plain object with all options.`,
+    )
+  }
   if (checked.jwt !== undefined && checked.jwtService !== undefined) {
     wrongOption(
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',

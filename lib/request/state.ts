@@ -52,9 +52,10 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
   state.stored = stored
 }
 
-export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
+/** @param claims - undefined for none, after all */
+export function setClaims(request: FastifyRequest, claims: JwtClaims | undefined): void {
   const state = ensureState(request)
-  state.claims = claims
+  state.claims = claims ?? null
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 

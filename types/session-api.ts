@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { SessionStoreFactory } from './sessions.js'
 
 /** Sessions of logged-in users: the option `sessions`. Times are in seconds. */
@@ -19,6 +20,11 @@ export interface SessionsOptions {
    */
   grace?: number | undefined
   /**
+   * How many sessions a user may have, 1 to 10,000. Default 100. With one more login, the oldest session is revoked: the
+   * one whose login is the longest time ago.
+   */
+  maxPerUser?: number | undefined
+  /**
    * Tells the sessions of several registrations apart. Each registration of an app, and each app that uses the same
    * store, needs its own. Default `default`.
    */
@@ -39,8 +45,24 @@ export interface SessionInfo {
   readonly userAgent: string
 }
 
+/** The session of a request. */
+export interface RequestSession {
+  /** Names the session: its `sid` in {@link Sessions.list} and {@link Sessions.revoke}. */
+  readonly id: string
+  /** The user of the session: the claim `sub` of its tokens, as a string. */
+  readonly sub: string
+}
+
 /** `app.authn.sessions`: the sessions of a registration. */
 export interface Sessions {
+  /**
+   * The session by whose access token the user of a request is authenticated. Use it, rather than claims, to list and
+   * revoke the sessions of the user: the `sub` of an issuer's token may be that of another user here.
+   *
+   * @returns null for every other request: anonymous, with Basic, with a token of an issuer, of another registration, or
+   * without a session
+   */
+  of(request: FastifyRequest): RequestSession | null
   /**
    * The sessions of a user that have not expired, the newest first.
    *

@@ -1,12 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import { testGrants } from '../common/kit.js'
 import { AuthnUsageError } from '../errors.js'
+import { registrationOf } from '../registration.js'
+import { ownClaimsOf } from '../request/state.js'
 import { isUsableName } from '../users/user.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { SessionInfo, Sessions } from '../../types/session-api.js'
 import type { StoredSession } from '../../types/sessions.js'
 
-/** `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up. */
-export function sessionsApi(tools: SessionTools): Sessions {
+/**
+ * `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up.
+ *
+ * @param app - the scope of the registration
+ */
+export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions {
   return {
+    of(request) {
+      const { sid, sub } = ownClaimsOf(request) ?? {}
+      if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) return null
+      // Another registration may have the same key. A test gives its sessions any name.
+      const isOurs =
+        registrationOf(request.server)?.app === app &&
+        (testGrants.has(request) || sid.endsWith(`.${tools.tag}`))
+      return isOurs ? { id: sid, sub: String(sub) } : null
+    },
     async list(sub) {
       const name = nameOf(sub, 'list')
       if (!isUsableName(name)) return []

@@ -5,12 +5,11 @@ import type {
   RouteOptions,
   RouteShorthandOptions,
 } from 'fastify'
-import type { TSchema } from '@sinclair/typebox/type'
-import { faultOf, isAuthenticationError, wrongOption } from '../errors.js'
-import { reportRefusal, reportSuccess, startClock } from '../events.js'
+import type * as Type from '@sinclair/typebox/type'
+import { isAuthenticationError, wrongOption } from '../errors.js'
+import { reportRefusal, startClock } from '../events.js'
 import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
-import { viewOf } from '../users/view.js'
 import type { RouteBody } from './schema.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -47,7 +46,7 @@ interface RouteNotes {
 }
 
 /** Responses by status: a description, or a body schema with a description. */
-export type Responses = Readonly<Record<number, string | TSchema>>
+export type Responses = Readonly<Record<number, string | Type.TSchema>>
 
 /** @param options - of a route. @returns undefined for a route that is not the plugin's own */
 export function ownRouteOf(options: object): OwnRoute | undefined {
@@ -160,20 +159,5 @@ function handlerOf<Content>(
       sendRefusal(error, textOf(error, request, registration), reply, registration)
       return reply
     }
-  }
-}
-
-/** @throws AuthenticationFault when a getter of the user throws */
-export function reportTokens(
-  { hiddenFields }: Registration,
-  request: FastifyRequest,
-  user: object,
-  name: 'login' | 'refresh',
-  started: number,
-): void {
-  try {
-    reportSuccess(request, viewOf(user, hiddenFields), name, started)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }
 }

@@ -1,16 +1,9 @@
-import * as Type from '@sinclair/typebox/type'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { declaredProperty } from '../common/objects.js'
 import { faultOf, wrongOption } from '../errors.js'
 import { spellingOf } from '../throttle/throttle.js'
 import { isUsableName } from '../users/user.js'
-import {
-  issuedAfter,
-  type IssuedTokens,
-  type IssueTokens,
-  type TokenCarrier,
-  type TokenCheck,
-} from '../feature.js'
+import { issuedAfter, type IssueTokens, type TokenCheck } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 import type { ResolvedLogin, ResolvedOptions } from '../options/resolve.js'
 import type { LoginOptions } from '../../types/login.js'
@@ -140,34 +133,4 @@ function checked(returned: unknown, sub: string | number): OwnClaims {
   throw new TypeError(
     'login.claims returned a "sub" that is no name: expected a string without control characters, or a finite number.',
   )
-}
-
-/** Tokens in the JSON body. */
-export const bodyCarrier: TokenCarrier = {
-  forbidden: null,
-  schema: Type.Object(
-    {
-      token: Type.String(),
-      refreshToken: Type.Optional(Type.String()),
-      expiresIn: Type.Optional(Type.Integer()),
-    },
-    // Written as code: Markdown would take <token> for an HTML tag and not show it.
-    { description: 'A token, for the header `Authorization: Bearer <token>`.' },
-  ),
-  refuse: () => null,
-  refreshToken: () => null,
-  give: (_request, _reply, { token, refreshToken, expiresIn }) =>
-    refreshToken === undefined ? { token } : { token, refreshToken, expiresIn },
-  clear: () => undefined,
-}
-
-export function sendTokens(
-  carrier: TokenCarrier,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  tokens: IssuedTokens,
-): FastifyReply {
-  const body = JSON.stringify(carrier.give(request, reply, tokens))
-  // Sent as a string, so that no response schema or serializer of the app changes or rejects it.
-  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
 }

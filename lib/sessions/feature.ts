@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
 import { isUsageError, wrongOption } from '../errors.js'
-import { bodyCarrier } from '../login/token.js'
+import { bodyCarrier } from '../login/finish.js'
 import { wantedLogin } from '../login/route.js'
 import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
@@ -17,7 +17,6 @@ import { digestOf } from './refresh-token.js'
 import type { SessionTools } from './tools.js'
 import { userRevocationsOf } from './user-revocations.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { SessionsOptions } from '../../types/session-api.js'
 
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
 const longestTolerance = 300
@@ -36,7 +35,7 @@ export function createFeature({
   jwtService: service,
   tokenChecks,
 }: FeatureContext): Feature {
-  const settings = resolveSessions(options.sessions as SessionsOptions | true)
+  const settings = resolveSessions(options.sessions || {})
   if ((options.jwt ?? options.jwtService) === undefined) {
     stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
   }

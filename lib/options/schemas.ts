@@ -1,18 +1,16 @@
 import * as Type from '@sinclair/typebox/type'
-import { authenticatorSchema } from './authenticator-schemas.js'
-import { jwtSchema } from './jwt-schemas.js'
+import { authenticatorSchema, httpToken } from './authenticator-schemas.js'
+import { jwtSchema, signingMethod } from './jwt-schemas.js'
 import {
   anyFunction,
   byName,
   fieldName,
   flag,
-  httpToken,
   oneOf,
   optional,
   options,
   or,
   seconds,
-  signingMethod,
   strict,
   text,
   userService,

@@ -34,10 +34,10 @@ export interface SqlOptions {
 }
 
 /** @throws ERR_AUTH_OPTION for a prefix that is not a plain identifier, since it becomes part of the statements */
-export function checkSqlPrefix(prefix: unknown, where: string): string {
+export function checkSqlPrefix(prefix: unknown, where: string, example: string): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, such as "shop".`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, as in ${example}.`,
   )
 }
 
@@ -60,7 +60,7 @@ export function openSql(
     )
   }
   const { query } = options
-  const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`)
+  const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`, "{ prefix: 'shop' }")
   const help = `The SQL that creates its tables: npx fastify-authn ${command} schema --prefix ${prefix}`
   const rows: RowsOf = async (text, params) => {
     for (let attempt = 1; ; attempt++) {

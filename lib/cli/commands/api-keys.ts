@@ -46,7 +46,7 @@ const schema: Command<{ prefix: string }> = {
   examples: ['npx fastify-authn api-keys schema --prefix shop | psql app'],
   exits: ['done', 'the prefix is no plain identifier'],
   run({ prefix }) {
-    const sql = apiKeysSchema(checkSqlPrefix(prefix, 'option --prefix'))
+    const sql = apiKeysSchema(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
     return { lines: [sql], json: { sql } }
   },
 }

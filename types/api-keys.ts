@@ -17,7 +17,15 @@ export interface ApiKeysOptions {
    * keys (default 10,000, at most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the
    * store.
    */
-  cache?: { max?: number | undefined; ttl?: number | undefined } | false | undefined
+  cache?:
+    | {
+        /** How many keys. */
+        max?: number | undefined
+        /** Seconds. */
+        ttl?: number | undefined
+      }
+    | false
+    | undefined
   /** Tells the keys of several registrations with one store apart. Default `default`. */
   name?: string | undefined
 }

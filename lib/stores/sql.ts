@@ -51,16 +51,16 @@ export function openSql(
   options: SqlOptions,
   { factory, command }: SqlUse,
 ): { readonly prefix: string; readonly rows: RowsOf; readonly help: string } {
-  const example = `Expected: ${factory}({ query: (text, params) => pool.query(text, params), prefix: 'shop' }).`
+  const example = `${factory}({ query: (text, params) => pool.query(text, params), prefix: 'shop' })`
   // A pool has `query` too, but as a method of its class.
   const isOwn = Object.hasOwn(Object(options), 'query')
   if (!isOwn || typeof options.query !== 'function') {
     wrongOption(
-      `${factory}({ query, prefix }): found no function "query" of these options. ${example}`,
+      `${factory}({ query, prefix }): found no function "query" of these options. Expected: ${example}.`,
     )
   }
   const { query } = options
-  const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`, "{ prefix: 'shop' }")
+  const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`, example)
   const help = `The SQL that creates its tables: npx fastify-authn ${command} schema --prefix ${prefix}`
   const rows: RowsOf = async (text, params) => {
     for (let attempt = 1; ; attempt++) {
@@ -68,7 +68,7 @@ export function openSql(
         const result = (await query(text, params)) as Partial<SqlResult> | undefined
         if (Array.isArray(result?.rows)) return result.rows as Row[]
         return wrongOption(
-          `${factory}({ query }): query(text, params) returned no array "rows". ${example}`,
+          `${factory}({ query }): query(text, params) returned no array "rows". Expected: ${example}.`,
         )
       } catch (error) {
         const code = String((error as { code?: unknown } | null)?.code)
@@ -78,7 +78,7 @@ export function openSql(
         }
         if (error instanceof TypeError && usesThis(query)) {
           wrongOption(
-            `${factory}({ query }): found a method such as pool.query, which loses its object when it is passed alone. ${example}`,
+            `${factory}({ query }): found a method such as pool.query, which loses its object when it is passed alone. Expected: ${example}.`,
             error,
           )
         }

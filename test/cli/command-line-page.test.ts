@@ -63,6 +63,7 @@ t.test('its lines work', async (t) => {
   t.match(JSON.parse(output.doctor ?? ''), { ok: true, findings: [] })
   t.strictSame(readdirSync('.').toSorted(), [
     '.env',
+    'api-keys.sql',
     'keys',
     'password.txt',
     'sessions.sql',

@@ -17,7 +17,7 @@ t.test('help and version', async (t) => {
   t.match(overview, { exit: 0, stdout: nothing.stderr, stderr: '' })
   t.strictSame(
     commands.map(({ name }) => name),
-    ['secret', 'keys', 'hash', 'token', 'inspect', 'sessions', 'doctor'],
+    ['secret', 'keys', 'hash', 'token', 'inspect', 'sessions', 'api-keys', 'doctor'],
   )
   for (const { name, examples, run } of commands) {
     t.match(overview.stdout, new RegExp(`^  ${name}\\b`, 'm'))

@@ -1,4 +1,4 @@
-import nodeFs from 'node:fs'
+import { readFile } from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
 import { ownProperty } from '../common/objects.js'
@@ -50,7 +50,7 @@ export class JwtService implements JwtServiceLike {
    * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (`jwt.keys` and key files are read later)
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
-    const { fs = nodeFs, log = processLog } = options
+    const { fs = { readFile }, log = processLog } = options
     const resolved = resolveJwtConfig(config)
     this.#config = resolved
     this.expiry = resolved.expiry

@@ -46,7 +46,7 @@ const kinds: Readonly<Record<string, () => Open | null>> = {
           const used = async (): Promise<number> =>
             Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
           const before = await used()
-          const store = redisSessions(client).open('bench')
+          const store = redisSessions(client, { prefix: 'bench' }).open('bench')
           await fill(store, count)
           return { store, bytes: ((await used()) - before) / count }
         },

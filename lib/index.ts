@@ -15,5 +15,5 @@ export { JwtService } from './tokens/service.js'
 export type * from '../types/index.js'
 
 /** The plugin: `await app.register(authn, { userService, jwt: { secret } })`. */
-export const authn = fp(authnPlugin, { fastify: '5.x', name: 'fastify-authn' }) as AuthnPlugin
+export const authn = fp(authnPlugin, { fastify: '^5.12.5', name: 'fastify-authn' }) as AuthnPlugin
 export default authn

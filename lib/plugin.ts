@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { rootOf } from './app/fastify.js'
+import { outerOf, rootOf } from './app/fastify.js'
 import { protectApp, recordOf, type AppRecord } from './app/record.js'
 import { routeReport } from './app/report.js'
 import {
@@ -46,6 +46,7 @@ async function build(
   const features = await loadFeatures(context)
   const authenticators = namedAuthenticators(options, jwtService, features)
   const tokenChecks = features.flatMap((feature) => feature.tokenChecks ?? [])
+  const outer = outerOf(app)
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     app,
@@ -64,6 +65,7 @@ async function build(
       features.find(({ issueTokens }) => issueTokens)?.issueTokens ??
       tokenIssuer(options, jwtService, tokenChecks),
     carrier: features.find(({ carrier }) => carrier)?.carrier ?? bodyCarrier,
+    errorBody: options.errorBody ?? (outer === null ? undefined : registrationOf(outer)?.errorBody),
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
       initialized.set(authenticator, result)

@@ -13,6 +13,7 @@ import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Authenticator } from '../types/authenticator.js'
+import type { AuthnOptions } from '../types/options.js'
 
 /** One registration of the plugin: what the guard, the authenticators and the plugin's own routes share. */
 export interface Registration {
@@ -34,6 +35,7 @@ export interface Registration {
   readonly onPass: readonly OnPass[]
   readonly issueTokens: IssueTokens
   readonly carrier: TokenCarrier
+  readonly errorBody: AuthnOptions['errorBody']
   /** Calls `init` of an authenticator, once. */
   initialize(authenticator: Authenticator): Promise<void>
 }

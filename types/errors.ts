@@ -47,6 +47,21 @@ export type MisuseCode =
   | 'ERR_AUTH_REPORT'
   | 'ERR_AUTH_TESTING'
 
+/** Why a request is rejected: what the option `errorBody` gets. */
+export interface RejectionLike extends Error {
+  /**
+   * Stable. At the plugin's own routes also the code of Fastify for a malformed body, such as `FST_ERR_VALIDATION` or
+   * `FST_ERR_CTP_INVALID_JSON_BODY`.
+   */
+  readonly code: RefusalCode | (string & {})
+  /** HTTP status of the response: 401, 403, 429 or 503; for a malformed body 400, 413 or 415. */
+  readonly statusCode: number
+  /** In the language of the request; that of a malformed body is Fastify's, in English. */
+  readonly message: string
+  /** Seconds after which the client may try again, for `Retry-After`. */
+  readonly retryAfter?: number
+}
+
 /** The error of a rejected request. Recognise it by its `code`. */
 export interface AuthenticationErrorLike extends Error {
   /** Why the request is rejected. */

@@ -50,7 +50,10 @@ export interface IssuerEvent {
   readonly duration: number
 }
 
-/** Published when an old refresh token was used again, which counts as theft: its session has been revoked. */
+/**
+ * Published when an old refresh token was used again, at a refresh or at a logout, which counts as theft: its session
+ * has been revoked.
+ */
 export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string

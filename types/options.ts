@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from './authenticator.js'
 import type { CookieOptions } from './cookies.js'
+import type { RejectionLike } from './errors.js'
 import type { IssuerOptions } from './issuers.js'
 import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
 import type { LoginOptions } from './login.js'
@@ -52,7 +53,7 @@ export interface AccessOptions {
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
    * Roles that a user has. Called at most once for a request, and only where the mark requires a role and the user has
-   * its scopes. Default: `roles` of the user, an array of strings, or else `role`, a string.
+   * its scopes. Default: `roles` of the user, an array or a Set of strings, or else `role`, a string.
    *
    * @param user - what `request.user` shows
    * @returns names, in an array or another iterable but not as a string; null or undefined for none; or a promise of
@@ -67,6 +68,9 @@ export type GrantedNames =
 
 /** An array or another iterable of names. Not a string, which is an iterable of its letters. */
 export type NamesOfUser = Iterable<string> & object
+
+/** The body of a rejection: a plain object that JSON can express. */
+export type ErrorBody = Readonly<Record<string, unknown>>
 
 /** Options of the plugin. Unknown ones are errors: a typo must not weaken security. */
 export interface AuthnOptions<Stored extends object = StoredUser> {
@@ -127,6 +131,15 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    * Sessions: refresh tokens, logout, and access tokens that can be revoked. `true` for the defaults. Default: none.
    */
   sessions?: SessionsOptions | boolean | undefined
+  /**
+   * Makes the body of every rejection: of protected routes, and of login, refresh and logout, malformed bodies included.
+   * It is sent as JSON; status and headers stay as they are. Where it throws or returns anything but a plain object,
+   * such as a promise, the error is logged, and the default body is sent. `onUnauthorized` of an authenticator that
+   * answers itself takes precedence. Default: that of the registration around this one, or else `{ error: message }`.
+   *
+   * @param error - its `code` is stable, its `message` is in the language of the request
+   */
+  errorBody?: ((error: RejectionLike, request: FastifyRequest) => ErrorBody) | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */

@@ -159,6 +159,8 @@ export interface SessionStoreFactory {
   readonly prefix: string
   /** Whether sessions are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean
+  /** A sentence for the log where the store does not work when the app starts: how it is set up. */
+  readonly help?: string | undefined
   /**
    * The sessions of one registration. Called once for each while the app boots.
    *

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
-import { isAutomaticHead, isWithin, urlsOf } from './fastify.js'
+import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf, visible } from './table.js'
 import type { AppRecord } from './record.js'
@@ -21,7 +21,7 @@ export function requireDecisions(
   const undecided = routes
     .filter((route) => markOf(route) === undefined && isWithin(route.server, scope))
     // A HEAD route that Fastify has added has the mark of its GET route.
-    .filter((route) => route.get === undefined)
+    .filter((route) => route.get === undefined && !isCorsPreflight(route.options, route.server))
     .flatMap(describe)
     .filter((route) => except?.(route) !== true)
     .map(({ methods, url }) => visible(`${methods.join(',')} ${url}`))

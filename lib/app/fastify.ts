@@ -21,7 +21,7 @@ export function isWithin(server: FastifyInstance, scope: FastifyInstance): boole
 }
 
 /** The scope around a scope, which is its prototype; null for the root. */
-function outerOf(app: FastifyInstance): FastifyInstance | null {
+export function outerOf(app: FastifyInstance): FastifyInstance | null {
   const outer = Object.getPrototypeOf(app) as FastifyInstance
   return 'addHook' in outer ? outer : null
 }

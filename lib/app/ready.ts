@@ -1,4 +1,5 @@
-import { membersOf } from '../authenticators/any-of.js'
+import { readsBasic } from '../authenticators/any-of.js'
+import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'
@@ -12,9 +13,11 @@ import type { Plan } from '../marks/plan.js'
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, audits } = record
   for (const route of routes) route.plan = decide(route)
+  checkSharedTokens(routes.flatMap(({ plan }) => plan ?? []))
   audits.forEach((option, scope) => requireDecisions(record, scope, option))
   warnBasicScopes(record)
   warnLateCors(record)
+  warnUndefinedHooks(record)
   const ofApp = routes.filter(({ options }) => !isAutomaticHead(options) && !(kOwnRoute in options))
   const open = ofApp.filter(({ plan }) => plan === null).map(nameOf)
   const count = ofApp.length - open.length
@@ -60,7 +63,7 @@ function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
     needs !== null &&
     needs.scope !== null &&
     registration.options.access?.scopesOf === undefined &&
-    membersOf(authenticator).some(({ scheme }) => scheme?.toLowerCase() === 'basic')
+    readsBasic(authenticator)
   )
 }
 
@@ -69,6 +72,18 @@ function warnLateCors({ root, instances, isCorsFirst }: AppRecord): void {
   if (isCorsFirst || !instances.some(hasCors)) return
   root.log.warn(
     'fastify-authn: @fastify/cors is registered after fastify-authn or in an inner scope, so that pages of other origins cannot read why a request was rejected. Register it first: await app.register(cors, …) before app.register(authn, …), both at the root.',
+  )
+}
+
+/** Fastify ignores a hook that is undefined, most often because the plugin that decorated the app with it is gone. */
+function warnUndefinedHooks({ root, routes, undefinedHooks }: AppRecord): void {
+  const ofRoutes = routes
+    .filter(({ options }) => !isAutomaticHead(options))
+    .flatMap((route) => route.undefinedHooks.map((hook) => `${hook} of ${nameOf(route)}`))
+  const names = [...ofRoutes, ...undefinedHooks]
+  if (names.length === 0) return
+  root.log.warn(
+    `fastify-authn: these hooks are undefined and never run: ${firstOf(names)}. Was the plugin removed that decorates the app with them (preValidation: app.authenticate), or is it registered later? Protect such a route by config: { auth: true }, and remove the hook.`,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { isThenable, ownProperty } from '../common/objects.js'
+import { declaredProperty, isThenable } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
@@ -14,7 +14,7 @@ import {
   wrapRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
-import { declareRoute, type DeclaredRoute } from './routes.js'
+import { declareRoute, undefinedHooks, type DeclaredRoute } from './routes.js'
 import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
 
@@ -26,6 +26,8 @@ export interface AppRecord extends SharedTools {
   readonly routes: DeclaredRoute[]
   /** Marked scopes that are still to be checked. */
   readonly scopes: MarkedScope[]
+  /** Hooks that are undefined in the options of `app.register`, for a warning. */
+  readonly undefinedHooks: string[]
   /** Scopes in which the plugin is registered, in order. */
   readonly registered: Set<FastifyInstance>
   /** The option `audit`, by the scope of the registration. */
@@ -70,6 +72,7 @@ function listen(root: FastifyInstance): AppRecord {
     instances: [root],
     routes: [],
     scopes: [],
+    undefinedHooks: [],
     registered: new Set(),
     audits: new Map(),
     isProtected: false,
@@ -100,6 +103,10 @@ function listen(root: FastifyInstance): AppRecord {
     // Nothing would catch an error that is thrown late, so these scopes are checked when the app gets ready.
     if (scope !== null && isLate) record.scopes.push(scope)
     else if (scope !== null) addScope(record, scope)
+    const { prefix } = (options ?? {}) as { prefix?: unknown }
+    const place = `app.register(…, { prefix: ${JSON.stringify(prefix)} })`
+    const hooks = undefinedHooks(options ?? {})
+    record.undefinedHooks.push(...hooks.map((hook) => `${hook} of ${place}`))
     return describe(plugin, options)
   })
   return record
@@ -166,12 +173,10 @@ function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
 
 /** The mark of a scope that Fastify makes, read from its options; null when there is none. */
 function scopeOf(options: object): MarkedScope | null {
-  if (!Object.hasOwn(options, 'auth')) return null
-  return {
-    mark: ownProperty(options, 'auth'),
-    prefix: ownProperty(options, 'prefix'),
-    isVoid: false,
-  }
+  // Fastify takes the prefix of options that are an instance of a class too.
+  const mark = declaredProperty(options, 'auth')
+  if (mark === undefined && !Object.hasOwn(options, 'auth')) return null
+  return { mark, prefix: declaredProperty(options, 'prefix'), isVoid: false }
 }
 
 /**
@@ -182,8 +187,8 @@ function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): Ma
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
   if (isOurs || typeof options !== 'object' || options === null) return null
   if (!isComputed && !isShared(plugin)) return null
-  const mark = ownProperty(options, 'auth')
-  return isMark(mark) ? { mark, prefix: ownProperty(options, 'prefix'), isVoid: true } : null
+  const mark = declaredProperty(options, 'auth')
+  return isMark(mark) ? { mark, prefix: declaredProperty(options, 'prefix'), isVoid: true } : null
 }
 
 /**

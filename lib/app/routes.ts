@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { ownProperty } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { kPlanned, type Planned } from '../guard/attempt.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
 import { checkPlaces, ownMark, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'
+import { ownRouteOf, takenRoute } from '../login/own-route.js'
 import { planOf, type Plan } from '../marks/plan.js'
 import { registrationOf } from '../registration.js'
 
@@ -20,15 +22,18 @@ export interface DeclaredRoute extends Planned {
   readonly get: DeclaredRoute | undefined
   /** Whether the app's own `config` object has another mark than its copy: one that it got since, or that is inherited. */
   readonly isChanged: () => boolean
+  /** See {@link undefinedHooks}; before hooks of other plugins replace them. */
+  readonly undefinedHooks: readonly string[]
 }
 
-/** Records a route, in an `onRoute` hook. */
+/** Records a route, in an `onRoute` hook. @throws ERR_AUTH_OPTION for one that the plugin has declared itself */
 export function declareRoute(
   options: DeclaredOptions,
   server: FastifyInstance,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute {
   const { config: given, url } = options
+  requireFree(options, server, others)
   const isCopy = given !== undefined && kPlanned in given
   const own = given as { readonly auth?: unknown } | undefined
   const config = Object.assign({}, given)
@@ -39,10 +44,31 @@ export function declareRoute(
     url,
     get: isAutomaticHead(options) ? getRouteOf(options, server, url, others) : undefined,
     isChanged: () => !isCopy && own?.auth !== mark,
+    undefinedHooks: undefinedHooks(options),
     plan: undefined,
   }
   options.config = Object.assign(config, { [kPlanned]: route })
   return route
+}
+
+/** The hooks that often protect a route, as far as they are given and undefined: `preValidation: app.authenticate`. */
+export function undefinedHooks(options: object): string[] {
+  const hooks = ['onRequest', 'preValidation', 'preHandler']
+  return hooks.filter((hook) => Object.hasOwn(options, hook) && !ownProperty(options, hook))
+}
+
+/** Fastify's own error for a route that is declared twice does not say how to move the plugin's. */
+function requireFree(
+  { method, url, constraints = {} }: DeclaredOptions,
+  server: FastifyInstance,
+  others: readonly DeclaredRoute[],
+): void {
+  if (!methodsOf(method).includes('POST')) return
+  const folded = url.toLowerCase()
+  const [own] = others.flatMap((other) =>
+    other.url.toLowerCase() === folded ? (ownRouteOf(other.options) ?? []) : [],
+  )
+  if (own && server.hasRoute({ method: 'POST', url, constraints })) takenRoute(url, own.kind)
 }
 
 /**
@@ -84,7 +110,7 @@ export function decide(route: DeclaredRoute): Plan | null {
       `${place}: the mark has no effect, since config was changed after the route was declared, or replaced by an onRoute hook of another plugin. Put the mark into config where the route is declared; a hook has to keep what is there: { ...routeOptions.config }.`,
     )
   }
-  checkPlaces(options, scopeMarkOf(server))
+  checkPlaces(options)
   const mark = markOf(route)
   if (mark === undefined || parseMark(mark, place).mode === false) return null
   const registration = registrationOf(server)

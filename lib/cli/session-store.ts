@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { unescape } from 'node:querystring'
 import { pathToFileURL } from 'node:url'
 import { redisSessions, sqlSessions } from '../sessions/index.js'
 import { fail, misuse } from './command.js'
@@ -24,7 +25,7 @@ interface Opened {
   close(): void | Promise<void>
 }
 
-type Open = (url: string, prefix: string | undefined, registration: string) => Promise<Opened>
+type Open = (url: string, prefix: string, registration: string) => Promise<Opened>
 
 const openRedis: Open = async (url, prefix, registration) => {
   const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
@@ -55,7 +56,7 @@ export const storeVariables: readonly string[] = [...openers.keys()]
  * @throws CliError when none is named, or it cannot be reached
  */
 export async function withStore<Result>(
-  { prefix, registration }: { prefix?: string; registration: string },
+  { prefix, registration }: { prefix: string; registration: string },
   work: (store: SessionStore) => Promise<Result>,
 ): Promise<Result> {
   const [found, other] = [...openers].filter(([variable]) => process.env[variable])
@@ -69,6 +70,13 @@ export async function withStore<Result>(
   if (other !== undefined) misuse(`${names} are both set. Which one is it?`)
   const [variable, open] = found
   const url = String(process.env[variable])
+  if (!storeUrl.test(url) || !URL.canParse(url)) {
+    // What the packages say of such a value would quote parts of the password.
+    fail(
+      `${variable} is not the URL of a store.`,
+      'Expected redis://user:password@host:6379 or postgres://user:password@host:5432/app. Characters such as / @ ? # in a password have to be percent-encoded: %2F %40 %3F %23',
+    )
+  }
   let opened: Opened | undefined
   let lastError: unknown
   try {
@@ -78,7 +86,7 @@ export async function withStore<Result>(
     })
     return await work(opened.store)
   } catch (error) {
-    const reason = withoutPassword(reasonOf(lastError ?? error), url)
+    const reason = withoutPasswords(reasonOf(lastError ?? error), new URL(url))
     return fail(`the store that ${variable} names cannot be used: ${reason}`)
   } finally {
     await opened?.close()
@@ -105,6 +113,15 @@ function reasonOf(error: unknown): string {
   return [code, message].filter(Boolean).join(': ')
 }
 
-function withoutPassword(text: string, url: string): string {
-  return text.replaceAll(url, '(its URL)').replaceAll(/:\S*@/g, ':***@')
+/** With an `@` before the host only: after it, what is taken for the host may be a part of the password. */
+const storeUrl = /^(?:rediss?|postgres(?:ql)?):\/\/(?:[^@/?#]*@)?[^@]*$/
+
+/** Masks the password of a URL, also one in a parameter, as it is written and decoded. */
+function withoutPasswords(text: string, { password, search }: URL): string {
+  const inSearch = [...search.matchAll(/pass[^=&]*=([^&]*)/gi)].map(([, value]) => String(value))
+  return [password, ...inSearch]
+    .flatMap((each) => [each, unescape(each), unescape(each.replaceAll('+', ' '))])
+    .filter((each) => each !== '')
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((masked, secret) => masked.replaceAll(secret, '***'), text)
 }

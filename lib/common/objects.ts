@@ -15,12 +15,17 @@ export function ownProperty(object: object, key: PropertyKey): unknown {
   return Object.hasOwn(object, key) ? (object as Record<PropertyKey, unknown>)[key] : undefined
 }
 
-/** @returns a property of an object or of its class, but undefined for those of `Object.prototype` */
-export function declaredProperty(object: object, key: PropertyKey): unknown {
+/** Whether an object or its class has a property; those of `Object.prototype` do not count. */
+export function isDeclared(object: object, key: PropertyKey): boolean {
   let owner: object | null = object
   while (owner !== null && owner !== Object.prototype) {
-    if (Object.hasOwn(owner, key)) return (object as Record<PropertyKey, unknown>)[key]
+    if (Object.hasOwn(owner, key)) return true
     owner = Object.getPrototypeOf(owner) as object | null
   }
-  return undefined
+  return false
+}
+
+/** @returns a property of an object or of its class, but undefined for those of `Object.prototype` */
+export function declaredProperty(object: object, key: PropertyKey): unknown {
+  return isDeclared(object, key) ? (object as Record<PropertyKey, unknown>)[key] : undefined
 }

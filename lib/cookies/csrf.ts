@@ -41,10 +41,12 @@ export function crossSiteReason(
   // Node joins several headers of a name with commas, which gives none of these values.
   const site = headers['sec-fetch-site']
   if (site !== undefined) {
-    return site === 'same-origin' || site === 'none' ? null : 'Sec-Fetch-Site: another site'
+    return site === 'same-origin' || site === 'none'
+      ? null
+      : 'Sec-Fetch-Site: another site, and its origin is not in cookies.trustedOrigins'
   }
   if (origin === undefined || isOwnOrigin(origin, request.protocol, request.host)) return null
-  return 'Origin: not that of request.protocol and request.host'
+  return 'Origin: neither that of request.protocol and request.host, nor in cookies.trustedOrigins'
 }
 
 /** Browsers let pages of every site open a WebSocket, by GET (RFC 6455 §4.1). */

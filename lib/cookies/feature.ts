@@ -18,8 +18,12 @@ import type { AuthenticationErrorLike } from '../../types/errors.js'
 /** The hosts of local development, where not every browser accepts `Secure` cookies without TLS. */
 const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
 
+const loopback = /^(?:::1|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/
+
+const forwarded = /^(?:x-forwarded-.*|forwarded)$/
+
 const droppedCookies =
-  'fastify-authn: a login came by http, and browsers take its cookies only by https. Where a proxy terminates TLS for this app, set trustProxy of Fastify; without TLS, they work on localhost and 127.0.0.1 only, and where NODE_ENV is not production.'
+  'fastify-authn: a login came by http, and browsers take its cookies only by https. Where a proxy terminates TLS for this app, set trustProxy of Fastify; without TLS, they work on localhost and 127.0.0.1 only, without a proxy or a container in between, and where NODE_ENV is not production.'
 
 type Jar = Readonly<Record<'access' | 'refresh', Omit<NewCookie, 'value' | 'maxAge'>>>
 
@@ -50,9 +54,11 @@ export function createFeature({ options }: FeatureContext): Feature {
   const strict = jarOf('__Host-')
   const local = isProduction() ? strict : jarOf('')
   const jar = (request: FastifyRequest): Jar => {
-    if (local === strict) return strict
-    const isLocal = schemeOf(request.protocol) === 'http' && localHost.test(request.host)
-    return isLocal ? local : strict
+    if (local === strict || !isLocal(request)) return strict
+    // Browsers send no `Origin` with a GET, by which `isLocal` would know a page at https; these only https can have set.
+    const isSent = ({ name }: { name: string }): boolean =>
+      cookieOf(request.headers.cookie, name) !== null
+    return isSent(strict.access) || isSent(strict.refresh) ? strict : local
   }
   let hasWarned = false
   const warn = (log: FastifyBaseLogger): void => {
@@ -75,10 +81,12 @@ export function createFeature({ options }: FeatureContext): Feature {
           methods.every((method) => safeMethods.has(method)) ? null : documented.forbidden,
         cookieName: (request) => jar(request).access.name,
         find(request) {
-          if (request.headers.cookie === undefined) return null
+          const { cookie } = request.headers
+          if (cookie === undefined) return null
           const { name: own } = jar(request).access
-          const value = cookieOf(request.headers.cookie, own)
-          if (value === null) return null
+          const value = cookieOf(cookie, own)
+          // The origin of another site must not make a CSRF an anonymous request.
+          if (value === null && cookieOf(cookie, local.access.name) === null) return null
           byCookie.add(request)
           const error = crossSite(request)
           if (error !== null) throw error
@@ -139,6 +147,20 @@ export function createFeature({ options }: FeatureContext): Feature {
       }
     },
   }
+}
+
+/**
+ * Whether a request comes from a browser on this machine, without TLS. A proxy may send the host `localhost` with the
+ * requests of others: nginx does so by default.
+ */
+function isLocal({ headers, host, protocol, socket }: FastifyRequest): boolean {
+  return (
+    schemeOf(protocol) === 'http' &&
+    localHost.test(host) &&
+    (headers.origin ?? 'http://').startsWith('http://') &&
+    loopback.test(socket.remoteAddress ?? '') &&
+    !Object.keys(headers).some((name) => forwarded.test(name))
+  )
 }
 
 /** @throws AuthenticationError for a cookie that was sent twice */

@@ -10,8 +10,9 @@ import { unverifiedPart } from '../tokens/claims.js'
  */
 export function setCookies(reply: FastifyReply, cookies: readonly NewCookie[]): void {
   const lines = cookies.map(lineOf)
-  // Fastify keeps the values that this header has.
-  for (const line of lines) void reply.header('set-cookie', line)
+  const present = [reply.getHeader('set-cookie') ?? []].flat().map(String)
+  // Removed first: Fastify adds to the array that is there, which may be another plugin's own.
+  void reply.removeHeader('set-cookie').header('set-cookie', [...present, ...lines])
 }
 
 function lineOf(cookie: NewCookie): string {

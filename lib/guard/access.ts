@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
+import { onceAMinute } from '../common/once-a-minute.js'
 import { AuthenticationFault, isAuthenticationError, refusal } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
@@ -8,6 +9,7 @@ import { claimsOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Needs, Plan } from '../marks/plan.js'
+import type { Registration } from '../registration.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -86,7 +88,12 @@ function grantedTo(
   if (fromTest !== undefined) return fromTest
   const { access, userServiceTimeout } = plan.registration.options
   const ask = access?.[source]
-  if (ask === undefined) return source === 'scopesOf' ? scopesOf(claimsOf(request)) : rolesOf(user)
+  if (ask === undefined && source === 'scopesOf') return scopesOf(claimsOf(request))
+  if (ask === undefined) {
+    return rolesOf(user, (field, found) => {
+      if (isReportDue(plan.registration)) request.log.warn({ field, found }, noRoles)
+    })
+  }
   const answer: unknown = ask.call(access, user, request)
   const option = `access.${source}`
   if (!isThenable(answer)) return namesOf(answer, option)
@@ -94,6 +101,18 @@ function grantedTo(
   return withUserTimeout(Promise.resolve(answer), userServiceTimeout).then((names) =>
     namesOf(names, option),
   )
+}
+
+const noRoles =
+  'A user has no roles, since a field holds neither an array nor a Set of strings ("roles") nor a string ("role"); access.rolesOf may return them'
+
+const reports = new WeakMap<Registration, () => boolean>()
+
+/** True at most once a minute for each registration. */
+function isReportDue(registration: Registration): boolean {
+  const isDue = reports.get(registration) ?? onceAMinute()
+  reports.set(registration, isDue)
+  return isDue()
 }
 
 /** An AuthenticationError stays as it is; anything else that the app throws is a fault. */

@@ -3,11 +3,11 @@ import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors.js'
 import { reportSuccess, startClock } from '../events.js'
-import { hasSeveral } from '../http/authorization.js'
+import { credentialsOf, hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
 import { runWithoutUser, runWithUser, setUser } from '../request/state.js'
-import { viewOf } from '../users/user.js'
+import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { refuse } from './refuse.js'
@@ -58,6 +58,11 @@ class Attempt {
     // The requests that @fastify/websocket injects have no rawHeaders.
     const { rawHeaders } = request.raw as { rawHeaders?: string[] }
     if (rawHeaders !== undefined && hasSeveral(rawHeaders)) return this.fail(malformed())
+    if (plan.readsBasic && credentialsOf(request.headers.authorization, 'Basic') !== null) {
+      // Browsers attach cached Basic credentials to the requests of every site, as they do with cookies.
+      const error = plan.registration.carrier.refuse(request)
+      if (error !== null) return this.fail(error)
+    }
     let outcome: unknown
     try {
       outcome = plan.authenticator.authenticate(request)

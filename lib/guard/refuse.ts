@@ -7,7 +7,7 @@ import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js
 import type { LocalizedText } from '../http/language.js'
 import type { Plan } from '../marks/plan.js'
 import type { AuthUser } from '../../types/user-service.js'
-import { challengeSchemes, sendRefusal, setChallenges, textOf } from './response.js'
+import { challengeSchemes, localize, sendRefusal, setChallenges, textOf } from './response.js'
 
 /** A request that is rejected. */
 interface Rejected {
@@ -32,7 +32,8 @@ export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void 
     reportRefusal(request, error, plan.name, started, hintOf(error, request), user)
     const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
-    if (plan.authenticator.onUnauthorized === undefined) sendRefusal(error, localized, reply)
+    if (plan.authenticator.onUnauthorized === undefined)
+      sendRefusal(error, localized, reply, plan.registration)
     else ask(attempt, error, localized)
   } catch (fault) {
     done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
@@ -43,7 +44,7 @@ function ask(attempt: Rejected, error: AuthenticationErrorLike, localized: Local
   const { request, reply, done, plan } = attempt
   const isAnswered = watchReply(reply, error.code)
   const finish = (): void => {
-    if (!isAnswered()) sendRefusal(error, localized, reply)
+    if (!isAnswered()) sendRefusal(error, localized, reply, plan.registration)
   }
   const giveUp = (fault: unknown): void => {
     if (isAnswered()) {
@@ -61,22 +62,6 @@ function ask(attempt: Rejected, error: AuthenticationErrorLike, localized: Local
     return giveUp(fault)
   }
   Promise.resolve(written).then(finish).catch(giveUp)
-}
-
-/**
- * @returns a copy of the error with its message in the language of the request, since an app may throw one error for
- * many requests; an error whose message comes from the app is returned as it is
- */
-function localize(
-  error: AuthenticationErrorLike,
-  { text, language }: LocalizedText,
-): AuthenticationErrorLike {
-  if (language === null) return error
-  const { message: _, stack: __, ...own } = Object.getOwnPropertyDescriptors(error)
-  const copy = Object.setPrototypeOf(new Error(text), Object.getPrototypeOf(error)) as Error
-  // On newer versions of Node, `stack` is a getter that works only on the original error.
-  const stack = { value: error.stack, writable: true, configurable: true }
-  return Object.defineProperties(copy, { ...own, stack }) as AuthenticationErrorLike
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isThenable } from '../common/objects.js'
 import { refusalOf, type RefusalRow } from '../common/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge, type BearerProblem } from '../http/challenge.js'
@@ -6,7 +7,7 @@ import { membersOf } from '../authenticators/any-of.js'
 import type { Registration } from '../registration.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
+import type { AuthenticationErrorLike, RejectionLike } from '../../types/errors.js'
 import type { NeededNames } from '../../types/marks.js'
 
 /** The text of an error, in the language of the request where it has a message key. */
@@ -67,12 +68,62 @@ function scopeAttribute(scope: NeededNames): string {
   return 'all' in scope ? scope.all.join(' ') : String(scope.any[0])
 }
 
-/** Sends the status, the headers and `{"error": …}`. See {@link setChallenges} for `WWW-Authenticate`. */
-export function sendRefusal(
+/**
+ * @returns a copy of the error with its message in the language of the request, since an app may throw one error for
+ * many requests; an error whose message comes from the app is returned as it is
+ */
+export function localize(
   error: AuthenticationErrorLike,
   { text, language }: LocalizedText,
+): AuthenticationErrorLike {
+  if (language === null) return error
+  const { message: _, stack: __, ...own } = Object.getOwnPropertyDescriptors(error)
+  const copy = Object.setPrototypeOf(new Error(text), Object.getPrototypeOf(error)) as Error
+  // On newer versions of Node, `stack` is a getter that works only on the original error.
+  const stack = { value: error.stack, writable: true, configurable: true }
+  return Object.defineProperties(copy, { ...own, stack }) as AuthenticationErrorLike
+}
+
+/** The body that `errorBody` of the app makes of an error, as JSON; null where the default body is to be sent. */
+export function ownErrorBody(
+  rejection: RejectionLike,
+  request: FastifyRequest,
+  { errorBody }: Registration,
+): string | null {
+  if (errorBody === undefined) return null
+  try {
+    const body: unknown = errorBody(rejection, request)
+    // A rejection that nothing handles would end the process.
+    if (isThenable(body)) Promise.resolve(body).catch(() => undefined)
+    const json = isPlainObject(body) ? JSON.stringify(body) : undefined
+    if (json !== undefined) return json
+    throw new TypeError('errorBody: expected a plain object, not a promise.')
+  } catch (fault) {
+    request.log.error({ err: fault }, 'errorBody failed; the default body is sent')
+    return null
+  }
+}
+
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)
+}
+
+/**
+ * Sends the status, the headers and the body, by default `{"error": …}`. See {@link setChallenges} for
+ * `WWW-Authenticate`.
+ */
+export function sendRefusal(
+  error: AuthenticationErrorLike,
+  localized: LocalizedText,
   reply: FastifyReply,
+  registration: Registration,
 ): void {
+  const { text, language } = localized
+  const own =
+    registration.errorBody === undefined
+      ? null
+      : ownErrorBody(localize(error, localized), reply.request, registration)
   addVary(reply, 'Accept-Language')
   if (language !== null) void reply.header('content-language', language)
   if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter))
@@ -81,7 +132,7 @@ export function sendRefusal(
     .code(rowOf(error).status)
     .header('cache-control', 'no-store')
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify({ error: text }))
+    .send(own ?? JSON.stringify({ error: text }))
 }
 
 /** The schemes of an authenticator and its members, each once. */

@@ -6,15 +6,16 @@ import type {
   RouteShorthandOptions,
 } from 'fastify'
 import * as Type from '@sinclair/typebox/type'
-import { faultOf, isAuthenticationError } from '../errors.js'
+import { faultOf, isAuthenticationError, wrongOption } from '../errors.js'
 import { reportRefusal, reportSuccess, startClock } from '../events.js'
-import { sendRefusal, setChallenges, textOf } from '../guard/response.js'
+import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
-import { viewOf } from '../users/user.js'
+import { viewOf } from '../users/view.js'
 import type { RouteBody } from './schema.js'
 import type { IssuedTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { RejectionLike } from '../../types/errors.js'
 
 /** The key under which the options of the plugin's own routes keep what is known of them. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
@@ -54,6 +55,9 @@ export function ownRouteOf(options: object): OwnRoute | undefined {
   return (options as { readonly [kOwnRoute]?: OwnRoute })[kOwnRoute]
 }
 
+/** In bytes. */
+const bodyLimit = 16_384
+
 /** Declares an own route. Its own validator keeps our schema from a schema compiler of the app, such as that of Zod. */
 export function declareOwnRoute<Content>(
   registration: Registration,
@@ -61,7 +65,10 @@ export function declareOwnRoute<Content>(
   { config, schema, onRequest, ...options }: RouteShorthandOptions,
 ): void {
   const { body, path } = route
+  const { initialConfig } = registration.app
   const declared: RouteOptions & { [kOwnRoute]: OwnRoute<Content> } = {
+    ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
+    bodyLimit: Math.min(bodyLimit, initialConfig.bodyLimit ?? bodyLimit),
     ...options,
     [kOwnRoute]: route,
     method: 'POST',
@@ -76,6 +83,18 @@ export function declareOwnRoute<Content>(
     handler: handlerOf(registration, route),
   }
   registration.app.route(declared)
+}
+
+/**
+ * Makes startup fail because the app and the plugin both declare a route.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function takenRoute(url: string, kind: OwnRoute['kind']): never {
+  const what = kind === 'login' ? '"login.path"' : '"sessions"'
+  wrongOption(
+    `option ${what}: POST ${url} is already declared, and it is also the path of the ${kind} of fastify-authn. Choose another path for the login of fastify-authn (login: { path }), which moves refresh and logout too, or none of them (login: false).`,
+  )
 }
 
 /** The URL of an own route, with the prefix of its scope. */
@@ -93,7 +112,25 @@ function firstHook<Content>(
     const error = registration.carrier.refuse(request)
     if (error === null) return done()
     reportRefusal(request, error, kind, startClock())
-    sendRefusal(error, textOf(error, request, registration), reply)
+    sendRefusal(error, textOf(error, request, registration), reply, registration)
+  }
+}
+
+/** Bodies that Fastify or our schema rejects get what `errorBody` returns; other errors go to the app's error handler. */
+function errorHandlerOf<Content>(
+  registration: Registration,
+  { kind }: OwnRoute<Content>,
+): NonNullable<RouteOptions['errorHandler']> {
+  return (error, request, reply) => {
+    const { code, statusCode = 500 } = error
+    const isOfBody = /^FST_ERR_(?:CTP_|VALIDATION$)/.test(code) && statusCode < 500
+    const body = isOfBody ? ownErrorBody(error as RejectionLike, request, registration) : null
+    if (body === null) return reply.send(error)
+    request.log.info({ code, authenticator: kind }, 'The body of the request was rejected')
+    return reply
+      .code(statusCode)
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(body)
   }
 }
 
@@ -121,7 +158,7 @@ function handlerOf<Content>(
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, kind, started)
       setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
-      sendRefusal(error, textOf(error, request, registration), reply)
+      sendRefusal(error, textOf(error, request, registration), reply, registration)
       return reply
     }
   }

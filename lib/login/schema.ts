@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { firstProblem } from '../common/schema.js'
-import { isUsableName } from '../users/user.js'
+import { isTooLong, isUsableName } from '../users/user.js'
 
 /** How a route reads its body: a JSON Schema for API documents, and a strict check. */
 export interface RouteBody<Content> {
@@ -49,7 +49,10 @@ export function loginBody(
     read,
     problem(body) {
       const problem = problemIn(schema, body)
-      if (problem !== null || isUsableName(read(body).username)) return problem
+      if (problem !== null) return problem
+      const { username } = read(body)
+      // No user has a name that is too long: the credentials are wrong, which is a 401.
+      if (isUsableName(username) || isTooLong(username)) return null
       return `body/${usernameField} must be a usable name`
     },
   }

@@ -108,23 +108,28 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
   return `route ${[method].flat().join()} ${url}, config.auth`
 }
 
+/** What is easily written in `config` in place of the mark, by the member of the mark that is meant. */
+const misplaced = new Map([
+  ['scope', 'scope'],
+  ['scopes', 'scope'],
+  ['role', 'role'],
+  ['roles', 'role'],
+  ['permissions', 'scope'],
+])
+
 /**
- * Finds a mark where it has no effect: `auth` beside `config` or in `schema`, `config.auth: undefined`, and `scope` or
- * `role` beside the mark instead of inside of it.
+ * Finds a mark where it has no effect: `auth` beside `config` or in `schema`, `config.auth: undefined`, and scopes or
+ * roles in `config` instead of in the mark.
  *
- * @param around - the mark of the scope of the route
  * @throws ERR_AUTH_MARK
  */
-export function checkPlaces(options: RouteOptions, around: unknown): void {
+export function checkPlaces(options: RouteOptions): void {
   const { config = {}, schema = {} } = options
   const isMarked = ownMark(config) !== undefined
-  const beside =
-    isMarked || (around !== undefined && around !== false)
-      ? (['scope', 'role'] as const).find((key) => Object.hasOwn(config, key))
-      : undefined
+  const [beside, member] = [...misplaced].find(([key]) => Object.hasOwn(config, key)) ?? []
   if (beside !== undefined) {
     wrongMark(
-      `${routeName(options)}: found config.${beside} ${isMarked ? 'beside' : 'without'} config.auth, where it has no effect; expected it in the mark of the route: config: { auth: { ${beside}: '…' } }. If config.${beside} means something else, rename it.`,
+      `${routeName(options)}: found config.${beside} ${isMarked ? 'beside' : 'without'} config.auth, where it has no effect; expected it in the mark of the route: config: { auth: { ${member}: '…' } }, or { ${member}: { all: ['…'] } } for several. If your own code reads config.${beside}, give it another name there, such as config.my${beside[0]?.toUpperCase()}${beside.slice(1)}.`,
     )
   }
   if (isMarked) return

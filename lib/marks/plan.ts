@@ -1,4 +1,4 @@
-import { anyOf } from '../authenticators/any-of.js'
+import { combine, readsBasic } from '../authenticators/any-of.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
 import { declaredProperty } from '../common/objects.js'
@@ -20,6 +20,8 @@ export interface Plan {
   readonly names: readonly string[]
   /** Whether a request without credentials may pass, with `request.user` null. */
   readonly allowsAnonymous: boolean
+  /** Whether a request may be authenticated by HTTP Basic. */
+  readonly readsBasic: boolean
   /** Null where any user will do. */
   readonly needs: Needs | null
 }
@@ -44,7 +46,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
       ? registration.defaultAuthenticators
       : use.map((name) => namedAuthenticator(authenticators, name, place))
   const [first = missing(place)] = members
-  const chosen = members.length === 1 ? first : anyOf(...members)
+  const chosen = members.length === 1 ? first : combine(members, place)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
   const needs = needed.scope === null && needed.role === null ? null : needed
   const names = members.map((member) => nameOf(authenticators, member))
@@ -58,6 +60,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     // An anonymous request has no scopes and roles, also where credentials are optional.
     allowsAnonymous:
       mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
+    readsBasic: members.some(readsBasic),
     needs,
   }
 }

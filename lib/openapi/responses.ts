@@ -1,4 +1,5 @@
-import { membersOf } from '../authenticators/any-of.js'
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { hashesPasswords } from '../authenticators/basic.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import type { OwnRoute, Responses } from '../login/own-route.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -15,24 +16,25 @@ export function responsesOf(
 ): Responses {
   const { options, tokenSources, features } = registration
   const members = membersOf(authenticator)
+  const hasPasswords = readsBasic(authenticator)
   const forbidden = [
     ...(needs === null ? [] : [`The user lacks what is needed: ${needsInWords(needs)}.`]),
-    ...(members.some(readsOwnTokens)
+    ...(hasPasswords || members.some(readsOwnTokens)
       ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
       : []),
   ]
-  const hasPasswords = members.some(({ scheme }) => scheme?.toLowerCase() === 'basic')
   const asksOthers = features.some((feature) =>
     Object.values(feature.authenticators ?? {}).some((each) => members.includes(each)),
   )
-  const isSlow = hasPasswords || asksOthers || options.userServiceTimeout !== undefined
+  const isBusy =
+    members.some(hashesPasswords) || asksOthers || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
   return {
     200: 'Default Response',
     ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
     ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
     ...(hasPasswords && options.throttle !== false && tooMany),
-    ...(isSlow && busy),
+    ...(isBusy && busy),
   }
 }
 

@@ -38,6 +38,7 @@ const login = options(
     passwordField: fieldName,
     signingMethod,
     tokenFunc: anyFunction('a function (request, user) that returns the token'),
+    subject: anyFunction('a function (user, username) that returns the name of the user'),
     claims: anyFunction('a function (request, user) that returns an object of claims'),
     routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
   },
@@ -96,13 +97,20 @@ const cookies = options({
 const longestSession = 34_560_000
 
 const sessions = options({
-  store: Type.Object(
+  store: Type.Union(
+    [
+      Type.Object({
+        prefix: Type.String({ minLength: 1 }),
+        isLocal: flag,
+        open: anyFunction('a function (name) that returns the store of a registration'),
+      }),
+      Type.Undefined(),
+    ],
     {
-      prefix: text('a non-empty string', { quoted: true }),
-      isLocal: flag,
-      open: anyFunction('a function (name) that returns the store of a registration'),
+      whole: true,
+      description:
+        "a store of fastify-authn/sessions, such as redisSessions(redis, { prefix: 'shop' }) or sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })",
     },
-    { description: 'a store of fastify-authn/sessions, such as redisSessions(client)' },
   ),
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),
@@ -153,6 +161,7 @@ export const pluginSchema = options(
     sessions: Type.Union([Type.Boolean(), sessions], {
       description: `true, or ${sessions.description}`,
     }),
+    errorBody: anyFunction('a function (error, request) that returns an object'),
     realm: text('a non-empty string of Latin-1 without control characters'),
     languages: byName(
       byName(Type.String({ minLength: 1 })),

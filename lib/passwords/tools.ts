@@ -34,22 +34,26 @@ export async function createPasswordTools(
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
   const tools = { ...hashing, maxPasswordBytes, userServiceTimeout, queue, throttle }
   return {
-    credentialCheck: (userService: UserService, passwordField: string, use: 'basic' | 'login') =>
-      createCredentialCheck({
-        ...tools,
-        userService,
-        passwordField,
-        cache: use === 'basic' ? cache : null,
-      }),
+    basicCheck: (userService: UserService, passwordField: string) =>
+      createCredentialCheck({ ...tools, userService, passwordField, cache }),
+    loginCheck: (
+      userService: UserService,
+      passwordField: string,
+      validAfter: (user: object) => number,
+    ) => createCredentialCheck({ ...tools, userService, passwordField, cache: null }, validAfter),
+    /** An attempt whose credentials are checked elsewhere. */
+    openAttempt: (username: string, password: string, request: FastifyRequest) =>
+      new PasswordAttempt({ throttle, cache }, username, password, request),
     /**
-     * An attempt whose credentials are checked elsewhere.
+     * Counts a token of a session that was rejected, apart from wrong passwords.
      *
-     * @param name - what failures are counted by: the username, or the session of a refresh token
-     * @param password - null for a token
+     * @param name - what failures are counted by, beside the address
+     * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS after too many
      */
-    openAttempt: (name: string, password: string | null, request: FastifyRequest) => {
-      const attemptTools = { throttle, cache: password === null ? null : cache }
-      return new PasswordAttempt(attemptTools, name, password ?? '', request)
+    countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
+      const attempt = new PasswordAttempt({ throttle, cache: null }, name, '', request, 'token-')
+      await attempt.refuseIfThrottled(true)
+      await attempt.commitFailure()
     },
     stats: () => ({
       hashing: { ...queue.stats },

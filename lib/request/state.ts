@@ -48,9 +48,10 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
 
 const claimsKey: ExtraJwtClaimsKey = 'jwtClaims'
 
-export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
+/** @param claims - undefined for none, after all */
+export function setClaims(request: FastifyRequest, claims: JwtClaims | undefined): void {
   const state = ensureState(request)
-  state.claims = claims
+  state.claims = claims ?? null
   if (state.extra !== null) state.extra[claimsKey] = claims
 }
 

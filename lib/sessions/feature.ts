@@ -1,16 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
-import { wrongOption } from '../errors.js'
+import { isUsageError, wrongOption } from '../errors.js'
 import { wantedLogin } from '../login/route.js'
+import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
-import { StoreAccess } from './store-access.js'
+import { StoreAccess, storeTimeout } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
 import type { SessionTools } from './tools.js'
+import { userRevocationsOf } from './user-revocations.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
@@ -34,27 +36,29 @@ export function createFeature({
   if ((options.jwt ?? options.jwtService) === undefined) {
     stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
   }
-  const { tokenFunc, signingMethod, claims }: Partial<ResolvedLogin> = options.login || {}
+  const { tokenFunc, signingMethod }: Partial<ResolvedLogin> = options.login || {}
   if (tokenFunc !== undefined) {
     stop(
       '"login.tokenFunc" stands beside "sessions": its tokens could not be revoked, since they lack the claim "sid". Use login.claims, which adds claims to the tokens of the plugin, and leave "tokenFunc" out',
     )
   }
-  const { prefix, isLocal, open } = settings.store ?? memorySessions()
+  const factory = settings.store ?? memorySessions()
+  const { prefix, isLocal, help } = factory
   const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
-  const store = open(settings.name)
+  const store = factory.open(settings.name)
   const access = new StoreAccess(store, app.log)
-  const revocations = new Revocations((error) => access.log(error))
+  const revocations = new Revocations((error, isFirst) => access.log(error, isFirst ? help : ''))
   const tools: SessionTools = {
     settings,
     access,
     revocations,
+    userRevocations: userRevocationsOf(factory, settings.name),
     service,
     method: signingMethod,
     expiry,
     revocationTtl: expiry + longestTolerance,
-    claims,
+    claimsOf: claimsMaker(options.login),
     tokenChecks,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
@@ -65,7 +69,7 @@ export function createFeature({
     name: 'sessions',
     api: sessionsApi(tools),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
-    issueTokens: (username, request, user) => beginSession(tools, username, request, user),
+    issueTokens: (...login) => beginSession(tools, ...login),
     routes(registration) {
       const login = wantedLogin(registration)
       if (login !== null) declareSessionRoutes(registration, login, tools)
@@ -87,7 +91,14 @@ export function createFeature({
       storeFailures: access.failures,
       isCaughtUp: revocations.isCaughtUp,
     }),
-    ready: () => revocations.settled,
+    async ready() {
+      const late = (): void => revocations.lost(new Error(`no answer in ${storeTimeout} s`))
+      const timer = setTimeout(late, storeTimeout * 1000)
+      const error = await revocations.settled
+      clearTimeout(timer)
+      // Other errors are logged: a database may come later than the app.
+      if (isUsageError(error)) throw error
+    },
     close: () => store.close(),
   }
 }

@@ -1,9 +1,8 @@
-import type { FastifyRequest } from 'fastify'
-import { faultOf } from '../errors.js'
-import { issuedAt, ownClaims, type OwnClaims } from '../login/token.js'
+import { faultOf, refusal } from '../errors.js'
+import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
-import { randomName, type SessionTools } from './tools.js'
-import { issuedAfter, type IssuedTokens } from '../feature.js'
+import { randomName, revokeSessions, type SessionTools } from './tools.js'
+import { issuedAfter, type IssuedTokens, type IssueTokens } from '../feature.js'
 
 /** In characters. */
 const longestAgent = 256
@@ -20,16 +19,14 @@ export interface SessionData {
 /**
  * Begins a session for a user who has logged in.
  *
- * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault; what `confirm` of the attempt throws
  */
 export async function beginSession(
   tools: SessionTools,
-  username: string,
-  request: FastifyRequest,
-  user: object,
+  ...[username, request, user, attempt]: Parameters<IssueTokens>
 ): Promise<IssuedTokens> {
   const { lifetime, idle } = tools.settings
-  const claims = await ownClaims(tools.claims, username, request, user)
+  const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
   const sid = randomName()
   const refreshToken = newRefreshToken()
@@ -51,9 +48,31 @@ export async function beginSession(
     userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
     data: JSON.stringify(data),
   }
-  await tools.access.ask((store) => store.create(session))
+  const elapsed = (performance.now() - attempt.began) / 1000
+  const stored = await tools.access.ask((store) => store.create(session))
+  try {
+    await attempt.confirm()
+    await checkRevocations(tools, session.sub, attempt.began, stored.now - elapsed)
+  } catch (error) {
+    // The client has no token of it; only lists would show it.
+    await revokeSessions(tools, { sid }).catch(() => undefined)
+    throw error
+  }
   tools.counts.begun += 1
   return tokens
+}
+
+/** @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked since the login began */
+async function checkRevocations(
+  { access, userRevocations }: SessionTools,
+  sub: string,
+  began: number,
+  storeBegan: number,
+): Promise<void> {
+  const isRevoked = await access.ask((store) =>
+    userRevocations.hasSince(store, sub, began, storeBegan),
+  )
+  if (isRevoked) throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
 }
 
 /** Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair. */

@@ -15,15 +15,15 @@ export class Revocations implements SessionWatcher {
   /** By `sid`, when each expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()
   #nextSweep = 0
-  readonly #onLost: (error: unknown) => void
+  readonly #onLost: (error: unknown, isFirst: boolean) => void
   #isCaughtUp = false
   #hasCaughtUp = false
-  #settle: (() => void) | undefined
-  /** Resolves when the store has reported all revocations for the first time, or has failed. */
-  readonly settled: Promise<void>
+  #settle: ((error?: unknown) => void) | undefined
+  /** Resolves when the store has reported all revocations for the first time, or, to the error, when it has failed. */
+  readonly settled: Promise<unknown>
 
-  /** @param onLost - called when the store becomes unavailable */
-  constructor(onLost: (error: unknown) => void) {
+  /** @param onLost - called when the store becomes unavailable; `isFirst`: it was never available before */
+  constructor(onLost: (error: unknown, isFirst: boolean) => void) {
     this.#onLost = onLost
     this.settled = new Promise((resolve) => {
       this.#settle = resolve
@@ -72,8 +72,8 @@ export class Revocations implements SessionWatcher {
 
   lost(error: unknown): void {
     this.#isCaughtUp = false
-    this.#settle?.()
-    this.#onLost(error)
+    this.#settle?.(error)
+    this.#onLost(error, !this.#hasCaughtUp)
   }
 
   /** Looks at all, since they do not expire in the order in which they were added. */

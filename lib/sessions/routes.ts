@@ -1,18 +1,19 @@
 import * as Type from '@sinclair/typebox/type'
-import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
-import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
+import { isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
 import {
   bodyCarrier,
   declareOwnRoute,
   reportTokens,
   sendTokens,
+  takenRoute,
   urlOf,
   type Work,
 } from '../login/own-route.js'
 import { problemIn, type RouteBody } from '../login/schema.js'
-import { leavingOf, type Leaving } from './logout.js'
+import { leavingOf } from './logout.js'
 import { refreshSession } from './refresh.js'
 import { digestOf, parseRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
@@ -54,11 +55,7 @@ export function declareSessionRoutes(
   for (const kind of ['refresh', 'logout'] as const) {
     const route = { kind, ...routes[kind] }
     const url = urlOf(registration, route.path)
-    if (registration.app.hasRoute({ method: 'POST', url })) {
-      wrongOption(
-        `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
-      )
-    }
+    if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, kind)
     declareOwnRoute(registration, route, optionsOf(login, kind))
   }
 }
@@ -106,40 +103,28 @@ const documented = {
 
 function refresh(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { carrier } = registration
-  return async ({ refreshToken = null }, request, reply, started) => {
-    const fromCarrier = carrier.refreshToken(request)
-    const token = fromCarrier ?? refreshToken
-    if (token === null) throw refusal('auth.no-credentials-provided')
-    const { tokens, user } = await throttled(registration, request, token, () =>
-      refreshSession(tools, registration, request, token),
-    )
-    reportTokens(registration, request, user, 'refresh', started)
-    // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
-    return sendTokens(fromCarrier === null ? bodyCarrier : carrier, request, reply, tokens)
-  }
+  return ({ refreshToken = null }, request, reply, started) =>
+    withToken(registration, request, reply, refreshToken, async (token) => {
+      if (token === null) throw refusal('auth.no-credentials-provided')
+      const { tokens, user } = await refreshSession(tools, registration, request, token)
+      reportTokens(registration, request, user, 'refresh', started)
+      // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
+      const isCarried = carrier.refreshToken(request) !== null
+      return sendTokens(isCarried ? carrier : bodyCarrier, request, reply, tokens)
+    })
 }
 
 function logOut(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { carrier } = registration
-  return async ({ refreshToken = null, everywhere = false }, request, reply) => {
-    const token = carrier.refreshToken(request) ?? refreshToken
-    let leaving: Leaving
-    try {
-      leaving = await throttled(registration, request, token, () =>
-        leavingOf(tools, registration, request, token),
-      )
-    } catch (error) {
-      // There is no session, so the browser should not keep its tokens.
-      if (isAuthenticationError(error) && error.statusCode === 401) carrier.clear(request, reply)
-      throw error
-    }
-    const { sid, sub } = leaving
-    const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
-    tools.revocations.add(sid, tools.revocationTtl)
-    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
-    carrier.clear(request, reply)
-    return reply.code(204).send()
-  }
+  return ({ refreshToken = null, everywhere = false }, request, reply) =>
+    withToken(registration, request, reply, refreshToken, async (token) => {
+      const { sid, sub } = await leavingOf(tools, registration, request, token)
+      const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
+      tools.revocations.add(sid, tools.revocationTtl)
+      channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
+      carrier.clear(request, reply)
+      return reply.code(204).send()
+    })
 }
 
 /** Errors that count as a failed attempt. An expired or missing access token does not. */
@@ -149,21 +134,29 @@ const counted: ReadonlySet<RefusalCode> = new Set([
   'ERR_AUTH_JWT_INVALID',
 ])
 
-/** Throttles uses of tokens like logins. @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS */
-async function throttled<T>(
-  registration: Registration,
+/**
+ * Calls `work` with the refresh token of a request. Only rejected tokens are throttled, so that others at the same
+ * address do not lock out those who have good ones.
+ *
+ * @param fromBody - the refresh token in the body
+ * @throws (rejects) what `work` throws, or ERR_AUTH_TOO_MANY_ATTEMPTS in its place
+ */
+async function withToken<T>(
+  { carrier, passwords }: Registration,
   request: FastifyRequest,
-  text: string | null,
-  work: () => Promise<T>,
+  reply: FastifyReply,
+  fromBody: string | null,
+  work: (token: string | null) => Promise<T>,
 ): Promise<T> {
-  const attempt = registration.passwords.openAttempt(nameOf(request, text), null, request)
-  await attempt.refuseIfThrottled(true)
+  let token: string | null = null
   try {
-    const result = await work()
-    await attempt.succeeded()
-    return result
+    token = carrier.refreshToken(request) ?? fromBody
+    return await work(token)
   } catch (error) {
-    if (isAuthenticationError(error) && counted.has(error.code)) await attempt.commitFailure()
+    if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
+    if (counted.has(error.code)) await passwords.countRejectedToken(nameOf(request, token), request)
+    // There is no session, so the browser should not keep its tokens.
+    carrier.clear(request, reply)
     throw error
   }
 }

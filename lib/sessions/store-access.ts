@@ -37,14 +37,18 @@ export class StoreAccess {
     return refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
   }
 
-  /** Logs that the store is unavailable, at most once a minute. */
-  log(error: unknown): void {
+  /**
+   * Logs that the store is unavailable, at most once a minute.
+   *
+   * @param help - what to do
+   */
+  log(error: unknown, help = ''): void {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
     this.#log.error(
       { code, reason: message },
-      'The session store is unavailable: logins, refreshes and logouts are rejected until it is back',
+      `The session store is unavailable: logins, refreshes and logouts are rejected until it is back. ${help}`.trim(),
     )
   }
 }

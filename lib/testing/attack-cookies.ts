@@ -68,7 +68,7 @@ function goodCookie(
 
 function badPairs({ name, value }: GoodCookie): [title: string, ...pairs: string[]][] {
   const bare = name.replace(/^__(?:Host|Secure)-/i, '')
-  const names = [`__Host-${bare}`, bare.toUpperCase(), `x${name}`, `${name}x`, `${name}[0]`]
+  const names = [`__Secure-${bare}`, bare.toUpperCase(), `x${name}`, `${name}x`, `${name}[0]`]
   const pair = `${name}=${value}`
   return [
     ['twice', pair, pair],

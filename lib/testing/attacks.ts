@@ -154,7 +154,8 @@ class Attack {
       ...(payload !== undefined && request.method !== 'HEAD' && { payload }),
       ...request,
       headers: { ...this.#options.headers, ...headers },
-      remoteAddress: `10.0.${at >> 8}.${at & 255}`,
+      // Of this machine, where cookies may lack the prefix; a new one for each, because failures are counted by address.
+      remoteAddress: `127.1.${at >> 8}.${at & 255}`,
     })
     const answered = await Promise.race([response, delay(patience, null, { ref: false })])
     return answered?.statusCode ?? null

@@ -28,7 +28,7 @@ async function register(app: FastifyInstance): Promise<void> {
  *
  * @throws ERR_AUTH_TESTING where `NODE_ENV` is `production` or `prod`, in any case
  */
-export const authnTesting = fp(register, { fastify: '5.x', name: 'fastify-authn-testing' })
+export const authnTesting = fp(register, { fastify: '^5.12.5', name: 'fastify-authn-testing' })
 
 /** Whether `actingAs` works in the app of a scope. */
 export function hasTestKit(scope: FastifyInstance): boolean {

@@ -16,15 +16,17 @@ export class PasswordAttempt {
   #keys: FailureKeys | null = null
   #isCounted = false
 
+  /** @param space - see {@link failureKeys} */
   constructor(
     private readonly tools: AttemptTools,
     readonly username: string,
     readonly password: string,
     readonly request: FastifyRequest,
+    private readonly space = '',
   ) {}
 
   get #who(): FailureKeys {
-    return (this.#keys ??= failureKeys(this.username, this.request.ip))
+    return (this.#keys ??= failureKeys(this.username, this.request.ip, this.space))
   }
 
   /** Whether it has the recently accepted password; null where there is none. */

@@ -97,12 +97,20 @@ export interface FailureKeys {
   readonly address: string
 }
 
-/** Spellings that many databases treat as one name, such as another case or width, share one key. */
-export function failureKeys(username: string, ip: string | undefined): FailureKeys {
-  const name = username.normalize('NFKC').trim().toLowerCase()
-  const digest = createHash('sha256').update(name).digest('base64url')
+/**
+ * Spellings that many databases treat as one name, such as another case or width, share one key.
+ *
+ * @param space - what the keys begin with: failures of another kind are counted apart
+ */
+export function failureKeys(username: string, ip: string | undefined, space = ''): FailureKeys {
+  const digest = createHash('sha256').update(spellingOf(username)).digest('base64url')
   const address = addressOf(ip)
-  return { username: `user:${digest}@${address}`, address: `address:${address}` }
+  return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
+}
+
+/** What all spellings that many databases treat as one name have in common. */
+export function spellingOf(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase()
 }
 
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */

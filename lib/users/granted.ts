@@ -1,4 +1,4 @@
-import { ownProperty } from '../common/objects.js'
+import { isDeclared, ownProperty } from '../common/objects.js'
 
 const none: ReadonlySet<string> = new Set()
 
@@ -38,14 +38,36 @@ function namesOfArray(list: readonly unknown[]): ReadonlySet<string> {
   return names as ReadonlySet<string>
 }
 
-/** The roles of a user: `roles`, an array of strings, where it is there, otherwise `role`, a string. */
-export function rolesOf(user: object): ReadonlySet<string> {
-  if (Object.hasOwn(user, 'roles')) {
-    const roles = ownProperty(user, 'roles')
-    return Array.isArray(roles) ? namesOfArray(roles) : none
-  }
-  const role = ownProperty(user, 'role')
-  return typeof role === 'string' ? new Set([role]) : none
+/**
+ * The roles of a user: `roles`, an array or a Set of strings, where it is there, otherwise `role`, a string. They are
+ * read as a handler reads them, so also by getters of the user's class.
+ *
+ * @param report - is told the field that holds anything else, which grants nothing, and the type of what it holds
+ */
+export function rolesOf(
+  user: { readonly roles?: unknown; readonly role?: unknown },
+  report: (field: string, found: string) => void,
+): ReadonlySet<string> {
+  const isList = isDeclared(user, 'roles')
+  if (!isList && !isDeclared(user, 'role')) return none
+  const value = isList ? user.roles : user.role
+  const names: readonly unknown[] | null = isList ? elementsOf(value) : [value]
+  if (names?.every((name) => typeof name === 'string') === true) return new Set(names as string[])
+  report(isList ? 'roles' : 'role', typeName(value))
+  return none
+}
+
+/** @returns null for anything but an array or a Set */
+function elementsOf(value: unknown): unknown[] | null {
+  return Array.isArray(value) || value instanceof Set ? [...(value as Iterable<unknown>)] : null
+}
+
+/** Names a type such as `string`, `null`, `map` or `array with number`, and quotes nothing of the value. */
+function typeName(value: unknown): string {
+  if (typeof value !== 'object') return typeof value
+  const name = Object.prototype.toString.call(value).slice('[object '.length, -1).toLowerCase()
+  const wrong = elementsOf(value)?.filter((each) => typeof each !== 'string') ?? []
+  return wrong.length === 0 ? name : `${name} with ${typeof wrong[0]}`
 }
 
 /**

@@ -7,14 +7,16 @@ import { redisSessions, sqlSessions } from 'fastify-authn/sessions'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 
+const prefix = 'prove'
 const { STORE_KIND, STORE_URL, SECRET } = process.env
 const quietly = (client) => client.on('error', () => undefined)
 
 const stores = {
-  Redis: () => redisSessions(quietly(new Redis(STORE_URL, { retryStrategy: () => 50 }))),
+  Redis: () =>
+    redisSessions(quietly(new Redis(STORE_URL, { retryStrategy: () => 50 })), { prefix }),
   PostgreSQL() {
     const pool = quietly(new Pool({ connectionString: STORE_URL, connectionTimeoutMillis: 1000 }))
-    return sqlSessions({ query: (text, params) => pool.query(text, params) })
+    return sqlSessions({ query: (text, params) => pool.query(text, params), prefix })
   },
 }
 

@@ -303,9 +303,17 @@ t.test('routes of other plugins', async (t) => {
         await app.register(before)
       },
     )
-    t.strictSame(named(all), ['  GET /metrics', '  GET /ws', '  OPTIONS *'])
+    t.strictSame(named(all), ['  GET /metrics', '  GET /ws'])
   }
-  const except: Except = ({ url }) => ['*', '/metrics'].includes(url)
+  const catchAll = await boot(t, 'explicit', async (app) => {
+    await app.register(cors)
+    app.options('*', { constraints: { host: 'a.example' } }, ok)
+    app.options('/x', ok)
+    await app.register(async (inner) => void inner.options('*', ok), { prefix: '/in/' })
+  })
+  t.strictSame(named(catchAll), ['  OPTIONS *', '  OPTIONS /in/*', '  OPTIONS /x'], 'of the app')
+  t.strictSame(named(await boot(t, 'explicit', (app) => app.options('*', ok))), ['  OPTIONS *'])
+  const except: Except = ({ url }) => url === '/metrics'
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(others)

@@ -1,6 +1,11 @@
-import Fastify, { type RouteOptions } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type RouteOptions,
+  type RouteShorthandOptions,
+} from 'fastify'
 import t from 'tap'
 import { authn } from '../../lib/index.js'
+import { logLines } from '../helpers/app.js'
 import { bootError } from '../helpers/flows.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
@@ -51,4 +56,44 @@ t.test('a mark that is changed in an object of the app stops the boot', async (t
     await app.ready()
   })
   t.match(error, { code: 'ERR_AUTH_MARK', message: /route GET \/x/ })
+})
+
+t.test('hooks that are undefined: one warning names their routes and scopes', async (t) => {
+  const { lines, stream } = logLines()
+  const app = Fastify({ logger: { stream } })
+  t.teardown(() => app.close())
+  // As @fastify/rate-limit does, which comes before the plugin.
+  app.addHook('onRoute', (route) => {
+    route.onRequest ??= (_request, _reply, done) => done()
+  })
+  const ok = (): string => 'ok'
+  const { authenticate } = app as { authenticate?: () => void }
+  const undefinedHook = (hook: string) => ({ [hook]: authenticate }) as RouteShorthandOptions
+  app.get('/before', undefinedHook('onRequest'), ok)
+  await app.register(authn, options)
+  app.get('/a', undefinedHook('preValidation'), ok)
+  app.route({
+    method: ['PUT', 'POST'],
+    url: '/b',
+    config: { auth: true },
+    preHandler: authenticate as never,
+    preValidation: [],
+    handler: ok,
+  })
+  app.get('/fine', { preHandler: (_request, _reply, done) => done() }, ok)
+  app.get('/other', { preParsing: authenticate as never }, ok)
+  const scope = async (inner: FastifyInstance): Promise<void> => void inner.get('/', ok)
+  await app.register(scope, { prefix: '/scope', ...undefinedHook('onRequest') })
+  await app.register(scope, () => ({ prefix: '/computed', ...undefinedHook('preHandler') }))
+  await app.ready()
+  const warnings = lines.filter(({ level, msg }) => level === 40 && /undefined/.test(String(msg)))
+  t.equal(warnings.length, 1)
+  const expected = [
+    'onRequest of GET /before',
+    'preValidation of GET /a',
+    'preHandler of POST,PUT /b',
+    'onRequest of app.register(…, { prefix: "/scope" })',
+    'preHandler of app.register(…, { prefix: "/computed" })',
+  ]
+  t.match(warnings[0]?.msg, `: ${expected.join(', ')}. `)
 })

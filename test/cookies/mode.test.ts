@@ -112,7 +112,6 @@ t.test('without the prefix only on the machine that develops the app', async (t)
     const me = (name: string, more: object = {}) =>
       app.inject({ url: '/me', headers: { host, ...more, cookie: `${name}=${cookie?.value}` } })
     t.equal((await me('token')).statusCode, 200, host)
-    t.equal((await me('__Host-token')).statusCode, 401, `${host}: the other name`)
     const https = { 'x-forwarded-proto': 'https' }
     t.equal((await me('token', https)).statusCode, 401, `${host} over TLS`)
     t.equal((await me('__Host-token', https)).statusCode, 200, `${host} over TLS`)
@@ -121,6 +120,75 @@ t.test('without the prefix only on the machine that develops the app', async (t)
     const [cookie] = cookiesOf(await login({ host }))
     t.equal(cookie?.name, '__Host-token', host)
     t.ok(cookie?.attributes.secure, host)
+  }
+})
+
+t.test('a request that a proxy has passed on is not local', async (t) => {
+  const { app } = await behindTls(t, { sessions: true })
+  const https = 'https://shop.example'
+  const rows: [isLocal: boolean, headers: Record<string, string>, address?: string][] = [
+    [true, {}],
+    [true, {}, '127.8.9.10'],
+    [true, {}, '::1'],
+    [true, {}, '::ffff:127.0.0.1'],
+    [true, { origin: 'http://localhost:5173' }],
+    [true, { 'x-real-ip': '127.0.0.1' }],
+    [false, { origin: https }],
+    [false, { origin: 'null' }],
+    [false, { origin: 'HTTP://localhost' }],
+    [false, { forwarded: 'for=127.0.0.1' }],
+    [false, { 'x-forwarded-for': '127.0.0.1' }],
+    [false, { 'X-Forwarded-Proto': 'http' }],
+    [false, { 'x-forwarded-host': 'localhost:3000' }],
+    [false, { 'x-forwarded-port': '' }],
+    [false, {}, '10.0.0.1'],
+    [false, {}, '172.17.0.1'],
+    [false, {}, '::ffff:10.0.0.1'],
+    [false, {}, '127.0.0.1.example'],
+  ]
+  for (const [isLocal, more, address = '127.0.0.1'] of rows) {
+    const title = JSON.stringify([more, address])
+    const headers = { host: 'localhost:3000', 'sec-fetch-site': 'same-origin', ...more }
+    const from = { remoteAddress: address, headers }
+    const given = await app.inject({ method: 'POST', url: '/login', payload, ...from })
+    const names = cookiesOf(given).map(({ name, attributes }) => [name, 'secure' in attributes])
+    const expected = ['token', 'refresh'].map((name) => (isLocal ? name : `__Host-${name}`))
+    t.strictSame(
+      names,
+      expected.map((name) => [name, !isLocal]),
+      title,
+    )
+    const cookies = cookiesOf(given).map(({ name, value }) => `${name}=${value}`)
+    const use = (cookie: string, method: 'GET' | 'POST', url: string, own = headers) =>
+      app.inject({ method, url, remoteAddress: address, headers: { ...own, cookie } })
+    t.equal((await use(cookies.join('; '), 'GET', '/me')).statusCode, 200, title)
+    // Browsers send no Origin with a GET.
+    const { origin: _, ...plain } = headers as Record<string, string>
+    for (const cookie of [cookies.join('; '), cookies[0] ?? '']) {
+      t.equal((await use(cookie, 'GET', '/me', plain as never)).statusCode, 200, title)
+    }
+    const [token, refresh] = cookiesOf(given)
+    if (!isLocal) {
+      const planted = `token=${token?.value}; refresh=${refresh?.value}`
+      t.equal((await use(planted, 'GET', '/me')).statusCode, 401, title)
+      t.equal((await use(planted, 'POST', '/login/refresh')).statusCode, 401, title)
+    }
+    const both = `${cookies.join('; ')}; token=${token?.value}x; refresh=x`
+    if (!isLocal) t.equal((await use(both, 'GET', '/me', plain as never)).statusCode, 200, title)
+    const refreshed = await use(`${refresh?.name}=${refresh?.value}`, 'POST', '/login/refresh')
+    t.equal(refreshed.statusCode, 200, title)
+    t.strictSame(
+      cookiesOf(refreshed).map(({ name }) => name),
+      expected,
+      title,
+    )
+    const left = await use(cookies.join('; '), 'POST', '/logout')
+    t.equal(left.statusCode, 204, title)
+    t.strictSame(
+      cookiesOf(left).map(({ name }) => name),
+      expected,
+      title,
+    )
   }
 })
 
@@ -263,6 +331,47 @@ t.test('a cookie that browsers would drop is a fault that names its size', async
     message: 'The cookie __Host-token would have 4097 bytes, and browsers keep 4096.',
   })
   t.strictSame(linesOf(response), [])
+})
+
+t.test('what others have set in Set-Cookie is copied', async (t) => {
+  const constant = ['theme=dark', 'lang=de']
+  const app = await appWith(t, { ...standardOptions(), cookies: true, sessions: true }, (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const { how } = request.query as { how?: string }
+      // Fastify before 5.12.2 kept the array of the caller.
+      const own = Reflect.ownKeys(reply).find((key) => String(key).includes('reply.headers'))
+      if (how === 'kept') Object.assign(reply[own as never], { 'set-cookie': constant })
+      if (how === 'array') void reply.header('set-cookie', constant)
+      if (how === 'string') void reply.header('set-cookie', 'theme=dark')
+      if (how === 'raw') reply.raw.setHeader('set-cookie', constant)
+      done()
+    })
+  })
+  for (const [how, others] of [
+    ['kept', constant],
+    ['array', constant],
+    ['raw', constant],
+    ['string', ['theme=dark']],
+    ['none', []],
+  ] as const) {
+    const url = `/login?how=${how}`
+    const given = await app.inject({ method: 'POST', url, payload })
+    const names = [...others.map((line) => line.split('=')[0]), 'token', 'refresh']
+    t.strictSame(
+      cookiesOf(given).map(({ name }) => name),
+      names,
+      how,
+    )
+    const authorization = `Bearer ${cookiesOf(given).find(({ name }) => name === 'token')?.value}`
+    const headers = { authorization }
+    const left = await app.inject({ method: 'POST', url: `/logout?how=${how}`, headers })
+    t.strictSame(
+      cookiesOf(left).map(({ name }) => name),
+      names,
+      how,
+    )
+    t.strictSame(constant, ['theme=dark', 'lang=de'], how)
+  }
 })
 
 t.test('a token of the app that cannot stand in a cookie', async (t) => {

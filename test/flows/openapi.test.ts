@@ -120,7 +120,7 @@ const marks: [AuthMark | undefined, object[] | undefined, string[]][] = [
   [{ use: 'basic' }, [password], ['401', ...busy]],
   [{ mode: 'optional', use: 'basic' }, [password, {}], ['401', ...busy]],
   [{ mode: 'try', use: 'basic' }, [password, {}], busy],
-  [{ use: 'configBasic' }, [password], ['401', ...busy]],
+  [{ use: 'configBasic' }, [password], ['401', '429']],
   [{ use: ['jwt', 'basic'] }, [jwt, password], ['401', ...busy]],
   [{ use: ['basic', 'configBasic'] }, [password], ['401', ...busy]],
   [{ use: ['reader', 'jwt', 'opaque'] }, [jwt], ['401']],
@@ -385,7 +385,15 @@ t.test('tokens in cookies', async (t) => {
   const crossSite = Object.entries(paths as Record<string, Record<string, Node>>)
     .filter(([, { post }]) => post?.responses['403']?.description.includes('another site'))
     .map(([path]) => path)
-  t.strictSame(crossSite, ['/login', '/login/refresh', '/logout', '/notes', '/try', '/scope'])
+  t.strictSame(crossSite, [
+    '/login',
+    '/login/refresh',
+    '/logout',
+    '/notes',
+    '/try',
+    '/scope',
+    '/basic',
+  ])
   t.match(paths['/scope'].post.responses['403'].description, one)
   t.notOk('403' in paths['/safe'].get.responses, 'it changes nothing')
   t.notMatch(JSON.stringify(paths['/login'].post.responses['200']), '"token"')

@@ -3,6 +3,7 @@ import { channels, type AuthnOptions, type RefusalEvent } from '../../lib/index.
 import { appWith, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
 import { isRefusal, probe, type AnyResponse } from '../helpers/flows.js'
+import { breakable, heldStore } from '../helpers/sessions.js'
 
 const tls = { host: 'shop.example', 'x-forwarded-proto': 'https' }
 const evil = { origin: 'https://evil.example' }
@@ -129,6 +130,39 @@ t.test('logging out by the refresh token, in the cookie or in the body', async (
   const cookie = `__Host-token=${first.token}`
   t.equal((await post('/logout', { cookie }, { everywhere: true })).statusCode, 204)
   t.strictSame([await me(first.token), await me(second.token)], [401, 401])
+})
+
+t.test('a rejected refresh clears the cookies where it is a 401', async (t) => {
+  const store = breakable(heldStore().factory)
+  const { post, login, app } = await open(t, {
+    sessions: { store: store.factory },
+    throttle: { perAddress: 4 },
+  })
+  const { refresh } = await login()
+  const cleared = [
+    '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
+  ]
+  await app.authn.sessions?.revoke({ sub: 'alice' })
+  const twice = `__Host-refresh=${refresh}; __Host-refresh=${refresh}`
+  for (const headers of [refreshCookie(refresh), refreshCookie('x'), { cookie: twice }, {}]) {
+    const response = await post('/login/refresh', headers, {})
+    t.equal(response.statusCode, 401)
+    t.strictSame(linesOf(response), cleared)
+  }
+  t.equal((await post('/login/refresh', {}, { refreshToken: 1 })).statusCode, 400)
+  const good = await login()
+  store.failure = new Error('away')
+  const unavailable = await post('/login/refresh', refreshCookie(good.refresh))
+  t.strictSame([unavailable.statusCode, linesOf(unavailable)], [503, []])
+  store.failure = null
+  for (const url of ['/login/refresh', '/logout']) {
+    for (const value of ['y', 'z']) await post(url, refreshCookie(value))
+    const throttled = await post(url, refreshCookie('z'))
+    t.strictSame([throttled.statusCode, linesOf(throttled)], [429, []], url)
+  }
+  const next = await post('/login/refresh', refreshCookie(good.refresh))
+  t.strictSame([next.statusCode, linesOf(next).length], [200, 2])
 })
 
 t.test('pages of other sites neither refresh nor log out', async (t) => {

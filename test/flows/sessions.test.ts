@@ -11,7 +11,15 @@ import {
 import t from 'tap'
 import { bearer, logLines, secret, userService, users } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
-import { bearerChallenge, deferred, isFault, isRefusal } from '../helpers/flows.js'
+import { FakeRedis } from '../helpers/fake-redis.js'
+import {
+  bearerChallenge,
+  deferred,
+  isFault,
+  isRefusal,
+  texts,
+  tokenChallenge,
+} from '../helpers/flows.js'
 import {
   claimsOf,
   clientOf,
@@ -216,6 +224,65 @@ t.test('logout: by the refresh token where the access token is over, and everywh
   t.equal((await post('/logout', undefined, { authorization: 'Bearer a b' })).statusCode, 401)
 })
 
+t.test('an old refresh token at a logout is a reuse', async (t) => {
+  for (const everywhere of [true, false]) {
+    const { login, refresh, me, post, advance, app } = await setting(t)
+    const [first, other] = [await login(), await login()]
+    const second = pairOf(await refresh(first.refreshToken))
+    const third = pairOf(await refresh(second.refreshToken))
+    const reuses = eventsOf(t, 'reuse')
+    const logouts = eventsOf(t, 'logout')
+    isRefusal(t, await post('/logout', { refreshToken: first.refreshToken, everywhere }), reused)
+    const { sid } = claimsOf(first.token)
+    t.match(reuses, [{ authenticator: 'logout', sid, sub: 'alice' }])
+    t.strictSame([logouts, app.authn.stats().sessions?.reused], [[], 1])
+    t.strictSame([await me(third.token), await me(other.token)], [401, 200])
+    isRefusal(t, await refresh(third.refreshToken), invalid)
+
+    const next = pairOf(await refresh(other.refreshToken))
+    const within = { refreshToken: other.refreshToken, everywhere }
+    t.equal((await post('/logout', within)).statusCode, 204, 'within the grace it is none')
+    t.equal(await me(next.token), 401)
+    const last = await login()
+    await refresh(last.refreshToken)
+    advance(11)
+    const after = { refreshToken: last.refreshToken, everywhere }
+    isRefusal(t, await post('/logout', after), reused, 'after the grace')
+    t.equal(reuses.length, 2)
+  }
+})
+
+t.test('a logout goes by validAfterField too', async (t) => {
+  let since: Date | null = null
+  const { login, me, post, app } = await setting(
+    t,
+    {},
+    {
+      jwt: { secret, validAfterField: 'since' },
+      userService: {
+        findByUsername: (name) =>
+          [...users].filter((user) => user.name === name).map((user) => ({ ...user, since }))[0],
+      },
+    },
+  )
+  const old = await login()
+  since = new Date(Date.now() + 2000)
+  const next = await login()
+  t.equal(await me(next.token), 200)
+  const everywhere = true
+  const byAccess = await post('/logout', { everywhere }, bearer(old.token))
+  isRefusal(t, byAccess, {
+    error: texts.jwtInvalid,
+    challenge: tokenChallenge('The token is invalid'),
+  })
+  t.equal((await app.authn.sessions?.list('alice'))?.length, 2)
+  isRefusal(t, await post('/logout', { everywhere, refreshToken: old.refreshToken }), invalid)
+  const left = await app.authn.sessions?.list('alice')
+  t.match(left, [{ sid: claimsOf(next.token).sid }], 'its session alone is revoked')
+  t.equal(await me(next.token), 200)
+  t.equal((await post('/logout', { everywhere }, bearer(next.token))).statusCode, 204)
+})
+
 t.test('a user who is gone, or has another name, has no session any more', async (t) => {
   let list = [...users]
   let suffix = ''
@@ -358,20 +425,41 @@ t.test('what a proxy says of an address is cut', async (t) => {
   t.equal(session?.address, '1'.repeat(64))
 })
 
-t.test('attempts are throttled like logins', async (t) => {
-  const { login, refresh, post } = await setting(
-    t,
-    {},
-    { throttle: { perUsername: 3, perAddress: 5, window: 60 } },
-  )
-  const good = await login()
-  for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
-  t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
-  const next = pairOf(await refresh(good.refreshToken))
-  for (let turn = 0; turn < 5; turn += 1) await post('/logout', { refreshToken: `x${turn}` })
-  const answer = await refresh(next.refreshToken)
-  t.equal(answer.statusCode, 429, 'the address')
-  t.ok(Number(answer.headers['retry-after']) > 0)
+t.test('wrong tokens are throttled, apart from logins, and good ones never', async (t) => {
+  const redis = new FakeRedis()
+  for (const more of [{}, { redis }]) {
+    const throttle = { perUsername: 3, perAddress: 5, window: 60, ...more }
+    const { login, refresh, post, me } = await setting(t, {}, { throttle })
+    let good = await login()
+    for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
+    t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
+    const other = await refresh('other garbage')
+    t.equal(other.statusCode, 401, 'another text')
+    for (let turn = 0; turn < 5; turn += 1) await post('/logout', { refreshToken: `x${turn}` })
+    const answer = await refresh('new garbage')
+    t.equal(answer.statusCode, 429, 'the address')
+    t.ok(Number(answer.headers['retry-after']) > 0)
+    t.equal((await post('/logout', undefined, bearer('a.b.c'))).statusCode, 429)
+    t.equal((await post('/logout')).statusCode, 401, 'no token is no wrong one')
+
+    good = pairOf(await refresh(good.refreshToken))
+    const another = await login()
+    t.equal((await post('/logout', { refreshToken: another.refreshToken })).statusCode, 204)
+    t.equal((await post('/logout', undefined, bearer(good.token))).statusCode, 204)
+    t.equal(await me(good.token), 401)
+  }
+})
+
+t.test('wrong passwords lock out no refresh and no logout', async (t) => {
+  const throttle = { perUsername: 3, perAddress: 5, window: 60 }
+  const { login, refresh, post } = await setting(t, {}, { throttle })
+  const [one, other] = [await login(), await login()]
+  const wrong = { username: 'bob', password: 'wrong' }
+  for (let turn = 0; turn < 5; turn += 1) await post('/login', { ...wrong, username: `x${turn}` })
+  t.equal((await post('/login', wrong)).statusCode, 429)
+  pairOf(await refresh(one.refreshToken))
+  t.equal((await refresh('garbage')).statusCode, 401, 'counted apart')
+  t.equal((await post('/logout', { refreshToken: other.refreshToken })).statusCode, 204)
 })
 
 t.test('bodies: never a 5xx, and a right one is needed', async (t) => {

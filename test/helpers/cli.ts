@@ -54,6 +54,8 @@ export async function cli(
   const stdout = new Written()
   const stderr = new Written()
   const args = typeof words === 'string' ? words.split(' ').filter((word) => word !== '') : words
+  // Test files that load now look for programs on PATH.
+  await Promise.resolve()
   const before = process.env
   process.env = { ...env }
   try {

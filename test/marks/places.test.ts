@@ -31,20 +31,31 @@ t.test('of a route', async (t) => {
     ['config.auth: undefined', { config: { auth: undefined } }, /route GET \/x.*undefined/],
     ['role beside the mark', { config: { auth: true, role: 'editor' } }, /config\.role/],
     ['scope beside the mark', { config: { auth: true, scope: 'read' } }, /config\.scope/],
+    ['roles beside an open mark', { config: { auth: false, roles: ['a'] } }, /beside config\.auth/],
+    ['role without a mark', { config: { role: 'editor' } }, /config\.role .*auth: { role: /],
+    ['roles without a mark', { config: { roles: ['editor'] } }, /config\.roles .*auth: { role: /],
+    ['scope without a mark', { config: { scope: 'read' } }, /config\.scope .*auth: { scope: /],
+    ['scopes without a mark', { config: { scopes: ['read'] } }, /config\.scopes .*auth: { scope: /],
+    ['permissions', { config: { permissions: ['read'] } }, /config\.permissions .*auth: { scope: /],
+    ['a role that is not set', { config: { role: undefined } }, /config\.role/],
   ]
   for (const [name, options, message] of places) {
     const error = await boot((app) => app.get('/x', options as RouteShorthandOptions, ok))
     t.match(error, { code: 'ERR_AUTH_MARK', message }, name)
   }
-  t.match(
-    await boot((app) => {
-      app.register(async (inner) => void inner.get('/x', { config: { role: 'a' } as object }, ok), {
-        auth: true,
-      })
-    }),
-    { code: 'ERR_AUTH_MARK', message: /config\.role/ },
-    'role of a route in a marked scope',
-  )
+  const config = { role: 'a' } as object
+  for (const auth of [true, false]) {
+    const error = await boot((app) => {
+      app.register(async (inner) => void inner.get('/x', { config }, ok), { auth })
+    })
+    t.match(error, { code: 'ERR_AUTH_MARK', message: /config\.role/ }, `in a scope: ${auth}`)
+  }
+  const several = { method: ['HEAD', 'PUT'], url: '/x', config, handler: ok }
+  t.match(await boot((app) => app.route(several)), { message: /route HEAD,PUT \/x.*config\.role/ })
+  const other = {
+    config: { myRole: 'a', permission: 'b', Role: 'c', access: { roles: [] } } as object,
+  }
+  t.equal(await boot((app) => app.get('/x', other, ok)), null, 'other names')
 })
 
 t.test('of a scope', async (t) => {
@@ -59,6 +70,22 @@ t.test('of a scope', async (t) => {
   })) {
     t.match(await boot(add), { code: 'ERR_AUTH_MARK' }, name)
   }
+})
+
+t.test('of a scope, in the class of its options', async (t) => {
+  class Options {
+    readonly prefix = '/in'
+    get auth(): boolean {
+      return true
+    }
+  }
+  const plain = async (inner: FastifyInstance): Promise<void> => void inner.get('/x', ok)
+  const app = await appWith(t, { userService: userService(), jwt: { secret } }, (app) => {
+    app.register(plain, new Options())
+    app.register(plain, Object.assign(Object.create({ auth: true }), { prefix: '/too' }) as object)
+  })
+  for (const url of ['/in/x', '/too/x']) t.equal((await app.inject(url)).statusCode, 401, url)
+  t.match(await boot((app) => app.register(fp(plain), new Options())), { code: 'ERR_AUTH_MARK' })
 })
 
 t.test('a route that was not recorded is not open', async (t) => {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
+import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { authn, type JwtClaims } from '../../lib/index.js'
-import { memorySessions } from '../../lib/sessions/index.js'
+import { memorySessions, redisSessions } from '../../lib/sessions/index.js'
 import { Revocations } from '../../lib/sessions/revocations.js'
 import { type TestApp, logLines, secret, standardOptions, userService } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
@@ -240,13 +241,26 @@ t.test('only tokens of a registration with sessions are checked for revocation',
 t.test('boot', async (t) => {
   const base = standardOptions()
   const store = memorySessions()
-  const wrong: [title: string, options: object, message: RegExp][] = [
+  type Wrong = [title: string, options: object, message: RegExp]
+  const wrong: Wrong[] = [
     ['idle', { sessions: { lifetime: 100, idle: 101 } }, /"sessions.idle": found 101 s/],
     ['grace', { sessions: { grace: 61 } }, /"sessions.grace": found 61, expected seconds, 0 to 60/],
     ['milliseconds', { sessions: { lifetime: 2_592_000_000 } }, /"sessions.lifetime"/],
     ['unknown', { sessions: { ttl: 5 } }, /unknown option "sessions.ttl"/],
     ['name', { sessions: { name: 'a:b' } }, /"sessions.name": found "a:b"/],
-    ['store', { sessions: { store: { get() {} } } }, /"sessions.store/],
+    ...[
+      { get() {} },
+      { evalsha() {}, eval() {}, duplicate() {} },
+      new Pool(),
+      redisSessions,
+      memorySessions,
+      'redis://localhost',
+      null,
+    ].map((store): Wrong => [
+      `store: ${typeof store}`,
+      { sessions: { store } },
+      /"sessions.store": found .*redisSessions\(redis, \{ prefix: 'shop' \}\)/,
+    ]),
     ['text', { sessions: 'memory' }, /"sessions": found a string/],
     ['no keys', { sessions: true, jwt: undefined }, /"jwt" is missing/],
     ['tokenFunc', { sessions: true, login: { tokenFunc: () => 'x' } }, /login.claims/],

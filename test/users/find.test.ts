@@ -24,12 +24,22 @@ t.test('usable names: non-empty text without control characters, and finite numb
     '0',
     '\u200b',
   ]
-  for (const name of [...usable, 'x'.repeat(1024), 0, -0, -1, 1.5, Number.MAX_VALUE]) {
+  for (const name of [
+    ...usable,
+    'x'.repeat(1024),
+    'é'.repeat(512),
+    0,
+    -0,
+    -1,
+    1.5,
+    Number.MAX_VALUE,
+  ]) {
     t.ok(isUsableName(name), String(name).slice(0, 20))
   }
   const unusable = [
     '',
     'x'.repeat(1025),
+    'é'.repeat(513),
     '\ud800',
     'a\udc00',
     '\udc00\ud800',

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import { viewOf } from '../../lib/users/user.js'
+import { viewOf } from '../../lib/users/view.js'
 
 const hash = `$2b$10$${'a'.repeat(53)}`
 const hidden = new Set(['password'])

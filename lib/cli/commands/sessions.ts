@@ -1,5 +1,6 @@
 import { Argument, Option } from 'commander'
 import { defaults } from '../../options/resolve.js'
+import { recordOf } from '../../sessions/user-revocations.js'
 import { checkSqlPrefix, sqlSchema } from '../../sessions/stores/sql-schema.js'
 import { misuse, exits, type Command } from '../command.js'
 import { envOption } from '../environment.js'
@@ -10,25 +11,28 @@ import { count, relative, table } from '../text.js'
 const keepRevocation = 30 * 86_400
 
 interface StoreOptions {
-  readonly prefix?: string
+  readonly prefix: string
   readonly registration: string
   readonly sid?: string
 }
 
-const prefixOption = new Option('--prefix <prefix>', 'as it is given to the store in the app')
+const prefixOption = new Option(
+  '--prefix <prefix>',
+  'the name of the app, as its store has it',
+).makeOptionMandatory()
 const registrationOption = new Option(
   '--registration <name>',
   'the option sessions.name of the app',
 ).default(defaults.sessions.name)
 const details = `Works with the store that ${storeVariables.join(' or ')} names, through the ioredis or pg of the app in the current folder.`
 
-const schema: Command<{ prefix?: string }> = {
+const schema: Command<{ prefix: string }> = {
   name: 'schema',
   summary: 'print the tables of PostgreSQL',
   options: [prefixOption],
-  examples: ['npx fastify-authn sessions schema | psql app'],
+  examples: ['npx fastify-authn sessions schema --prefix shop | psql app'],
   exits: ['done', 'the prefix is no plain identifier'],
-  run({ prefix = defaults.sqlSessions.prefix }) {
+  run({ prefix }) {
     const sql = sqlSchema(checkSqlPrefix(prefix, 'option --prefix'))
     return { lines: [sql], json: { sql } }
   },
@@ -40,7 +44,7 @@ const list: Command<StoreOptions> = {
   details,
   arguments: [new Argument('<sub>', 'the user, as in the claim "sub"')],
   options: [prefixOption, registrationOption, envOption],
-  examples: ['npx fastify-authn sessions list alice --env .env'],
+  examples: ['npx fastify-authn sessions list alice --prefix shop --env .env'],
   exits: ['done', 'the store cannot be reached'],
   async run(options, [sub]) {
     const found = await withStore(options, (store) => store.list(String(sub)))
@@ -71,14 +75,17 @@ const revoke: Command<StoreOptions> = {
     registrationOption,
     envOption,
   ],
-  examples: ['npx fastify-authn sessions revoke alice --env .env'],
+  examples: ['npx fastify-authn sessions revoke alice --prefix shop --env .env'],
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
   async run({ sid, ...where }, [sub]) {
     if ((sub === undefined) === (sid === undefined)) {
       misuse('expected either <sub>, to revoke all sessions of a user, or --sid, to revoke one.')
     }
     const which = sid === undefined ? { sub: String(sub) } : { sid }
-    const revoked = await withStore(where, (store) => store.revoke(which, keepRevocation))
+    const revoked = await withStore(where, async (store) => {
+      if (sub !== undefined) await store.create(recordOf(sub, 'command line'))
+      return store.revoke(which, keepRevocation)
+    })
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],

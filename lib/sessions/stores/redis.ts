@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { wrongOption } from '../../errors.js'
-import { defaults } from '../../options/resolve.js'
 import type {
   FoundSession,
   NewSession,
@@ -28,23 +27,25 @@ type SwapRow =
  *
  * @param client - a client of ioredis, which is neither configured nor closed. Its `duplicate()` makes a second
  * connection, on which Redis publishes what other processes have revoked
- * @param options - `prefix`: what all keys and channels begin with, default `fastify-authn`: letters, digits and `_ . :
- * -`, at most 64 of them
- * @throws ERR_AUTH_OPTION for another client, or a prefix that does not fit
+ * @param options - `prefix`: the name of the app, with which all keys and channels begin: letters, digits and `_ . : -`,
+ * at most 64 of them. Apps that use the same Redis need different ones, or alice of the one could refresh as alice of
+ * the other
+ * @throws ERR_AUTH_OPTION for another client, or where the prefix is missing or does not fit
  */
 export function redisSessions(
   client: object,
-  options: { readonly prefix?: string | undefined } = {},
+  options: { readonly prefix: string },
 ): SessionStoreFactory {
-  const { prefix = defaults.redisSessions.prefix } = options
   if (!isClient(client)) {
     wrongOption(
-      'redisSessions(client): found no client of ioredis, which has the methods evalsha, eval and duplicate. Expected: redisSessions(new Redis(url)).',
+      "redisSessions(client): found no client of ioredis, which has the methods evalsha, eval and duplicate. Expected: redisSessions(new Redis(url), { prefix: 'shop' }).",
     )
   }
+  // JavaScript callers may leave the options out.
+  const { prefix } = (options ?? {}) as Partial<typeof options>
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,64}$/.test(prefix)) {
-    wrongOption(
-      `redisSessions(client, { prefix }): found ${JSON.stringify(prefix)}, expected 1 to 64 letters, digits and _ . : -`,
+    return wrongOption(
+      `redisSessions(client, { prefix }): found ${JSON.stringify(prefix)}, expected the name of the app, 1 to 64 letters, digits and _ . : -, as in redisSessions(client, { prefix: 'shop' }).`,
     )
   }
   return {

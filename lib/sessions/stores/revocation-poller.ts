@@ -15,6 +15,8 @@ const pause = 500
 const gathering = 50
 /** Milliseconds after which a store that does not answer counts as unavailable. */
 const patience = 2000
+/** Milliseconds after which it is asked again. It may never answer: the connection may be dead. */
+const longest = 5000
 
 /**
  * Reports to a watcher what any process has revoked, by polling the store every half second. After a poll that has
@@ -27,7 +29,6 @@ export class RevocationPoller {
   /** What the watcher got last: `caughtUp` or `lost`; null before the first. */
   #isCaughtUp: boolean | null = null
   #timer: NodeJS.Timeout | undefined
-  #answer: Promise<RevocationPage> | null = null
   #isWaiting = false
   #isHinted = false
 
@@ -62,16 +63,14 @@ export class RevocationPoller {
   async #turn(): Promise<void> {
     this.#isWaiting = true
     this.#isHinted = false
+    const late = (): Error => new Error(`no answer in ${patience} ms`)
+    const slow = setTimeout(() => this.#lose(late()), patience).unref()
     try {
-      // There is no second poll while one is unanswered, because it would take one more of the app's connections.
-      this.#answer ??= this.#poll(this.#cursor).finally(() => {
-        this.#answer = null
-      })
-      const late = (): Error => new Error(`no answer in ${patience} ms`)
-      this.#report(await withTimeout(this.#answer, patience, late))
+      this.#report(await withTimeout(this.#poll(this.#cursor), longest, late))
     } catch (error) {
       this.#lose(error)
     }
+    clearTimeout(slow)
     this.#isWaiting = false
     if (this.#watcher !== null) this.#pollIn(this.#isHinted ? gathering : pause)
   }

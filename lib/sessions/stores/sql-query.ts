@@ -1,3 +1,5 @@
+import { wrongOption } from '../../errors.js'
+
 /** The result of a statement. */
 export interface SqlResult {
   /** Its rows, by the names of their columns. */
@@ -24,26 +26,47 @@ export type RowsOf = (text: string, params: SqlParams) => Promise<readonly Row[]
 const repeatable = new Set(['40001', '40P01'])
 const attempts = 3
 
-/** Runs statements with the function of the app. */
-export function rowsWith(query: SqlQuery): RowsOf {
+/** What to write. */
+export const sqlExample =
+  "sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })"
+
+/**
+ * Runs statements with the function of the app.
+ *
+ * @param prefix - of the tables
+ */
+export function rowsWith(query: SqlQuery, prefix: string): RowsOf {
   return async (text, params) => {
     for (let attempt = 1; ; attempt++) {
       try {
         const result = (await query(text, params)) as Partial<SqlResult> | undefined
         if (Array.isArray(result?.rows)) return result.rows as Row[]
-        throw new TypeError('sqlSessions({ query }): query(text, params) returned no array "rows"')
+        return wrongOption(
+          `sqlSessions({ query }): query(text, params) returned no array "rows". Expected: ${sqlExample}.`,
+        )
       } catch (error) {
         const code = String((error as { code?: unknown } | null)?.code)
-        if (code === '42P01') throw missingTables(error)
+        if (code === '42P01') throw missingTables(error, prefix)
+        if (error instanceof TypeError && usesThis(query)) wrongOption(lostObject, error)
         if (attempt === attempts || !repeatable.has(code)) throw error
       }
     }
   }
 }
 
-function missingTables(cause: unknown): Error {
-  return new Error(
-    'PostgreSQL: the tables of the sessions are missing. Create them with the SQL of `npx fastify-authn sessions schema`.',
-    { cause },
-  )
+function missingTables(cause: unknown, prefix: string): Error {
+  return new Error(`PostgreSQL: the tables of the sessions are missing. ${schemaCommand(prefix)}`, {
+    cause,
+  })
+}
+
+export const schemaCommand = (prefix: string): string =>
+  `The SQL that creates its tables: npx fastify-authn sessions schema --prefix ${prefix}`
+
+const lostObject = `sqlSessions({ query }): found a method such as pool.query, which loses its object when it is passed alone. Expected: ${sqlExample}.`
+
+/** Whether a function is no arrow function, is not bound, and has `this` in its source. */
+function usesThis(query: SqlQuery): boolean {
+  const source = Function.prototype.toString.call(query)
+  return !/^(?:async\s*)?(?:\(|[\w$]+\s*=>)/.test(source) && /\bthis\b/.test(source)
 }

@@ -4,7 +4,7 @@ import { wrongOption } from '../../errors.js'
 export function checkSqlPrefix(prefix: unknown, where = 'sqlSessions({ prefix })'): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected at most 40 characters of a-z, 0-9 and _, the first of them no digit.`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, such as "shop".`,
   )
 }
 

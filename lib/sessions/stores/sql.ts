@@ -1,5 +1,5 @@
+import { withTimeout } from '../../common/timeout.js'
 import { wrongOption } from '../../errors.js'
-import { defaults } from '../../options/resolve.js'
 import type {
   FoundSession,
   NewSession,
@@ -14,7 +14,14 @@ import type {
   Swapped,
 } from '../../../types/sessions.js'
 import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
-import { rowsWith, type Row, type RowsOf, type SqlQuery } from './sql-query.js'
+import {
+  rowsWith,
+  schemaCommand,
+  sqlExample,
+  type Row,
+  type RowsOf,
+  type SqlQuery,
+} from './sql-query.js'
 import { checkSqlPrefix } from './sql-schema.js'
 import { sqlStatements, type SqlStatements } from './sql-statements.js'
 
@@ -22,28 +29,32 @@ import { sqlStatements, type SqlStatements } from './sql-statements.js'
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
  *
  * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection.
- * `prefix`: what the names of the tables begin with, default `fastify_authn`: at most 40 characters of a-z, 0-9 and _,
- * the first of them no digit
- * @throws ERR_AUTH_OPTION for a prefix that does not fit, or where `query` is no function
+ * `prefix`: the name of the app, with which the names of the tables begin: at most 40 characters of a-z, 0-9 and _, the
+ * first of them no digit. Apps that use the same database need different ones, or alice of the one could refresh as
+ * alice of the other
+ * @throws ERR_AUTH_OPTION where the prefix is missing or does not fit, or where `query` is no function
  *
  * @example
- * sqlSessions({ query: (text, params) => pool.query(text, params) })
+ * sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })
  */
 export function sqlSessions(options: {
   readonly query: SqlQuery
-  readonly prefix?: string | undefined
+  readonly prefix: string
 }): SessionStoreFactory {
-  const { query, prefix = defaults.sqlSessions.prefix } = options
-  if (typeof query !== 'function') {
-    wrongOption(
-      'sqlSessions({ query }): expected a function: (text, params) => pool.query(text, params).',
+  // A pool has `query` too, but as a method of its class.
+  const isOwn = Object.hasOwn(Object(options), 'query')
+  if (!isOwn || typeof options.query !== 'function') {
+    return wrongOption(
+      `sqlSessions({ query, prefix }): found no function "query" of these options. Expected: ${sqlExample}.`,
     )
   }
+  const { query, prefix } = options
   const statements = sqlStatements(checkSqlPrefix(prefix))
   return {
     prefix,
     isLocal: false,
-    open: (name) => new SqlSessions(rowsWith(query), statements, name),
+    help: schemaCommand(prefix),
+    open: (name) => new SqlSessions(rowsWith(query, prefix), statements, name),
   }
 }
 
@@ -139,13 +150,17 @@ const batch = 500
 /** Milliseconds between two searches for sessions and revocations that have expired. */
 const pause = 30_000
 
+/** Milliseconds after which a statement is given up: its connection may be dead. */
+const longest = 5000
+const late = (): Error => new Error(`no answer in ${longest} ms`)
+
 /** Deletes expired rows: in small batches, at most one of each kind for each call of `run`. */
 function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
   let nextRound = 0
   let clearUntil = 0
   let isBusy = false
   const remove = async (what: 'clear' | 'sweep' | 'forget'): Promise<number> =>
-    Number((await rows(statements[what], [batch]))[0]?.count)
+    Number((await withTimeout(rows(statements[what], [batch]), longest, late))[0]?.count)
   return {
     /** To be called after a swap, whose sealed successor has to be deleted when the grace has passed. */
     swapped(graceSeconds: number): void {

@@ -14,11 +14,12 @@ import { redisServer } from '../../helpers/redis-server.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
 t.test('schema', async (t) => {
-  const { exit, stdout, stderr } = await cli('sessions schema')
-  t.strictSame([exit, stdout, stderr], [0, `${sqlSchema('fastify_authn')}\n`, ''])
-  t.equal((await cli('sessions schema --prefix shop')).stdout, `${sqlSchema('shop')}\n`)
-  const { sql } = JSON.parse((await cli('sessions schema --json')).stdout) as { sql: string }
-  t.equal(sql, sqlSchema('fastify_authn'))
+  const { exit, stdout, stderr } = await cli('sessions schema --prefix shop')
+  t.strictSame([exit, stdout, stderr], [0, `${sqlSchema('shop')}\n`, ''])
+  const { sql } = JSON.parse((await cli('sessions schema --prefix shop --json')).stdout) as {
+    sql: string
+  }
+  t.equal(sql, sqlSchema('shop'))
   const wrong = await cli(['sessions', 'schema', '--prefix', 'a;b'])
   t.strictSame([wrong.exit, wrong.stdout], [1, ''])
   t.match(wrong.stderr, 'option --prefix')
@@ -27,10 +28,13 @@ t.test('schema', async (t) => {
 t.test('wrong usage', async (t) => {
   for (const [words, message] of [
     ['sessions lst', "unknown command 'lst'"],
-    ['sessions schema alice', 'too many arguments'],
-    ['sessions list', "missing required argument 'sub'"],
-    ['sessions revoke', 'expected either <sub>'],
-    ['sessions revoke alice --sid x', 'expected either <sub>'],
+    ['sessions schema alice --prefix shop', 'too many arguments'],
+    ['sessions list --prefix shop', "missing required argument 'sub'"],
+    ['sessions revoke --prefix shop', 'expected either <sub>'],
+    ['sessions revoke alice --sid x --prefix shop', 'expected either <sub>'],
+    ['sessions schema', "required option '--prefix <prefix>'"],
+    ['sessions list alice', "required option '--prefix <prefix>'"],
+    ['sessions revoke alice', "required option '--prefix <prefix>'"],
   ] as const) {
     const { exit, stdout, stderr } = await cli(words)
     t.strictSame([exit, stdout], [2, ''], words)
@@ -39,29 +43,85 @@ t.test('wrong usage', async (t) => {
 })
 
 t.test('no store', async (t) => {
-  const none = await cli('sessions list alice')
+  const none = await cli('sessions list alice --prefix shop')
   t.equal(none.exit, 1)
   t.match(none.stderr, 'AUTH_SESSIONS_REDIS_URL and AUTH_SESSIONS_DATABASE_URL are not set')
   const env = {
     AUTH_SESSIONS_REDIS_URL: 'redis://:secret@127.0.0.1:1',
     AUTH_SESSIONS_DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/app',
   }
-  t.match(await cli('sessions list alice', { env }), { exit: 2, stderr: /are both set/ })
+  t.match(await cli('sessions list alice --prefix shop', { env }), {
+    exit: 2,
+    stderr: /are both set/,
+  })
   for (const [name, value] of Object.entries(env)) {
-    const away = await cli('sessions revoke alice', { env: { [name]: value } })
+    const away = await cli('sessions revoke alice --prefix shop', { env: { [name]: value } })
     t.match(away, { exit: 1, stdout: '' })
     t.match(away.stderr, `the store that ${name} names cannot be used: ECONNREFUSED`)
     t.notMatch(away.stderr, 'secret')
   }
-  for (const [name, value] of [
-    ['AUTH_SESSIONS_REDIS_URL', ':sec:ret@127.0.0.1:1'],
-    ['AUTH_SESSIONS_REDIS_URL', 'redis://u:sec/ret@127.0.0.1:1'],
-    ['AUTH_SESSIONS_DATABASE_URL', 'postgres://u:secret@no port'],
-    ['AUTH_SESSIONS_DATABASE_URL', 'u:secret@127.0.0.1:1/app'],
-  ] as const) {
-    const wrong = await cli('sessions list alice', { env: { [name]: value } })
-    t.match(wrong, { exit: 1, stdout: '' }, value)
-    t.notMatch(wrong.stdout + wrong.stderr, /sec|ret@/, value)
+  const [redis, postgres] = Object.keys(env) as [string, string]
+  const wrong = [
+    [redis, ':sec:ret@127.0.0.1:1'],
+    [redis, 'redis:/:secret@127.0.0.1:1'],
+    [redis, 'redis://u:sec/ret@127.0.0.1:1'],
+    [redis, 'secret'],
+    [postgres, 'postgres://u:secret@no port'],
+    [postgres, 'u:secret@127.0.0.1:1/app'],
+    [postgres, 'postgres:/sec:ret@127.0.0.1:1/app'],
+    [postgres, 'postgres:u:secret@127.0.0.1:1/app'],
+    [postgres, 'postgress://u:secret@127.0.0.1:1/app'],
+    [postgres, 'postgres://u:12/sec?ret@127.0.0.1:1/app'],
+    [postgres, 'postgres://secret:12#ret@127.0.0.1:1/app'],
+    [postgres, 'postgres://u:sec@ret@127.0.0.1:1/app'],
+  ] as const
+  for (const [name, value] of wrong) {
+    const { exit, stdout, stderr } = await cli('sessions list alice --prefix shop', {
+      env: { [name]: value },
+    })
+    t.strictSame([exit, stdout], [1, ''], value)
+    t.match(stderr, `${name} is not the URL of a store`, value)
+    t.notMatch(stderr, /sec|ret@|u:12/, value)
+  }
+})
+
+t.test('errors that quote the password', async (t) => {
+  const folder = t.testdir({
+    'package.json': '{}',
+    node_modules: {
+      pg: {
+        'index.js': `exports.Pool = class {
+          constructor({ connectionString }) { this.url = connectionString }
+          on() {}
+          async query() {
+            const url = new URL(this.url)
+            const all = [url.password, decodeURIComponent(url.password), url.search, ...url.searchParams.values()]
+            throw new Error(this.url + ' ' + all.join(' '))
+          }
+          async end() {}
+        }`,
+      },
+    },
+  })
+  const before = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+  for (const url of [
+    'postgres://u:hid%40den@localhost/app',
+    'postgres://localhost/app?user=u&password=hid%40den&sslmode=x',
+    'postgres://localhost/app?PassWord=hid+den',
+    'postgres://u:hid den@localhost/app',
+    'postgres://u:hid:den@localhost/app',
+  ]) {
+    for (const json of ['', ' --json']) {
+      const words = `sessions list alice --prefix shop${json}`
+      const { exit, stdout, stderr } = await cli(words, {
+        env: { AUTH_SESSIONS_DATABASE_URL: url },
+      })
+      t.equal(exit, 1)
+      t.match(stdout + stderr, /localhost/)
+      t.notMatch(stdout + stderr, /hid|den/, url)
+    }
   }
 })
 
@@ -74,7 +134,7 @@ t.test('packages that the app does not have', async (t) => {
     rmSync(empty, { recursive: true })
   })
   const env = { AUTH_SESSIONS_REDIS_URL: 'redis://127.0.0.1:1' }
-  const { exit, stderr } = await cli('sessions list alice', { env })
+  const { exit, stderr } = await cli('sessions list alice --prefix shop', { env })
   t.equal(exit, 1)
   t.match(stderr, 'the package ioredis is not installed here')
   t.match(stderr, 'npm install ioredis')
@@ -117,7 +177,11 @@ t.test('in Redis', { skip: noRedis }, async (t) => {
   const client = new Redis(port, '127.0.0.1')
   t.teardown(() => client.disconnect())
   const env = { AUTH_SESSIONS_REDIS_URL: `redis://127.0.0.1:${port}` }
-  await listAndRevoke(t, (words) => cli(words, { env }), redisSessions(client).open('default'))
+  await listAndRevoke(
+    t,
+    (words) => cli(`${words} --prefix shop`, { env }),
+    redisSessions(client, { prefix: 'shop' }).open('default'),
+  )
 })
 
 const noPostgres = unlessFound('PostgreSQL')

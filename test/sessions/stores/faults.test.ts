@@ -108,7 +108,7 @@ function redisStore(t: Test, { port }: RedisServer): { client: Redis; store: Ses
   const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 20 })
   client.on('error', () => undefined)
   t.teardown(() => client.disconnect())
-  return { client, store: redisSessions(client).open('shop') }
+  return { client, store: redisSessions(client, { prefix: 'app' }).open('shop') }
 }
 
 t.test('Redis, killed and back', { skip: noRedis }, async (t) => {
@@ -120,8 +120,8 @@ t.test('Redis, killed and back', { skip: noRedis }, async (t) => {
 t.test('PostgreSQL, killed and back', { skip: noPostgres }, async (t) => {
   const server = await postgresServer(t)
   const pool = server.pool({ max: 20 })
-  await pool.query(sqlSchema('fastify_authn'))
-  const { open } = sqlSessions({ query: (text, params) => pool.query(text, params) })
+  await pool.query(sqlSchema('app'))
+  const { open } = sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'app' })
   const [store, other] = [open('shop'), open('shop')]
   await killedAndBack(t, { store, other, kill: server.kill, start: server.start })
 })
@@ -156,14 +156,17 @@ t.test('Redis, held up', { skip: noRedis }, async (t) => {
 t.test('PostgreSQL, held up by a lock', { skip: noPostgres }, async (t) => {
   const server = await postgresServer(t)
   const pool = server.pool({ max: 20 })
-  await pool.query(sqlSchema('fastify_authn'))
-  const store = sqlSessions({ query: (text, params) => pool.query(text, params) }).open('shop')
+  await pool.query(sqlSchema('app'))
+  const store = sqlSessions({
+    query: (text, params) => pool.query(text, params),
+    prefix: 'app',
+  }).open('shop')
   const session = newSession()
   await store.create(session)
   const { now } = await store.find(session.handle)
   const holder = await pool.connect()
   await holder.query('BEGIN')
-  await holder.query('SELECT 1 FROM fastify_authn_sessions FOR UPDATE')
+  await holder.query('SELECT 1 FROM app_sessions FOR UPDATE')
   const swap = swapOf(session, { deadline: now + 1 })
   await t.rejects(
     accessTo(store).ask((it) => it.swap(swap), 1),
@@ -180,14 +183,17 @@ t.test('PostgreSQL, held up by a lock', { skip: noPostgres }, async (t) => {
 t.test('PostgreSQL, all at once behind a lock', { skip: noPostgres }, async (t) => {
   const server = await postgresServer(t)
   const pool = server.pool({ max: 30 })
-  await pool.query(sqlSchema('fastify_authn'))
-  const store = sqlSessions({ query: (text, params) => pool.query(text, params) }).open('shop')
+  await pool.query(sqlSchema('app'))
+  const store = sqlSessions({
+    query: (text, params) => pool.query(text, params),
+    prefix: 'app',
+  }).open('shop')
   const [session, revoked] = [newSession(), newSession()] as const
   for (const each of [session, revoked]) await store.create(each)
   const holder = await pool.connect()
   await holder.query('BEGIN')
   // What waits for a row that has been changed meanwhile reads it anew.
-  await holder.query("UPDATE fastify_authn_sessions SET address = 'changed'")
+  await holder.query("UPDATE app_sessions SET address = 'changed'")
   const swaps = Array.from({ length: 20 }, () => store.swap(swapOf(session)))
   const swap = store.swap(swapOf(revoked))
   const revocations = [
@@ -230,7 +236,7 @@ t.test('Redis, back with nothing in it, or taking no writes', { skip: noRedis },
   await client.config('SET', 'maxmemory', '0')
   t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'nothing has changed')
 
-  await client.del(`{fastify-authn:shop}:sealed:${session.handle}`)
+  await client.del(`{app:shop}:sealed:${session.handle}`)
   await t.rejects(store.swap(swapOf(session)), /gone before its time/, 'no theft')
   t.not((await store.find(session.handle)).session, null)
 
@@ -257,7 +263,7 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
   await store.swap(swapOf(two, { grace: 0.4 }))
   await store.revoke({ sid: three.sid }, 70)
   const keys = (await client.keys('*')).toSorted()
-  const kinds = keys.map((key) => key.replace(/^\{fastify-authn:shop\}:(\w+).*/, '$1'))
+  const kinds = keys.map((key) => key.replace(/^\{app:shop\}:(\w+).*/, '$1'))
   t.strictSame(
     [...new Set(kinds)],
     ['about', 'owner', 'revoked', 'sealed', 'session', 'sid', 'until'],
@@ -266,14 +272,14 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
     const left = await client.pttl(key)
     t.ok(left > 0 && left <= 200_000, `${key}: ${left}`)
   }
-  const sealed = `{fastify-authn:shop}:sealed:${two.handle}`
+  const sealed = `{app:shop}:sealed:${two.handle}`
   await until(
     async () => (await client.exists(sealed)) === 0,
     'the successor is gone after the grace',
   )
-  const revoked = `{fastify-authn:shop}:revoked`
+  const revoked = `{app:shop}:revoked`
   t.equal(await client.zcard(revoked), 1)
-  await client.zadd(`{fastify-authn:shop}:until`, 1, '1:old')
+  await client.zadd(`{app:shop}:until`, 1, '1:old')
   await client.zadd(revoked, 1, '1:old')
   await store.revoke({ sub }, 70)
   t.equal(await client.zcard(revoked), 3, 'revocations that no longer matter go with the next ones')
@@ -282,8 +288,11 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
 t.test('what PostgreSQL keeps is deleted when it is over', { skip: noPostgres }, async (t) => {
   const server = await postgresServer(t)
   const pool = server.pool()
-  await pool.query(sqlSchema('fastify_authn'))
-  const store = sqlSessions({ query: (text, params) => pool.query(text, params) }).open('shop')
+  await pool.query(sqlSchema('app'))
+  const store = sqlSessions({
+    query: (text, params) => pool.query(text, params),
+    prefix: 'app',
+  }).open('shop')
   const [swapped, over, used, revoked] = [
     newSession(),
     newSession({ idle: 0.01 }),
@@ -297,7 +306,7 @@ t.test('what PostgreSQL keeps is deleted when it is over', { skip: noPostgres },
   const count = async (from: string): Promise<number> =>
     Number(
       (
-        (await pool.query(`SELECT count(*) FROM fastify_authn_${from}`)).rows[0] as {
+        (await pool.query(`SELECT count(*) FROM app_${from}`)).rows[0] as {
           count: string
         }
       ).count,

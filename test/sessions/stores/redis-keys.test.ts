@@ -5,6 +5,8 @@ import { redisSessions } from '../../../lib/sessions/stores/redis.js'
 import { newSession, swapOf } from '../../../lib/testing/stores/bench.js'
 import { settle, until } from '../../helpers/load.js'
 
+const options = { prefix: 'app' }
+
 type Answer = (script: string, values: readonly string[]) => unknown
 
 /** A client as ioredis makes it, whose server answers with what the test says. */
@@ -61,14 +63,17 @@ t.test('what is no client of ioredis, and prefixes', async (t) => {
   const client = new FakeClient()
   const code = 'ERR_AUTH_OPTION'
   for (const wrong of [undefined, null, {}, { evalSha() {}, eval() {}, duplicate() {} }]) {
-    t.throws(() => redisSessions(wrong as never), { code, message: /client of ioredis/ })
+    t.throws(() => redisSessions(wrong as never, options), { code, message: /client of ioredis/ })
   }
-  for (const prefix of ['', 'a b', '{a}', 'x'.repeat(65), 1, null]) {
-    const options = { prefix: prefix as string }
-    t.throws(() => redisSessions(client, options), { code, message: /expected 1 to 64 letters/ })
+  for (const wrong of [undefined, null]) {
+    t.throws(() => redisSessions(client, wrong as never), { code, message: /prefix: 'shop'/ })
   }
-  t.match(redisSessions(client), { prefix: 'fastify-authn', isLocal: false })
-  t.match(redisSessions(client, { prefix: 'a.b:c-d_1' }), { prefix: 'a.b:c-d_1' })
+  for (const prefix of [undefined, '', 'a b', '{a}', 'x'.repeat(65), 1, null]) {
+    const given = { prefix: prefix as string }
+    t.throws(() => redisSessions(client, given), { code, message: /1 to 64 letters/ })
+  }
+  const prefix = 'a.b:c-d_1'
+  t.match(redisSessions(client, { prefix }), { prefix, isLocal: false })
 })
 
 t.test('rows', async (t) => {
@@ -77,7 +82,7 @@ t.test('rows', async (t) => {
   const row = (created: string) => [JSON.stringify(about), created, '2.5', '9']
   const session = { ...about, created: 1, lastUsed: 2.5, endsAt: 9 }
   let answer: unknown
-  const store = redisSessions(new FakeClient(() => answer)).open('shop')
+  const store = redisSessions(new FakeClient(() => answer), options).open('shop')
   const gives = (given: unknown) => {
     answer = given
     return store
@@ -101,7 +106,7 @@ t.test(
   'a client that has lost its connection is not asked: it would queue the command',
   async (t) => {
     const client = new FakeClient(() => [])
-    const store = redisSessions(client).open('shop')
+    const store = redisSessions(client, options).open('shop')
     for (const status of ['reconnecting', 'close', 'end']) {
       client.status = status
       await t.rejects(store.list('a'), new RegExp(`not ready, but ${status}`))
@@ -109,7 +114,7 @@ t.test(
     t.strictSame(client.sent, [])
     client.status = 'connecting'
     t.strictSame(await store.list('a'), [], 'before its first connection it waits by itself')
-    t.equal(client.sent[0]?.[1], '{fastify-authn:shop}', 'all keys are in one slot')
+    t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
   },
 )
 
@@ -117,14 +122,14 @@ t.test('errors of a script are errors', async (t) => {
   const client = new FakeClient(() => {
     throw new Error('READONLY You can not write against a read only replica.')
   })
-  await t.rejects(redisSessions(client).open('shop').create(newSession()), /READONLY/)
+  await t.rejects(redisSessions(client, options).open('shop').create(newSession()), /READONLY/)
 })
 
 t.test('the second connection', async (t) => {
   const client = new FakeClient(() => ['1', ['9:a']])
   client.options = { keyPrefix: 'app:' }
   const told: string[] = []
-  const store = redisSessions(client).open('shop')
+  const store = redisSessions(client, options).open('shop')
   store.watch({
     revoked: (list) => told.push(...list.map(({ sid }) => sid)),
     caughtUp: () => undefined,
@@ -134,7 +139,7 @@ t.test('the second connection', async (t) => {
   subscriber.emit('error', new Error('does not end the process'))
   await until(() => told.length === 1, 'what was revoked is told')
   subscriber.become('ready')
-  const channel = 'app:{fastify-authn:shop}:revoked'
+  const channel = 'app:{app:shop}:revoked'
   t.strictSame(subscriber.channels, [channel, channel])
   await until(() => told.length === 2, 'after the subscription it is asked for once more')
   subscriber.emit('message')

@@ -92,14 +92,32 @@ t.test('after its end nothing is asked or told', async (t) => {
   t.strictSame([told, polls.length], [[], 1])
 })
 
-t.test('a store that does not answer is not polled again until it does', async (t) => {
-  const { poller, told, asked, polls } = heldStore(t)
+t.test(
+  'a poll that is never answered ends after five seconds, and the next one is made',
+  async (t) => {
+    const { poller, told, asked, polls } = heldStore(t)
+    const first = await asked(1)
+    const start = performance.now()
+    await until(() => told.length === 1, 'that it is away is told')
+    t.match(told.splice(0), [/no answer in 2000 ms/])
+    poller.hint()
+    await later(200)
+    t.equal(polls.length, 1, 'not before')
+    const second = await asked(2)
+    t.ok(performance.now() - start > 4900)
+    t.equal(second.cursor, null, 'it reads all again')
+    second.answer(page('b', []))
+    const third = await asked(3)
+    first.answer(page('a'))
+    await settle()
+    t.strictSame([third.cursor, told.splice(0)], ['b', ['caughtUp']], 'what comes late is ignored')
+  },
+)
+
+t.test('a slow answer counts', async (t) => {
+  const { told, asked } = heldStore(t)
   const first = await asked(1)
   await until(() => told.length === 1, 'that it is away is told')
-  t.match(told, [/no answer in 2000 ms/])
-  poller.hint()
-  await later(200)
-  t.equal(polls.length, 1, 'no second poll beside the first')
   first.answer(page('late', []))
   await until(() => told.length === 2, 'its answer counts')
   t.equal((await asked(2)).cursor, 'late')

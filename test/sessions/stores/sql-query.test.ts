@@ -10,15 +10,30 @@ const failure = (code: string): Error => Object.assign(new Error(`error ${code}`
 t.test('options', async (t) => {
   const query = async () => ({ rows: [] })
   const code = 'ERR_AUTH_OPTION'
-  for (const prefix of ['', 'A', '1a', 'a-b', 'a b', 'a"b', 'a;--', 'é', 'x'.repeat(41), 1, null]) {
+  for (const prefix of [
+    undefined,
+    '',
+    'A',
+    '1a',
+    'a-b',
+    'a b',
+    'a"b',
+    'a;--',
+    'é',
+    'x'.repeat(41),
+    1,
+    null,
+  ]) {
     const options = { query, prefix: prefix as string }
     t.throws(() => sqlSessions(options), { code, message: /at most 40 characters of a-z/ })
   }
   for (const wrong of [undefined, null, {}]) {
-    t.throws(() => sqlSessions({ query: wrong } as never), { code, message: /pool.query/ })
+    t.throws(() => sqlSessions({ query: wrong, prefix: 'a' } as never), {
+      code,
+      message: /pool.query/,
+    })
   }
-  t.match(sqlSessions({ query }), { prefix: 'fastify_authn', isLocal: false })
-  t.match(sqlSessions({ query, prefix: '_a1' }), { prefix: '_a1' })
+  t.match(sqlSessions({ query, prefix: '_a1' }), { prefix: '_a1', isLocal: false })
   const names = sqlSchema('x'.repeat(40)).match(/x{40}\w*/g) ?? []
   t.ok(names.length > 5 && names.every((name) => name.length <= 63), 'what PostgreSQL does not cut')
 })
@@ -31,7 +46,7 @@ t.test('statements that were in the way of others are run again', async (t) => {
     const error = failures.shift()
     if (error !== undefined) throw error
     return { rows: [{ count: 1 }] }
-  })
+  }, 'a')
   t.strictSame(await rows('x', []), [{ count: 1 }])
   t.equal(calls, 3)
   failures.push(failure('40001'), failure('40001'), failure('40001'))
@@ -43,16 +58,16 @@ t.test('statements that were in the way of others are run again', async (t) => {
 
 t.test('what is no result, and tables that are missing', async (t) => {
   for (const result of [undefined, null, {}, { rows: 1 }, []]) {
-    await t.rejects(rowsWith(async () => result as never)('x', []), /no array "rows"/)
+    await t.rejects(rowsWith(async () => result as never, 'a')('x', []), /no array "rows"/)
   }
   const missing = rowsWith(() => {
     throw failure('42P01')
-  })
+  }, 'shop')
   await t.rejects(missing('x', []), {
-    message: /npx fastify-authn sessions schema/,
+    message: /npx fastify-authn sessions schema --prefix shop/,
     cause: { code: '42P01' },
   })
-  await t.rejects(rowsWith(() => Promise.reject(null))('x', []))
+  await t.rejects(rowsWith(() => Promise.reject(null), 'a')('x', []))
 })
 
 t.test('upkeep that fails is done later, and tells nobody', async (t) => {
@@ -66,6 +81,7 @@ t.test('upkeep that fails is done later, and tells nobody', async (t) => {
       tries += 1
       throw failure('57014')
     },
+    prefix: 'a',
   }).open('shop')
   store.watch({ revoked() {}, caughtUp() {}, lost: (error) => told.push(error) })
   await until(() => tries === 2, 'it is tried again')

@@ -10,16 +10,22 @@ declare const client: { status: string }
 
 export const factories: SessionStoreFactory[] = [
   memorySessions({ prefix: 'shop' }),
-  redisSessions(client),
   redisSessions(client, { prefix: 'shop' }),
-  sqlSessions({ query: (text, params) => pool.query(text, params) }),
-  sqlSessions({ query: pool.query, prefix: 'shop' }),
+  sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' }),
 ]
 
 // @ts-expect-error: a statement gives rows
-sqlSessions({ query: async () => [] })
+sqlSessions({ query: async () => [], prefix: 'shop' })
+// @ts-expect-error: no prefix
+sqlSessions({ query: (text, params) => pool.query(text, params) })
+// @ts-expect-error: a pool
+sqlSessions(pool)
+// @ts-expect-error: no prefix
+redisSessions(client)
+// @ts-expect-error: no prefix
+redisSessions(client, {})
 // @ts-expect-error: a URL is no client
-redisSessions('redis://localhost')
+redisSessions('redis://localhost', { prefix: 'shop' })
 
 /** All outcomes of a swap are told apart by the type. */
 export async function resultOf(store: SessionStore, swap: Parameters<SessionStore['swap']>[0]) {

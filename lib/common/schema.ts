@@ -24,7 +24,7 @@ interface Parts {
 
 /**
  * The first thing in a value that does not fit a schema; null where all of it does. `Errors` of TypeBox finds it too,
- * but loading that is 2 % of what the package adds to the startup of an app.
+ * but takes about 2 % of what the package adds to the startup of an app.
  */
 export function firstProblem(
   schema: TSchema,

@@ -108,7 +108,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
       for (const each of tokenChecks) each.claims?.(claims)
-      setClaims(request, claims)
+      setClaims(request, claims, true)
       const name = claims[claimName]
       if (!isUsableName(name)) throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
       const accept = (user: object | null): object => {

@@ -1,10 +1,9 @@
 import type { FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
+import { finishLogin, sendBody } from './finish.js'
 import {
   declareOwnRoute,
   ownRouteOf,
-  reportTokens,
-  sendTokens,
   takenRoute,
   urlOf,
   type OwnRoute,
@@ -100,15 +99,14 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
 }
 
 function logIn(registration: Registration): Work<Credentials> {
-  const { options, passwords, issueTokens, tokenChecks, carrier } = registration
+  const { options, passwords, tokenChecks } = registration
   const userService = options.userService as UserService
   const validAfter = (user: object): number => issuedAfter(tokenChecks, user)
   const check = passwords.loginCheck(userService, options.passwordField, validAfter)
   return async ({ username, password }, request, reply, started) => {
     const began = performance.now()
     const { user, confirm } = await check(username, password, request)
-    const tokens = await issueTokens(username, request, user, { began, confirm })
-    reportTokens(registration, request, user, 'login', started)
-    return sendTokens(carrier, request, reply, tokens)
+    const login = { username, user, started, began, confirm }
+    return sendBody(reply, await finishLogin(registration, request, reply, login))
   }
 }

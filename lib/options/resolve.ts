@@ -39,7 +39,7 @@ export const defaults = {
   hashing: { cost: 10, maxCost: 14, concurrency: undefined, maxQueue: 64, maxWait: 5 },
   credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
-  sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
+  sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },

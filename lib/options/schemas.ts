@@ -115,6 +115,7 @@ const sessions = options({
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),
   grace: Type.Number({ minimum: 0, maximum: 60, description: 'seconds, 0 to 60' }),
+  maxPerUser: whole(1, 10_000),
   name: text('letters, digits, ".", "_" and "-", 64 at most', {
     pattern: '^[0-9A-Za-z._-]{1,64}$',
     quoted: true,

@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors.js'
+import { channels } from '../events.js'
 import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
 import { randomName, revokeSessions, type SessionTools } from './tools.js'
@@ -25,10 +27,10 @@ export async function beginSession(
   tools: SessionTools,
   ...[username, request, user, attempt]: Parameters<IssueTokens>
 ): Promise<IssuedTokens> {
-  const { lifetime, idle } = tools.settings
+  const { lifetime, idle, maxPerUser } = tools.settings
   const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
-  const sid = randomName()
+  const sid = `${randomName()}.${tools.tag}`
   const refreshToken = newRefreshToken()
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
@@ -43,6 +45,8 @@ export async function beginSession(
     current: digestOf(refreshToken.text),
     lifetime,
     idle,
+    revocationTtl: tools.revocationTtl,
+    maxPerUser,
     // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, longestAddress),
     userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
@@ -50,6 +54,10 @@ export async function beginSession(
   }
   const elapsed = (performance.now() - attempt.began) / 1000
   const stored = await tools.access.ask((store) => store.create(session))
+  for (const each of stored.revoked) {
+    tools.revocations.add(each.sid, tools.revocationTtl)
+    reportRevoked(request, each.sid, session.sub)
+  }
   try {
     await attempt.confirm()
     await checkRevocations(tools, session.sub, attempt.began, stored.now - elapsed)
@@ -60,6 +68,12 @@ export async function beginSession(
   }
   tools.counts.begun += 1
   return tokens
+}
+
+/** Reports a session that a login has revoked. */
+export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
+  const what = { sid, sub, everywhere: false, revoked: 1 }
+  channels.logout.publish({ request, authenticator: 'login', ...what })
 }
 
 /** @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked since the login began */

@@ -4,8 +4,12 @@ import { MALFORMED } from '../http/authorization.js'
 import { ownTokenIn } from '../request/own-token.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
-import type { SessionTools } from './tools.js'
+import { reportRevoked } from './issue.js'
+import { revokeSessions, type SessionTools } from './tools.js'
+import type { IssueTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
+import type { RefusalCode } from '../../types/errors.js'
+import type { StoredSession } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
 
 /** The session that a logout revokes. */
@@ -39,6 +43,40 @@ export async function leavingOf(
     return (await exchange(tools, request, presented, 'logout')).session
   }
 }
+
+/**
+ * Revokes the session whose refresh token a browser still has, which a login replaces. A token that is none changes
+ * nothing, and an old one is reuse, as it is everywhere.
+ *
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; what `confirm` of the attempt throws
+ */
+export async function revokeReplaced(
+  tools: SessionTools,
+  carrier: TokenCarrier,
+  ...[, request, , attempt]: Parameters<IssueTokens>
+): Promise<void> {
+  let session: StoredSession
+  try {
+    const token = carrier.refreshToken(request)
+    if (token === null) return
+    const presented = await presentedSession(tools, token)
+    await attempt.confirm()
+    session = (await exchange(tools, request, presented, 'login')).session
+  } catch (error) {
+    if (isAuthenticationError(error) && ignored.has(error.code)) return
+    throw error
+  }
+  const { sid, sub } = session
+  await revokeSessions(tools, { sid })
+  reportRevoked(request, sid, sub)
+}
+
+/** Why a refresh token is no good one. */
+const ignored: ReadonlySet<RefusalCode> = new Set([
+  'ERR_AUTH_MALFORMED_CREDENTIALS',
+  'ERR_AUTH_REFRESH_INVALID',
+  'ERR_AUTH_REFRESH_REUSED',
+])
 
 async function ofAccessToken(
   { service, method, revocations, tokenChecks }: SessionTools,

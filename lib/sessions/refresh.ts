@@ -65,7 +65,7 @@ export async function exchange(
   { access, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
   { token: presented, storeNow }: Presented,
-  route: 'refresh' | 'logout',
+  route: 'login' | 'refresh' | 'logout',
 ): Promise<{ refreshToken: RefreshToken; session: StoredSession; now: number }> {
   const next = newRefreshToken(presented.handle)
   // A client that lost the response sends the same token again: within the grace, there must be time left for that.

@@ -3,15 +3,8 @@ import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastif
 import { withoutUndefined } from '../common/objects.js'
 import { isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
-import {
-  bodyCarrier,
-  declareOwnRoute,
-  reportTokens,
-  sendTokens,
-  takenRoute,
-  urlOf,
-  type Work,
-} from '../login/own-route.js'
+import { bodyCarrier, reportTokens, sendBody } from '../login/finish.js'
+import { declareOwnRoute, takenRoute, urlOf, type Work } from '../login/own-route.js'
 import { problemIn, type RouteBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
 import { refreshSession } from './refresh.js'
@@ -110,7 +103,8 @@ function refresh(registration: Registration, tools: SessionTools): Work<SessionB
       reportTokens(registration, request, user, 'refresh', started)
       // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
       const isCarried = carrier.refreshToken(request) !== null
-      return sendTokens(isCarried ? carrier : bodyCarrier, request, reply, tokens)
+      const body = (isCarried ? carrier : bodyCarrier).give(request, reply, tokens)
+      return sendBody(reply, body)
     })
 }
 

@@ -14,6 +14,8 @@ import type { SessionChoice } from '../../types/sessions.js'
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools {
   readonly settings: Omit<ResolvedSessions, 'store'>
+  /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
+  readonly tag: string
   readonly access: StoreAccess
   readonly revocations: Revocations
   readonly userRevocations: UserRevocations

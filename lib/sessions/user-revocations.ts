@@ -68,6 +68,9 @@ export function recordOf(sub: string, author: string): NewSession {
     current: random(),
     lifetime: kept,
     idle: kept,
+    revocationTtl: 0,
+    // An earlier one says nothing more.
+    maxPerUser: 1,
     address: author,
     userAgent: '',
     data: isRecord,

@@ -7,9 +7,6 @@ import { envOption } from '../environment.js'
 import { storeVariables, withStore } from '../session-store.js'
 import { count, relative, table } from '../text.js'
 
-/** Seconds for which a revocation is kept: longer than any access token should live. */
-const keepRevocation = 30 * 86_400
-
 interface StoreOptions {
   readonly prefix: string
   readonly registration: string
@@ -84,7 +81,7 @@ const revoke: Command<StoreOptions> = {
     const which = sid === undefined ? { sub: String(sub) } : { sid }
     const revoked = await withStore(where, async (store) => {
       if (sub !== undefined) await store.create(recordOf(sub, 'command line'))
-      return store.revoke(which, keepRevocation)
+      return store.revoke(which, 0)
     })
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,

@@ -241,7 +241,12 @@ function types() {
     const title = `types: ${titles.length} programs, TypeScript ${major}`
     return [title, () => run(process.execPath, words, { cwd })]
   }
-  return Object.fromEntries([checkOf(6, 'typescript'), checkOf(7, 'typescript7')])
+  return Object.fromEntries([
+    checkOf(5.4, 'typescript54'),
+    checkOf(5.9, 'typescript59'),
+    checkOf(6, 'typescript'),
+    checkOf(7, 'typescript7'),
+  ])
 }
 
 /** The API pages: every public name is documented, every link leads somewhere, or typedoc fails. */

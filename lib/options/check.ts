@@ -155,6 +155,10 @@ export const seconds = (maximum: number) =>
     description: `seconds, above 0, ${maximum} at most`,
   })
 
+/** Ten years of 365 days, in seconds. */
+export const longestExpiry = 315_360_000
+export const expirySeconds = `whole seconds, 1 to ${longestExpiry} (ten years); divide milliseconds by 1000`
+
 export const signingMethod = oneOf(signingMethods)
 
 export const userService = Type.Object(

@@ -1,6 +1,8 @@
 import * as Type from '@sinclair/typebox/type'
 import {
+  expirySeconds,
   fieldName,
+  longestExpiry,
   options,
   or,
   signingMethod,
@@ -30,8 +32,8 @@ export const jwtSchema = options(
     }),
     expiry: Type.Integer({
       minimum: 1,
-      maximum: 2 ** 31 - 1,
-      description: 'whole seconds, 1 or more',
+      maximum: longestExpiry,
+      description: expirySeconds,
     }),
     validAfterField: fieldName,
     signingMethod,

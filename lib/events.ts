@@ -71,7 +71,9 @@ export function reportRefusal(
   user: object | null = null,
 ): void {
   const { code, cause } = error
-  const reason = typeof cause === 'string' ? cause : hint
+  const isOfToken = code === 'ERR_AUTH_JWT_INVALID' || code === 'ERR_AUTH_NO_CREDENTIALS'
+  const missing = isOfToken ? missingTokenIn(request) : null
+  const reason = missing ?? (typeof cause === 'string' ? cause : hint)
   const status = refusalOf(code)?.status ?? 401
   const level = status === 401 || status === 403 ? 'info' : 'warn'
   request.log[level](
@@ -82,6 +84,14 @@ export function reportRefusal(
   if (!target.hasSubscribers) return
   const who = user === null ? {} : { user }
   target.publish({ request, code, ...who, authenticator, duration: durationSince(started) })
+}
+
+/** The reason for the log where a client has put what JavaScript makes of a missing token into the header. */
+function missingTokenIn({ headers }: FastifyRequest): string | null {
+  const [, word] =
+    /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(headers.authorization ?? '') ??
+    []
+  return word === undefined ? null : `Authorization: "Bearer ${word}", so the client has no token`
 }
 
 /** @returns milliseconds, or null where the first listener came after the start */

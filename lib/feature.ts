@@ -48,11 +48,25 @@ export interface IssuedTokens {
   readonly refreshExpiresIn?: number | undefined
 }
 
+/** A login that was not finished when something may have changed. */
+export interface LoginAttempt {
+  /** When it began, by the clock of `performance.now()`. */
+  readonly began: number
+  /**
+   * To be called when the tokens are made and stored, so that whatever changes later finds them.
+   *
+   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
+   * of the user were revoked since the attempt began
+   */
+  confirm(): Promise<void>
+}
+
 /** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
 export type IssueTokens = (
-  username: string,
+  username: string | number,
   request: FastifyRequest,
   user: object,
+  attempt: LoginAttempt,
 ) => Promise<IssuedTokens>
 
 /** How tokens travel between the plugin's own routes and a client. */

@@ -1,19 +1,17 @@
-// Looks at the package from outside: packs it, unpacks it into a node_modules of its own, and lets
+// Looks at the built package from outside: packs it, unpacks it into a node_modules of its own, and lets
 // consumers of every kind use it. Needs no network.
 //
+//   npm run check:package                     builds it first
 //   node scripts/check-package.js             all checks
 //   node scripts/check-package.js run types   some of them: contents, lint, run, types, pages
-//
-// PACKAGE_BUILT=1 in the environment takes dist/ as it is, instead of building it first.
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { root, severalAtATime } from './processes.js'
 
-const root = fileURLToPath(new URL('../', import.meta.url))
 const { name, version, bin, dependencies, peerDependencies } = JSON.parse(
   readFileSync(path.join(root, 'package.json'), 'utf8'),
 )
@@ -86,22 +84,18 @@ const programs = {
 const wanted = process.argv.slice(2)
 const count = { passed: 0, failed: 0 }
 try {
-  if (process.env.PACKAGE_BUILT !== '1') await report('build', () => node('scripts/build.js'))
   const packed = await report('npm pack', pack)
   if (packed !== undefined) {
     // The longest come first. Two at a time: one for each core of a small machine.
     const makers = { types, pages, lint, run: consumers, contents }
     const names = Object.keys(makers).filter((each) => wanted.length === 0 || wanted.includes(each))
-    const queue = names.flatMap((each) => Object.entries(makers[each](packed)))
-    const worker = async () => {
-      while (queue.length > 0) await report(...queue.shift())
-    }
-    await Promise.all([worker(), worker()])
+    const checks = names.flatMap((each) => Object.entries(makers[each](packed)))
+    await severalAtATime(2, checks, ([title, check]) => report(title, check))
   }
 } finally {
   rmSync(temporary, { recursive: true, force: true })
 }
-console.log(`${count.passed} checks passed, ${count.failed} failed`)
+console.log(`${count.passed} passed, ${count.failed} failed`)
 process.exitCode = count.failed > 0 ? 1 : 0
 
 /** Runs one check and prints how it ended; what a command wrote is shown only when it failed. */

@@ -18,7 +18,8 @@ const files = folders
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name))),
   )
-  .filter((file) => !leftOut.test(file.replaceAll('\\', '/')))
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => !leftOut.test(file))
 /** Small tests, which all share one program. */
 const small =
   /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|request|throttle|users)\/.*)\.test\.ts$/
@@ -49,8 +50,7 @@ for (const file of files.filter((file) => !file.endsWith('.ts'))) {
 }
 
 const programs = new Map()
-for (const file of files.map((file) => file.replaceAll('\\', '/'))) {
-  if (!file.endsWith('.test.ts')) continue
+for (const file of files.filter((file) => file.endsWith('.test.ts'))) {
   const name = programOf(file)
   programs.set(name, [...(programs.get(name) ?? []), file])
 }
@@ -64,7 +64,6 @@ function programOf(file) {
   const ofItsOwn = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
   if (alone.test(file)) return ofItsOwn
   if (small.test(file)) return 'small'
-
   if (file.startsWith('test/issuers/')) return 'tokens'
   return folder.exec(file)?.[1] ?? ofItsOwn
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts the built demo on a free loopback port, pastes the lines that it prints into a shell, as a user would, ends it with
-# Ctrl-C and starts it again. Build first: npm run build && npm run demo:build
+# Builds the demo, starts it on a free loopback port, pastes the lines that it prints into a shell, as a user would, ends
+# it with Ctrl-C and starts it again. Build the package first: npm run build
 # With DATABASE_URL set, the demo runs on that PostgreSQL server. What each route answers: test/flows/demo.test.ts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,6 +55,7 @@ stop() {
   has "the end after SIG$1" '0 Closed.' "$status $(tail -n 1 "$work/out")$(cat "$work/err")"
 }
 
+node scripts/build-demo.js
 start
 sed -n 's/^  \(curl .*\|TOKEN=.*\)$/\1/p' "$work/out" >"$work/paste"
 pasted=$(bash -euo pipefail "$work/paste" 2>&1) || has 'pasted lines' 'no failure' "$pasted"

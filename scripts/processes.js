@@ -25,9 +25,9 @@ export async function runNode(args, options) {
   return { code: code ?? signal, seconds: ((performance.now() - start) / 1000).toFixed(1) }
 }
 
-/** Does `work` for each of `names`, in their order, for so many of them at a time. */
-export async function severalAtATime(count, names, work) {
-  const queue = [...names]
+/** Does `work` for each of `items`, in their order, for so many of them at a time. */
+export async function severalAtATime(count, items, work) {
+  const queue = [...items]
   const worker = async () => {
     while (queue.length > 0 && !ending.signal.aborted) await work(queue.shift())
   }

@@ -45,7 +45,7 @@ try {
 } finally {
   rmSync(home, { recursive: true, force: true })
 }
-console.log(`\n${passed} steps passed, ${process.exitCode === 1 ? 1 : 0} failed`)
+console.log(`${passed} passed, ${process.exitCode === 1 ? 1 : 0} failed`)
 
 /** Runs the first block of a page, or of one of its sections. */
 function run(page, heading) {

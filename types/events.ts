@@ -50,7 +50,10 @@ export interface IssuerEvent {
   readonly duration: number
 }
 
-/** Published when an old refresh token was used again, which counts as theft: its session has been revoked. */
+/**
+ * Published when an old refresh token was used again, at a refresh or at a logout, which counts as theft: its session
+ * has been revoked.
+ */
 export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string
@@ -58,7 +61,10 @@ export interface ReuseEvent extends Omit<AuthnEvent, 'duration'> {
   readonly sub: string
 }
 
-/** Published when a client has logged out. */
+/**
+ * Published when a client has logged out, and, with the authenticator `login`, when a login has revoked an earlier
+ * session: that of the refresh cookie which the browser still had, or the oldest of the user.
+ */
 export interface LogoutEvent extends ReuseEvent {
   /** Whether all sessions of the user were to be revoked. */
   readonly everywhere: boolean
@@ -85,7 +91,7 @@ export interface AuthnEvents {
   readonly issuer: IssuerEvent
   /** An old refresh token was used again, and the session has been revoked: an alarm. */
   readonly reuse: ReuseEvent
-  /** A client has logged out. */
+  /** A client has logged out, or a login has revoked an earlier session. */
   readonly logout: LogoutEvent
 }
 

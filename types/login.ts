@@ -31,11 +31,23 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   passwordField?: string | undefined
   /** Method that signs the tokens. Default: `jwt.signingMethod`. */
   signingMethod?: SigningMethod | undefined
-  /** Makes the token. Default: one whose `sub` is the submitted username. */
+  /**
+   * Returns the name of a user in tokens and sessions, the claim `sub`, which `app.authn.sessions` lists and revokes by.
+   * Default: the submitted username. Needed where several spellings find one user, such as `alice` and `Alice`:
+   * `(user) => user.name`. Anything but a string that can be a username, or a finite number, is an internal error
+   * (500). With `sessions`, it is called again at every refresh; a session whose user has another name by then is
+   * revoked.
+   *
+   * @param user - the stored user, password hash included
+   * @param username - the submitted username; at a refresh, the `sub` of the session
+   * @returns a name for which `findByUsername` finds the user at later requests
+   */
+  subject?(user: Stored, username: string): string | number | Promise<string | number>
+  /** Makes the token. Default: one whose `sub` is the submitted username, or what `subject` returns. */
   tokenFunc?(...args: Parameters<TokenFunc<Stored>>): ReturnType<TokenFunc<Stored>>
   /**
    * Returns claims of the app for the tokens of a login; with `sessions`, it is called again at every refresh. It may
-   * set `sub`, which otherwise is the submitted username. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is
+   * set `sub`, which otherwise is the submitted username, or what `subject` returns. It must not set `sid`, `jti`, `iat`, `nbf` or `exp`: that is
    * an internal error (500).
    *
    * @param request - the request to the login or to the refresh route

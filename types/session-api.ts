@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SessionStoreFactory } from './sessions.js'
 
 /** Sessions of logged-in users: the option `sessions`. Times are in seconds. */
@@ -19,6 +20,11 @@ export interface SessionsOptions {
    */
   grace?: number | undefined
   /**
+   * How many sessions a user may have, 1 to 10,000. Default 100. With one more login, the oldest session is revoked: the
+   * one whose login is the longest time ago.
+   */
+  maxPerUser?: number | undefined
+  /**
    * Tells the sessions of several registrations apart. Each registration of an app, and each app that uses the same
    * store, needs its own. Default `default`.
    */
@@ -39,8 +45,51 @@ export interface SessionInfo {
   readonly userAgent: string
 }
 
+/** The body of `POST /login`. What travels in cookies is not in it. */
+export interface LoginBody {
+  /** The access token. */
+  readonly token?: string
+  /** The refresh token. */
+  readonly refreshToken?: string
+  /** Seconds until the access token expires; null where that is not known. */
+  readonly expiresIn?: number | null
+}
+
+/** The session of a request. */
+export interface RequestSession {
+  /** Names the session: its `sid` in {@link Sessions.list} and {@link Sessions.revoke}. */
+  readonly id: string
+  /** The user of the session: the claim `sub` of its tokens, as a string. */
+  readonly sub: string
+}
+
 /** `app.authn.sessions`: the sessions of a registration. */
 export interface Sessions {
+  /**
+   * Logs a user in without a password: after a sign-up, a link in a mail, a passkey, or another service. It does what
+   * `POST /login` does with the right password: it asks the user service, begins a session, sets the cookies where
+   * there is the option `cookies`, and publishes `login`.
+   *
+   * It checks nothing else. The caller has authenticated the user, and has made sure that the request is not one by
+   * which a page of another site logs its visitor in as somebody else (login CSRF).
+   *
+   * @param username - as for `findByUsername`; `login.subject` gets it too
+   * @param request - the request by which the user logs in
+   * @param reply - gets the cookies, and `Cache-Control: no-store`
+   * @returns the body of `POST /login`, to be sent
+   * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, and for what is no name;
+   * ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked meanwhile; ERR_AUTH_STORE_UNAVAILABLE;
+   * ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
+   */
+  begin(username: string | number, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>
+  /**
+   * The session by whose access token the user of a request is authenticated. Use it, rather than claims, to list and
+   * revoke the sessions of the user: the `sub` of an issuer's token may be that of another user here.
+   *
+   * @returns null for every other request: anonymous, with Basic, with a token of an issuer, of another registration, or
+   * without a session
+   */
+  of(request: FastifyRequest): RequestSession | null
   /**
    * The sessions of a user that have not expired, the newest first.
    *

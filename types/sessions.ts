@@ -30,6 +30,19 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
   readonly lifetime: number
   /** Seconds after its last use at which it expires. */
   readonly idle: number
+  /**
+   * Seconds for which a revocation of the session is kept at least: until its access tokens have expired. Of several
+   * values that processes give for a session, here, in {@link Swap} and in `revoke`, the largest counts.
+   */
+  readonly revocationTtl: number
+  /** How many sessions the user may have, with this one. */
+  readonly maxPerUser: number
+}
+
+/** The result of {@link SessionStore.create}. */
+export interface CreatedSession extends StoreTime {
+  /** The sessions of the user that this call has revoked. */
+  readonly revoked: readonly Revocation[]
 }
 
 /** One use of a refresh token: an atomic compare-and-swap. */
@@ -48,7 +61,7 @@ export interface Swap {
   readonly idle: number
   /** From this time on, the swap must not be made: seconds since 1970 by the clock of the store. */
   readonly deadline: number
-  /** Seconds for which the revocation is kept where this use revokes the session: see {@link Revocation}. */
+  /** See {@link NewSession}. It counts for uses that are `swapped` or `repeated` too, which give access tokens. */
   readonly revocationTtl: number
 }
 
@@ -66,7 +79,7 @@ export interface SwapDone extends StoreTime {
   readonly session: StoredSession
 }
 
-/** A use of the last token before the current one, within the grace. It has changed nothing. */
+/** A use of the last token before the current one, within the grace. It has changed nothing but `revocationTtl`. */
 export interface SwapRepeated extends StoreTime {
   /** The token gets the same successor as at its first use. */
   readonly outcome: 'repeated'
@@ -86,7 +99,7 @@ export interface SwapWithout {
 export interface Revocation {
   /** The session. */
   readonly sid: string
-  /** When all access tokens of the session have expired: seconds since 1970 by the clock of the store. */
+  /** When all access tokens of the session have expired: the time of the revocation and `revocationTtl`, seconds since 1970 by the clock of the store. */
   readonly until: number
 }
 
@@ -129,8 +142,11 @@ export interface FoundSession extends StoreTime {
  * characters, and at most 1,024 characters long.
  */
 export interface SessionStore {
-  /** Keeps a session that begins. */
-  create(session: NewSession): Promise<StoreTime>
+  /**
+   * Keeps a session that begins. Where the user has more than `maxPerUser` then, the oldest ones by `created` are
+   * revoked, however many processes create sessions at the same time.
+   */
+  create(session: NewSession): Promise<CreatedSession>
   /** The session of a refresh token, whether it is the current one or an older one; null where there is none. */
   find(handle: string): Promise<FoundSession>
   /** Exchanges a refresh token for its successor, or returns why not. */
@@ -138,7 +154,7 @@ export interface SessionStore {
   /**
    * Revokes sessions: one, or all of a user. Those that have expired do not count.
    *
-   * @param revocationTtl - seconds for which the revocations are kept and reported
+   * @param revocationTtl - seconds for which the revocations are kept and reported at least: see {@link NewSession}
    * @returns the sessions that this call has revoked
    */
   revoke(which: SessionChoice, revocationTtl: number): Promise<readonly Revocation[]>

@@ -59,8 +59,8 @@ export interface BasicUser {
  */
 export interface UserService<Stored extends object = StoredUser> {
   /**
-   * Finds a user by username. Called for every request with a valid token or with Basic credentials, and for
-   * every login.
+   * Finds a user by username. Called for every request with a valid token or with Basic credentials, and twice for
+   * every login: what it returns from a cache would hide that the password was changed meanwhile.
    *
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from the claim of a token only, a finite number

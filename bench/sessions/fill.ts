@@ -10,7 +10,7 @@ export const tokenOf = (index: number, generation: number): string =>
 
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
-const times = { lifetime: 2_592_000, idle: 1_209_600 }
+const times = { lifetime: 2_592_000, idle: 1_209_600, revocationTtl: 600, maxPerUser: 100 }
 
 function sessionOf(index: number): NewSession {
   return {
@@ -42,10 +42,10 @@ export async function fillTable(pool: Pool, prefix: string, count: number): Prom
     const to = Math.min(from + 100_000, count) - 1
     await pool.query(
       `INSERT INTO ${prefix}_sessions (registration, handle, sid, sub, current_token, address, user_agent, data,
-         created_at, last_used_at, ends_at, expires_at, sweep_at)
+         created_at, last_used_at, ends_at, expires_at, sweep_at, revocation_ttl)
        SELECT 'bench', ${hash(`'handle ' || i`)}, left(${hash(`'sid ' || i`)}, 22), 'user ' || i,
          ${hash(`'token ' || i || ' 0'`)}, '203.0.113.7', $1, '{"iat":1790000000}', now(), now(),
-         now() + interval '30 days', now() + interval '14 days', now() + interval '14 days'
+         now() + interval '30 days', now() + interval '14 days', now() + interval '14 days', 600
        FROM generate_series($2::int, $3::int) i`,
       [userAgent, from, to],
     )

@@ -1,7 +1,10 @@
 import { readsBasic } from '../authenticators/any-of.js'
+import { checkSharedTokens } from '../authenticators/shared-keys.js'
+import { wrongOption } from '../errors.js'
 import { parseMark, isMark } from '../marks/mark.js'
-import { hasCors, isAutomaticHead } from './fastify.js'
+import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'
+import { registrationOf, type Registration } from '../registration.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf, most, visible } from './table.js'
@@ -12,16 +15,43 @@ import type { Plan } from '../marks/plan.js'
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, audits } = record
   for (const route of routes) route.plan = decide(route)
+  checkSharedTokens(routes.flatMap(({ plan }) => plan ?? []))
   audits.forEach((option, scope) => requireDecisions(record, scope, option))
+  requireRoutes(record)
   warnBasicScopes(record)
   warnLateCors(record)
   warnUndefinedHooks(record)
-  const ofApp = routes.filter(({ options }) => !isAutomaticHead(options) && !(kOwnRoute in options))
+  const ofApp = routes.filter(isOfApp)
   const open = ofApp.filter(({ plan }) => plan === null).map(nameOf)
   const count = ofApp.length - open.length
   root.log.info(
     `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${firstOf(open.toSorted())}` : ''}`,
   )
+}
+
+function isOfApp({ options }: DeclaredRoute): boolean {
+  return !isAutomaticHead(options) && !(kOwnRoute in options)
+}
+
+/**
+ * Finds a registration that is meant for the app, and protects nothing of it: most often it stands in a plugin that is
+ * not wrapped by fastify-plugin, and so in a scope of its own.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+function requireRoutes({ routes, registered }: AppRecord): void {
+  const ofApp = routes.filter(isOfApp)
+  const open = ofApp.filter((route) => markOf(route) === undefined).map(nameOf)
+  for (const scope of registered) {
+    const { auth, audit } = (registrationOf(scope) as Registration).options
+    const isProtecting = auth !== undefined && parseMark(auth, '').mode !== false
+    const option = isProtecting ? 'auth' : audit && 'audit'
+    const isEmpty = !ofApp.some(({ server }) => isWithin(server, scope))
+    if (option === undefined || !isEmpty || open.length === 0) continue
+    wrongOption(
+      `option "${option}": the scope in which the plugin is registered has no routes, and ${open.length} routes outside of it are open (${firstOf(open.toSorted())}). Register it in the scope of the routes: a plugin of yours that registers it has to be wrapped by fastify-plugin, fp(async (app) => { await app.register(authn, …) }).`,
+    )
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { isThenable, ownProperty } from '../common/objects.js'
+import { declaredProperty, isThenable } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
@@ -173,12 +173,10 @@ function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
 
 /** The mark of a scope that Fastify makes, read from its options; null when there is none. */
 function scopeOf(options: object): MarkedScope | null {
-  if (!Object.hasOwn(options, 'auth')) return null
-  return {
-    mark: ownProperty(options, 'auth'),
-    prefix: ownProperty(options, 'prefix'),
-    isVoid: false,
-  }
+  // Fastify takes the prefix of options that are an instance of a class too.
+  const mark = declaredProperty(options, 'auth')
+  if (mark === undefined && !Object.hasOwn(options, 'auth')) return null
+  return { mark, prefix: declaredProperty(options, 'prefix'), isVoid: false }
 }
 
 /**
@@ -189,8 +187,8 @@ function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): Ma
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
   if (isOurs || typeof options !== 'object' || options === null) return null
   if (!isComputed && !isShared(plugin)) return null
-  const mark = ownProperty(options, 'auth')
-  return isMark(mark) ? { mark, prefix: ownProperty(options, 'prefix'), isVoid: true } : null
+  const mark = declaredProperty(options, 'auth')
+  return isMark(mark) ? { mark, prefix: declaredProperty(options, 'prefix'), isVoid: true } : null
 }
 
 /**

@@ -5,6 +5,7 @@ import { wrongMark } from '../errors.js'
 import { kPlanned, type Planned } from '../guard/attempt.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
 import { checkPlaces, ownMark, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'
+import { ownRouteOf, takenRoute } from '../login/own-route.js'
 import { planOf, type Plan } from '../marks/plan.js'
 import { registrationOf } from '../registration.js'
 
@@ -25,13 +26,14 @@ export interface DeclaredRoute extends Planned {
   readonly undefinedHooks: readonly string[]
 }
 
-/** Records a route, in an `onRoute` hook. */
+/** Records a route, in an `onRoute` hook. @throws ERR_AUTH_OPTION for one that the plugin has declared itself */
 export function declareRoute(
   options: DeclaredOptions,
   server: FastifyInstance,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute {
   const { config: given, url } = options
+  requireFree(options, server, others)
   const isCopy = given !== undefined && kPlanned in given
   const own = given as { readonly auth?: unknown } | undefined
   const config = Object.assign({}, given)
@@ -53,6 +55,20 @@ export function declareRoute(
 export function undefinedHooks(options: object): string[] {
   const hooks = ['onRequest', 'preValidation', 'preHandler']
   return hooks.filter((hook) => Object.hasOwn(options, hook) && !ownProperty(options, hook))
+}
+
+/** Fastify's own error for a route that is declared twice does not say how to move the plugin's. */
+function requireFree(
+  { method, url, constraints = {} }: DeclaredOptions,
+  server: FastifyInstance,
+  others: readonly DeclaredRoute[],
+): void {
+  if (!methodsOf(method).includes('POST')) return
+  const folded = url.toLowerCase()
+  const [own] = others.flatMap((other) =>
+    other.url.toLowerCase() === folded ? (ownRouteOf(other.options) ?? []) : [],
+  )
+  if (own && server.hasRoute({ method: 'POST', url, constraints })) takenRoute(url, own.kind)
 }
 
 /**

@@ -21,24 +21,28 @@ import type { Authenticator } from '../../types/authenticator.js'
  *
  * It is optional only when all of its members are.
  *
- * @throws ERR_AUTH_OPTION when there is none, one is no authenticator, or several have neither a scheme nor `accepts`
+ * @throws ERR_AUTH_OPTION when there is none, one is no authenticator, or several have neither `accepts` nor a scheme of
+ * their own
  */
 export function anyOf<Members extends readonly Authenticator[]>(
   ...members: Members
 ): Authenticator<Members[number] extends Authenticator<infer User> ? User : never> {
+  return combine(members, 'anyOf()') as never
+}
+
+/**
+ * {@link anyOf}.
+ *
+ * @param place - for the error
+ */
+export function combine(members: readonly Authenticator[], place: string): Authenticator {
   if (members.length === 0) {
-    wrongOption('anyOf(): expected one authenticator or more.')
+    wrongOption(`${place}: expected one authenticator or more.`)
   }
-  members.forEach((member, index) => check(authenticatorSchema, member, `anyOf()[${index}]`))
-  const [first] = members as readonly Authenticator[]
-  const [other, ...more] = members.filter(
-    ({ scheme, accepts }) => scheme === undefined && accepts === undefined,
-  )
-  if (more.length > 0) {
-    wrongOption(
-      'anyOf(): several authenticators have neither a scheme nor accepts(), so that only the first could ever be asked. Give each accepts(request), which says whether the credentials of a request are its own.',
-    )
-  }
+  members.forEach((member, index) => check(authenticatorSchema, member, `${place}[${index}]`))
+  checkChoice(members, place)
+  const [first] = members
+  const other = members.find(({ scheme, accepts }) => scheme === undefined && accepts === undefined)
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
   const asked = new WeakMap<FastifyRequest, Authenticator>()
 
@@ -85,12 +89,26 @@ export function anyOf<Members extends readonly Authenticator[]>(
       const member = named.length === 1 ? named[0] : (accepting(request, named) ?? named[0])
       if (member === undefined) return null
       if (isAnswering) asked.set(request, member)
-      return member.authenticate(request) as never
+      return member.authenticate(request)
     },
     onUnauthorized(error, request, reply) {
       return (asked.get(request) ?? first)?.onUnauthorized?.(error, request, reply)
     },
   }
+}
+
+/** @throws ERR_AUTH_OPTION for authenticators of which only the first could ever be asked */
+function checkChoice(members: readonly Authenticator[], place: string): void {
+  const all = [...new Set(members.flatMap(membersOf))]
+  const schemes = all
+    .filter(({ accepts }) => accepts === undefined)
+    .map(({ scheme }) => scheme?.toLowerCase())
+  const twice = schemes.findIndex((scheme, index) => schemes.indexOf(scheme) !== index)
+  if (twice === -1) return
+  const scheme = schemes[twice] === undefined ? 'a scheme' : `another scheme than ${schemes[twice]}`
+  wrongOption(
+    `${place}: several authenticators have neither ${scheme} nor accepts(), so that only the first could ever be asked. Give each accepts(request), which says whether the credentials of a request are meant for it.`,
+  )
 }
 
 /** Whether an authenticator, or a member of an `anyOf()`, reads HTTP Basic. */

@@ -7,6 +7,13 @@ import { perRegistration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
 
+/** Marks authenticators that hash passwords, and so may be busy. An app that wraps one by spreading it keeps the mark. */
+const kHashes = Symbol('fastify-authn.hashes')
+
+export function hashesPasswords(authenticator: Authenticator): boolean {
+  return kHashes in authenticator
+}
+
 /**
  * HTTP Basic (RFC 7617): finds the user by the user service, and compares the password with bcrypt.
  *
@@ -31,10 +38,11 @@ export function basicAuthenticator<Stored extends object>(
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)
-    return registration.passwords.credentialCheck(service, field, 'basic')
+    return registration.passwords.basicCheck(service, field)
   })
 
-  return {
+  const authenticator: Authenticator<Stored> & { [kHashes]: true } = {
+    [kHashes]: true,
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,
@@ -44,9 +52,10 @@ export function basicAuthenticator<Stored extends object>(
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
-      return check(pair.username, pair.password, request) as Stored | Promise<Stored>
+      return check(pair.username, pair.password, request).then(({ user }) => user as Stored)
     },
   }
+  return authenticator
 }
 
 /** The error of a Basic header that breaks RFC 7617, which is rejected even where credentials are optional. */

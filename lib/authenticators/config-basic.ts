@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
 import { refusal, wrongOption } from '../errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { check } from '../options/check.js'
@@ -27,35 +26,34 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }
-    return { isName: comparer(username), isPassword: comparer(password), passwords }
+    const [isName, isPassword] = [comparer(username), comparer(password)]
+    /** Both are always compared, so that the time does not tell which one is wrong. */
+    function matches(pair: { username: string; password: string }): boolean {
+      const [nameMatches, passwordMatches] = [isName(pair.username), isPassword(pair.password)]
+      return nameMatches && passwordMatches
+    }
+    return { matches, passwords }
   })
 
   return {
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     init: state.init,
-    // Beside basicAuthenticator it accepts its own username only.
+    // With another password, basicAuthenticator beside it rejects the request after the work of bcrypt, whose absence would
+    // tell which username is the configured one.
     accepts(request) {
-      const pair = pairOf(request)
-      return pair !== null && state.of(request).isName(pair.username)
+      const pair = parseBasic(request.headers.authorization)
+      return pair !== null && pair !== MALFORMED && state.of(request).matches(pair)
     },
     authenticate(request) {
-      const { isName, isPassword, passwords } = state.of(request)
+      const { matches, passwords } = state.of(request)
       const pair = parseBasic(request.headers.authorization)
       if (pair === null) return null
       if (pair === MALFORMED) throw malformed()
       const { username, password } = pair
-      // Both are always compared, so that the time does not tell which one is wrong.
-      const [nameMatches, passwordMatches] = [isName(username), isPassword(password)]
-      const attempt = passwords.openAttempt(username, password, request)
-      return finish(attempt, nameMatches && passwordMatches)
+      return finish(passwords.openAttempt(username, password, request), matches(pair))
     },
   }
-}
-
-function pairOf(request: FastifyRequest): { username: string; password: string } | null {
-  const pair = parseBasic(request.headers.authorization)
-  return pair === MALFORMED ? null : pair
 }
 
 async function finish(attempt: PasswordAttempt, matches: boolean): Promise<BasicUser> {

@@ -2,7 +2,7 @@ import { wrongOption } from '../errors.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { namedAuthenticator } from '../marks/plan.js'
-import { anyOf } from './any-of.js'
+import { combine } from './any-of.js'
 import { basicAuthenticator } from './basic.js'
 import { configBasicAuthenticator } from './config-basic.js'
 import { jwtAuthenticator } from './jwt.js'
@@ -46,7 +46,7 @@ export function defaultAuthenticators(
   if (typeof authenticator === 'string' || Array.isArray(authenticator)) {
     const names = [authenticator].flat() as string[]
     const members = names.map((name) => namedAuthenticator(named, name, 'option "authenticator"'))
-    return members.length === 1 ? members : [anyOf(...members)]
+    return members.length === 1 ? members : [combine(members, 'option "authenticator"')]
   }
   if (authenticator !== undefined) {
     return [check<Authenticator>(authenticatorSchema, authenticator, 'authenticator')]

@@ -6,13 +6,29 @@ import { defaults, withDefaults } from '../options/resolve.js'
 import { setClaims } from '../request/state.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { unverifiedPart } from '../tokens/claims.js'
-import { perRegistration } from '../registration.js'
+import { perRegistration, type Registration } from '../registration.js'
 import { ownTokenIn } from '../request/own-token.js'
+import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { SigningMethod } from '../../types/keys.js'
+import type { UserService } from '../../types/user-service.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
+
+/** Which tokens an authenticator accepts, and whom it asks for their users. */
+export interface AcceptedTokens extends ResolvedRules {
+  readonly userService: UserService | undefined
+  readonly claimName: string
+  readonly signingMethod: SigningMethod | undefined
+  /** Fingerprints of the keys that verify them. */
+  readonly keys: readonly string[]
+}
 
 /** Marks authenticators for tokens of our own keys. An app that wraps one by spreading it keeps the mark. */
 const kOwnTokens = Symbol('fastify-authn.own-tokens')
+
+interface OwnTokens {
+  [kOwnTokens]?: (registration: Registration) => AcceptedTokens
+}
 
 /**
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
@@ -59,8 +75,14 @@ export function jwtAuthenticator<Stored extends object>(
     }
   })
 
-  const authenticator: Authenticator<Stored> & { [kOwnTokens]: true } = {
-    [kOwnTokens]: true,
+  const authenticator: Authenticator<Stored> & OwnTokens = {
+    [kOwnTokens]: ({ jwtService, options: shared }) => ({
+      ...jwtService.rulesOf(rules),
+      userService: userService ?? shared.userService,
+      claimName,
+      signingMethod: signingMethod ?? jwtService.signingMethod,
+      keys: jwtService.fingerprints(signingMethod),
+    }),
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,
@@ -86,12 +108,18 @@ export function jwtAuthenticator<Stored extends object>(
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
       for (const each of tokenChecks) each.claims?.(claims)
-      setClaims(request, claims)
+      setClaims(request, claims, true)
       const name = claims[claimName]
       if (!isUsableName(name)) throw refusal('auth.jwt-invalid', { cause: `claim ${claimName}` })
       const accept = (user: object | null): object => {
         const accepted = requireUser(user)
-        for (const each of tokenChecks) each.user?.(accepted, claims)
+        try {
+          for (const each of tokenChecks) each.user?.(accepted, claims)
+        } catch (error) {
+          // The mode 'try' lets the request pass, and its handler must not see the claims of a revoked token.
+          setClaims(request, undefined)
+          throw error
+        }
         return accepted
       }
       return findUser(service, name, request, timeout, accept) as Stored | Promise<Stored>
@@ -103,4 +131,12 @@ export function jwtAuthenticator<Stored extends object>(
 /** Whether an authenticator verifies tokens by our own keys, and reads token sources too. */
 export function readsOwnTokens(authenticator: Authenticator): boolean {
   return kOwnTokens in authenticator
+}
+
+/** @returns null for an authenticator that does not verify tokens by our own keys */
+export function tokensOf(
+  authenticator: Authenticator & OwnTokens,
+  registration: Registration,
+): AcceptedTokens | null {
+  return authenticator[kOwnTokens]?.(registration) ?? null
 }

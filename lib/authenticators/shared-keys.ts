@@ -1,5 +1,11 @@
 import { wrongOption } from '../errors.js'
+import { membersOf } from './any-of.js'
+import { tokensOf, type AcceptedTokens } from './jwt.js'
+import type { Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
+import type { JwtService } from '../tokens/service.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { UserService } from '../../types/user-service.js'
 
 /**
  * Finds registrations that accept the tokens of each other, while their users differ: alice of the one would pass as
@@ -11,7 +17,11 @@ export function checkSharedKeys(registrations: readonly Registration[]): void {
   for (const [index, one] of registrations.entries()) {
     const other = registrations
       .slice(index + 1)
-      .find((each) => acceptSameTokens(one, each) && !haveSameUsers(one, each))
+      .find(
+        (each) =>
+          acceptSameTokens(one, each) &&
+          !isSameService(one.options.userService, each.options.userService),
+      )
     if (other === undefined) continue
     const [place, otherPlace] = [one, other].map(({ app }) => JSON.stringify(app.prefix || '/'))
     wrongOption(
@@ -25,10 +35,55 @@ export function acceptSameTokens(
   { jwtService: one }: Registration,
   { jwtService: other }: Registration,
 ): boolean {
-  const keys = other.fingerprints()
+  return haveSameKeys(one.fingerprints(), other.fingerprints()) && haveSameClaims(one, other)
+}
+
+/**
+ * Finds authenticators of routes that accept the tokens of each other, while they ask different user services.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function checkSharedTokens(plans: readonly Plan[]): void {
+  const found: { plan: Plan; authenticator: Authenticator; tokens: AcceptedTokens }[] = []
+  for (const plan of plans) {
+    for (const authenticator of plan.members.flatMap(membersOf)) {
+      const isKnown = found.some(
+        (each) =>
+          each.authenticator === authenticator && each.plan.registration === plan.registration,
+      )
+      const tokens = isKnown ? null : tokensOf(authenticator, plan.registration)
+      if (tokens === null) continue
+      const other = found.find((each) => areConfused(each.tokens, tokens))
+      if (other !== undefined) {
+        wrongOption(
+          `option "authenticators": "${other.plan.name}" and "${plan.name}" verify with one key, but have different user services, so that alice of the one would pass as alice of the other. Give each tokens of its own, as in jwtAuthenticator({ userService, audience: 'admin' }), or another claimName or typ; or both one and the same "userService", and ask for a role in the marks.`,
+        )
+      }
+      found.push({ plan, authenticator, tokens })
+    }
+  }
+}
+
+function areConfused(one: AcceptedTokens, other: AcceptedTokens): boolean {
+  return (
+    !isSameService(one.userService, other.userService) &&
+    one.claimName === other.claimName &&
+    [...one.typ].some((typ) => other.typ.has(typ)) &&
+    one.signingMethod === other.signingMethod &&
+    haveSameKeys(one.keys, other.keys) &&
+    haveSameClaims(one, other)
+  )
+}
+
+function haveSameKeys(one: readonly string[], other: readonly string[]): boolean {
+  return one.some((key) => other.includes(key))
+}
+
+type Claims = Pick<JwtService, 'audience' | 'issuer'>
+
+function haveSameClaims(one: Claims, other: Claims): boolean {
   const audiences = other.audience
   return (
-    one.fingerprints().some((key) => keys.includes(key)) &&
     !(one.audience && audiences && !one.audience.some((name) => audiences.includes(name))) &&
     !(one.issuer && other.issuer && one.issuer !== other.issuer)
   )
@@ -38,10 +93,7 @@ export function acceptSameTokens(
  * One object; or two with the same members and the same function `findByUsername` among them, which options that are
  * written twice give. Of two classes with members in common, such as a database, each may find its own users.
  */
-function haveSameUsers(
-  { options: { userService: one } }: Registration,
-  { options: { userService: other } }: Registration,
-): boolean {
+function isSameService(one: UserService | undefined, other: UserService | undefined): boolean {
   if (one === undefined || other === undefined || one === other) return true
   const [mine, theirs] = [one, other].map((each) => Object.entries(each))
   return (

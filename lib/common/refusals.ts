@@ -45,6 +45,7 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     'The token does not have the scope that is needed',
   ),
   ERR_AUTH_FORBIDDEN: row(403, 'auth.forbidden', 'The user may not do this'),
+  ERR_AUTH_LOGIN_REFUSED: row(403, 'auth.forbidden', 'The user may not log in'),
   ERR_AUTH_CROSS_SITE: row(403, 'auth.cross-site', 'The request comes from another site'),
   ERR_AUTH_TOO_MANY_ATTEMPTS: row(429, 'auth.too-many-attempts', 'Too many failed attempts'),
   ERR_AUTH_OVERLOADED: busy,

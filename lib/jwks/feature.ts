@@ -5,27 +5,36 @@ import { kOwnRoute } from '../login/own-route.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 
+interface Published {
+  readonly scope: FastifyInstance
+  /** That of the last registration in the scope. */
+  service: JwtService
+}
+
 /** The services whose keys are published, by the root of the app and by the path. */
-const published = new WeakMap<FastifyInstance, Map<string, JwtService>>()
+const published = new WeakMap<FastifyInstance, Map<string, Published>>()
 
 /**
  * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients
  * look for it at a fixed path (RFC 8615), whatever the prefix of the registration. It is in no API document.
  */
-export function createFeature({ root, jwtService }: FeatureContext): Feature {
+export function createFeature({ app, root, jwtService }: FeatureContext): Feature {
   return {
     name: 'jwks',
     routes() {
       const url = String(jwtService.publish)
-      const services = published.get(root) ?? new Map<string, JwtService>()
+      const services = published.get(root) ?? new Map<string, Published>()
       published.set(root, services)
-      if (services.get(url) === jwtService) return
+      const present = services.get(url)
+      if (present?.scope === app) present.service = jwtService
+      if (present?.service === jwtService) return
       if (root.hasRoute({ method: 'GET', url })) {
         wrongOption(
           `option "jwt.publish": GET ${url} is taken. Choose another path: jwt: { publish: '/keys.json' }`,
         )
       }
-      services.set(url, jwtService)
+      const entry = { scope: app, service: jwtService }
+      services.set(url, entry)
       root.route({
         ...own,
         method: 'GET',
@@ -33,7 +42,7 @@ export function createFeature({ root, jwtService }: FeatureContext): Feature {
         exposeHeadRoute: true,
         config: { auth: false },
         schema: hidden,
-        handler: (request, reply) => sendKeySet(request, reply, jwtService),
+        handler: (request, reply) => sendKeySet(request, reply, entry.service),
       })
     },
   }

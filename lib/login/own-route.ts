@@ -5,14 +5,12 @@ import type {
   RouteOptions,
   RouteShorthandOptions,
 } from 'fastify'
-import * as Type from '@sinclair/typebox/type'
-import { faultOf, isAuthenticationError } from '../errors.js'
-import { reportRefusal, reportSuccess, startClock } from '../events.js'
+import type * as Type from '@sinclair/typebox/type'
+import { isAuthenticationError, wrongOption } from '../errors.js'
+import { reportRefusal, startClock } from '../events.js'
 import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
-import { viewOf } from '../users/view.js'
 import type { RouteBody } from './schema.js'
-import type { IssuedTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RejectionLike } from '../../types/errors.js'
@@ -85,6 +83,18 @@ export function declareOwnRoute<Content>(
   registration.app.route(declared)
 }
 
+/**
+ * Makes startup fail because the app and the plugin both declare a route.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
+export function takenRoute(url: string, kind: OwnRoute['kind']): never {
+  const what = kind === 'login' ? '"login.path"' : '"sessions"'
+  wrongOption(
+    `option ${what}: POST ${url} is already declared, and it is also the path of the ${kind} of fastify-authn. Choose another path for the login of fastify-authn (login: { path }), which moves refresh and logout too, or none of them (login: false).`,
+  )
+}
+
 /** The URL of an own route, with the prefix of its scope. */
 export function urlOf({ app }: Registration, path: string): string {
   return `${app.prefix.replace(/\/$/, '')}${path}`
@@ -149,50 +159,5 @@ function handlerOf<Content>(
       sendRefusal(error, textOf(error, request, registration), reply, registration)
       return reply
     }
-  }
-}
-
-/** Tokens in the JSON body. */
-export const bodyCarrier: TokenCarrier = {
-  forbidden: null,
-  schema: Type.Object(
-    {
-      token: Type.String(),
-      refreshToken: Type.Optional(Type.String()),
-      expiresIn: Type.Optional(Type.Integer()),
-    },
-    // Written as code: Markdown would take <token> for an HTML tag and not show it.
-    { description: 'A token, for the header `Authorization: Bearer <token>`.' },
-  ),
-  refuse: () => null,
-  refreshToken: () => null,
-  give: (_request, _reply, { token, refreshToken, expiresIn }) =>
-    refreshToken === undefined ? { token } : { token, refreshToken, expiresIn },
-  clear: () => undefined,
-}
-
-export function sendTokens(
-  carrier: TokenCarrier,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  tokens: IssuedTokens,
-): FastifyReply {
-  const body = JSON.stringify(carrier.give(request, reply, tokens))
-  // Sent as a string, so that no response schema or serializer of the app changes or rejects it.
-  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
-}
-
-/** @throws AuthenticationFault when a getter of the user throws */
-export function reportTokens(
-  { hiddenFields }: Registration,
-  request: FastifyRequest,
-  user: object,
-  name: 'login' | 'refresh',
-  started: number,
-): void {
-  try {
-    reportSuccess(request, viewOf(user, hiddenFields), name, started)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }
 }

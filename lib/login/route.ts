@@ -1,15 +1,16 @@
 import type { FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
+import { finishLogin, sendBody } from './finish.js'
 import {
   declareOwnRoute,
   ownRouteOf,
-  reportTokens,
-  sendTokens,
+  takenRoute,
   urlOf,
   type OwnRoute,
   type Work,
 } from './own-route.js'
 import { loginBody, type Credentials } from './schema.js'
+import { issuedAfter } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
@@ -49,11 +50,7 @@ export function addLogin(registration: Registration, routes: readonly object[]):
   const isOurs = routes.some(
     (options) => ownRouteOf(options) !== undefined && (options as { url?: string }).url === url,
   )
-  if (!isDefault || !isOurs) {
-    wrongOption(
-      `option "login.path": POST ${url} is already declared. Choose another path, or set login: false.`,
-    )
-  }
+  if (!isDefault || !isOurs) takenRoute(url, 'login')
   app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)
 }
 
@@ -102,13 +99,14 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
 }
 
 function logIn(registration: Registration): Work<Credentials> {
-  const { options, passwords, issueTokens, carrier } = registration
+  const { options, passwords, tokenChecks } = registration
   const userService = options.userService as UserService
-  const check = passwords.credentialCheck(userService, options.passwordField, 'login')
+  const validAfter = (user: object): number => issuedAfter(tokenChecks, user)
+  const check = passwords.loginCheck(userService, options.passwordField, validAfter)
   return async ({ username, password }, request, reply, started) => {
-    const user = await check(username, password, request)
-    const tokens = await issueTokens(username, request, user)
-    reportTokens(registration, request, user, 'login', started)
-    return sendTokens(carrier, request, reply, tokens)
+    const began = performance.now()
+    const { user, confirm } = await check(username, password, request)
+    const login = { username, user, started, began, confirm }
+    return sendBody(reply, await finishLogin(registration, request, reply, login))
   }
 }

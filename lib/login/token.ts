@@ -1,31 +1,48 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf } from '../errors.js'
+import { declaredProperty } from '../common/objects.js'
+import { faultOf, wrongOption } from '../errors.js'
+import { spellingOf } from '../throttle/throttle.js'
 import { isUsableName } from '../users/user.js'
 import { issuedAfter, type IssueTokens, type TokenCheck } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
-import type { ResolvedOptions } from '../options/resolve.js'
+import type { ResolvedLogin, ResolvedOptions } from '../options/resolve.js'
 import type { LoginOptions } from '../../types/login.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-/** Makes the token of a login: by `tokenFunc` of the app, or one whose `sub` is the submitted username. */
+/**
+ * Makes the token of a login: by `tokenFunc` of the app, or one with the claims of {@link claimsMaker}.
+ *
+ * @throws ERR_AUTH_OPTION
+ */
 export function tokenIssuer(
   { login }: ResolvedOptions,
   service: JwtService,
   tokenChecks: readonly TokenCheck[],
 ): IssueTokens {
-  const { tokenFunc, claims, signingMethod }: LoginOptions = login || {}
-  return async (username, request, user) => {
-    try {
-      if (tokenFunc !== undefined) {
-        return { token: checkToken(await tokenFunc(request, user, service)) }
-      }
-      const own = await ownClaims(claims, username, request, user)
-      const iat =
-        tokenChecks.length === 0 ? {} : { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
-      return { token: service.generateTokenWithClaims({ ...own, ...iat }, signingMethod) }
-    } catch (error) {
+  const { tokenFunc, subject, signingMethod }: LoginOptions = login || {}
+  if (tokenFunc !== undefined && subject !== undefined) {
+    wrongOption(
+      'option "login.subject" stands beside "login.tokenFunc", which makes the whole token, "sub" included. Leave one of them out.',
+    )
+  }
+  const claimsOf = claimsMaker(login)
+  const make = async (
+    username: string | number,
+    request: FastifyRequest,
+    user: object,
+  ): Promise<string> => {
+    if (tokenFunc !== undefined) return checkToken(await tokenFunc(request, user, service))
+    const own = await claimsOf(username, request, user)
+    const iat =
+      tokenChecks.length === 0 ? {} : { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
+    return service.generateTokenWithClaims({ ...own, ...iat }, signingMethod)
+  }
+  return async (username, request, user, attempt) => {
+    const token = await make(username, request, user).catch((error: unknown) => {
       throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
-    }
+    })
+    await attempt.confirm()
+    return { token }
   }
 }
 
@@ -53,23 +70,52 @@ export interface OwnClaims extends Partial<JwtClaims> {
 }
 
 /**
- * The claims of the app, and `sub`, which the app may set too.
+ * The claims of the app for the tokens of a user.
  *
- * @param sub - the submitted username
- * @throws AuthenticationFault where `login.claims` throws, or returns invalid claims
+ * @param name - the submitted username, or the `sub` of the session
+ * @throws (rejects) AuthenticationFault where `login.subject` or `login.claims` throws, or returns what is invalid
  */
-export async function ownClaims(
-  claims: LoginOptions['claims'],
-  sub: string | number,
+export type ClaimsOf = (
+  name: string | number,
   request: FastifyRequest,
   user: object,
-): Promise<OwnClaims> {
-  if (claims === undefined) return { sub }
-  try {
-    return checked(await claims(request, user), sub)
-  } catch (error) {
-    throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
+) => Promise<OwnClaims>
+
+export function claimsMaker(login: ResolvedLogin | false): ClaimsOf {
+  const { subject, claims, usernameField }: LoginOptions = login || {}
+  const nameFields = new Set([usernameField ?? 'username', 'username', 'name', 'email'])
+  let hasWarned = false
+  return async (name, request, user) => {
+    try {
+      const sub = subject === undefined ? name : checkSubject(await subject(user, String(name)))
+      const own = claims === undefined ? { sub } : checked(await claims(request, user), sub)
+      if (!hasWarned && isOtherSpelling(own.sub, user, nameFields)) {
+        hasWarned = true
+        request.log.warn(otherSpelling)
+      }
+      return own
+    } catch (error) {
+      throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
+    }
   }
+}
+
+const otherSpelling =
+  "fastify-authn: findByUsername has found a user whose name is spelled otherwise than the typed one, as in alice and Alice. Tokens and sessions have the typed one, so that revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, the name by which findByUsername finds the user. This is logged once"
+
+function isOtherSpelling(sub: unknown, user: object, fields: ReadonlySet<string>): boolean {
+  if (typeof sub !== 'string') return false
+  const names = [...fields].map((field) => declaredProperty(user, field))
+  const isSame = (name: unknown): boolean =>
+    typeof name === 'string' && spellingOf(name) === spellingOf(sub)
+  return !names.includes(sub) && names.some(isSame)
+}
+
+function checkSubject(returned: unknown): string | number {
+  if (isUsableName(returned)) return returned
+  throw new TypeError(
+    'login.subject returned no name: expected a non-empty string of at most 1,024 bytes without control characters, or a finite number.',
+  )
 }
 
 function checked(returned: unknown, sub: string | number): OwnClaims {

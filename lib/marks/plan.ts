@@ -1,4 +1,4 @@
-import { anyOf, readsBasic } from '../authenticators/any-of.js'
+import { combine, readsBasic } from '../authenticators/any-of.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
 import { declaredProperty } from '../common/objects.js'
@@ -46,7 +46,7 @@ export function planOf(mark: unknown, place: string, registration: Registration)
       ? registration.defaultAuthenticators
       : use.map((name) => namedAuthenticator(authenticators, name, place))
   const [first = missing(place)] = members
-  const chosen = members.length === 1 ? first : anyOf(...members)
+  const chosen = members.length === 1 ? first : combine(members, place)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
   const needs = needed.scope === null && needed.role === null ? null : needed
   const names = members.map((member) => nameOf(authenticators, member))

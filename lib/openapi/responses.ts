@@ -1,4 +1,5 @@
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { hashesPasswords } from '../authenticators/basic.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import type { OwnRoute, Responses } from '../login/own-route.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -25,14 +26,15 @@ export function responsesOf(
   const asksOthers = features.some((feature) =>
     Object.values(feature.authenticators ?? {}).some((each) => members.includes(each)),
   )
-  const isSlow = hasPasswords || asksOthers || options.userServiceTimeout !== undefined
+  const isBusy =
+    members.some(hashesPasswords) || asksOthers || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
   return {
     200: 'Default Response',
     ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
     ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
     ...(hasPasswords && options.throttle !== false && tooMany),
-    ...(isSlow && busy),
+    ...(isBusy && busy),
   }
 }
 

@@ -1,5 +1,5 @@
 import { wrongOption } from '../errors.js'
-import { withoutUndefined } from '../common/objects.js'
+import { declaredProperty, withoutUndefined } from '../common/objects.js'
 import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
@@ -39,7 +39,7 @@ export const defaults = {
   hashing: { cost: 10, maxCost: 14, concurrency: undefined, maxQueue: 64, maxWait: 5 },
   credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
-  sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, name: 'default' },
+  sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
@@ -92,6 +92,14 @@ export interface ResolvedOptions extends Omit<
  */
 export function resolveOptions(options: unknown): ResolvedOptions {
   const checked = check<AuthnOptions>(pluginSchema, options)
+  const inherited = Object.keys(pluginSchema.properties).find(
+    (name) => !Object.hasOwn(checked, name) && declaredProperty(checked, name) !== undefined,
+  )
+  if (inherited !== undefined) {
+    wrongOption(
+      `option "${inherited}": found in the prototype or the class of the options, where it has no effect; expected a plain object with all options.`,
+    )
+  }
   if (checked.jwt !== undefined && checked.jwtService !== undefined) {
     wrongOption(
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',

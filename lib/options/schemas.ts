@@ -38,6 +38,7 @@ const login = options(
     passwordField: fieldName,
     signingMethod,
     tokenFunc: anyFunction('a function (request, user) that returns the token'),
+    subject: anyFunction('a function (user, username) that returns the name of the user'),
     claims: anyFunction('a function (request, user) that returns an object of claims'),
     routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
   },
@@ -114,6 +115,7 @@ const sessions = options({
   lifetime: seconds(longestSession),
   idle: seconds(longestSession),
   grace: Type.Number({ minimum: 0, maximum: 60, description: 'seconds, 0 to 60' }),
+  maxPerUser: whole(1, 10_000),
   name: text('letters, digits, ".", "_" and "-", 64 at most', {
     pattern: '^[0-9A-Za-z._-]{1,64}$',
     quoted: true,

@@ -3,7 +3,7 @@ import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, refusal } from '../errors.js'
 import { isBcryptHash, compare, costOf, dummyHash, padToCost } from './bcrypt.js'
 import type { CredentialCache } from './credential-cache.js'
-import { createRehash, type RehashTools } from './rehash.js'
+import { createRehash, isOutdated, type RehashTools } from './rehash.js'
 import { PasswordAttempt } from '../throttle/attempt.js'
 import type { Throttle } from '../throttle/throttle.js'
 import { findUser, isUsableName } from '../users/user.js'
@@ -16,27 +16,71 @@ export interface CheckTools extends RehashTools {
   readonly cache: CredentialCache | null
 }
 
+/** A user whose password was right. */
+export interface Checked {
+  readonly user: object
+  /**
+   * Reads the user again, since checking a password takes long.
+   *
+   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the user is gone, or has another password or a later
+   * `validAfter` than when the check began; what the check throws
+   */
+  confirm(): Promise<void>
+}
+
+/** What is known of a user when a check begins. The object itself may change. */
+interface Before {
+  readonly stored: string
+  /** The hash that replaces `stored`. */
+  readonly replacement?: string | undefined
+  readonly start: number
+}
+
 /**
  * Makes the function that finds the user of a username and a password, for Basic and for login. It rejects with an
  * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; with an AuthenticationFault
  * when the user service or the password field fails; with ABANDONED when the client has disconnected.
+ *
+ * @param validAfter - of a user: from when on its tokens are valid, in seconds since 1970
  */
-export function createCredentialCheck(tools: CheckTools) {
-  const { userService, maxPasswordBytes, cache } = tools
+export function createCredentialCheck(
+  tools: CheckTools,
+  validAfter: (user: object) => number = () => 0,
+) {
+  const { userService, passwordField, maxPasswordBytes, cache } = tools
   const hashOf = createHashReader(tools)
   const rehash = createRehash(tools)
+  const find = (
+    username: string,
+    request: FastifyRequest,
+  ): object | null | Promise<object | null> =>
+    findUser(userService, username, request, tools.userServiceTimeout)
 
-  return async (username: string, password: string, request: FastifyRequest): Promise<object> => {
+  const confirm = async (attempt: PasswordAttempt, before: Before): Promise<void> => {
+    const user = await find(attempt.username, attempt.request)
+    const hash = (user as Record<string, unknown> | null)?.[passwordField]
+    if (user !== null && isBcryptHash(hash) && validAfter(user) <= before.start) {
+      if (hash === before.stored || hash === before.replacement) return
+      // Another login, maybe of another process, may have replaced a hash of a lower cost.
+      const mayBeSame = isOutdated(tools, before.stored) && costOf(hash) <= tools.maxCost
+      if (mayBeSame && (await compareInQueue(tools, attempt, hash))) return
+    }
+    await attempt.commitFailure()
+    throw refusal('auth.invalid-credentials', { cause: 'the user has changed meanwhile' })
+  }
+
+  return async (username: string, password: string, request: FastifyRequest): Promise<Checked> => {
     if (!isUsableName(username)) throw refusal('auth.invalid-credentials')
     const attempt = new PasswordAttempt(tools, username, password, request)
     await attempt.refuseIfThrottled()
-    const user = await findUser(userService, username, request, tools.userServiceTimeout)
+    const user = await find(username, request)
     const hash = user === null ? null : hashOf(user, request)
+    const start = user === null ? 0 : validAfter(user)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
     const stored = fits ? hash : null
     if (user !== null && stored !== null && cache?.knows(username, password, stored) === true) {
       await attempt.succeeded(true)
-      return user
+      return { user, confirm: () => confirm(attempt, { stored, start }) }
     }
     const against = stored ?? dummyHash(tools.cost, username)
     const run = (): Promise<boolean> => compareInQueue(tools, attempt, against)
@@ -46,8 +90,8 @@ export function createCredentialCheck(tools: CheckTools) {
       throw refusal('auth.invalid-credentials')
     }
     await attempt.succeeded()
-    await rehash(attempt, stored)
-    return user
+    const replacement = await rehash(attempt, stored)
+    return { user, confirm: () => confirm(attempt, { stored, replacement, start }) }
   }
 }
 

@@ -13,6 +13,11 @@ export interface RehashTools {
   readonly queue: HashingQueue
 }
 
+/** Whether a stored hash is replaced after a login. */
+export function isOutdated({ userService, cost }: RehashTools, stored: string): boolean {
+  return userService.updatePasswordHash !== undefined && costOf(stored) < cost
+}
+
 /**
  * Makes the function that replaces hashes of a lower cost after a login, where the user service stores new ones: one at
  * a time for a user, and only while no hashing waits. The login succeeds even if that fails.
@@ -21,12 +26,14 @@ export function createRehash(tools: RehashTools) {
   const { userService, passwordField, userServiceTimeout, cost, queue } = tools
   /** Stored hashes for which a new one is under way. */
   const running = new Set<string>()
-  return async (attempt: PasswordAttempt, stored: string): Promise<void> => {
+  /** @returns the new hash, which may not be stored yet; undefined where there is none */
+  return async (attempt: PasswordAttempt, stored: string): Promise<string | undefined> => {
     const { username, password, request } = attempt
-    const isOutdated = userService.updatePasswordHash !== undefined && costOf(stored) < cost
     // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone.
     const fits = Buffer.byteLength(password) <= longestPassword
-    if (!isOutdated || !fits || running.has(stored) || !queue.isIdle) return
+    if (!isOutdated(tools, stored) || !fits || running.has(stored) || !queue.isIdle) {
+      return undefined
+    }
     running.add(stored)
     // The user is read again: the password may have changed meanwhile, and the new hash would bring the old one back.
     const store = (fresh: string): unknown =>
@@ -43,6 +50,6 @@ export function createRehash(tools: RehashTools) {
       .catch(report)
       .finally(() => running.delete(stored))
     // The login waits for the hash, but not for the service to store it.
-    await hashed.catch(() => undefined)
+    return hashed.catch(() => undefined)
   }
 }

@@ -34,13 +34,13 @@ export async function createPasswordTools(
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
   const tools = { ...hashing, maxPasswordBytes, userServiceTimeout, queue, throttle }
   return {
-    credentialCheck: (userService: UserService, passwordField: string, use: 'basic' | 'login') =>
-      createCredentialCheck({
-        ...tools,
-        userService,
-        passwordField,
-        cache: use === 'basic' ? cache : null,
-      }),
+    basicCheck: (userService: UserService, passwordField: string) =>
+      createCredentialCheck({ ...tools, userService, passwordField, cache }),
+    loginCheck: (
+      userService: UserService,
+      passwordField: string,
+      validAfter: (user: object) => number,
+    ) => createCredentialCheck({ ...tools, userService, passwordField, cache: null }, validAfter),
     /** An attempt whose credentials are checked elsewhere. */
     openAttempt: (username: string, password: string, request: FastifyRequest) =>
       new PasswordAttempt({ throttle, cache }, username, password, request),

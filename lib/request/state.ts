@@ -13,6 +13,8 @@ interface RequestState {
   /** What the user service returned. */
   stored: object | null
   claims: JwtClaims | null
+  /** Whether the claims are those of a token of our own keys. */
+  isOwn: boolean
   extra: Record<string, unknown> | null
   lang: string | null
 }
@@ -34,6 +36,7 @@ export function ensureState(request: FastifyRequest): RequestState {
     user: null,
     stored: null,
     claims: null,
+    isOwn: false,
     extra: null,
     lang: null,
   })
@@ -48,9 +51,18 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
 
 const claimsKey: ExtraJwtClaimsKey = 'jwtClaims'
 
-export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
+/**
+ * @param claims - undefined for none, after all
+ * @param isOwn - whether a key of our own has verified the token
+ */
+export function setClaims(
+  request: FastifyRequest,
+  claims: JwtClaims | undefined,
+  isOwn = false,
+): void {
   const state = ensureState(request)
-  state.claims = claims
+  state.claims = claims ?? null
+  state.isOwn = isOwn
   if (state.extra !== null) state.extra[claimsKey] = claims
 }
 
@@ -58,6 +70,12 @@ export function setClaims(request: FastifyRequest, claims: JwtClaims): void {
 export function claimsOf(request: FastifyRequest): unknown {
   const { claims = null, extra = null } = stateOf(request) ?? {}
   return extra === null ? claims : extra[claimsKey]
+}
+
+/** The claims of a user who was authenticated by a token of our own keys; null in all other requests. */
+export function ownClaimsOf(request: FastifyRequest): JwtClaims | null {
+  const { claims = null, isOwn, stored = null } = stateOf(request) ?? {}
+  return isOwn === true && stored !== null ? claims : null
 }
 
 /** The `request.extra` of a request, created at the first call. It has no prototype. */

@@ -1,17 +1,58 @@
-import { AuthnUsageError } from '../errors.js'
-import { isUsableName } from '../users/user.js'
+import type { FastifyInstance } from 'fastify'
+import { testGrants } from '../common/kit.js'
+import { AuthnUsageError, refusal, wrongOption } from '../errors.js'
+import { reportRefusal, startClock } from '../events.js'
+import { finishLogin } from '../login/finish.js'
+import { registrationOf, type Registration } from '../registration.js'
+import { ownClaimsOf } from '../request/state.js'
+import { findUser, isUsableName } from '../users/user.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { SessionInfo, Sessions } from '../../types/session-api.js'
 import type { StoredSession } from '../../types/sessions.js'
 
-/** `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up. */
-export function sessionsApi(tools: SessionTools): Sessions {
+/**
+ * `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up.
+ *
+ * @param app - the scope of the registration
+ */
+export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions {
   return {
+    of(request) {
+      const { sid, sub } = ownClaimsOf(request) ?? {}
+      if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) return null
+      // Another registration may have the same key. A test gives its sessions any name.
+      const isOurs =
+        registrationOf(request.server)?.app === app &&
+        (testGrants.has(request) || sid.endsWith(`.${tools.tag}`))
+      return isOurs ? { id: sid, sub: String(sub) } : null
+    },
     async list(sub) {
       const name = nameOf(sub, 'list')
       if (!isUsableName(name)) return []
       const stored = await tools.access.ask((store) => store.list(name))
       return stored.filter(({ sid }) => !tools.revocations.has(sid)).map(infoOf)
+    },
+    async begin(username, request, reply) {
+      const registration = registrationOf(app) as Registration
+      const { userService, userServiceTimeout } = registration.options
+      if (userService === undefined) {
+        wrongOption('option "userService" is missing: sessions.begin() needs one that finds users.')
+      }
+      const started = startClock()
+      const began = performance.now()
+      // Caches must not store a token (RFC 6749 section 5.1).
+      void reply.header('cache-control', 'no-store')
+      const user = isUsableName(username)
+        ? await findUser(userService, username, request, userServiceTimeout)
+        : null
+      if (user === null) {
+        const options = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
+        const error = refusal('auth.forbidden', options)
+        reportRefusal(request, error, 'login', started)
+        throw error
+      }
+      const login = { username, user, started, began, confirm: async () => undefined }
+      return finishLogin(registration, request, reply, login)
     },
     async revoke(which) {
       const { sid, sub } = (which ?? {}) as { sid?: unknown; sub?: unknown }

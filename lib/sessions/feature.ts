@@ -2,15 +2,20 @@ import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isProduction } from '../common/production.js'
 import { isUsageError, wrongOption } from '../errors.js'
+import { bodyCarrier } from '../login/finish.js'
 import { wantedLogin } from '../login/route.js'
+import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
+import { revokeReplaced } from './logout.js'
 import { Revocations } from './revocations.js'
 import { declareSessionRoutes } from './routes.js'
 import { StoreAccess, storeTimeout } from './store-access.js'
 import { memorySessions } from './stores/memory.js'
+import { digestOf } from './refresh-token.js'
 import type { SessionTools } from './tools.js'
+import { userRevocationsOf } from './user-revocations.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
@@ -34,39 +39,47 @@ export function createFeature({
   if ((options.jwt ?? options.jwtService) === undefined) {
     stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
   }
-  const { tokenFunc, signingMethod, claims }: Partial<ResolvedLogin> = options.login || {}
+  const { tokenFunc, signingMethod }: Partial<ResolvedLogin> = options.login || {}
   if (tokenFunc !== undefined) {
     stop(
       '"login.tokenFunc" stands beside "sessions": its tokens could not be revoked, since they lack the claim "sid". Use login.claims, which adds claims to the tokens of the plugin, and leave "tokenFunc" out',
     )
   }
-  const { prefix, isLocal, help, open } = settings.store ?? memorySessions()
+  const factory = settings.store ?? memorySessions()
+  const { prefix, isLocal, help } = factory
   const { expiry } = service
   if (isLocal && isProduction()) app.log.warn(lostSessions)
-  const store = open(settings.name)
+  const place = JSON.stringify([prefix, settings.name])
+  const store = factory.open(settings.name)
   const access = new StoreAccess(store, app.log)
   const revocations = new Revocations((error, isFirst) => access.log(error, isFirst ? help : ''))
   const tools: SessionTools = {
     settings,
+    tag: digestOf(place).slice(0, 6),
     access,
     revocations,
+    userRevocations: userRevocationsOf(factory, settings.name),
     service,
     method: signingMethod,
     expiry,
     revocationTtl: expiry + longestTolerance,
-    claims,
+    claimsOf: claimsMaker(options.login),
     tokenChecks,
     counts: { begun: 0, refreshed: 0, reused: 0 },
   }
   store.watch(revocations)
-  const place = JSON.stringify([prefix, settings.name])
+  let carrier = bodyCarrier
   places.set(app, place)
   return {
     name: 'sessions',
-    api: sessionsApi(tools),
+    api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
-    issueTokens: (username, request, user) => beginSession(tools, username, request, user),
+    async issueTokens(...login) {
+      await revokeReplaced(tools, carrier, ...login)
+      return beginSession(tools, ...login)
+    },
     routes(registration) {
+      ;({ carrier } = registration)
       const login = wantedLogin(registration)
       if (login !== null) declareSessionRoutes(registration, login, tools)
     },

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf } from '../errors.js'
-import { issuedAt, ownClaims, type OwnClaims } from '../login/token.js'
+import { faultOf, refusal } from '../errors.js'
+import { channels } from '../events.js'
+import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
-import { randomName, type SessionTools } from './tools.js'
-import { issuedAfter, type IssuedTokens } from '../feature.js'
+import { randomName, revokeSessions, type SessionTools } from './tools.js'
+import { issuedAfter, type IssuedTokens, type IssueTokens } from '../feature.js'
 
 /** In characters. */
 const longestAgent = 256
@@ -20,18 +21,16 @@ export interface SessionData {
 /**
  * Begins a session for a user who has logged in.
  *
- * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; AuthenticationFault; what `confirm` of the attempt throws
  */
 export async function beginSession(
   tools: SessionTools,
-  username: string,
-  request: FastifyRequest,
-  user: object,
+  ...[username, request, user, attempt]: Parameters<IssueTokens>
 ): Promise<IssuedTokens> {
-  const { lifetime, idle } = tools.settings
-  const claims = await ownClaims(tools.claims, username, request, user)
+  const { lifetime, idle, maxPerUser } = tools.settings
+  const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
-  const sid = randomName()
+  const sid = `${randomName()}.${tools.tag}`
   const refreshToken = newRefreshToken()
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
@@ -46,14 +45,48 @@ export async function beginSession(
     current: digestOf(refreshToken.text),
     lifetime,
     idle,
+    revocationTtl: tools.revocationTtl,
+    maxPerUser,
     // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, longestAddress),
     userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
     data: JSON.stringify(data),
   }
-  await tools.access.ask((store) => store.create(session))
+  const elapsed = (performance.now() - attempt.began) / 1000
+  const stored = await tools.access.ask((store) => store.create(session))
+  for (const each of stored.revoked) {
+    tools.revocations.add(each.sid, tools.revocationTtl)
+    reportRevoked(request, each.sid, session.sub)
+  }
+  try {
+    await attempt.confirm()
+    await checkRevocations(tools, session.sub, attempt.began, stored.now - elapsed)
+  } catch (error) {
+    // The client has no token of it; only lists would show it.
+    await revokeSessions(tools, { sid }).catch(() => undefined)
+    throw error
+  }
   tools.counts.begun += 1
   return tokens
+}
+
+/** Reports a session that a login has revoked. */
+export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
+  const what = { sid, sub, everywhere: false, revoked: 1 }
+  channels.logout.publish({ request, authenticator: 'login', ...what })
+}
+
+/** @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked since the login began */
+async function checkRevocations(
+  { access, userRevocations }: SessionTools,
+  sub: string,
+  began: number,
+  storeBegan: number,
+): Promise<void> {
+  const isRevoked = await access.ask((store) =>
+    userRevocations.hasSince(store, sub, began, storeBegan),
+  )
+  if (isRevoked) throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
 }
 
 /** Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair. */

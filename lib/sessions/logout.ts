@@ -2,20 +2,25 @@ import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
 import { MALFORMED } from '../http/authorization.js'
 import { ownTokenIn } from '../request/own-token.js'
-import { isUsableName } from '../users/user.js'
-import { digestOf } from './refresh-token.js'
-import { invalidRefresh, requireRefreshToken, type SessionTools } from './tools.js'
+import { findUser, isUsableName, requireUser } from '../users/user.js'
+import { exchange, ownerOf, presentedSession } from './refresh.js'
+import { reportRevoked } from './issue.js'
+import { revokeSessions, type SessionTools } from './tools.js'
+import type { IssueTokens, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
+import type { RefusalCode } from '../../types/errors.js'
+import type { StoredSession } from '../../types/sessions.js'
+import type { UserService } from '../../types/user-service.js'
 
 /** The session that a logout revokes. */
-export interface Leaving {
+interface Leaving {
   readonly sid: string
   readonly sub: string
 }
 
 /**
  * The session of a request: that of its access token, or, where that one is missing or rejected, that of its refresh
- * token.
+ * token, which is used up.
  *
  * @param refreshToken - null where there is none
  * @throws (rejects) AuthenticationError
@@ -27,28 +32,70 @@ export async function leavingOf(
   refreshToken: string | null,
 ): Promise<Leaving> {
   try {
-    return ofAccessToken(tools, registration, request)
+    return await ofAccessToken(tools, registration, request)
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
-    const handle = digestOf(requireRefreshToken(refreshToken).handle)
-    const { session } = await tools.access.ask((store) => store.find(handle))
-    if (session === null) throw invalidRefresh('no such session')
-    return session
+    const presented = await presentedSession(tools, refreshToken)
+    // Only then, so that a logout works without the user service.
+    if (tools.tokenChecks.length > 0) {
+      await ownerOf(tools, registration, request, presented.session)
+    }
+    return (await exchange(tools, request, presented, 'logout')).session
   }
 }
 
-function ofAccessToken(
-  { service, method, revocations }: SessionTools,
-  { tokenSources }: Registration,
+/**
+ * Revokes the session whose refresh token a browser still has, which a login replaces. A token that is none changes
+ * nothing, and an old one is reuse, as it is everywhere.
+ *
+ * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; what `confirm` of the attempt throws
+ */
+export async function revokeReplaced(
+  tools: SessionTools,
+  carrier: TokenCarrier,
+  ...[, request, , attempt]: Parameters<IssueTokens>
+): Promise<void> {
+  let session: StoredSession
+  try {
+    const token = carrier.refreshToken(request)
+    if (token === null) return
+    const presented = await presentedSession(tools, token)
+    await attempt.confirm()
+    session = (await exchange(tools, request, presented, 'login')).session
+  } catch (error) {
+    if (isAuthenticationError(error) && ignored.has(error.code)) return
+    throw error
+  }
+  const { sid, sub } = session
+  await revokeSessions(tools, { sid })
+  reportRevoked(request, sid, sub)
+}
+
+/** Why a refresh token is no good one. */
+const ignored: ReadonlySet<RefusalCode> = new Set([
+  'ERR_AUTH_MALFORMED_CREDENTIALS',
+  'ERR_AUTH_REFRESH_INVALID',
+  'ERR_AUTH_REFRESH_REUSED',
+])
+
+async function ofAccessToken(
+  { service, method, revocations, tokenChecks }: SessionTools,
+  { tokenSources, options }: Registration,
   request: FastifyRequest,
-): Leaving {
+): Promise<Leaving> {
   const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
   if (token === MALFORMED) throw refusal('auth.jwt-invalid')
-  const { sid, sub } = service.verify(token, method)
+  const claims = service.verify(token, method)
+  const { sid, sub } = claims
   if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) {
     throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
   }
   if (revocations.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
+  if (tokenChecks.length > 0) {
+    const { userService, userServiceTimeout } = options
+    const user = await findUser(userService as UserService, sub, request, userServiceTimeout)
+    for (const check of tokenChecks) check.user?.(requireUser(user), claims)
+  }
   return { sid, sub: String(sub) }
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { ownClaims, type OwnClaims } from '../login/token.js'
+import type { OwnClaims } from '../login/token.js'
 import { findUser } from '../users/user.js'
 import { sessionTokens, type SessionData } from './issue.js'
 import { digestOf, newRefreshToken, seal, unseal, type RefreshToken } from './refresh-token.js'
@@ -25,15 +25,10 @@ export async function refreshSession(
   request: FastifyRequest,
   text: string,
 ): Promise<{ readonly tokens: IssuedTokens; readonly user: object }> {
-  const presented = requireRefreshToken(text)
-  const handle = digestOf(presented.handle)
-  const found = await tools.access.ask((store) => store.find(handle))
-  const foundAt = performance.now()
-  if (found.session === null) throw invalidRefresh('no such session')
-  const { user, claims } = await ownerOf(tools, registration, request, found.session)
+  const presented = await presentedSession(tools, text)
+  const { user, claims } = await claimsOf(tools, registration, request, presented.session)
   const now = Date.now() / 1000
-  const storeNow = found.now + (performance.now() - foundAt) / 1000
-  const exchanged = await exchange(tools, request, presented, storeNow)
+  const exchanged = await exchange(tools, request, presented, 'refresh')
   const { refreshToken } = exchanged
   const { sid, endsAt, lastUsed } = exchanged.session
   // It may have been revoked while the store was asked.
@@ -43,15 +38,34 @@ export async function refreshSession(
   return { tokens: sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining }), user }
 }
 
+/** A refresh token of a client, current or not, and its session. */
+interface Presented {
+  readonly token: RefreshToken
+  readonly session: StoredSession
+  /** @returns the time by the clock of the store, in seconds since 1970 */
+  readonly storeNow: () => number
+}
+
+/** @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_STORE_UNAVAILABLE */
+export async function presentedSession({ access }: SessionTools, text: string): Promise<Presented> {
+  const token = requireRefreshToken(text)
+  const { session, now } = await access.ask((store) => store.find(digestOf(token.handle)))
+  const foundAt = performance.now()
+  if (session === null) throw invalidRefresh('no such session')
+  return { token, session, storeNow: () => now + (performance.now() - foundAt) / 1000 }
+}
+
 /**
- * @param storeNow - the time by the clock of the store, in seconds since 1970
+ * Uses a refresh token. An old one revokes its session.
+ *
+ * @param route - where it was used, for the event
  * @returns the token that the client gets in place of the presented one, and when, by the clock of the store
  */
-async function exchange(
+export async function exchange(
   { access, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
-  presented: RefreshToken,
-  storeNow: number,
+  { token: presented, storeNow }: Presented,
+  route: 'login' | 'refresh' | 'logout',
 ): Promise<{ refreshToken: RefreshToken; session: StoredSession; now: number }> {
   const next = newRefreshToken(presented.handle)
   // A client that lost the response sends the same token again: within the grace, there must be time left for that.
@@ -64,7 +78,7 @@ async function exchange(
     grace,
     idle,
     // Then this process gives up, and the client would not get the token of a later swap.
-    deadline: storeNow + timeout,
+    deadline: storeNow() + timeout,
     revocationTtl,
   }
   const swapped = await access.ask((store) => store.swap(swap), timeout)
@@ -80,7 +94,7 @@ async function exchange(
     const { sid, sub } = swapped.session
     revocations.add(sid, revocationTtl)
     counts.reused += 1
-    channels.reuse.publish({ request, authenticator: 'refresh', sid, sub })
+    channels.reuse.publish({ request, authenticator: route, sid, sub })
     throw refusal('auth.refresh-reused')
   }
   throw swapped.outcome === 'late'
@@ -89,24 +103,37 @@ async function exchange(
 }
 
 /** Finds the user of a session, or revokes the session where there is none, or where it is no longer valid. */
-async function ownerOf(
+export async function ownerOf(
   tools: SessionTools,
   { options }: Registration,
   request: FastifyRequest,
   { sid, sub, data }: StoredSession,
-): Promise<{ readonly user: object; readonly claims: OwnClaims }> {
-  const revoke = async (reason: string): Promise<never> => {
-    await revokeSessions(tools, { sid })
-    throw invalidRefresh(reason)
-  }
+): Promise<{ readonly user: object; readonly name: string | number }> {
   // The store may have lost the revocation with its newest writes.
-  if (tools.revocations.has(sid)) return revoke('session revoked')
+  if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   const { begun, sub: name = sub } = JSON.parse(data) as SessionData & { sub?: string | number }
   const { userService, userServiceTimeout } = options
   const user = await findUser(userService as UserService, name, request, userServiceTimeout)
-  if (user === null) return revoke('user not found')
-  if (begun < issuedAfter(tools.tokenChecks, user)) return revoke('logged out since')
-  const claims = await ownClaims(tools.claims, name, request, user)
+  if (user === null) return revokeInvalid(tools, sid, 'user not found')
+  if (begun >= issuedAfter(tools.tokenChecks, user)) return { user, name }
+  return revokeInvalid(tools, sid, 'logged out since')
+}
+
+/** {@link ownerOf}, with the claims of the next access token. */
+async function claimsOf(
+  tools: SessionTools,
+  registration: Registration,
+  request: FastifyRequest,
+  session: StoredSession,
+): Promise<{ readonly user: object; readonly claims: OwnClaims }> {
+  const { user, name } = await ownerOf(tools, registration, request, session)
+  const claims = await tools.claimsOf(name, request, user)
+  if (String(claims.sub) === session.sub) return { user, claims }
   // Otherwise `revoke({ sub })` would not find the session.
-  return String(claims.sub) === sub ? { user, claims } : revoke('the user has another "sub" now')
+  return revokeInvalid(tools, session.sid, 'the user has another "sub" now')
+}
+
+async function revokeInvalid(tools: SessionTools, sid: string, reason: string): Promise<never> {
+  await revokeSessions(tools, { sid })
+  throw invalidRefresh(reason)
 }

@@ -1,16 +1,10 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
-import { isAuthenticationError, refusal, wrongOption } from '../errors.js'
+import { isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
-import {
-  bodyCarrier,
-  declareOwnRoute,
-  reportTokens,
-  sendTokens,
-  urlOf,
-  type Work,
-} from '../login/own-route.js'
+import { bodyCarrier, reportTokens, sendBody } from '../login/finish.js'
+import { declareOwnRoute, takenRoute, urlOf, type Work } from '../login/own-route.js'
 import { problemIn, type RouteBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
 import { refreshSession } from './refresh.js'
@@ -54,11 +48,7 @@ export function declareSessionRoutes(
   for (const kind of ['refresh', 'logout'] as const) {
     const route = { kind, ...routes[kind] }
     const url = urlOf(registration, route.path)
-    if (registration.app.hasRoute({ method: 'POST', url })) {
-      wrongOption(
-        `option "sessions": POST ${url} is already declared. Declare that one under another path, or choose another "login.path".`,
-      )
-    }
+    if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, kind)
     declareOwnRoute(registration, route, optionsOf(login, kind))
   }
 }
@@ -113,7 +103,8 @@ function refresh(registration: Registration, tools: SessionTools): Work<SessionB
       reportTokens(registration, request, user, 'refresh', started)
       // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
       const isCarried = carrier.refreshToken(request) !== null
-      return sendTokens(isCarried ? carrier : bodyCarrier, request, reply, tokens)
+      const body = (isCarried ? carrier : bodyCarrier).give(request, reply, tokens)
+      return sendBody(reply, body)
     })
 }
 

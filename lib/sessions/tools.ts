@@ -3,25 +3,29 @@ import { refusal, type AuthenticationError } from '../errors.js'
 import { parseRefreshToken, type RefreshToken } from './refresh-token.js'
 import type { Revocations } from './revocations.js'
 import type { StoreAccess } from './store-access.js'
+import type { UserRevocations } from './user-revocations.js'
 import type { TokenCheck } from '../feature.js'
+import type { ClaimsOf } from '../login/token.js'
 import type { ResolvedSessions } from '../options/resolve.js'
 import type { JwtService } from '../tokens/service.js'
 import type { SigningMethod } from '../../types/jwt.js'
-import type { LoginOptions } from '../../types/login.js'
 import type { SessionChoice } from '../../types/sessions.js'
 
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
 export interface SessionTools {
   readonly settings: Omit<ResolvedSessions, 'store'>
+  /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
+  readonly tag: string
   readonly access: StoreAccess
   readonly revocations: Revocations
+  readonly userRevocations: UserRevocations
   readonly service: JwtService
   readonly method: SigningMethod | undefined
   /** Seconds for which access tokens are valid. */
   readonly expiry: number
   /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
   readonly revocationTtl: number
-  readonly claims: LoginOptions['claims']
+  readonly claimsOf: ClaimsOf
   readonly tokenChecks: readonly TokenCheck[]
   readonly counts: { begun: number; refreshed: number; reused: number }
 }
@@ -38,9 +42,11 @@ export function randomName(): string {
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
 export async function revokeSessions(
-  { access, revocations, revocationTtl }: SessionTools,
+  { access, revocations, userRevocations, revocationTtl }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {
+  // Before the sessions are, so that a login that stores its session at this moment finds the revocation.
+  if ('sub' in which) await access.ask((store) => userRevocations.add(store, which.sub))
   const revoked = await access.ask((store) => store.revoke(which, revocationTtl))
   // Also where the store has no such session, which it may have lost.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)

@@ -7,7 +7,10 @@ import type { AuthUser } from '../../types/user-service.js'
 
 /** What to put into `request.extra`, as authenticators would, and what the user may do. */
 export interface ActingOptions {
-  /** Claims of a token, for handlers that read `request.extra[EXTRA_JWT_CLAIMS]`. Default: none. */
+  /**
+   * Claims of a token, for handlers that read `request.extra[EXTRA_JWT_CLAIMS]`. With `sub` and `sid`,
+   * `app.authn.sessions.of(request)` has a session. Default: none.
+   */
   readonly claims?: JwtClaims | undefined
   /** More properties of `request.extra`, such as those that an authenticator of the app sets. */
   readonly extra?: RequestExtra | undefined

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { EXTRA_JWT_CLAIMS } from '../request/decorators.js'
 import { rootOf } from '../app/fastify.js'
+import { setClaims } from '../request/state.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
@@ -49,7 +49,7 @@ kit.standIn = (authenticator, scope) => {
 }
 
 function enter(request: FastifyRequest, { user, claims, extra, scopes, roles }: Acting): object {
-  if (claims !== undefined) request.extra[EXTRA_JWT_CLAIMS] = claims
+  if (claims !== undefined) setClaims(request, claims, true)
   Object.assign(request.extra, extra)
   testGrants.set(request, { scopesOf: scopes, rolesOf: roles })
   return user

@@ -80,8 +80,10 @@ export function issued(
  */
 export function invalidToken(reason: unknown): AuthenticationError {
   if (typeof reason === 'string') return refusal('auth.jwt-invalid', { cause: reason })
-  const code = reason instanceof Object && 'code' in reason ? String(reason.code) : 'unknown'
-  return refusal('auth.jwt-invalid', { cause: code })
+  const { code } = Object(reason) as { code?: unknown }
+  // Such as FAST_JWT_INVALID_SIGNATURE.
+  const words = /^FAST_JWT_([A-Z_]+)$/.exec(String(code))?.[1] ?? 'MALFORMED'
+  return refusal('auth.jwt-invalid', { cause: words.toLowerCase().replaceAll('_', ' ') })
 }
 
 /**

@@ -128,7 +128,7 @@ export class JwtService implements JwtServiceLike {
     signingMethod?: SigningMethod,
     rules?: VerifyRules,
   ): VerifiedClaims<Claims> {
-    const own = rules === undefined ? this.#config : resolveRules(rules, this.#config)
+    const own = rules === undefined ? this.#config : this.rulesOf(rules)
     return this.#verifier(signingMethod, own)(String(token)) as VerifiedClaims<Claims>
   }
 
@@ -138,12 +138,17 @@ export class JwtService implements JwtServiceLike {
     wanted: string,
   ): (token: string) => JwtClaims {
     this.require(signingMethod, 'verify', wanted)
-    return this.#verifier(signingMethod, resolveRules(rules, this.#config))
+    return this.#verifier(signingMethod, this.rulesOf(rules))
+  }
+
+  /** The rules of a verifier: its own, and those of the service for the rest. */
+  rulesOf(rules: VerifyRules): ResolvedRules {
+    return resolveRules(rules, this.#config)
   }
 
   /** Whether the header of a token, not verified, fits this method and these rules. */
   isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
-    const { typ } = resolveRules(rules, this.#config)
+    const { typ } = this.rulesOf(rules)
     return typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
   }
 

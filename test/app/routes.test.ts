@@ -3,6 +3,7 @@ import Fastify, {
   type RouteOptions,
   type RouteShorthandOptions,
 } from 'fastify'
+import fp from 'fastify-plugin'
 import t from 'tap'
 import { authn } from '../../lib/index.js'
 import { logLines } from '../helpers/app.js'
@@ -97,3 +98,45 @@ t.test('hooks that are undefined: one warning names their routes and scopes', as
   ]
   t.match(warnings[0]?.msg, `: ${expected.join(', ')}. `)
 })
+
+t.test(
+  'a registration for the whole app in a scope without routes stops the startup',
+  async (t) => {
+    const ok = (): string => 'ok'
+    const boot = (
+      given: object,
+      wrap: (plugin: (app: FastifyInstance) => Promise<void>) => (app: FastifyInstance) => unknown,
+      declare: (app: FastifyInstance) => unknown = (app) => app.get('/x', ok),
+    ): Promise<unknown> => {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      return bootError(async () => {
+        await app.register(
+          wrap(async (inner) => {
+            await inner.register(authn, { ...options, ...given })
+          }) as never,
+        )
+        await declare(app)
+        await app.ready()
+      })
+    }
+    type Wrapped = (app: FastifyInstance) => unknown
+    const plain = (plugin: Wrapped): Wrapped => plugin
+    const withRoute = (plugin: Wrapped): Wrapped =>
+      async function routes(app) {
+        await plugin(app)
+        app.get('/in', ok)
+      }
+    for (const given of [{ auth: true }, { auth: { use: 'configBasic' } }, { audit: 'explicit' }]) {
+      const [option] = Object.keys(given)
+      const message = new RegExp(`"${option}": .*no routes.*GET /x.*fastify-plugin`)
+      t.match(await boot(given, plain), { code: 'ERR_AUTH_OPTION', message })
+      t.equal(await boot(given, plain, () => undefined), undefined, 'no routes at all')
+      const decided = (app: FastifyInstance) => app.get('/x', { config: { auth: false } }, ok)
+      t.equal(await boot(given, plain, decided), undefined, 'a decided one')
+    }
+    t.equal(await boot({ auth: true }, fp), undefined, 'with fastify-plugin')
+    t.equal(await boot({ auth: true }, withRoute), undefined, 'with a route in the scope')
+    for (const given of [{}, { auth: false }]) t.equal(await boot(given, plain), undefined)
+  },
+)

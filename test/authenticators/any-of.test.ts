@@ -1,10 +1,14 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import t from 'tap'
 import { anyOf, membersOf } from '../../lib/authenticators/any-of.js'
+import { basicAuthenticator } from '../../lib/authenticators/basic.js'
+import { configBasicAuthenticator } from '../../lib/authenticators/config-basic.js'
 import { AuthenticationError, AuthenticationFault } from '../../lib/errors.js'
+import { appWith } from '../helpers/app.js'
 import { rejectionOf, thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthMark } from '../../types/marks.js'
 
 type Traits = Pick<Authenticator, 'scheme' | 'accepts'>
 
@@ -104,9 +108,34 @@ t.test('what the member returns or throws is passed on as it is', async (t) => {
   }
 })
 
+t.test('several that read one scheme, of which only the first could ever be asked', async (t) => {
+  const two = [member(0, [], bearer), member(1, [], { scheme: 'bearer' })] as const
+  const error = { code: 'ERR_AUTH_OPTION', message: /than bearer nor accepts/ }
+  const basics = [basicAuthenticator(), { ...basicAuthenticator(), optional: true }] as const
+  t.throws(() => anyOf(...two), error)
+  t.throws(() => anyOf(two[0], member(2, [], basic), anyOf(two[1])), error, 'nested')
+  t.throws(() => anyOf(anyOf(two[0]), { ...anyOf(two[1]), optional: true }), error, 'wrapped')
+  t.throws(() => anyOf(anyOf(member(0, [])), member(1, [])), /neither a scheme nor accepts/)
+  t.throws(() => anyOf(...basics), { code: 'ERR_AUTH_OPTION', message: /than basic nor accepts/ })
+  t.ok(anyOf(two[0], two[0], anyOf(two[0])), 'one and the same')
+  t.ok(anyOf(two[0], member(1, [], own('a', 'Bearer'))))
+  t.ok(anyOf(basics[0], configBasicAuthenticator({ username: 'a', password: 'b' })))
+
+  const authenticators = { a: two[0], b: two[1] }
+  const place = { ...error, message: /option "authenticator": several/ }
+  await t.rejects(appWith(t, { authenticators, authenticator: ['a', 'b'] }), place)
+  const marked = (auth: AuthMark) => (app: FastifyInstance) =>
+    app.get('/x', { config: { auth } }, () => 'ran')
+  const ofRoute = { ...error, message: /route GET \/x, config\.auth: several/ }
+  await t.rejects(appWith(t, { authenticators }, marked({ use: ['b', 'a'] })), ofRoute)
+  const scope = async (app: FastifyInstance): Promise<void> => void app.get('/y', () => 'ran')
+  const inScope = (app: FastifyInstance) => app.register(scope, { auth: { use: ['a', 'b'] } })
+  await t.rejects(appWith(t, { authenticators }, inScope), error)
+})
+
 t.test('optional only when all members are', async (t) => {
-  const of = (optional?: boolean, scheme = 'Basic'): Authenticator => ({
-    scheme,
+  const of = (optional?: boolean): Authenticator => ({
+    accepts: () => false,
     authenticate: () => null,
     ...(optional !== undefined && { optional }),
   })
@@ -117,7 +146,7 @@ t.test('optional only when all members are', async (t) => {
 
 t.test('init: of every member, in order, through the registration', async (t) => {
   const log: unknown[] = []
-  const members = [0, 1, 2].map((id) => member(id, [], basic))
+  const members = [0, 1, 2].map((id) => member(id, [], own('a', 'Basic')))
   const app = serverWith({
     async initialize(authenticator) {
       log.push(['start', authenticator])
@@ -139,7 +168,7 @@ t.test('init: of every member, in order, through the registration', async (t) =>
 })
 
 t.test('members of members', async (t) => {
-  const [one, two, three] = [0, 1, 2].map((id) => member(id, [], basic)) as [
+  const [one, two, three] = [0, 1, 2].map((id) => member(id, [], own('a', 'Basic'))) as [
     Authenticator,
     Authenticator,
     Authenticator,
@@ -188,7 +217,7 @@ t.test('misuse', async (t) => {
     ['jwt', '"anyOf()[1]": found a string that does not fit, expected an authenticator'],
     [{}, '"anyOf()[1].authenticate": found nothing'],
     [{ ...good, scheme: 'two words' }, '"anyOf()[1].scheme": found "two words"'],
-    [good, 'several authenticators have neither a scheme nor accepts()'],
+    [{ ...good }, 'several authenticators have neither a scheme nor accepts()'],
   ]
   for (const [other, text] of wrong) {
     const { code, message } = thrownBy(() => anyOf(good, other as Authenticator))

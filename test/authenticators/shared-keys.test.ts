@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import authn, { configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
+import authn, { anyOf, configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
 import { tokensOf } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { privatePem, publicPem } from '../helpers/tokens.js'
@@ -193,4 +193,63 @@ t.test('user services of classes with the same members are two', async (t) => {
   const customers = { jwt: { secret }, userService: new Customers(database) }
   const admins = { jwt: { secret }, userService: new Admins(database) }
   t.equal((await rejectionOf(boot(customers, admins))).code, 'ERR_AUTH_OPTION')
+})
+
+t.test('authenticators of one registration, with users of their own', async (t) => {
+  type Options = Parameters<typeof jwtAuthenticator>[0]
+  /** Routes for the default, and for an authenticator with these options; what of it stops the startup. */
+  const bootWith = async (
+    own: Options,
+    more: AuthnOptions = {},
+    isUsed = true,
+  ): Promise<unknown> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const authenticators = { admin: { ...jwtAuthenticator(own) } }
+    const jwt = { secret: long, audience: 'people' }
+    await app.register(authn, { ...users, jwt, authenticators, ...more })
+    app.get('/me', { config: { auth: true } }, () => 'me')
+    const use = isUsed ? ['admin', 'basic'] : 'jwt'
+    app.get('/admin', { config: { auth: { use } } }, () => 'admin')
+    return app.ready().then(
+      () => null,
+      (error: unknown) => error,
+    )
+  }
+  const error = { code: 'ERR_AUTH_OPTION', message: /"jwt" and "admin\|basic" verify with one key/ }
+  for (const own of [
+    others,
+    { ...others, audience: ['people', 'admin'] },
+    { ...others, issuer: 'me' },
+    { ...others, signingMethod: 'HS256', typ: ['JWT', 'admin+jwt'] },
+  ] as const) {
+    t.match(await bootWith(own), error, JSON.stringify(own))
+  }
+  for (const own of [
+    users,
+    {},
+    { userService: { ...users.userService } },
+    { ...others, audience: 'admin' },
+    { ...others, claimName: 'admin' },
+    { ...others, typ: 'admin+jwt' },
+    { ...others, signingMethod: 'HS512' },
+  ] as const) {
+    t.equal(await bootWith(own), null, JSON.stringify(own))
+  }
+  t.equal(await bootWith(others, {}, false), null, 'of which one has no route')
+  const replaced = { authenticator: jwtAuthenticator(others) }
+  t.equal(await bootWith({ ...others, claimName: 'admin' }, replaced), null, 'no route asks "jwt"')
+  const members = { authenticators: { admin: anyOf(jwtAuthenticator(others)) } }
+  t.match(await bootWith({}, members), error, 'in anyOf()')
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, { jwt: { secret }, ...users, auth: true })
+  app.get('/me', () => 'me')
+  await app.register(async (inner) => {
+    const authenticator = jwtAuthenticator(others)
+    await inner.register(authn, { jwt: { secret }, authenticator, login: false })
+    inner.get('/two', () => 'two')
+  })
+  const { code } = await rejectionOf(app.ready())
+  t.equal(code, 'ERR_AUTH_OPTION', 'an inner registration without a user service')
 })

@@ -698,7 +698,31 @@ const rows: Record<string, Row> = {
       await app.register(authn, standardOptions())
     },
     code: 'ERR_AUTH_OPTION',
-    says: ['"login.path"', 'POST /login is already declared', 'login: false'],
+    says: ['"login.path"', 'POST /login is already declared', 'login: { path }', 'login: false'],
+  },
+  'a route where the login is': {
+    async boot(app) {
+      await app.register(authn, standardOptions())
+      app.post('/login', () => 'mine')
+    },
+    code: 'ERR_AUTH_OPTION',
+    says: ['"login.path"', 'POST /login is already declared', 'login: { path }', 'login: false'],
+  },
+  'a route for all methods, in a scope': {
+    async boot(app) {
+      await app.register(authn, { ...standardOptions(), login: { path: '/v1/login' } })
+      await app.register(async (scope) => void scope.all('/login', () => 'mine'), { prefix: '/v1' })
+    },
+    code: 'ERR_AUTH_OPTION',
+    says: ['POST /v1/login is already declared', 'login: { path }', 'login: false'],
+  },
+  'a route where the logout is': {
+    async boot(app) {
+      await app.register(authn, { ...standardOptions(), sessions: true })
+      app.post('/logout', () => 'mine')
+    },
+    code: 'ERR_AUTH_OPTION',
+    says: ['"sessions"', 'POST /logout is already declared', 'login: { path }', 'login: false'],
   },
 
   // Authenticators.

@@ -325,6 +325,15 @@ t.test('published: a service that two registrations share', async (t) => {
   t.match((await app.inject(wellKnown)).json(), { keys: [{ kid: 'a' }] })
 })
 
+t.test('published: registered twice in one scope, the keys of the last one', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(authn, options({ keys: [a], publish: true }))
+  const last = await appWith(t, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
+  await app.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
+  t.same((await app.inject(wellKnown)).json(), (await last.inject(wellKnown)).json())
+})
+
 t.test('published: createRemoteJWKSet of jose follows the rotations', async (t) => {
   const { file, write } = await keySetFile(t, [a, b])
   const app = await appWith(t, options({ keys: file, publish: true }), declare)

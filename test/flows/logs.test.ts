@@ -53,6 +53,61 @@ t.test(
   },
 )
 
+t.test('why a token is rejected, in our own words', async (t) => {
+  const { lines, stream } = logLines()
+  const options = { ...standardOptions(), sessions: true, jwt: { secret } } as const
+  const app = await appWith(
+    t,
+    options,
+    (app) => {
+      app.get('/jwt', { config: { auth: true } }, () => 'ran')
+      app.get('/any', { config: { auth: { use: ['jwt', 'basic'] } } }, () => 'ran')
+      app.get('/basic', { config: { auth: { use: 'basic' } } }, () => 'ran')
+    },
+    { logger: { stream } },
+  )
+  const named = await appWith(
+    t,
+    { ...standardOptions(), jwt: { keys: [{ alg: 'HS256', kid: 'a', state: 'sign', secret }] } },
+    (app) => app.get('/jwt', { config: { auth: true } }, () => 'ran'),
+    { logger: { stream } },
+  )
+  const reasonsOf = async (token: string): Promise<string[]> => {
+    lines.length = 0
+    const headers = bearer(token)
+    for (const url of ['/jwt', '/any', '/basic']) await app.inject({ url, headers })
+    await named.inject({ url: '/jwt', headers })
+    await app.inject({ method: 'POST', url: '/logout', headers })
+    return lines.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : []))
+  }
+  for (const word of ['undefined', 'null', '[object Object]', '[object Promise]', 'NaN']) {
+    const reasons = await reasonsOf(word)
+    t.equal(reasons.length, 5, word)
+    for (const reason of reasons) t.match(reason, `Bearer ${word}`)
+  }
+  const header = { alg: 'HS256', typ: 'JWT' }
+  const good = app.jwtService.generateToken('alice')
+  const bad = [
+    'x',
+    'a.b.c',
+    'undefinedx',
+    good.slice(0, -2),
+    hmacToken(header, claims(), 'y'.repeat(64)),
+    hmacToken({ ...header, alg: 'none' }, claims(), secret),
+    hmacToken({ ...header, crit: ['x'] }, claims(), secret),
+    `${good.split('.').slice(0, 2).join('.')}.`,
+  ]
+  for (const token of bad) {
+    const reasons = await reasonsOf(token)
+    t.equal(reasons.length, 5, token)
+    for (const reason of reasons) t.notMatch(reason, /F(?:A?)ST_|JWT_|unknown$|Bearer/, reason)
+  }
+  lines.length = 0
+  const payload = { username: 'alice', password: 'wrong' }
+  await app.inject({ method: 'POST', url: '/login', payload, headers: bearer('undefined') })
+  t.notMatch(JSON.stringify(lines), 'Bearer', 'the login reads no header')
+})
+
 t.test('no token, password, key or hash is in any line of the log', async (t) => {
   const lines: string[] = []
   let fails = false

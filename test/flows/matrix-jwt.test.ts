@@ -256,17 +256,21 @@ t.test('jwt: rules of the configuration hold for every authenticator', async (t)
 
 t.test('jwt: its own users', async (t) => {
   const { handler, take } = probe()
-  const robots = jwtAuthenticator({ userService: serviceOf((name) => ({ name: `robot ${name}` })) })
-  const app = await appWith(t, { ...options(), authenticators: { robots } }, (app) => {
+  const robots = jwtAuthenticator({
+    userService: serviceOf((name) => ({ name: `robot ${name}` })),
+    audience: 'robots',
+  })
+  const jwt = { secret, audience: 'people' }
+  const app = await appWith(t, { ...options(), jwt, authenticators: { robots } }, (app) => {
     app.get('/people', { config: { auth: true } }, handler)
     app.get('/robots', { config: { auth: { use: 'robots' } } }, handler)
   })
-  const headers = bearer(token({ sub: 'r2d2' }))
+  const headers = bearer(token({ sub: 'r2d2', aud: 'robots' }))
   isWelcome(t, await app.inject({ url: '/robots', headers }), 'robot r2d2')
   t.equal(take(), 1)
   isRefusal(t, await app.inject({ url: '/people', headers }), {
-    error: texts.invalid,
-    challenge: tokenChallenge('The token is not accepted'),
+    error: texts.jwtInvalid,
+    challenge: tokenChallenge('The token is invalid'),
   })
   t.equal(take(), 0)
 })

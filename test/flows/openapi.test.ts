@@ -120,7 +120,7 @@ const marks: [AuthMark | undefined, object[] | undefined, string[]][] = [
   [{ use: 'basic' }, [password], ['401', ...busy]],
   [{ mode: 'optional', use: 'basic' }, [password, {}], ['401', ...busy]],
   [{ mode: 'try', use: 'basic' }, [password, {}], busy],
-  [{ use: 'configBasic' }, [password], ['401', ...busy]],
+  [{ use: 'configBasic' }, [password], ['401', '429']],
   [{ use: ['jwt', 'basic'] }, [jwt, password], ['401', ...busy]],
   [{ use: ['basic', 'configBasic'] }, [password], ['401', ...busy]],
   [{ use: ['reader', 'jwt', 'opaque'] }, [jwt], ['401']],

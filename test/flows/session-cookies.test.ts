@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { channels, type AuthnOptions, type RefusalEvent } from '../../lib/index.js'
 import { appWith, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
+import { claimsOf, eventsOf } from '../helpers/sessions.js'
 import { isRefusal, probe, type AnyResponse } from '../helpers/flows.js'
 import { breakable, heldStore } from '../helpers/sessions.js'
 
@@ -164,6 +165,57 @@ t.test('a rejected refresh clears the cookies where it is a 401', async (t) => {
   const next = await post('/login/refresh', refreshCookie(good.refresh))
   t.strictSame([next.statusCode, linesOf(next).length], [200, 2])
 })
+
+t.test('a login revokes the session of the refresh cookie that the browser has', async (t) => {
+  const { app, post, login, me } = await open(t, { sessions: { grace: 0.05, maxPerUser: 4 } })
+  const ended = eventsOf(t, 'logout')
+  const reused = eventsOf(t, 'reuse')
+  const again = async (cookie: string, body: object = {}): Promise<AnyResponse> =>
+    post('/login', { cookie }, { username: 'alice', password: passwords.alice, ...body })
+  const [first, other] = [await login(), await login()]
+  t.equal((await again(`__Host-refresh=${first.refresh}`, { password: 'x' })).statusCode, 401)
+  t.equal(await me(first.token), 200, 'a login that is rejected changes nothing')
+  // At the limit with the new session, if the old one still counted.
+  const [third, fourth] = [await login(), await login()]
+  const replaced = await again(`__Host-token=${first.token}; __Host-refresh=${first.refresh}`)
+  t.equal(replaced.statusCode, 200)
+  const [token, refresh] = cookiesOf(replaced).map(({ value }) => value) as [string, string]
+  const statuses = async (): Promise<number[]> =>
+    Promise.all([first.token, other.token, third.token, token].map(me))
+  t.strictSame(await statuses(), [401, 200, 200, 200], 'the limit costs no other session')
+  t.equal((await post('/login/refresh', refreshCookie(first.refresh))).statusCode, 401)
+  t.match(ended, [{ authenticator: 'login', sub: 'alice', everywhere: false, revoked: 1 }])
+  await app.authn.sessions?.revoke({ sid: sidOf(fourth.response) })
+
+  // Garbage, another registration's cookie, a cookie twice, and the session of the body change nothing.
+  const foreign = (await (await open(t)).login()).refresh
+  const wrong = ['x', '', first.refresh, foreign, `${refresh}x`]
+  for (const each of wrong.map((text) => `__Host-refresh=${text}`)) {
+    const response = await again(each)
+    t.equal(response.statusCode, 200, each)
+    await app.authn.sessions?.revoke({ sid: sidOf(response) })
+  }
+  const twice = `__Host-refresh=${refresh}; __Host-refresh=${refresh}`
+  await app.authn.sessions?.revoke({ sid: sidOf(await again(twice)) })
+  await app.authn.sessions?.revoke({ sid: sidOf(await again('', { refreshToken: refresh })) })
+  t.strictSame(await statuses(), [401, 200, 200, 200])
+  t.strictSame([ended.length, reused.length], [1, 0])
+
+  // Whoever's session it was: two people at one browser.
+  const bob = { username: 'bob', password: passwords.bob }
+  t.equal((await post('/login', refreshCookie(other.refresh), bob)).statusCode, 200)
+  t.strictSame(await statuses(), [401, 401, 200, 200])
+  // An old token is reuse here too.
+  const next = cookiesOf(await post('/login/refresh', refreshCookie(third.refresh)))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  t.equal((await again(`__Host-refresh=${third.refresh}`)).statusCode, 200)
+  t.strictSame(await statuses(), [401, 401, 401, 200])
+  t.equal(await me(next[0]?.value ?? ''), 401)
+  t.match(reused, [{ authenticator: 'login', sub: 'alice' }])
+})
+
+const sidOf = (response: AnyResponse): string =>
+  claimsOf(cookiesOf(response)[0]?.value ?? '').sid as string
 
 t.test('pages of other sites neither refresh nor log out', async (t) => {
   const { post, login, me, take } = await open(t, {

@@ -12,7 +12,14 @@ import t from 'tap'
 import { bearer, logLines, secret, userService, users } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
-import { bearerChallenge, deferred, isFault, isRefusal } from '../helpers/flows.js'
+import {
+  bearerChallenge,
+  deferred,
+  isFault,
+  isRefusal,
+  texts,
+  tokenChallenge,
+} from '../helpers/flows.js'
 import {
   claimsOf,
   clientOf,
@@ -215,6 +222,65 @@ t.test('logout: by the refresh token where the access token is over, and everywh
   const sidless = app.jwtService.generateToken('alice')
   t.equal((await post('/logout', undefined, bearer(sidless))).statusCode, 401, 'without a session')
   t.equal((await post('/logout', undefined, { authorization: 'Bearer a b' })).statusCode, 401)
+})
+
+t.test('an old refresh token at a logout is a reuse', async (t) => {
+  for (const everywhere of [true, false]) {
+    const { login, refresh, me, post, advance, app } = await setting(t)
+    const [first, other] = [await login(), await login()]
+    const second = pairOf(await refresh(first.refreshToken))
+    const third = pairOf(await refresh(second.refreshToken))
+    const reuses = eventsOf(t, 'reuse')
+    const logouts = eventsOf(t, 'logout')
+    isRefusal(t, await post('/logout', { refreshToken: first.refreshToken, everywhere }), reused)
+    const { sid } = claimsOf(first.token)
+    t.match(reuses, [{ authenticator: 'logout', sid, sub: 'alice' }])
+    t.strictSame([logouts, app.authn.stats().sessions?.reused], [[], 1])
+    t.strictSame([await me(third.token), await me(other.token)], [401, 200])
+    isRefusal(t, await refresh(third.refreshToken), invalid)
+
+    const next = pairOf(await refresh(other.refreshToken))
+    const within = { refreshToken: other.refreshToken, everywhere }
+    t.equal((await post('/logout', within)).statusCode, 204, 'within the grace it is none')
+    t.equal(await me(next.token), 401)
+    const last = await login()
+    await refresh(last.refreshToken)
+    advance(11)
+    const after = { refreshToken: last.refreshToken, everywhere }
+    isRefusal(t, await post('/logout', after), reused, 'after the grace')
+    t.equal(reuses.length, 2)
+  }
+})
+
+t.test('a logout goes by validAfterField too', async (t) => {
+  let since: Date | null = null
+  const { login, me, post, app } = await setting(
+    t,
+    {},
+    {
+      jwt: { secret, validAfterField: 'since' },
+      userService: {
+        findByUsername: (name) =>
+          [...users].filter((user) => user.name === name).map((user) => ({ ...user, since }))[0],
+      },
+    },
+  )
+  const old = await login()
+  since = new Date(Date.now() + 2000)
+  const next = await login()
+  t.equal(await me(next.token), 200)
+  const everywhere = true
+  const byAccess = await post('/logout', { everywhere }, bearer(old.token))
+  isRefusal(t, byAccess, {
+    error: texts.jwtInvalid,
+    challenge: tokenChallenge('The token is invalid'),
+  })
+  t.equal((await app.authn.sessions?.list('alice'))?.length, 2)
+  isRefusal(t, await post('/logout', { everywhere, refreshToken: old.refreshToken }), invalid)
+  const left = await app.authn.sessions?.list('alice')
+  t.match(left, [{ sid: claimsOf(next.token).sid }], 'its session alone is revoked')
+  t.equal(await me(next.token), 200)
+  t.equal((await post('/logout', { everywhere }, bearer(next.token))).statusCode, 204)
 })
 
 t.test('a user who is gone, or has another name, has no session any more', async (t) => {

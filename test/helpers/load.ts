@@ -169,7 +169,7 @@ export function fakeRequest(ip = '127.0.0.1'): FakeRequest {
   const socket = Object.assign(new EventEmitter(), { destroyed: false })
   const { lines, log } = fakeLog()
   return {
-    request: { ip, log, raw: { socket } } as unknown as FastifyRequest,
+    request: { ip, log, headers: {}, raw: { socket } } as unknown as FastifyRequest,
     socket,
     lines,
     leave() {

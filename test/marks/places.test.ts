@@ -72,6 +72,22 @@ t.test('of a scope', async (t) => {
   }
 })
 
+t.test('of a scope, in the class of its options', async (t) => {
+  class Options {
+    readonly prefix = '/in'
+    get auth(): boolean {
+      return true
+    }
+  }
+  const plain = async (inner: FastifyInstance): Promise<void> => void inner.get('/x', ok)
+  const app = await appWith(t, { userService: userService(), jwt: { secret } }, (app) => {
+    app.register(plain, new Options())
+    app.register(plain, Object.assign(Object.create({ auth: true }), { prefix: '/too' }) as object)
+  })
+  for (const url of ['/in/x', '/too/x']) t.equal((await app.inject(url)).statusCode, 401, url)
+  t.match(await boot((app) => app.register(fp(plain), new Options())), { code: 'ERR_AUTH_MARK' })
+})
+
 t.test('a route that was not recorded is not open', async (t) => {
   const request = { routeOptions: { config: {} }, is404: false } as unknown as FastifyRequest
   const error = await new Promise((resolve) => {

@@ -205,3 +205,19 @@ t.test('the documents tell these defaults', async (t) => {
     t.same(valueOf(literal), known[name as keyof typeof known], `README: ${name}`)
   }
 })
+
+t.test('options of a class or a prototype stop the startup', async (t) => {
+  class Options {
+    get auth(): boolean {
+      return true
+    }
+  }
+  for (const options of [new Options(), Object.create({ auth: true }) as object]) {
+    const error = { code: 'ERR_AUTH_OPTION', message: /"auth": found in the prototype/ }
+    t.throws(() => resolveOptions(options), error)
+  }
+  class Own {
+    readonly auth = true
+  }
+  t.equal(resolveOptions(new Own()).auth, true)
+})

@@ -75,8 +75,8 @@ t.test('a hash above hashing.maxCost is not used; one above hashing.cost is', as
     [4],
     'refused after the work of hashing.cost',
   )
-  t.match(await check('higher', password, request), { name: 'higher' })
-  t.match(await check('higher', password, request), { name: 'higher' })
+  t.match(await check('higher', password, request), { user: { name: 'higher' } })
+  t.match(await check('higher', password, request), { user: { name: 'higher' } })
   t.match(lines, [
     { level: 'warn', args: [{ cost: 15 }, /"hashing\.maxCost"/] },
     { level: 'warn', args: [{ cost: 5 }, /"hashing\.cost"/] },
@@ -90,10 +90,10 @@ t.test('passwords of more than 72 bytes, with and without limit', async (t) => {
   const userService = usersOf({ name: 'alice', password: bcrypt.hashSync(long, 4) })
   const { request } = fakeRequest()
   const strict = createCredentialCheck(toolsOf({ userService }))
-  t.match(await strict('alice', long, request), { name: 'alice' })
+  t.match(await strict('alice', long, request), { user: { name: 'alice' } })
   await t.rejects(strict('alice', `${long}y`, request), wrong)
   const loose = createCredentialCheck(toolsOf({ userService, maxPasswordBytes: false }))
-  t.match(await loose('alice', `${long}y`, request), { name: 'alice' })
+  t.match(await loose('alice', `${long}y`, request), { user: { name: 'alice' } })
 })
 
 t.test('padding is done at the same place of the queue, also for a client that left', async (t) => {
@@ -132,7 +132,7 @@ t.test('a bcrypt that breaks, at once or while padding, is a fault and no failur
     const { code, error } = await pending
     t.strictSame([code, error.cause], ['ERR_AUTH_HASHING', cause])
     watch.hold(false)
-    t.equal(await check('alice', password, request), alice)
+    t.equal((await check('alice', password, request)).user, alice)
   }
 })
 

@@ -175,7 +175,7 @@ for (const [name, change] of Object.entries(changes)) {
     await until(() => watch.running[0]?.kind === 'hash', 'it is hashed')
     change(user)
     watch.hold(false)
-    t.equal((await entered).statusCode, 200)
+    t.equal((await entered).statusCode, 401)
     await settle()
     t.strictSame([updates, errorsOf(lines)], [[], []])
   })

@@ -245,6 +245,11 @@ t.test('boot', async (t) => {
   const wrong: Wrong[] = [
     ['idle', { sessions: { lifetime: 100, idle: 101 } }, /"sessions.idle": found 101 s/],
     ['grace', { sessions: { grace: 61 } }, /"sessions.grace": found 61, expected seconds, 0 to 60/],
+    [
+      'maxPerUser',
+      { sessions: { maxPerUser: 0 } },
+      /"sessions.maxPerUser": found 0, expected a whole number from 1/,
+    ],
     ['milliseconds', { sessions: { lifetime: 2_592_000_000 } }, /"sessions.lifetime"/],
     ['unknown', { sessions: { ttl: 5 } }, /unknown option "sessions.ttl"/],
     ['name', { sessions: { name: 'a:b' } }, /"sessions.name": found "a:b"/],

@@ -66,6 +66,23 @@ t.test('tokens issued before the field are refused, and a login in its second wo
   t.equal(await me(dateless), 200)
 })
 
+t.test('the mode try: the handler does not see the claims of a revoked token', async (t) => {
+  const clock = holdClock(t, start)
+  const state = changing()
+  const app = await appWith(t, state.options, (app) => {
+    app.get('/', { config: { auth: 'try' } }, ({ user, extra }) => ({
+      user,
+      claims: extra.jwtClaims,
+    }))
+  })
+  const token = tokensOf(app).generateToken('alice')
+  const get = async () => (await app.inject({ url: '/', headers: bearer(token) })).json() as object
+  t.match(await get(), { user: { name: 'alice' }, claims: { sub: 'alice' } })
+  clock.now += 2
+  state.since = start + 1
+  t.strictSame(await get(), { user: null })
+})
+
 t.test('a field that is none is a fault, and one that is missing is told once', async (t) => {
   const state = changing()
   const { lines, stream } = logLines()

@@ -43,23 +43,25 @@ export function pageRoutes(
     const config = { auth: true } as const
     app.get('/me', { config }, (request) => request.user)
 
-    app.get('/sessions', { config }, async ({ user, extra }) => {
-      const list = (await app.authn.sessions?.list(user.name)) ?? []
-      return list.map(({ sid, created, address, userAgent }) => ({
+    app.get('/sessions', { config }, async (request) => {
+      const session = app.authn.sessions?.of(request)
+      const list = session ? await app.authn.sessions?.list(session.sub) : undefined
+      return (list ?? []).map(({ sid, created, address, userAgent }) => ({
         sid,
         created,
         address,
         device: deviceOf(userAgent),
-        isThis: sid === extra.jwtClaims?.sid,
+        isThis: sid === session?.id,
       }))
     })
 
     const params = Type.Object({ sid: Type.String() })
     app.delete('/sessions/:sid', { config, schema: { params } }, async (request, reply) => {
       const { sid } = request.params
-      const own = (await app.authn.sessions?.list(request.user.name)) ?? []
+      const session = app.authn.sessions?.of(request)
+      const own = session ? await app.authn.sessions?.list(session.sub) : undefined
       // A session of another user counts as unknown.
-      if (!own.some((session) => session.sid === sid)) return reply.code(404).send()
+      if (!own?.some((each) => each.sid === sid)) return reply.code(404).send()
       await app.authn.sessions?.revoke({ sid })
       return reply.code(204).send()
     })

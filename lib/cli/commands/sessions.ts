@@ -1,13 +1,11 @@
 import { Argument, Option } from 'commander'
 import { defaults } from '../../options/resolve.js'
+import { recordOf } from '../../sessions/user-revocations.js'
 import { checkSqlPrefix, sqlSchema } from '../../sessions/stores/sql-schema.js'
 import { misuse, exits, type Command } from '../command.js'
 import { envOption } from '../environment.js'
 import { storeVariables, withStore } from '../session-store.js'
 import { count, relative, table } from '../text.js'
-
-/** Seconds for which a revocation is kept: longer than any access token should live. */
-const keepRevocation = 30 * 86_400
 
 interface StoreOptions {
   readonly prefix: string
@@ -81,7 +79,10 @@ const revoke: Command<StoreOptions> = {
       misuse('expected either <sub>, to revoke all sessions of a user, or --sid, to revoke one.')
     }
     const which = sid === undefined ? { sub: String(sub) } : { sid }
-    const revoked = await withStore(where, (store) => store.revoke(which, keepRevocation))
+    const revoked = await withStore(where, async (store) => {
+      if (sub !== undefined) await store.create(recordOf(sub, 'command line'))
+      return store.revoke(which, 0)
+    })
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],

@@ -70,6 +70,7 @@ interface Entry {
   previous: { readonly digest: string; sealed: string; readonly until: number } | null
   /** When the session expires unless it is used. */
   expires: number
+  revocationTtl: number
 }
 
 /** Seconds between two searches for what has expired. */
@@ -90,17 +91,20 @@ class MemorySpace {
     this.#now = now
   }
 
-  create({ handle, current, lifetime, idle, ...given }: NewSession): Answer<'create'> {
+  create(begins: NewSession): Answer<'create'> {
+    const { handle, current, lifetime, idle, revocationTtl, maxPerUser, ...given } = begins
     const now = this.#now()
     this.#sweep(now)
     const session = { ...given, created: now, lastUsed: now, endsAt: now + lifetime }
     const expires = now + Math.min(lifetime, idle)
-    const entry: Entry = { handle, session, current, previous: null, expires }
+    const entry: Entry = { handle, session, current, previous: null, expires, revocationTtl }
+    const older = this.#alive(session.sub, now)
+    const revoked = this.#revoke(older.slice(0, Math.max(0, older.length + 1 - maxPerUser)), 0, now)
     this.#byHandle.set(handle, entry)
     this.#bySid.set(session.sid, entry)
     const others = this.#bySub.get(session.sub) ?? new Set()
     this.#bySub.set(session.sub, others.add(entry))
-    return { now }
+    return { now, revoked }
   }
 
   find(handle: string): Answer<'find'> {
@@ -115,6 +119,7 @@ class MemorySpace {
     const entry = this.#byHandle.get(handle)
     if (entry === undefined || now >= entry.expires) return { outcome: 'unknown' }
     const { session, previous } = entry
+    entry.revocationTtl = Math.max(entry.revocationTtl, revocationTtl)
     if (presented === entry.current) {
       entry.previous = { digest: presented, sealed, until: now + grace }
       entry.current = next
@@ -131,14 +136,14 @@ class MemorySpace {
 
   revoke(which: SessionChoice, revocationTtl: number): Revocation[] {
     const now = this.#now()
-    const found = 'sid' in which ? [this.#bySid.get(which.sid) ?? []] : this.#of(which.sub)
-    const alive = found.flat().filter(({ expires }) => now < expires)
-    return this.#revoke(alive, revocationTtl, now)
+    if ('sub' in which) return this.#revoke(this.#alive(which.sub, now), revocationTtl, now)
+    const entry = this.#bySid.get(which.sid)
+    const isAlive = entry !== undefined && now < entry.expires
+    return this.#revoke(isAlive ? [entry] : [], revocationTtl, now)
   }
 
   list(sub: string): StoredSession[] {
-    const now = this.#now()
-    const alive = this.#of(sub).filter(({ expires }) => now < expires)
+    const alive = this.#alive(sub, this.#now())
     return alive.map(({ session }) => session).toReversed()
   }
 
@@ -149,15 +154,18 @@ class MemorySpace {
     watcher.caughtUp()
   }
 
-  #of(sub: string): Entry[] {
-    return [...(this.#bySub.get(sub) ?? [])]
+  /** The oldest first. */
+  #alive(sub: string, now: number): Entry[] {
+    return [...(this.#bySub.get(sub) ?? [])].filter(({ expires }) => now < expires)
   }
 
   #revoke(entries: readonly Entry[], revocationTtl: number, now: number): Revocation[] {
-    const until = now + revocationTtl
-    const revocations = entries.map(({ session: { sid } }) => ({ sid, until }))
+    const revocations = entries.map(({ session: { sid }, revocationTtl: own }) => ({
+      sid,
+      until: now + Math.max(own, revocationTtl),
+    }))
     for (const entry of entries) this.#remove(entry)
-    for (const { sid } of revocations) this.#revocations.set(sid, until)
+    for (const { sid, until } of revocations) this.#revocations.set(sid, until)
     for (const watcher of this.watchers) watcher.revoked(revocations, now)
     return revocations
   }

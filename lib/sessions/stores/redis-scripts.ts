@@ -26,7 +26,7 @@ local function keepUntil(key, seconds)
   end
 end
 
-local fields = { 'created', 'used', 'ends', 'expires', 'current', 'previous', 'grace', 'sid', 'owner' }
+local fields = { 'created', 'used', 'ends', 'expires', 'current', 'previous', 'grace', 'sid', 'owner', 'ttl' }
 
 local function load(handle)
   local values = redis.call('HMGET', root .. ':session:' .. handle, unpack(fields))
@@ -43,6 +43,7 @@ local function row(session)
 end
 
 local function revoke(session, ttl)
+  ttl = math.max(ttl, tonumber(session.ttl))
   local ending = text(now + ttl)
   local member = ending .. ':' .. session.sid
   redis.call('DEL', root .. ':session:' .. session.handle, root .. ':about:' .. session.handle,
@@ -73,16 +74,31 @@ end
 `
 
 const create = `
-local handle, current, sid, owner, about, lifetime, idle = unpack(ARGV)
+local handle, current, sid, owner, about, lifetime, idle, ttl, most = unpack(ARGV)
+local ownerKey = root .. ':owner:' .. owner
+redis.call('ZREMRANGEBYSCORE', ownerKey, '-inf', text(now))
+local revoked = {}
+if redis.call('ZCARD', ownerKey) >= tonumber(most) then
+  local sessions = {}
+  for _, each in ipairs(redis.call('ZRANGE', ownerKey, 0, -1)) do
+    local created = redis.call('HGET', root .. ':session:' .. each, 'created')
+    table.insert(sessions, { handle = each, created = tonumber(created or 0) })
+  end
+  table.sort(sessions, function(one, other) return one.created < other.created end)
+  for i = 1, #sessions - tonumber(most) + 1 do
+    local session = load(sessions[i].handle)
+    if session then table.insert(revoked, revoke(session, 0)) end
+    redis.call('ZREM', ownerKey, sessions[i].handle)
+  end
+end
 local ends = now + tonumber(lifetime)
 local expires = math.min(ends, now + tonumber(idle))
 redis.call('SET', root .. ':about:' .. handle, about)
 redis.call('HSET', root .. ':session:' .. handle, 'created', text(now), 'used', text(now),
   'ends', text(ends), 'expires', text(expires), 'current', current, 'previous', '', 'grace', '0', 'sid', sid,
-  'owner', owner)
-redis.call('ZREMRANGEBYSCORE', root .. ':owner:' .. owner, '-inf', text(now))
+  'owner', owner, 'ttl', ttl)
 keep(handle, sid, owner, expires)
-return text(now)
+return { text(now), revoked }
 `
 
 const find = `
@@ -96,6 +112,9 @@ if now >= tonumber(deadline) then return { 'late' } end
 local session = load(handle)
 if not session then return { 'unknown' } end
 local sealedKey = root .. ':sealed:' .. handle
+local function keepTtl()
+  if tonumber(ttl) > tonumber(session.ttl) then redis.call('HSET', root .. ':session:' .. handle, 'ttl', ttl) end
+end
 
 if presented == session.current then
   local expires = math.min(tonumber(session.ends), now + tonumber(idle))
@@ -106,6 +125,7 @@ if presented == session.current then
   redis.call('SET', sealedKey, sealed)
   redis.call('PEXPIREAT', sealedKey, milliseconds(graceEnd))
   keep(handle, session.sid, session.owner, expires)
+  keepTtl()
   return { 'swapped', text(now), row(session) }
 end
 
@@ -113,6 +133,7 @@ if presented == session.previous and now < tonumber(session.grace) then
   local successor = redis.call('GET', sealedKey)
   -- Redis may have evicted it. That is not theft.
   if not successor then return redis.error_reply('ERR the successor of a refresh token is gone before its time') end
+  keepTtl()
   return { 'repeated', text(now), row(session), successor }
 end
 

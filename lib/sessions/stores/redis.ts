@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { wrongOption } from '../../errors.js'
 import type {
+  CreatedSession,
   FoundSession,
   NewSession,
   Revocation,
@@ -9,7 +10,6 @@ import type {
   SessionStoreFactory,
   SessionWatcher,
   StoredSession,
-  StoreTime,
   Swap,
   Swapped,
 } from '../../../types/sessions.js'
@@ -77,10 +77,12 @@ class RedisSessions implements SessionStore {
     this.#keys = keys
   }
 
-  async create(session: NewSession): Promise<StoreTime> {
-    const { handle, current, lifetime, idle, ...about } = session
+  async create(session: NewSession): Promise<CreatedSession> {
+    const { handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about } = session
     const texts = [handle, current, about.sid, ownerOf(about.sub), JSON.stringify(about)]
-    return { now: Number(await this.#keys.run('create', ...texts, lifetime, idle)) }
+    const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
+    const [now, members] = (await this.#keys.run('create', ...values)) as [string, string[]]
+    return { now: Number(now), revoked: members.map(revocationOf) }
   }
 
   async find(handle: string): Promise<FoundSession> {

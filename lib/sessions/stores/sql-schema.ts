@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS ${prefix}_sessions (
   ends_at        timestamptz NOT NULL,  -- however often it is used
   expires_at     timestamptz NOT NULL,  -- unless it is used
   sweep_at       timestamptz NOT NULL,  -- when it is looked at next, whether it has expired; see below
+  revocation_ttl float8 NOT NULL,       -- seconds for which its revocation is kept at least
   address        text NOT NULL,
   user_agent     text NOT NULL,
   data           text NOT NULL,

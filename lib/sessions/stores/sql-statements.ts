@@ -13,7 +13,8 @@ const columns = (row: string): string => `
 /**
  * Statements read the clock of the server once, after they have locked a row, since they may have waited for the lock.
  * PostgreSQL then reads the row again ("Read Committed Isolation Level"). Statements that lock several sessions do so
- * in one order, or skip locked rows, so that there are no deadlocks.
+ * in one order, or skip locked rows, so that there are no deadlocks. Those that find rows by several handles name them
+ * in an array, for which the index is used also while the table has no statistics.
  *
  * @param prefix - of the tables, checked
  */
@@ -23,18 +24,21 @@ export function sqlStatements(prefix: string) {
   const revocations = `${prefix}_revocations`
 
   /**
-   * Revokes sessions: $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept.
+   * Revokes sessions: $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept
+   * at least.
    */
   const revoke = (condition: string): string => `
 WITH found AS MATERIALIZED (
-  SELECT handle, sid, expires_at FROM ${sessions} WHERE registration = $1 AND ${condition}
+  SELECT handle, sid, expires_at, revocation_ttl FROM ${sessions}
+  WHERE registration = $1 AND ${condition}
   ORDER BY handle FOR UPDATE
 ), timed AS MATERIALIZED (
   SELECT found.*, clock_timestamp() AS now FROM found
 ), alive AS MATERIALIZED (
-  SELECT handle, sid, ${after('now', '$3')} AS until FROM timed WHERE now < expires_at
+  SELECT handle, sid, ${after('now', 'greatest($3::float8, revocation_ttl)')} AS until FROM timed WHERE now < expires_at
 ), gone AS (
-  DELETE FROM ${sessions} s USING alive WHERE s.registration = $1 AND s.handle = alive.handle
+  DELETE FROM ${sessions}
+  WHERE registration = $1 AND handle = ANY (ARRAY(SELECT handle FROM alive))
 ), reported AS (
   INSERT INTO ${revocations} (registration, sid, until) SELECT $1, sid, until FROM alive
 )
@@ -49,9 +53,19 @@ times AS MATERIALIZED (
   FROM clock
 )
 INSERT INTO ${sessions} (registration, handle, sid, sub, current_token, address, user_agent, data,
-  created_at, last_used_at, ends_at, expires_at, sweep_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, expires_at, expires_at FROM times
+  created_at, last_used_at, ends_at, expires_at, sweep_at, revocation_ttl)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, now, now, ends_at, expires_at, expires_at, $11 FROM times
 RETURNING ${seconds('created_at')} AS now`,
+
+    /**
+     * Revokes the oldest sessions of a user beyond the newest $4. It is a statement of its own, after that of `create`,
+     * so that the last of several at the same time sees all of them.
+     */
+    trim: revoke(`handle = ANY (ARRAY(
+    SELECT handle FROM ${sessions}
+    WHERE registration = $1 AND sub = $2 AND clock_timestamp() < expires_at
+    ORDER BY created_at DESC, handle OFFSET $4::int
+  ))`),
 
     find: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
@@ -79,8 +93,13 @@ WITH found AS MATERIALIZED (
 ), swapped AS (
   UPDATE ${sessions} s SET current_token = $4, previous_token = $3, last_used_at = j.now,
     sealed = $5, grace_until = ${after('j.now', '$6')},
-    expires_at = least(j.ends_at, ${after('j.now', '$7')})
+    expires_at = least(j.ends_at, ${after('j.now', '$7')}),
+    revocation_ttl = greatest(j.revocation_ttl, $9::float8)
   FROM decided j WHERE j.outcome = 'swapped' AND s.registration = $1 AND s.handle = j.handle
+), repeated AS (
+  UPDATE ${sessions} s SET revocation_ttl = $9 FROM decided j
+  WHERE j.outcome = 'repeated' AND j.revocation_ttl < $9::float8
+    AND s.registration = $1 AND s.handle = j.handle
 ), graced AS (
   INSERT INTO ${graces} (until, registration, handle)
   SELECT ${after('now', '$6')}, $1, handle FROM decided WHERE outcome = 'swapped'
@@ -89,7 +108,8 @@ WITH found AS MATERIALIZED (
   WHERE j.outcome = 'reused' AND s.registration = $1 AND s.handle = j.handle
 ), reported AS (
   INSERT INTO ${revocations} (registration, sid, until)
-  SELECT $1, sid, ${after('now', '$9')} FROM decided WHERE outcome = 'reused'
+  SELECT $1, sid, ${after('now', 'greatest($9::float8, revocation_ttl)')}
+  FROM decided WHERE outcome = 'reused'
 )
 SELECT j.outcome, ${seconds('j.now')} AS now, ${columns('j')},
   ${seconds(`CASE j.outcome WHEN 'swapped' THEN j.now ELSE j.last_used_at END`)} AS last_used,

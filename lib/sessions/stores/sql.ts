@@ -1,6 +1,7 @@
 import { withTimeout } from '../../common/timeout.js'
 import { wrongOption } from '../../errors.js'
 import type {
+  CreatedSession,
   FoundSession,
   NewSession,
   Revocation,
@@ -9,7 +10,6 @@ import type {
   SessionStoreFactory,
   SessionWatcher,
   StoredSession,
-  StoreTime,
   Swap,
   Swapped,
 } from '../../../types/sessions.js'
@@ -73,11 +73,13 @@ class SqlSessions implements SessionStore {
     this.#upkeep = sqlUpkeep(rows, statements)
   }
 
-  async create(session: NewSession): Promise<StoreTime> {
+  async create(session: NewSession): Promise<CreatedSession> {
     const { handle, sid, sub, current, address, userAgent, data, lifetime, idle } = session
+    const { revocationTtl, maxPerUser } = session
     const texts = [this.#name, handle, sid, sub, current, address, userAgent, data]
-    const [row] = await this.#rows(this.#sql.create, [...texts, lifetime, idle])
-    return { now: Number((row as Row).now) }
+    const [row] = await this.#rows(this.#sql.create, [...texts, lifetime, idle, revocationTtl])
+    const trimmed = await this.#rows(this.#sql.trim, [this.#name, sub, 0, maxPerUser])
+    return { now: Number((row as Row).now), revoked: trimmed.map(revocationOf) }
   }
 
   async find(handle: string): Promise<FoundSession> {

@@ -108,6 +108,8 @@ export function newSession(given: Partial<NewSession> = {}): NewSession {
     address: '192.0.2.7',
     userAgent: 'Suite/1.0',
     data: '{"a":1}',
+    revocationTtl: 60,
+    maxPerUser: 1000,
     ...given,
   }
 }

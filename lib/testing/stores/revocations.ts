@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { NewSession, SessionStore } from '../../../types/sessions.js'
-import { digest, newSession, swapOf, until, type Cases, type Told } from './bench.js'
+import type { NewSession, SessionStore, Swapped } from '../../../types/sessions.js'
+import { digest, newSession, sleep, swapOf, until, type Cases, type Told } from './bench.js'
 import { isOver } from './sessions.js'
 
 const knows = (told: Told, sid: string): Promise<void> =>
@@ -36,11 +36,8 @@ export const revocationCases: Cases = {
     assert.deepEqual(await store.revoke({ sid: digest() }, 60), [], 'no such session')
     assert.equal((await store.find(session.handle)).session, null)
     assert.equal((await store.swap(swapOf(session))).outcome, 'unknown')
-    assert.deepEqual(
-      (await store.list(sub)).map(({ sid }) => sid),
-      [stays.sid],
-      'the other one goes on',
-    )
+    const left = (await store.list(sub)).map(({ sid }) => sid)
+    assert.deepEqual(left, [stays.sid], 'the other one goes on')
   },
 
   async 'all sessions of a user are revoked, and of nobody else'(bench) {
@@ -61,6 +58,66 @@ export const revocationCases: Cases = {
     assert.deepEqual(await store.revoke({ sub }, 60), [])
     for (const session of sessions.slice(0, 3)) await isOver(bench, session)
     assert.equal((await store.list(other.sub)).length, 1, 'nobody else')
+  },
+
+  async 'a revocation is kept for the largest time that any call has given'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
+    const told = await bench.watch(other)
+    const swap = (session: NewSession, given: object): Promise<Swapped> =>
+      store.swap(swapOf(session, { revocationTtl: 10, ...given }))
+    const uses: [seconds: number, use: (session: NewSession) => Promise<unknown>][] = [
+      [400, async () => undefined],
+      [700, ({ sid }) => store.revoke({ sid }, 700)],
+      [400, (session) => swap(session, {})],
+      [800, (session) => swap(session, { revocationTtl: 800 })],
+      // A repetition gives an access token too.
+      [900, (session) => swap(session, {}).then(() => swap(session, { revocationTtl: 900 }))],
+      [400, (session) => swap(session, { presented: digest() })],
+    ]
+    for (const [index, [seconds, use]] of uses.entries()) {
+      const session = newSession({ revocationTtl: 400 })
+      const { now } = await store.create(session)
+      await use(session)
+      await other.revoke({ sub: session.sub }, 60)
+      await knows(told, session.sid)
+      const kept = (told.revocations.get(session.sid)?.until ?? 0) - now
+      assert.ok(kept >= seconds && kept < seconds + 50, `use ${index}: ${kept} s`)
+    }
+  },
+
+  async 'the oldest sessions of a user are revoked beyond maxPerUser'(bench) {
+    const [store, other] = [await bench.open(), await bench.open()]
+    const told = await bench.watch(other)
+    const sub = `user ${digest()}`
+    const expired = newSession({ sub, idle: 0.01 })
+    const sessions = Array.from({ length: 4 }, () => newSession({ sub, maxPerUser: 4 }))
+    for (const session of [expired, ...sessions]) {
+      assert.deepEqual((await store.create(session)).revoked, [], 'what has expired does not count')
+      await sleep(0.02)
+    }
+    await other.swap(swapOf(sessions[0] as NewSession))
+    const last = newSession({ sub, maxPerUser: 2 })
+    const { now, revoked } = await store.create(last)
+    const [first, second, third, stays] = sessions.map(({ sid }) => sid)
+    const oldest = new Set([first, second, third])
+    assert.deepEqual(new Set(revoked.map(({ sid }) => sid)), oldest, 'also where they were used')
+    for (const { sid, until: end } of revoked) {
+      assert.ok(end >= now + 50 && end < now + 120, 'until: now and their revocationTtl')
+      await knows(told, sid)
+    }
+    const left = (await other.list(sub)).map(({ sid }) => sid)
+    assert.deepEqual(left, [last.sid, stays])
+  },
+
+  async 'maxPerUser holds where several processes create sessions at once'(bench) {
+    const stores = [await bench.open(), await bench.open()] as const
+    const sub = `user ${digest()}`
+    const sessions = Array.from({ length: 60 }, () => newSession({ sub, maxPerUser: 5 }))
+    const created = sessions.map((session, index) => stores[index % 2 ? 1 : 0].create(session))
+    const revoked = (await Promise.all(created)).flatMap((each) => each.revoked)
+    assert.equal(new Set(revoked.map(({ sid }) => sid)).size, 55)
+    assert.equal(revoked.length, 55, 'each once')
+    assert.equal((await stores[0].list(sub)).length, 5)
   },
 
   async 'revocations are reported to every process within a second'(bench) {

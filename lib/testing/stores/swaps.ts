@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Swap, Swapped } from '../../../types/sessions.js'
+import type { Swap } from '../../../types/sessions.js'
 import { digest, newSession, sleep, swapOf, type Cases } from './bench.js'
 import { isOver } from './sessions.js'
 
@@ -129,12 +129,11 @@ export const swapCases: Cases = {
       const session = newSession()
       await store.create(session)
       const which = round % 2 ? { sid: session.sid } : { sub: session.sub }
-      const swap = (): Promise<Swapped> => store.swap(swapOf(session))
-      const end = (): Promise<readonly unknown[]> => other.revoke(which, 60)
-      const [result, revoked] =
-        round % 4 < 2
-          ? await Promise.all([swap(), end()])
-          : ((await Promise.all([end(), swap()])).toReversed() as [Swapped, unknown[]])
+      const isFirst = round % 4 < 2
+      const before = isFirst ? store.swap(swapOf(session)) : null
+      const revoking = other.revoke(which, 60)
+      const result = await (before ?? store.swap(swapOf(session)))
+      const revoked = await revoking
       assert.match(result.outcome, /^(?:swapped|unknown)$/)
       assert.equal(revoked.length, 1, 'the revocation counts, whichever was first')
       await isOver(bench, session)

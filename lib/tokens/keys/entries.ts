@@ -89,6 +89,12 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
     const remedy = 'Tokens show it to anyone: give any other name, such as "2027-01".'
     wrong(nameOf('kid'), problem, remedy)
   }
+  for (const member of ['since', 'until'] as const) {
+    const day = entry[member]?.slice(0, 10)
+    // Date.parse() takes the 31st of February for a day in March.
+    if (day === undefined || new Date(day).toISOString().startsWith(day)) continue
+    wrong(nameOf(member), `there is no ${day}.`, 'Give a day of the calendar.')
+  }
   const remedy = 'Give it the state verify, or change that.'
   if (state === 'verify') return
   if (entry.public !== undefined) wrong(nameOf('public'), 'a public key cannot sign.', remedy)

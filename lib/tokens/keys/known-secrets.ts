@@ -2,7 +2,7 @@ import { isProduction } from '../../common/production.js'
 import { keyError } from './key.js'
 
 /** Secrets of 256 bits or more from documentation and popular examples. */
-const knownSecrets: ReadonlySet<string> = new Set([
+const knownSecrets: readonly string[] = [
   // Documentation of this package.
   'replace me by 32 or more random bytes',
   'a-secret-of-at-least-32-bytes-here',
@@ -18,12 +18,21 @@ const knownSecrets: ReadonlySet<string> = new Set([
   '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
   '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970',
   '413F4428472B4B6250655368566D5970337336763979244226452948404D6351',
-])
+]
+const lowerCase: ReadonlySet<string> = new Set(knownSecrets.map((secret) => secret.toLowerCase()))
+
+/** What a secret may be made of: the same text, and what it is in, or was before, base64, base64url and hexadecimal. */
+function formsOf(secret: Buffer): string[] {
+  const text = secret.toString().trim()
+  const decoded = (['base64', 'hex'] as const).map((each) => Buffer.from(text, each).toString())
+  const encoded = (['base64', 'base64url', 'hex'] as const).map((each) => secret.toString(each))
+  return [text, ...decoded.map((each) => each.trim()), ...encoded]
+}
 
 /** Why everybody can guess a secret, in words that follow "it"; null for one that is not known to be weak. */
 export function weaknessOf(secret: Uint8Array): string | null {
   if (new Set(secret).size < 8) return 'has fewer than 8 different bytes'
-  const isKnown = knownSecrets.has(Buffer.from(secret).toString().trim())
+  const isKnown = formsOf(Buffer.from(secret)).some((form) => lowerCase.has(form.toLowerCase()))
   return isKnown ? 'is published in documentation' : null
 }
 

@@ -84,7 +84,7 @@ t.test('what is not valid: the code of the server, and what exactly is wrong', a
   const cases: [token: string, words: string[], code: string, cause?: string | RegExp][] = [
     [sign({ sub: 'a', exp: now() - 181 }), [], 'ERR_AUTH_JWT_EXPIRED'],
     [sign({ ...good, nbf: now() + 999 }), [], 'ERR_AUTH_JWT_NOT_VALID_YET'],
-    [hmacToken(header, good, 'y'.repeat(64)), [], invalid, 'FAST_JWT_INVALID_SIGNATURE'],
+    [hmacToken(header, good, 'y'.repeat(64)), [], invalid, 'invalid signature'],
     [`${encode({ alg: 'none' })}.${encode(good)}.`, [], invalid],
     [sign({ sub: 'a' }), [], invalid, 'claim exp'],
     [valid, ['--issuer', 'me'], invalid, 'claim iss'],

@@ -297,7 +297,7 @@ t.test('what PostgreSQL keeps is deleted when it is over', { skip: noPostgres },
     newSession(),
     newSession({ idle: 0.01 }),
     newSession({ idle: 0.3 }),
-    newSession(),
+    newSession({ revocationTtl: 0.01 }),
   ] as const
   for (const session of [swapped, over, used, revoked]) await store.create(session)
   await store.swap(swapOf(swapped, { grace: 0.05 }))

@@ -55,6 +55,14 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     (store) => ({ swap: (swap) => store.swap({ ...swap, grace: 0 }) }),
     /same successor/,
   ],
+  'revocations that are kept as long as the caller says': [
+    (store) => ({ create: (given) => store.create({ ...given, revocationTtl: 0 }) }),
+    /largest time/,
+  ],
+  'sessions without end': [
+    (store) => ({ create: (given) => store.create({ ...given, maxPerUser: 1000 }) }),
+    /beyond maxPerUser/,
+  ],
   'a deadline that nobody looks at': [
     (store) => ({ swap: (swap) => store.swap({ ...swap, deadline: Number.MAX_VALUE }) }),
     /after its deadline/,

@@ -16,6 +16,8 @@ t.test('what has expired is forgotten, and so are successors after their grace',
       address: '',
       userAgent: '',
       data: '',
+      revocationTtl: 10,
+      maxPerUser: 9,
     } satisfies NewSession)
   const swap = (presented: string, next: string): ReturnType<typeof store.swap> =>
     store.swap({

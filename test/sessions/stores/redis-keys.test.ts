@@ -18,7 +18,7 @@ class FakeClient extends EventEmitter {
   readonly #answer: Answer
   readonly #known = new Set<string>()
 
-  constructor(answer: Answer = () => '1') {
+  constructor(answer: Answer = () => ['1', []]) {
     super()
     this.#answer = answer
   }
@@ -87,7 +87,10 @@ t.test('rows', async (t) => {
     answer = given
     return store
   }
-  t.strictSame(await gives('1.5').create(newSession()), { now: 1.5 })
+  t.strictSame(await gives(['1.5', ['9:a']]).create(newSession()), {
+    now: 1.5,
+    revoked: [{ sid: 'a', until: 9 }],
+  })
   t.strictSame(await gives(['3', row('1')]).find('h'), { session, now: 3 })
   t.strictSame(await gives(['3', null]).find('h'), { session: null, now: 3 })
   const swap = swapOf(newSession())

@@ -131,6 +131,8 @@ t.test('entries that stop the boot', async (t) => {
     [{ ...sign, until }, option, /\.until".*only a retired key/],
     [{ ...verify, until: '2027-01-01T00:00:00' }, option, /\.until".*with a zone/],
     [{ ...verify, until: '2027-13-01T00:00:00Z' }, option, /\.until".*with a zone/],
+    [{ ...verify, until: '2027-02-31T00:00:00Z' }, option, /\.until".*there is no 2027-02-31/],
+    [{ ...verify, since: '2027-02-29T00:00+05:00' }, option, /\.since".*there is no 2027-02-29/],
     [{ ...verify, until: 1 }, option, /\.until".*found 1, expected a time/],
     [{ ...verify, since: 'yesterday' }, option, /\.since".*expected a time in ISO 8601/],
     [{ ...verify, legacy: 'yes' }, option, /\.legacy".*expected true or false/],

@@ -90,7 +90,7 @@ t.test('the name chooses the key, and the algorithm has to be that of the key', 
   const es = (header: object): string =>
     signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
   t.equal(service.verify(es({ kid: 'a' })).sub, 'alice')
-  t.equal(refused(service, es({ kid: 'b' })), 'FAST_JWT_INVALID_SIGNATURE', 'no other is tried')
+  t.equal(refused(service, es({ kid: 'b' })), 'invalid signature', 'no other is tried')
   t.equal(refused(service, es({ kid: 'r' })), 'alg of kid')
   t.equal(refused(service, es({})), 'no kid', 'no legacy key of this algorithm')
   for (const kid of ['c', 'A', ' a', 'a\0', '__proto__', 'constructor', 'k'.repeat(2 ** 20)]) {
@@ -108,11 +108,11 @@ t.test('the name chooses the key, and the algorithm has to be that of the key', 
   t.equal(refused(service, hmacToken({ alg: 'HS256', kid: 'r' }, claims(), pem)), 'alg of kid')
   t.equal(
     refused(service, hmacToken({ alg: 'RS256', kid: 'r' }, claims(), pem)),
-    'FAST_JWT_INVALID_SIGNATURE',
+    'invalid signature',
   )
   t.equal(
     refused(service, hmacToken({ alg: 'HS256', kid: '../k' }, claims(), pem)),
-    'FAST_JWT_INVALID_SIGNATURE',
+    'invalid signature',
   )
   const none = Buffer.from('{"alg":"none","kid":"a"}').toString('base64url')
   t.equal(refused(service, `${none}.e30.`), 'alg of kid')
@@ -126,10 +126,7 @@ t.test('tokens without a name: the one legacy key of their algorithm', async (t)
   const { service, reload } = await serviceOf([a, old])
   const token = hmacToken({ alg: 'HS256', typ: 'JWT' }, claims(), secret)
   t.equal(service.verify(token).sub, 'alice')
-  t.equal(
-    refused(service, hmacToken({ alg: 'HS256' }, claims(), 'x')),
-    'FAST_JWT_INVALID_SIGNATURE',
-  )
+  t.equal(refused(service, hmacToken({ alg: 'HS256' }, claims(), 'x')), 'invalid signature')
   t.equal(refused(service, hmacToken({ alg: 'HS512' }, claims(), secret, 'sha512')), 'no kid')
   const named = hmacToken({ alg: 'HS256', kid: 'old' }, claims(), secret)
   t.equal(service.verify(named).sub, 'alice')
@@ -220,7 +217,7 @@ t.test('a reload: a key that is removed verifies nothing, cached tokens included
   await reload([{ ...b, state: 'sign' }])
   t.equal(refused(service, tokens.a), 'unknown kid')
   await reload([{ ...b, kid: 'a', state: 'sign' }])
-  t.equal(refused(service, tokens.a), 'FAST_JWT_INVALID_SIGNATURE', 'its name with another key')
+  t.equal(refused(service, tokens.a), 'invalid signature', 'its name with another key')
   await reload([a])
   t.equal(service.verify(tokens.a).sub, 'alice', 'it came back')
 })

@@ -11,6 +11,25 @@ const weak = 'a-secret-of-at-least-32-bytes-here'
 t.test('published secrets, and few different bytes', async (t) => {
   const found = [weak, ` ${weak}\n`, 'x'.repeat(64), 'abcdefg'.repeat(9), '\0'.repeat(32)]
   for (const secret of found) t.not(weaknessOf(Buffer.from(secret)), null, secret)
+  const encoded = (['base64', 'base64url', 'hex'] as const).flatMap((encoding) => {
+    const text = Buffer.from(weak).toString(encoding)
+    return [text, ` ${text}\n`]
+  })
+  const hex = Buffer.from(weak).toString('hex')
+  for (const secret of [...encoded, hex.toUpperCase()]) {
+    t.not(weaknessOf(Buffer.from(secret)), null, secret)
+  }
+  // As a tutorial of Spring Boot and RFC 7515 have them.
+  const spring = '404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970'
+  const rfc =
+    'AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow'
+  for (const [secret, encoding] of [
+    [spring, 'base64'],
+    [spring, 'hex'],
+    [rfc, 'base64url'],
+  ] as const) {
+    t.not(weaknessOf(Buffer.from(secret, encoding)), null, `${encoding} of ${secret}`)
+  }
   const fine = ['abcdefgh'.repeat(8), `${weak}!`, randomBytes(64).toString('base64url')]
   for (const secret of fine) t.equal(weaknessOf(Buffer.from(secret)), null, secret)
   for (let each = 0; each < 1000; each += 1) t.equal(weaknessOf(randomBytes(32)), null)

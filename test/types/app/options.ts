@@ -87,6 +87,17 @@ app.register(authn, {
   },
 })
 app.register(authn, { login: false })
+app.register(authn, {
+  login: {
+    subject(user, username) {
+      exactly<string>()(username)
+      return user.id
+    },
+  },
+})
+app.register(authn, { login: { subject: async (user) => user.name } })
+// @ts-expect-error -- no name
+app.register(authn, { login: { subject: () => null } })
 app.register(authn, { authenticator: ['jwt', 'basic'] })
 app.register(authn, { authenticator: jwtAuthenticator({ userService, claimName: 'userid' }) })
 app.register(authn, { authenticator: basicAuthenticator({ passwordField: 'hash' }) })

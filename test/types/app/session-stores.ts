@@ -1,4 +1,6 @@
 // The stores of sessions, a store of one's own, and the suite for it.
+import type { FastifyInstance } from 'fastify'
+import type { LoginBody } from 'fastify-authn'
 import { memorySessions, redisSessions, sqlSessions } from 'fastify-authn/sessions'
 import { sessionStoreSuite } from 'fastify-authn/testing'
 import type { SessionStore, SessionStoreFactory, Swapped } from 'fastify-authn/sessions'
@@ -40,3 +42,19 @@ for (const { name, run } of sessionStoreSuite(() => memorySessions())) {
   const words: string = name
   void run().then(() => words)
 }
+
+/** The handlers of typed routes may hand on what they got. */
+declare const app: FastifyInstance
+app.post<{ Body: { name: string }; Reply: LoginBody }>('/', async (request, reply) => {
+  const body = await app.authn.sessions?.begin(request.body.name, request, reply)
+  return body ?? {}
+})
+app.post('/', { config: { auth: 'optional' } }, (request, reply) =>
+  app.authn.sessions?.begin(1, request, reply),
+)
+app.post('/', (request, reply) => {
+  // @ts-expect-error: no reply
+  void app.authn.sessions?.begin('alice', request)
+  // @ts-expect-error: no name
+  return app.authn.sessions?.begin(undefined, request, reply)
+})

@@ -67,6 +67,9 @@ app.route({
     return { id: request.user.id }
   },
 })
+app.post('/', { schema: { body: schema.body } }, (request, reply) =>
+  app.authn.sessions?.begin(request.body.text, request, reply),
+)
 app.get('/:id', {
   schema: { params: Type.Object({ id: Type.Integer() }) },
   config: { auth: true },

@@ -1,0 +1,172 @@
+// A login whose password is being compared when the user changes.
+import bcrypt from 'bcrypt'
+import t, { type Test } from 'tap'
+import { memorySessions, type SessionStoreFactory } from '../../lib/sessions/index.js'
+import { bearer, passwords, secret, type TestApp } from '../helpers/app.js'
+import { bearerChallenge, deferred, isRefusal, texts, type AnyResponse } from '../helpers/flows.js'
+import { until, watchBcrypt } from '../helpers/load.js'
+import { clientOf, heldStore, pairOf, sessionApp } from '../helpers/sessions.js'
+import type { AuthnOptions } from '../../lib/index.js'
+
+const alice = { username: 'alice', password: passwords.alice }
+const refusal = { error: texts.invalid, challenge: bearerChallenge }
+const hashOf = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)
+
+interface Row {
+  name: string
+  password: unknown
+  tokensValidAfter: number | null
+}
+
+/** An app with one user, of whom the service returns a copy, or always the same object. */
+async function setting(t: Test, options: Partial<AuthnOptions> = {}, isSame = false) {
+  const row: Row = { name: 'alice', password: hashOf(passwords.alice), tokensValidAfter: null }
+  const rows = [row]
+  const asked: unknown[] = []
+  const wait: { gate: Promise<void> | null } = { gate: null }
+  const app = await sessionApp(t, {
+    userService: {
+      findByUsername: async (name) => {
+        asked.push(name)
+        const found = rows.find((each) => each.name === name)
+        const copy = found === undefined || isSame ? found : { ...found }
+        await wait.gate
+        return copy
+      },
+    },
+    jwt: { secret, validAfterField: 'tokensValidAfter' },
+    ...options,
+  })
+  return { app, row, rows, asked, wait, ...clientOf(app) }
+}
+
+/** A login that is held while its password is compared. */
+async function held(t: Test, app: TestApp): Promise<{ finish(): Promise<AnyResponse> }> {
+  const watch = watchBcrypt(t, true)
+  const answer = clientOf(app).post('/login', alice)
+  await until(() => watch.running.length === 1, 'it is compared')
+  return {
+    finish() {
+      watch.hold(false)
+      return answer
+    },
+  }
+}
+
+const now = (): number => Date.now() / 1000
+
+const changes: Record<string, (row: Row, rows: Row[]) => unknown> = {
+  'has another password': (row) => (row.password = hashOf('changed')),
+  'has a locked password': (row) => (row.password = '!'),
+  'has no password': (row) => (row.password = null),
+  'lacks the field': (row) => Reflect.deleteProperty(row, 'password'),
+  'has logged out everywhere': (row) => (row.tokensValidAfter = now()),
+  'is gone': (_, rows) => rows.pop(),
+}
+
+for (const [name, change] of Object.entries(changes)) {
+  t.test(`a login in flight of a user who ${name} is a 401`, async (t) => {
+    for (const sessions of [true, false]) {
+      for (const isSame of [false, true]) {
+        const { app, row, rows } = await setting(t, { sessions }, isSame)
+        const login = await held(t, app)
+        change(row, rows)
+        isRefusal(t, await login.finish(), refusal, `${sessions} ${isSame}`)
+        if (sessions) t.strictSame(await app.authn.sessions?.list('alice'), [])
+      }
+    }
+  })
+}
+
+t.test('what changed before the login is no change', async (t) => {
+  const { row, login, me, app, asked } = await setting(t)
+  row.tokensValidAfter = now()
+  const { token } = await login()
+  t.equal(await me(token), 200)
+  t.strictSame(asked, ['alice', 'alice', 'alice'], 'the login asks twice')
+  await app.authn.sessions?.revoke({ sub: 'alice' })
+  t.equal(await me((await login()).token), 200)
+})
+
+t.test('a hash that was replaced by one of the same password is no change', async (t) => {
+  const row = { name: 'alice', password: hashOf(passwords.alice) }
+  const userService = {
+    findByUsername: () => ({ ...row }),
+    updatePasswordHash: (_: object, hash: string) => (row.password = hash),
+  }
+  const options = { userService, jwt: { secret }, hashing: { cost: 5, concurrency: 4 } }
+  const app = await sessionApp(t, options)
+  const { post } = clientOf(app)
+  const all = await Promise.all([1, 2, 3, 4].map(() => post('/login', alice)))
+  for (const response of all) pairOf(response)
+  t.equal(bcrypt.getRounds(row.password), 5)
+
+  for (const [title, password, status] of [
+    ['by another process', passwords.alice, 200],
+    ['of another password', 'changed', 401],
+  ] as const) {
+    row.password = hashOf(passwords.alice)
+    const login = await held(t, app)
+    row.password = hashOf(password, 5)
+    t.equal((await login.finish()).statusCode, status, title)
+  }
+})
+
+t.test('Basic asks once, since each request is checked', async (t) => {
+  const { app, asked } = await setting(t, { authenticator: 'basic' })
+  const encoded = Buffer.from(`alice:${passwords.alice}`).toString('base64')
+  const headers = { authorization: `Basic ${encoded}` }
+  t.equal((await app.inject({ url: '/me', headers })).statusCode, 200)
+  t.equal(asked.length, 1)
+})
+
+/** A login of a user whom the service is still reading. */
+async function heldAtUser({ asked, wait, post }: Awaited<ReturnType<typeof setting>>) {
+  const { promise, resolve } = deferred()
+  wait.gate = promise
+  const before = asked.length
+  const answer = post('/login', alice)
+  await until(() => asked.length > before, 'the user is read')
+  // The clock of a store in memory has milliseconds.
+  const since = Date.now()
+  await until(() => Date.now() > since + 2, 'it ticks')
+  wait.gate = null
+  return {
+    finish(): Promise<AnyResponse> {
+      resolve()
+      return answer
+    },
+  }
+}
+
+/** The stores of two apps: of one process, or as if each were a process of its own. */
+const memory = memorySessions()
+const { factory: local } = heldStore()
+const stores: Record<string, () => SessionStoreFactory> = {
+  memory: () => local,
+  'a shared store': () => ({ ...memory, isLocal: false }),
+}
+
+for (const [name, storeOf] of Object.entries(stores)) {
+  t.test(`all sessions of a user are revoked during a login, in ${name}`, async (t) => {
+    const one = await setting(t, { sessions: { store: storeOf() } })
+    const other = await setting(t, { sessions: { store: storeOf() } })
+    for (const [title, revoke] of Object.entries({
+      'in this process': () => other.app.authn.sessions?.revoke({ sub: 'alice' }),
+      'in another one': () => one.app.authn.sessions?.revoke({ sub: 'alice' }),
+      async 'by a logout'() {
+        const { token } = await one.login()
+        return one.post('/logout', { everywhere: true }, bearer(token))
+      },
+    })) {
+      const login = await heldAtUser(other)
+      await revoke()
+      isRefusal(t, await login.finish(), refusal, title)
+      t.strictSame(await other.app.authn.sessions?.list('alice'), [], title)
+      t.equal(await other.me((await other.login()).token), 200, `${title}: the next login`)
+    }
+    const login = await heldAtUser(other)
+    await one.app.authn.sessions?.revoke({ sub: 'bob' })
+    t.equal(await other.me(pairOf(await login.finish()).token), 200, 'another user')
+  })
+}

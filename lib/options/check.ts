@@ -1,7 +1,6 @@
 import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
-import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors.js'
 
 /**
@@ -142,7 +141,6 @@ export function or(value: string | boolean, object: Type.TSchema): Type.TSchema 
 export const optional = Type.Optional
 export const flag = Type.Boolean({ description: 'true or false' })
 export const fieldName = text('a non-empty field name')
-export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
 export const whole = (minimum: number, maximum: number) =>
   Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` })
@@ -159,39 +157,7 @@ export const seconds = (maximum: number) =>
 export const longestExpiry = 315_360_000
 export const expirySeconds = `whole seconds, 1 to ${longestExpiry} (ten years); divide milliseconds by 1000`
 
-export const signingMethod = oneOf(signingMethods)
-
 export const userService = Type.Object(
   { findByUsername: anyFunction('a function (username, request)') },
   { description: 'an object with findByUsername(username, request)' },
 )
-
-/** One audience or several (RFC 7519 §4.1.3). */
-export const audience = Type.Union(
-  [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
-  { description: 'a non-empty string, or an array of them' },
-)
-
-export const tokenRules = {
-  clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
-  requireExp: flag,
-  issuer: text('a non-empty string'),
-  audience,
-}
-
-/**
- * A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space.
- */
-export const typ = text("a media type, such as 'reset+jwt'", {
-  pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
-  quoted: true,
-})
-
-/** The rules of one verifier. */
-export const verifyRules = {
-  ...tokenRules,
-  typ: Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
-    description: "a media type, such as 'reset+jwt', or an array of them",
-    quoted: true,
-  }),
-}

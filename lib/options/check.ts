@@ -131,6 +131,10 @@ export const seconds = (maximum: number) =>
     description: `seconds, above 0, ${maximum} at most`,
   })
 
+/** Ten years of 365 days, in seconds. */
+export const longestExpiry = 315_360_000
+export const expirySeconds = `whole seconds, 1 to ${longestExpiry} (ten years); divide milliseconds by 1000`
+
 export const userService = Type.Object(
   { findByUsername: anyFunction('a function (username, request)') },
   { description: 'an object with findByUsername(username, request)' },

@@ -40,7 +40,7 @@ async function loadCatalogues(): Promise<I18n> {
   await i18n.init({
     resources: catalogues,
     fallbackLng: 'en',
-    // For JSON. Where a text goes into HTML, what makes the HTML escapes it.
+    // For JSON. Where a message goes into HTML, escape it there.
     interpolation: { escapeValue: false },
   })
   return i18n
@@ -65,7 +65,7 @@ export async function buildApp(userService: UserService): Promise<FastifyInstanc
     languages: languagesOf(i18n),
   })
 
-  /** A text of the app, in the language that the plugin has negotiated. */
+  /** A message of the app, in the language that the plugin has negotiated. */
   const say = (
     key: string,
     values: Record<string, unknown>,

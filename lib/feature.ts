@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox/type'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JwtService } from './tokens/service.js'
-import type { MALFORMED } from './http/authorization.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
@@ -19,7 +18,7 @@ export interface TokenSource {
    * @returns null where there is none
    * @throws AuthenticationError for a request that must not use the token
    */
-  find(request: FastifyRequest): string | typeof MALFORMED | null
+  find(request: FastifyRequest): string | null
   /** For the test kit: the name of the cookie that a request like this one would have the token in. */
   cookieName?(request: FastifyRequest): string
   /** For API documents: the name and the definition of its security scheme. */
@@ -173,22 +172,13 @@ export const features: FeatureRow[] = [
     isSet: (_, service) => service.validAfterField !== undefined,
     load: () => import('./valid-after/feature.js'),
   },
-  {
-    isSet: (_, service) => service.publish !== undefined,
-    load: () => import('./jwks/feature.js'),
-  },
+  { isSet: (_, service) => service.publish !== undefined, load: () => import('./jwks/feature.js') },
   {
     isSet: ({ issuers }) => Object.keys(issuers ?? {}).length > 0,
     load: () => import('./issuers/feature.js'),
   },
-  {
-    isSet: ({ cookies }) => cookies !== undefined,
-    load: () => import('./cookies/feature.js'),
-  },
-  {
-    isSet: ({ sessions }) => sessions !== undefined && sessions !== false,
-    load: () => import('./sessions/feature.js'),
-  },
+  { isSet: ({ cookies }) => cookies !== undefined, load: () => import('./cookies/feature.js') },
+  { isSet: ({ sessions }) => Boolean(sessions), load: () => import('./sessions/feature.js') },
 ]
 
 /** Makes the features for which the options ask. @throws (rejects) ERR_AUTH_OPTION */

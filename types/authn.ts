@@ -15,7 +15,7 @@ export interface AuthnStats {
     readonly refused: number
   }
   /** The cache of verified Basic credentials. */
-  readonly remembered: {
+  readonly credentials: {
     /** Requests that needed no bcrypt. */
     readonly hits: number
     /** Requests that needed one. */

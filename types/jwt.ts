@@ -19,7 +19,9 @@ export interface JwtConfig extends TokenRules {
    * Make one with `node -p "crypto.randomBytes(64).toString('base64url')"`.
    */
   secret?: string | Buffer | undefined
-  /** Seconds for which issued tokens are valid. Default 300. */
+  /**
+   * Seconds for which issued tokens are valid, ten years at most; a warning at startup above one day. Default 300.
+   */
   expiry?: number | undefined
   /**
    * Field of the stored user with the time since which its tokens are valid: a `Date`, or seconds since 1970 with a
@@ -123,10 +125,8 @@ export interface JwtServiceLike {
    * A token for a user, signed with the default method.
    *
    * @param id - becomes the `sub` claim
-   * @returns the token; its claims are `sub`, `nbf` (now) and `exp` (now + `jwt.expiry`), and `iss`
-   * and `aud` where `jwt.issuer` and `jwt.audience` are configured
-   * @throws `ERR_AUTH_KEY` when the signing key is not configured, `ERR_AUTH_CLAIMS` for an id that
-   * is neither a non-empty string nor a finite number
+   * @returns the token, with `sub`, `nbf` (now), `exp` (now + `jwt.expiry`), and the configured `iss` and `aud`
+   * @throws `ERR_AUTH_KEY` without a key that signs, `ERR_AUTH_CLAIMS` for an empty string or a number that is not finite
    */
   generateToken(id: string | number): string
 
@@ -136,8 +136,8 @@ export interface JwtServiceLike {
    * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970
    * @param signingMethod - default: `jwt.signingMethod`
    * @param header - `typ`: the purpose of a token that is no access token
-   * @throws `ERR_AUTH_KEY` when there is no fitting key, `ERR_AUTH_CLAIMS` for claims that cannot be
-   * signed, `ERR_AUTH_OPTION` for an invalid `typ`
+   * @throws `ERR_AUTH_KEY` without a fitting key, `ERR_AUTH_CLAIMS` for claims that cannot be signed, `ERR_AUTH_OPTION`
+   * for an invalid `typ`
    */
   generateTokenWithClaims(
     claims: Readonly<Partial<JwtClaims>>,
@@ -151,8 +151,7 @@ export interface JwtServiceLike {
    * @typeParam Claims - more claims that the app expects. Only the compiler uses this: a token is not checked for
    * them. Claims of all tokens of an app are better declared in {@link JwtClaims}.
    * @param token - the compact serialization (RFC 7515 §7.1)
-   * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`, with
-   * `jwt.keys` that of the key
+   * @param signingMethod - the one method that is accepted; default: `jwt.signingMethod`, with `jwt.keys` that of the key
    * @param rules - what differs from the rules of the configuration
    * @returns the claims
    * @throws `AuthenticationError` with `ERR_AUTH_JWT_INVALID`, `ERR_AUTH_JWT_NOT_VALID_YET` or

@@ -1,6 +1,6 @@
 /** Members of every security scheme. */
 export interface DescribedScheme {
-  /** A text for people, in CommonMark. */
+  /** A description in CommonMark. */
   readonly description?: string
 }
 

@@ -178,7 +178,7 @@ export interface SessionStoreFactory {
   /** A sentence for the log where the store does not work when the app starts: how it is set up. */
   readonly help?: string | undefined
   /**
-   * The sessions of one registration. Called once for each while the app boots.
+   * The sessions of one registration. Called once for each at startup.
    *
    * @param name - the name of the registration; with `prefix` it tells the sessions of registrations apart
    */

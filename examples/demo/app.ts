@@ -41,8 +41,8 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       basic: settings.basic,
       hashing: { cost: settings.passwordCost },
       login: { routeOptions: shownLogin },
-      // Closed by default: a route that nobody has marked stops the boot. One of another plugin gets its
-      // mark from a scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
+      // Closed by default: startup fails with a route that has no mark. One of another plugin gets its mark from a
+      // scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
       audit: 'explicit',
     })
 

@@ -85,7 +85,7 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
     ['Login, and a token of HS256', login('/login'), curl('/me', bearer)],
     ['Your notes', curl('/notes', bearer), curl('/notes', bearer, json, note)],
     ['Optional: with and without a token', curl('/greeting'), curl('/greeting', bearer)],
-    ['Try: a broken token is nobody', curl('/feed', `-H 'Authorization: Bearer broken'`)],
+    ['Try: a broken token is anonymous', curl('/feed', `-H 'Authorization: Bearer broken'`)],
     ['Basic, against the database', curl('/account', `-u ${bob.name}:${bob.password}`)],
     [
       'Either of the two',
@@ -110,7 +110,7 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
   ]
 }
 
-/** Quotes a text, so that a POSIX shell takes it for one word. */
+/** Quotes a string, so that a POSIX shell takes it for one word. */
 function quote(text: string): string {
   return /^[\w:/.@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -9,7 +9,7 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** The names begin with `demo_`, so that they are in nobody's way in a database that has others. */
+/** The names begin with `demo_`, so that they do not collide with others in the database. */
 const schema = [
   `create table if not exists demo_users (
      id integer generated always as identity primary key,

@@ -26,7 +26,7 @@ export async function openEmbedded(dataDir?: string): Promise<PGlite> {
   return database
 }
 
-/** Under another name first: nobody may read a file that is written only in part. */
+/** Under another name first: a file that is written only in part must not be read. */
 async function keep(files: Blob): Promise<void> {
   const draft = `${emptyDatabase}.${process.pid}`
   await mkdir(dirname(emptyDatabase), { recursive: true })

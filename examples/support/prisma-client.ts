@@ -28,7 +28,7 @@ export function createPrismaClient(rows: UserRow[]) {
   return {
     queries,
     user: {
-      /** Needs the value of a unique field: without one it throws, and finds nobody by accident. */
+      /** Needs the value of a unique field: without one it throws, and finds no user by accident. */
       async findUnique<S extends Select>({ where, select }: { where: Where; select: S }) {
         const isUnique = typeof where.username === 'string' || typeof where.id === 'number'
         if (!isUnique) throw new Error('Argument `where` needs at least one of `id`, `username`.')

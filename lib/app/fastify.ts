@@ -2,6 +2,7 @@
 // what has changed: test/app/fastify.test.ts.
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { isThenable } from '../common/objects.js'
 
 /** Calls back with every root instance that is made from now on, before anything can be declared in it. */
 export function onInstance(made: (root: FastifyInstance) => void): void {
@@ -26,18 +27,39 @@ export function outerOf(app: FastifyInstance): FastifyInstance | null {
   return 'addHook' in outer ? outer : null
 }
 
-/** The arguments of `app.register`, and the method itself. */
-export type Register = (plugin: unknown, options: unknown) => unknown
+type Register = (this: FastifyInstance, plugin: unknown, options: unknown) => unknown
 
-/** Wraps `register` for a whole app: scopes inherit it from the root. */
-export function wrapRegister(
+/**
+ * Calls back for every plugin that is registered in an app: scopes inherit `register` from the root. The hook
+ * `onRegister` is not enough: it is not called for plugins without a scope of their own, and does not get the options
+ * that a function returns.
+ *
+ * @param look - returns the options to use. `isComputed`: they came from a function. `isLate`: `app.register` has
+ * returned already, so that nothing would catch an error that is thrown
+ */
+export function watchRegister(
   root: FastifyInstance,
-  around: (plugin: unknown, options: unknown, register: Register) => unknown,
+  look: (plugin: unknown, options: unknown, isComputed: boolean, isLate: boolean) => unknown,
 ): void {
-  const { register } = root as unknown as { register: (...args: unknown[]) => unknown }
-  root.register = function wrapped(this: FastifyInstance, plugin: unknown, options: unknown) {
-    return around(plugin, options, (...own) => register.apply(this, own))
-  } as never
+  const register = root.register as unknown as Register
+  const watched: Register = function watched(given, options) {
+    if (typeof options === 'function') {
+      let plugin = given
+      const loaded = isThenable(given) ? given.then((module) => (plugin = module)) : given
+      const compute = options as (parent: FastifyInstance) => unknown
+      const late = (parent: FastifyInstance): unknown => look(plugin, compute(parent), true, true)
+      return register.call(this, loaded, late)
+    }
+    if (!isThenable(given)) return register.call(this, given, look(given, options, false, false))
+    // A plugin from `import()` is known later, and its options are changed then.
+    const own = { ...(options as object | undefined) }
+    const loaded = given.then((module: unknown) => {
+      Object.assign(own, look(module, own, false, true))
+      return module
+    })
+    return register.call(this, loaded, own)
+  }
+  root.register = watched as never
 }
 
 /** Whether routes or inner scopes were declared already; true also where that is unknown. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { declaredProperty, isThenable } from '../common/objects.js'
+import { declaredProperty } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
@@ -11,7 +11,7 @@ import {
   nameOfPlugin,
   onInstance,
   rootOf,
-  wrapRegister,
+  watchRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
 import { declareRoute, undefinedHooks, type DeclaredRoute } from './routes.js'
@@ -43,9 +43,7 @@ const records = new WeakMap<FastifyInstance, AppRecord>()
 
 // Every app that is made from now on is recorded, since the routes and scopes that it declares before it registers the
 // plugin have to be known too.
-onInstance((root) => {
-  records.set(root, listen(root))
-})
+onInstance(listen)
 
 /**
  * The record of an app.
@@ -61,9 +59,7 @@ export function recordOf(app: FastifyInstance): AppRecord {
       'the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. Load fastify-authn before you call Fastify().',
     )
   }
-  const record = listen(root)
-  records.set(root, record)
-  return record
+  return listen(root)
 }
 
 function listen(root: FastifyInstance): AppRecord {
@@ -81,6 +77,7 @@ function listen(root: FastifyInstance): AppRecord {
     hashing: null,
     throttles: [],
   }
+  records.set(root, record)
   root.addHook('onRoute', function declare(this: FastifyInstance, options) {
     record.routes.push(declareRoute(options, this, record.routes))
   })
@@ -92,10 +89,11 @@ function listen(root: FastifyInstance): AppRecord {
   })
   root.addHook('onRegister', (instance, options: object) => {
     record.instances.push(instance)
-    const scope = scopeOf(options)
-    if (scope === null) return
-    addScope(record, scope)
-    if (scope.mark !== undefined) markScope(instance, scope.mark)
+    // Fastify takes the prefix of options that are an instance of a class too.
+    const mark = declaredProperty(options, 'auth')
+    if (mark === undefined && !Object.hasOwn(options, 'auth')) return
+    addScope(record, { mark, prefix: declaredProperty(options, 'prefix'), isVoid: false })
+    if (mark !== undefined) markScope(instance, mark)
   })
   const describe = describeRoutes(root)
   watchRegister(root, (plugin, options, isComputed, isLate) => {
@@ -115,37 +113,6 @@ function listen(root: FastifyInstance): AppRecord {
 function addScope(record: AppRecord, scope: MarkedScope): void {
   if (record.isProtected) checkScope(scope)
   record.scopes.push(scope)
-}
-
-/**
- * Calls back for every plugin that is registered in an app. The hook `onRegister` is not enough: it is not called for
- * plugins without a scope of their own, and does not get the options that a function returns.
- *
- * @param look - returns the options to use. `isComputed`: they came from a function. `isLate`: `app.register` has
- * returned already, so that nothing would catch an error that is thrown
- */
-function watchRegister(
-  root: FastifyInstance,
-  look: (plugin: unknown, options: unknown, isComputed: boolean, isLate: boolean) => unknown,
-): void {
-  wrapRegister(root, (given, options, register) => {
-    let plugin = given
-    if (typeof options === 'function') {
-      const loaded = isThenable(given) ? given.then((module) => (plugin = module)) : given
-      const compute = options as (parent: FastifyInstance) => unknown
-      return register(loaded, (parent: FastifyInstance) =>
-        look(plugin, compute(parent), true, true),
-      )
-    }
-    if (!isThenable(given)) return register(given, look(plugin, options, false, false))
-    // A plugin from `import()` is known later, and its options are changed then.
-    const own = { ...(options as object | undefined) }
-    const loaded = given.then((module: unknown) => {
-      Object.assign(own, look(module, own, false, true))
-      return module
-    })
-    return register(loaded, own)
-  })
 }
 
 /** The mark in the options of an `app.register`, which all routes inside inherit. */
@@ -169,14 +136,6 @@ function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
   wrongMark(
     `${place}: the mark has no effect, since the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside of a plain plugin that is marked, or with @fastify/autoload write { dir, options: { auth } }.`,
   )
-}
-
-/** The mark of a scope that Fastify makes, read from its options; null when there is none. */
-function scopeOf(options: object): MarkedScope | null {
-  // Fastify takes the prefix of options that are an instance of a class too.
-  const mark = declaredProperty(options, 'auth')
-  if (mark === undefined && !Object.hasOwn(options, 'auth')) return null
-  return { mark, prefix: declaredProperty(options, 'prefix'), isVoid: false }
 }
 
 /**
@@ -204,14 +163,9 @@ export function protectApp(record: AppRecord): void {
   record.isCorsFirst = hasCors(root)
   record.scopes.forEach(checkScope)
   root.addHook('onRequest', guard)
-  root.addHook('onReady', function check(done) {
-    try {
-      record.scopes.splice(0).forEach(checkScope)
-      checkRoutes(record)
-      record.isReady = true
-      done()
-    } catch (error) {
-      done(error as Error)
-    }
+  root.addHook('onReady', async () => {
+    record.scopes.splice(0).forEach(checkScope)
+    checkRoutes(record)
+    record.isReady = true
   })
 }

@@ -5,8 +5,7 @@ import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
-import { ownTokenIn } from '../request/own-token.js'
-import { readsOwnTokens } from './jwt.js'
+import { ownTokenIn, readsOwnTokens } from './jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**

@@ -1,5 +1,5 @@
 import { refusal, wrongOption } from '../errors.js'
-import { MALFORMED } from '../http/authorization.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/resolve.js'
@@ -7,7 +7,8 @@ import { setClaims } from '../request/state.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { unverifiedPart } from '../tokens/claims.js'
 import { perRegistration, type Registration } from '../registration.js'
-import { ownTokenIn } from '../request/own-token.js'
+import type { FastifyRequest } from 'fastify'
+import type { TokenSource } from '../feature.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SigningMethod } from '../../types/keys.js'
@@ -88,7 +89,7 @@ export function jwtAuthenticator<Stored extends object>(
     optional,
     init: state.init,
     accepts(request) {
-      let token: string | typeof MALFORMED | null
+      let token: string | null
       const { jwtService, tokenSources } = state.of(request)
       try {
         token = ownTokenIn(request, tokenSources)
@@ -96,7 +97,7 @@ export function jwtAuthenticator<Stored extends object>(
         // authenticate() rejects the request with this error.
         return true
       }
-      if (typeof token !== 'string') return token === MALFORMED
+      if (token === null) return false
       const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
       if (header === null || claims === null || !Object.hasOwn(claims, claimName)) return false
       return jwtService.isMeant(header, signingMethod, rules)
@@ -105,7 +106,6 @@ export function jwtAuthenticator<Stored extends object>(
       const { service, verify, timeout, tokenSources, tokenChecks } = state.of(request)
       const token = ownTokenIn(request, tokenSources)
       if (token === null) return null
-      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verify(token)
       for (const each of tokenChecks) each.claims?.(claims)
       setClaims(request, claims, true)
@@ -131,6 +131,28 @@ export function jwtAuthenticator<Stored extends object>(
 /** Whether an authenticator verifies tokens by our own keys, and reads token sources too. */
 export function readsOwnTokens(authenticator: Authenticator): boolean {
   return kOwnTokens in authenticator
+}
+
+/**
+ * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
+ *
+ * @throws AuthenticationError for a malformed header, and for a request that must not use its token
+ */
+export function ownTokenIn(
+  request: FastifyRequest,
+  sources: readonly TokenSource[],
+): string | null {
+  const { authorization } = request.headers
+  if (authorization !== undefined) {
+    const credentials = credentialsOf(authorization, 'Bearer')
+    if (credentials === MALFORMED) throw refusal('auth.jwt-invalid')
+    return credentials || null
+  }
+  for (const source of sources) {
+    const token = source.find(request)
+    if (token !== null) return token
+  }
+  return null
 }
 
 /** @returns null for an authenticator that does not verify tokens by our own keys */

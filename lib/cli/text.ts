@@ -5,7 +5,7 @@
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Escapes the unsafe characters of a text, so that a token cannot control the terminal that it is printed to. JSON stays
+ * Escapes the unsafe characters of a string, so that a token cannot control the terminal that it is printed to. JSON stays
  * the same value: there these characters occur only in strings, where the escape means the same.
  */
 export function printable(text: string): string {

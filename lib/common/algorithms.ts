@@ -38,9 +38,6 @@ export const signingMethods = Object.keys(algorithms) as readonly SigningMethod[
 /** @throws ERR_AUTH_OPTION for a value that is not a supported method */
 export function algorithmOf(method: SigningMethod): AlgorithmRow {
   const row: AlgorithmRow | undefined = algorithms[method]
-  if (row !== undefined) return row
-  const found = typeof method === 'string' ? JSON.stringify(method) : typeof method
-  return wrongOption(
-    `signing method: found ${found}, expected one of ${signingMethods.join(', ')}.`,
-  )
+  // What was found is not quoted: other packages take the secret as this argument.
+  return row ?? wrongOption(`signing method: expected one of ${signingMethods.join(', ')}.`)
 }

@@ -22,7 +22,7 @@ export class AuthenticationFault extends Error {
   }
 }
 
-/** Wraps an error, unless it is a fault already. */
+/** Wraps an error, unless it is an AuthenticationFault already. */
 export function faultOf(code: FaultCode, error: unknown): Error {
   return isAuthenticationFault(error) ? error : new AuthenticationFault(code, error)
 }

@@ -6,7 +6,7 @@ import { reportSuccess, startClock } from '../events.js'
 import { credentialsOf, hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import { runWithoutUser, runWithUser, setUser } from '../request/state.js'
+import { runInContext, setUser } from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -34,7 +34,7 @@ export function guard(
   const config = request.routeOptions.config as { readonly [kPlanned]?: Planned } | undefined
   const plan = config?.[kPlanned]?.plan
   if (plan) return new Attempt(request, reply, done, plan).begin()
-  if (plan === null || request.is404) return runWithoutUser(request, done)
+  if (plan === null || request.is404) return runInContext(request, null, done)
   done(faultOf('ERR_AUTH_UNGUARDED', new Error('The route is not known.')))
 }
 
@@ -115,13 +115,13 @@ class Attempt {
   passAnonymous(): void {
     const { request, reply, done, plan } = this
     for (const each of plan.registration.onPass) each(request, reply)
-    runWithoutUser(request, done)
+    runInContext(request, null, done)
   }
 
   /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
     reportSuccess(this.request, user, this.plan.name, this.started)
-    runWithUser(this.request, user, this.done)
+    runInContext(this.request, user, this.done)
   }
 
   /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */
@@ -129,13 +129,13 @@ class Attempt {
     const { request, done, plan } = this
     if (error === ABANDONED) return
     if (!isAuthenticationError(error)) {
-      return runWithoutUser(request, () => done(faultOf('ERR_AUTH_AUTHENTICATOR', error)))
+      return runInContext(request, null, () => done(faultOf('ERR_AUTH_AUTHENTICATOR', error)))
     }
     const mayPass =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.allowsAnonymous : plan.mode === 'try'
     if (mayPass && refusalOf(error.code)?.status === 401) return this.passAnonymous()
     // Without a user in the context: a handler with a user may have injected this request.
-    runWithoutUser(request, () => refuse(this, error))
+    runInContext(request, null, () => refuse(this, error))
   }
 }
 

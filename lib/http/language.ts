@@ -4,7 +4,7 @@ import { en } from '../../locales/en.js'
 import { wrongOption } from '../errors.js'
 import type { Catalogue, MessageKey } from '../../types/messages.js'
 
-/** A text, and the tag of its language; null for a text of the app, whose language is unknown. */
+/** A message, and the tag of its language; null for a message of the app, whose language is unknown. */
 export interface LocalizedText {
   readonly text: string
   readonly language: string | null

@@ -19,10 +19,11 @@ kit.replaceKeys = (authenticator, makeKeys) => {
  * @throws ERR_AUTH_OPTION
  */
 export function createFeature({ options, jwtService, log }: FeatureContext): Feature {
+  const issuers = options.issuers as NonNullable<typeof options.issuers>
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
-  const opened = resolveIssuers(options.issuers ?? {}, taken, jwtService.issuer).map((issuer) => {
+  const opened = resolveIssuers(issuers, taken, jwtService.issuer).map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
     const authenticator = issuerAuthenticator(verifier, options.userServiceTimeout)
     verifiers.set(authenticator, verifier)
@@ -34,7 +35,7 @@ export function createFeature({ options, jwtService, log }: FeatureContext): Fea
       opened.map(({ name, authenticator }) => [name, authenticator]),
     ),
     ready() {
-      for (const { source } of opened) source.start()
+      for (const { source } of opened) void source.begin()
     },
     stats: () => Object.fromEntries(opened.map(({ name, source }) => [name, source.stats()])),
     stop() {

@@ -24,9 +24,6 @@ const since = (time: number): number => Math.abs(Date.now() - time)
  * withdraw a key.
  */
 export class KeySource {
-  readonly #issuer: ResolvedIssuer
-  readonly #verifierOf: (keys: IssuerKeys) => VerifySignature
-  readonly #log: FastifyBaseLogger
   #set: KeySet | null = null
   #running: Promise<void> | null = null
   #abort = new AbortController()
@@ -39,14 +36,10 @@ export class KeySource {
   #failedAt = -Infinity
 
   constructor(
-    issuer: ResolvedIssuer,
-    verifierOf: (keys: IssuerKeys) => VerifySignature,
-    log: FastifyBaseLogger,
-  ) {
-    this.#issuer = issuer
-    this.#verifierOf = verifierOf
-    this.#log = log
-  }
+    private readonly issuer: ResolvedIssuer,
+    private readonly verifierOf: (keys: IssuerKeys) => VerifySignature,
+    private readonly log: FastifyBaseLogger,
+  ) {}
 
   /**
    * The verifier of the current set; null where there is none, or it is too old. Renews an old set in the background.
@@ -54,17 +47,13 @@ export class KeySource {
   current(): VerifySignature | null {
     const age = this.#set?.age() ?? 0
     if (age >= limits.fresh + limits.stale) this.#set = null
-    else if (age >= limits.fresh) void this.#begin()
+    else if (age >= limits.fresh) void this.begin()
     return this.#set?.verify ?? null
   }
 
-  /**
-   * Waits for a set, where there is none.
-   *
-   * @throws (rejects) AuthenticationError with the status 503
-   */
+  /** Waits for a set, where there is none. @throws (rejects) AuthenticationError with the status 503 */
   obtain(): Promise<VerifySignature> {
-    return this.#join(this.#begin())
+    return this.#join(this.begin())
   }
 
   /**
@@ -76,19 +65,14 @@ export class KeySource {
    */
   renewed(): Promise<VerifySignature> | null {
     const isAllowed = this.#running !== null || since(this.#begunAt) >= limits.unknownKid
-    const running = isAllowed ? this.#begin() : null
+    const running = isAllowed ? this.begin() : null
     return running === null ? null : this.#join(running)
-  }
-
-  /** Begins the first fetch, without waiting for it. */
-  start(): void {
-    void this.#begin()
   }
 
   /** For the test kit: uses a set that was not fetched, and that does not age. */
   replace(document: unknown): void {
     this.stop()
-    this.#use(readKeySet(document, this.#issuer.algorithms), () => 0)
+    this.#use(readKeySet(document, this.issuer.algorithms), () => 0)
   }
 
   /** Aborts a running fetch, and prevents others. */
@@ -107,20 +91,17 @@ export class KeySource {
 
   /** Milliseconds until the next fetch is allowed: up to 1, 2, 4 … 30 seconds after failures, 0 after a success. */
   #pause(): number {
-    if (this.#failuresInARow === 0) return 0
     const pause = limits.firstPause * 2 ** (this.#failuresInARow - 1)
     return Math.max(Math.min(pause, limits.longestPause) - since(this.#failedAt), 0)
   }
 
-  /** @returns the running fetch, or a new one; null during the pause after a failure */
-  #begin(): Promise<void> | null {
+  /** Begins to fetch. @returns the running fetch, or a new one; null during the pause after a failure */
+  begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
     if (!this.#isOpen || this.#pause() > 0) return null
     this.#fetches += 1
     this.#begunAt = Date.now()
-    this.#running = this.#fetch().finally(() => {
-      this.#running = null
-    })
+    this.#running = this.#fetch().finally(() => (this.#running = null))
     return this.#running
   }
 
@@ -134,13 +115,12 @@ export class KeySource {
 
   /** Never rejects. */
   async #fetch(): Promise<void> {
-    const abort = new AbortController()
-    this.#abort = abort
-    const { name: issuer, algorithms } = this.#issuer
+    const abort = (this.#abort = new AbortController())
+    const { name: issuer, algorithms } = this.issuer
     let reason: string | null = null
     let leftOut = 0
     try {
-      const document = fetchKeySet(this.#issuer, abort.signal)
+      const document = fetchKeySet(this.issuer, abort.signal)
       const late = (): Error => new FetchError('it took too long')
       const keys = readKeySet(await withTimeout(document, limits.fetchTime, late), algorithms)
       this.#accept(keys)
@@ -164,19 +144,19 @@ export class KeySource {
 
   #accept(keys: IssuerKeys): void {
     if (!this.#isOpen) return
-    const { name: issuer } = this.#issuer
+    const { name: issuer } = this.issuer
     if (keys.compromised > 0) {
       const about = { issuer, keys: keys.compromised }
-      this.#log.warn(about, 'An issuer publishes private keys; these are not used')
+      this.log.warn(about, 'An issuer publishes private keys; these are not used')
     }
-    if (this.#failuresInARow > 0) this.#log.info({ issuer }, 'An issuer gives its keys again')
+    if (this.#failuresInARow > 0) this.log.info({ issuer }, 'An issuer gives its keys again')
     const time = Date.now()
     this.#use(keys, () => since(time))
     this.#failuresInARow = 0
   }
 
   #use(keys: IssuerKeys, age: () => number): void {
-    this.#set = { ...keys, verify: this.#verifierOf(keys), age }
+    this.#set = { ...keys, verify: this.verifierOf(keys), age }
   }
 
   #fail(reason: string): void {
@@ -185,8 +165,8 @@ export class KeySource {
     this.#failedAt = Date.now()
     if (!this.#isOpen) return
     const { keys, age } = this.stats()
-    const about = { issuer: this.#issuer.name, reason, keys, age }
-    this.#log.warn(about, 'The keys of an issuer could not be fetched')
+    const about = { issuer: this.issuer.name, reason, keys, age }
+    this.log.warn(about, 'The keys of an issuer could not be fetched')
   }
 
   #throwUnavailable(): never {

@@ -53,7 +53,7 @@ const own: object = { [kOwnRoute]: undefined }
 /** What @fastify/swagger leaves out of its documents. */
 const hidden: FastifySchema & { hide: true } = { hide: true }
 
-/** Shorter than the time after which a new key may sign. */
+/** Shorter than the time for which a new key is published before it signs. */
 const cacheControl = 'public, max-age=300'
 
 function sendKeySet(

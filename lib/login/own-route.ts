@@ -15,7 +15,7 @@ import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { RejectionLike } from '../../types/errors.js'
 
-/** The key under which the options of the plugin's own routes keep what is known of them. */
+/** The key of the {@link OwnRoute} in the options of the plugin's own routes. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
 
 /**

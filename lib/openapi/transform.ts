@@ -91,9 +91,12 @@ function describe(
   const scope = needs?.scope ?? null
   // Also called where the schema has its own "security", which may name these schemes.
   const { requirements, listsScopes } = requireSchemes(document, accepted, registration, scope)
-  const security = isOptional && requirements.length > 0 ? [...requirements, {}] : requirements
-  // An open route needs an empty list where the document asks for credentials everywhere.
-  const isStated = security.length > 0 || (accepted.length === 0 && document.security !== undefined)
+  // First, for tools that show or use the first alternative. It is also stated where nothing else can be, but the
+  // document asks for credentials everywhere; an open route needs an empty list there.
+  const isGlobal = document.security !== undefined
+  const needsNone = isOptional && accepted.length > 0 && (requirements.length > 0 || isGlobal)
+  const security = needsNone ? [{}, ...requirements] : requirements
+  const isStated = security.length > 0 || (accepted.length === 0 && isGlobal)
   const isListed = listsScopes && schema.security === undefined
   const words = needs === null ? '' : needsInWords(isListed ? { ...needs, scope: null } : needs)
   const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')

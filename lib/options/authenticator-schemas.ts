@@ -3,16 +3,15 @@ import {
   anyFunction,
   fieldName,
   flag,
-  httpToken,
   oneOf,
   optional,
   options,
-  signingMethod,
   text,
   userService,
-  verifyRules,
 } from './check.js'
+import { signingMethod, verifyRules } from './jwt-schemas.js'
 
+const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 const nonEmpty = Type.String({ minLength: 1 })
 
 /** A Security Scheme Object with the fields that OpenAPI requires. */

@@ -1,15 +1,48 @@
 import * as Type from '@sinclair/typebox/type'
+import { signingMethods } from '../common/algorithms.js'
 import {
+  expirySeconds,
   fieldName,
+  flag,
+  longestExpiry,
+  oneOf,
   options,
   or,
-  signingMethod,
   text,
-  tokenRules,
-  typ,
-  verifyRules,
   whole,
 } from './check.js'
+
+export const signingMethod = oneOf(signingMethods)
+
+/** One audience or several (RFC 7519 §4.1.3). */
+export const audience = Type.Union(
+  [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
+  { description: 'a non-empty string, or an array of them' },
+)
+
+export const tokenRules = {
+  clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
+  requireExp: flag,
+  issuer: text('a non-empty string'),
+  audience,
+}
+
+/**
+ * A media type (RFC 7515 §4.1.9), also one with parameters: printable ASCII that neither begins nor ends with a space.
+ */
+export const typ = text("a media type, such as 'reset+jwt'", {
+  pattern: '^(?!application/$)[!-~](?:[ -~]*[!-~])?$',
+  quoted: true,
+})
+
+/** The rules of one verifier. */
+export const verifyRules = {
+  ...tokenRules,
+  typ: Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
+    description: "a media type, such as 'reset+jwt', or an array of them",
+    quoted: true,
+  }),
+}
 
 const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
 const keyPair = options({
@@ -30,8 +63,8 @@ export const jwtSchema = options(
     }),
     expiry: Type.Integer({
       minimum: 1,
-      maximum: 2 ** 31 - 1,
-      description: 'whole seconds, 1 or more',
+      maximum: longestExpiry,
+      description: expirySeconds,
     }),
     validAfterField: fieldName,
     signingMethod,

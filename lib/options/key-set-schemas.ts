@@ -1,5 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
-import { flag, oneOf, optional, signingMethod, strict, text } from './check.js'
+import { flag, oneOf, optional, strict, text } from './check.js'
+import { signingMethod } from './jwt-schemas.js'
 
 const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
 

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { authenticatorSchema } from './authenticator-schemas.js'
-import { jwtSchema } from './jwt-schemas.js'
+import { jwtSchema, signingMethod } from './jwt-schemas.js'
 import {
   anyFunction,
   byName,
@@ -11,7 +11,6 @@ import {
   options,
   or,
   seconds,
-  signingMethod,
   strict,
   text,
   userService,

@@ -57,7 +57,7 @@ export async function createPasswordTools(
     },
     stats: () => ({
       hashing: { ...queue.stats },
-      remembered: cache?.stats ?? { hits: 0, misses: 0, size: 0 },
+      credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },
       throttled: throttle?.throttled ?? 0,
     }),
   }

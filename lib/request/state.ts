@@ -1,10 +1,16 @@
 import { AsyncResource, type AsyncLocalStorage } from 'node:async_hooks'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AuthnUsageError } from '../errors.js'
+import { MALFORMED, parseBearer } from '../http/authorization.js'
+import { registrationOf, type Registration } from '../registration.js'
 import type { ExtraJwtClaimsKey, JwtClaims } from '../../types/request-extra.js'
-import type { AuthUser } from '../../types/user-service.js'
+import type { AuthUser, StoredUser } from '../../types/user-service.js'
+
+/** The key under which `request.extra` holds the claims of a valid token. */
+export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
 
 /** Global, since `storedUser` may come from another copy of the package than the plugin. */
-export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
+const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
 /** What the plugin keeps on a request. */
 interface RequestState {
@@ -23,7 +29,7 @@ interface Stateful {
   [kRequestState]?: RequestState
 }
 
-export function stateOf(request: FastifyRequest): RequestState | undefined {
+function stateOf(request: FastifyRequest): RequestState | undefined {
   return (request as Stateful)[kRequestState]
 }
 
@@ -31,7 +37,7 @@ export function stateOf(request: FastifyRequest): RequestState | undefined {
  * The state of a request, created when it is missing. One property for all: V8 slows down objects that get several
  * more.
  */
-export function ensureState(request: FastifyRequest): RequestState {
+function ensureState(request: FastifyRequest): RequestState {
   return ((request as Stateful)[kRequestState] ??= {
     user: null,
     stored: null,
@@ -49,8 +55,6 @@ export function setUser(request: FastifyRequest, user: AuthUser, stored: object)
   state.stored = stored
 }
 
-const claimsKey: ExtraJwtClaimsKey = 'jwtClaims'
-
 /**
  * @param claims - undefined for none, after all
  * @param isOwn - whether a key of our own has verified the token
@@ -63,13 +67,13 @@ export function setClaims(
   const state = ensureState(request)
   state.claims = claims ?? null
   state.isOwn = isOwn
-  if (state.extra !== null) state.extra[claimsKey] = claims
+  if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */
 export function claimsOf(request: FastifyRequest): unknown {
-  const { claims = null, extra = null } = stateOf(request) ?? {}
-  return extra === null ? claims : extra[claimsKey]
+  const { claims, extra } = ensureState(request)
+  return extra === null ? claims : extra[EXTRA_JWT_CLAIMS]
 }
 
 /** The claims of a user who was authenticated by a token of our own keys; null in all other requests. */
@@ -83,9 +87,72 @@ export function extraOf(request: FastifyRequest): Record<string, unknown> {
   const state = ensureState(request)
   if (state.extra !== null) return state.extra
   const extra = Object.create(null) as Record<string, unknown>
-  if (state.claims !== null) extra[claimsKey] = state.claims
+  if (state.claims !== null) extra[EXTRA_JWT_CLAIMS] = state.claims
   state.extra = extra
   return extra
+}
+
+/**
+ * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
+ *
+ * @throws ERR_AUTH_DECORATOR when another plugin has one of the names; `lang` of an i18n plugin stays instead
+ */
+export function decorateRequests(app: FastifyInstance): void {
+  if (app.hasRequestDecorator(kRequestState)) return
+  const taken = ['user', 'extra', 'bearerToken'].find((name) => app.hasRequestDecorator(name))
+  if (taken !== undefined) {
+    throw new AuthnUsageError(
+      'ERR_AUTH_DECORATOR',
+      `another plugin decorates requests with "${taken}" too. Rename that one; for @fastify/jwt, register it with { decoratorName: 'jwtUser' } or the like.`,
+    )
+  }
+  app.decorateRequest(kRequestState, undefined)
+  // Getters, because scopes that were made before the plugin was registered inherit them, but not values.
+  app.decorateRequest('user', {
+    getter(this: FastifyRequest): AuthUser {
+      return (stateOf(this)?.user ?? null) as AuthUser
+    },
+    setter(this: FastifyRequest, user: AuthUser): void {
+      ensureState(this).user = user
+    },
+  })
+  app.decorateRequest('extra', {
+    getter(this: FastifyRequest): Record<string, unknown> {
+      return extraOf(this)
+    },
+    // Where a scope has called `decorateRequest('extra', null)` before, Fastify assigns that to each of its requests. Without
+    // a setter that throws where nothing catches it, and ends the process.
+    setter(this: FastifyRequest, extra: unknown): void {
+      if (typeof extra === 'object' && extra !== null) {
+        throw new TypeError('request.extra cannot be replaced: put something into it.')
+      }
+    },
+  })
+  app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
+    const token = parseBearer(this.headers.authorization)
+    return token === MALFORMED ? null : token
+  })
+  if (app.hasRequestDecorator('lang')) return
+  app.decorateRequest('lang', {
+    getter(this: FastifyRequest): string {
+      const { translator } = registrationOf(this.server) as Registration
+      return (ensureState(this).lang ??= translator.negotiate(this.headers['accept-language']))
+    },
+    setter(this: FastifyRequest, language: string): void {
+      ensureState(this).lang = language
+    },
+  })
+}
+
+/**
+ * The user as the user service returned it, with the password hash, which `request.user` hides. Never send it.
+ *
+ * @returns null in anonymous requests
+ */
+export function storedUser<Stored extends object = StoredUser>(
+  request: FastifyRequest,
+): Stored | null {
+  return (stateOf(request)?.stored ?? null) as Stored | null
 }
 
 /** What the `AsyncLocalStorage` holds. */
@@ -104,29 +171,17 @@ export function switchOn(create: () => AsyncLocalStorage<Store>): AsyncLocalStor
   return (shared[key] ??= create())
 }
 
-/** Calls `next` with the user in the context. */
-export function runWithUser(request: FastifyRequest, user: AuthUser, next: () => void): void {
-  const storage = shared[key]
-  if (storage === undefined) next()
-  else run(storage, request, user, next)
-}
-
 /**
- * Calls `next` without a user in the context, which may have one where a handler calls `app.inject()` or where the
- * server was started inside of `runAs`.
+ * Calls `next` with the user in the context; with null without one, since the context may have that of another request,
+ * where a handler calls `app.inject()`, or that of `runAs`, where the server was started inside of it.
  */
-export function runWithoutUser(request: FastifyRequest, next: () => void): void {
-  const storage = shared[key]
-  if (storage?.getStore() === undefined) next()
-  else run(storage, request, null, next)
-}
-
-function run(
-  storage: AsyncLocalStorage<Store>,
+export function runInContext(
   { raw }: FastifyRequest,
   user: AuthUser | null,
   next: () => void,
 ): void {
+  const storage = shared[key]
+  if (storage === undefined || (user ?? storage.getStore()) === undefined) return next()
   storage.run({ user }, () => {
     // Node emits the events of a body in the context of the connection. Without this, a content-type parser would see
     // the user or not, depending on how the body arrives.

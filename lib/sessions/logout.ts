@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
-import { MALFORMED } from '../http/authorization.js'
-import { ownTokenIn } from '../request/own-token.js'
+import { ownTokenIn } from '../authenticators/jwt.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
@@ -85,7 +84,6 @@ async function ofAccessToken(
 ): Promise<Leaving> {
   const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
-  if (token === MALFORMED) throw refusal('auth.jwt-invalid')
   const claims = service.verify(token, method)
   const { sid, sub } = claims
   if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) {

@@ -45,7 +45,7 @@ export class StoreAccess {
   log(error: unknown, help = ''): void {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.
-    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+    const { code, message } = error as { code?: unknown; message?: unknown }
     this.#log.error(
       { code, reason: message },
       `The session store is unavailable: logins, refreshes and logouts are rejected until it is back. ${help}`.trim(),

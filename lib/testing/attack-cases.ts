@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
-import { brokenTokens, type Need } from './broken.js'
+import type { Bad } from './broken.js'
 import type { Material } from './material.js'
 
 /** A request that must be refused. */
@@ -22,27 +22,7 @@ export interface Cases {
 /** Headers by lower-case name. */
 export type Headers = Readonly<Record<string, string>>
 
-/** A bad value, with what is wrong with it. */
-export type Bad = readonly [title: string, value: string]
-
-const lacks: Readonly<Record<Need, string>> = {
-  key: 'the key that signs is not known',
-  publicKey: 'there is no public key',
-  token: 'no good token is known',
-}
-
-/** The broken tokens that can be made. */
-export function badTokens(material: Material): { tokens: Bad[]; leftOut: string[] } {
-  const tokens: Bad[] = []
-  const leftOut: string[] = []
-  for (const [name, { needs, make }] of Object.entries(brokenTokens)) {
-    if (needs === undefined || material[needs] !== undefined) tokens.push([name, make(material)])
-    else leftOut.push(`${name} (${lacks[needs]})`)
-  }
-  return { tokens, leftOut }
-}
-
-/** Texts that programs take for nothing, for a value of their own, or for a query. */
+/** Strings that programs may read as no value, as one of their own, or as a query. */
 const oddTexts = ['null', 'undefined', '__proto__', '{"$ne":1}', "' OR '1'='1", '%00']
 
 /** Credentials that are nearly good, or nothing like it, for any scheme. */
@@ -169,7 +149,10 @@ export function keyCases(good: Headers): AttackCase[] {
         ['empty', ''],
         ['a character less', start],
         ['a character more', `${value}x`],
-        ['another last character', `${start}${value.endsWith('x') ? 'y' : 'x'}`],
+        [
+          'another last character',
+          `${start}${String.fromCharCode(value.charCodeAt(start.length) ^ 1)}`,
+        ],
         ['twice', `${value}, ${value}`],
         ...oddTexts.map((text): Bad => [text, text]),
         ['15,000 letters', 'x'.repeat(15_000)],

@@ -1,4 +1,5 @@
-import type { AttackCase, Bad, Cases, Headers } from './attack-cases.js'
+import type { AttackCase, Cases, Headers } from './attack-cases.js'
+import type { Bad } from './broken.js'
 
 /** A cookie that is let in. */
 interface GoodCookie {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { accessCases } from './attack-access.js'
 import {
-  badTokens,
   elsewhereCases,
   headerCases,
   keyCases,
@@ -9,6 +8,7 @@ import {
   type Cases,
   type Headers,
 } from './attack-cases.js'
+import { badTokens } from './broken.js'
 import { cookieCases } from './attack-cookies.js'
 import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
 import { attackMaterial, type Material } from './material.js'
@@ -29,7 +29,7 @@ const patience = 10_000
  * At the beginning and at the end it checks that good credentials are accepted: a route that refuses everything
  * would prove nothing.
  *
- * @param app - the app; it is booted if it is not ready yet. `authnTesting` need not be registered otherwise
+ * @param app - the app; `ready()` is called. `authnTesting` need not be registered otherwise
  * @returns the report; `report.problems` is empty when all is well
  * @throws ERR_AUTH_TESTING, ERR_AUTH_MARK for options that do not fit
  *
@@ -89,14 +89,14 @@ class Attack {
   /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
   async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
     if (this.#good === undefined) {
-      const why = 'none are known, so that nobody may get in at all: give "sub" or "good"'
+      const why = 'no good credentials are known, so the route may reject all: give "sub" or "good"'
       this.report.problems.push({ case: name, status: null, why })
       return true
     }
     const status = await this.#statusOf({ headers: this.#good, ...more })
     if (status !== null && status < 400) return true
     const why =
-      'refused, so that the report would prove nothing: mend "good", "sub", "claims" or "payload"'
+      'rejected, so that the report would prove nothing: correct "good", "sub", "claims" or "payload"'
     this.report.problems.push({ case: name, status, why })
     return false
   }
@@ -106,7 +106,7 @@ class Attack {
     const status = await this.#statusOf({})
     if (this.#options.optional === true || status === null || status >= 400) return false
     const why =
-      'let through: the route requires nobody (is it marked?). If it is meant to: "optional"'
+      'accepted: the route requires no user (is it marked?). If it is meant to: "optional"'
     this.report.problems.push({ case: 'no credentials', status, why })
     return true
   }
@@ -154,7 +154,7 @@ class Attack {
       ...(payload !== undefined && request.method !== 'HEAD' && { payload }),
       ...request,
       headers: { ...this.#options.headers, ...headers },
-      // Of this machine, where cookies may lack the prefix; a new one for each, because failures are counted by address.
+      // Loopback, where cookies need no prefix; another one for each case, because failures are counted by address.
       remoteAddress: `127.1.${at >> 8}.${at & 255}`,
     })
     const answered = await Promise.race([response, delay(patience, null, { ref: false })])
@@ -173,6 +173,6 @@ function goodHeaders(
       Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
     )
   }
-  const isSomebody = sub !== undefined || claims !== undefined
-  return isSomebody && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
+  const isKnown = sub !== undefined || claims !== undefined
+  return isKnown && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
 }

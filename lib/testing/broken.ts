@@ -4,11 +4,14 @@ import { encode, forge, headerLike, keyOf, now } from './forge.js'
 import { resign, type Material } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
+/** A bad value, with what is wrong with it. */
+export type Bad = readonly [title: string, value: string]
+
 /** What has to be known to make a broken token. */
-export type Need = 'token' | 'key' | 'publicKey'
+type Need = 'token' | 'key' | 'publicKey'
 
 interface BrokenRow {
-  /** Default: the claims are enough. */
+  /** Default: nothing but claims. */
   readonly needs?: Need
   readonly make: (material: Material) => string
 }
@@ -107,4 +110,21 @@ function siblingOf(method: SigningMethod): SigningMethod {
   if (method === 'EdDSA') return 'ES256'
   const siblings = signingMethods.filter((other) => other.startsWith(method.slice(0, 2)))
   return siblings[(siblings.indexOf(method) + 1) % siblings.length] as SigningMethod
+}
+
+const lacks: Readonly<Record<Need, string>> = {
+  key: 'the key that signs is not known',
+  publicKey: 'there is no public key',
+  token: 'no good token is known',
+}
+
+/** The broken tokens that can be made. */
+export function badTokens(material: Material): { tokens: Bad[]; leftOut: string[] } {
+  const tokens: Bad[] = []
+  const leftOut: string[] = []
+  for (const [name, { needs, make }] of Object.entries(brokenTokens)) {
+    if (needs === undefined || material[needs] !== undefined) tokens.push([name, make(material)])
+    else leftOut.push(`${name} (${lacks[needs]})`)
+  }
+  return { tokens, leftOut }
 }

@@ -10,7 +10,7 @@ import {
 import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
-/** Base64url of bytes, of a text, or of an object as JSON. */
+/** Base64url of bytes, of a string, or of an object as JSON. */
 export function encode(value: unknown): string {
   const bytes = typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)
   return Buffer.from(bytes as string).toString('base64url')

@@ -14,7 +14,7 @@ export interface AttackProblem {
 export class AttackReport {
   /** How many cases were sent. */
   cases = 0
-  /** Cases that were accepted, gave a 5xx, or could not be judged; empty when all is well. */
+  /** Cases that were accepted, gave a 5xx, or could not be checked; empty when all is well. */
   readonly problems: AttackProblem[] = []
   /** What was not sent, and why. */
   readonly leftOut: string[] = []
@@ -54,10 +54,10 @@ export class AttackReport {
 export function problemOf(status: number | null, refusals: readonly number[]): string | undefined {
   if (status === null) return 'no answer'
   if (refusals.includes(status)) return undefined
-  if (status >= 500) return 'a fault: nothing that a client sends may give one'
+  if (status >= 500) return 'an internal error, which no request may cause'
   if (status === 429)
     return 'throttled, so that it proves nothing: switch rate limits off in this test'
   if (status < 400) return 'let through'
   if (status === 401) return `expected ${refusals[0]}; the credentials themselves were refused`
-  return `expected ${refusals[0]}; what follows the authentication has answered`
+  return `expected ${refusals[0]}; the credentials were accepted, and the handler has answered`
 }

@@ -29,7 +29,7 @@ export class PasswordAttempt {
     return (this.#keys ??= failureKeys(this.username, this.request.ip, this.space))
   }
 
-  /** Whether it has the recently accepted password; null where there is none. */
+  /** Whether its password is the one that was accepted last; null where none is cached. */
   get isCached(): boolean | null {
     return this.tools.cache?.accepts(this.#who.username, this.password) ?? null
   }

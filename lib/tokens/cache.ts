@@ -25,7 +25,7 @@ export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
 
   constructor({ max, maxBytes }: TokenCacheLimits, counts: TokenCounts = { hits: 0, misses: 0 }) {
     this.#max = max
-    // Without its own `max`: it would make room for all entries at once, which takes 10 ms of the boot for 50,000.
+    // Without its own `max`: it allocates all entries at once, which takes 10 ms of startup for 50,000.
     this.#cached = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: ({ token }) => token.length,

@@ -14,7 +14,7 @@ import {
   onInstance,
   rootOf,
   urlsOf,
-  wrapRegister,
+  watchRegister,
 } from '../../lib/app/fastify.js'
 
 type Told = RouteOptions & { readonly routePath: string }
@@ -197,9 +197,9 @@ t.test(
 t.test('scopes inherit register from the root', async (t) => {
   const app = fastify(t)
   const calls: unknown[] = []
-  wrapRegister(app, (plugin, options, register) => {
+  watchRegister(app, (_, options) => {
     calls.push(options)
-    return register(plugin, options)
+    return options
   })
   await app.register(
     async (app) => {

@@ -66,7 +66,7 @@ t.test('each section', { skip: process.platform === 'win32' && 'needs cp and mv'
   await follow('How to see that it worked')
   await follow('How to go back')
   t.strictSame(kids(), first)
-  await follow('A key that somebody else has')
+  await follow('A leaked key')
   t.notOk(
     kids().some((kid) => first.includes(kid)),
     'in the end it is another key set',

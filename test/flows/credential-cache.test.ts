@@ -61,7 +61,7 @@ async function setting(t: Test, more: AuthnOptions = {}, list = people()): Promi
 }
 
 const refused = { error: texts.invalid, challenge: basicChallenge }
-const remembered = (app: FastifyInstance): object => app.authn.stats().remembered
+const cached = (app: FastifyInstance): object => app.authn.stats().credentials
 
 t.test('the second request with the same credentials runs no bcrypt', async (t) => {
   const watch = watchBcrypt(t)
@@ -73,7 +73,7 @@ t.test('the second request with the same credentials runs no bcrypt', async (t) 
     t.equal(watch.runs.length, 1)
     t.equal(service.asked.length, count, 'the user service is asked every time')
   }
-  t.strictSame(remembered(app), { hits: 2, misses: 1, size: 1 })
+  t.strictSame(cached(app), { hits: 2, misses: 1, size: 1 })
   isRefusal(t, await get(wrong), refused, 'another password is compared')
   t.equal(watch.runs.length, 2)
   isWelcome(t, await get(bob), 'bob', 'and another user')
@@ -113,7 +113,7 @@ t.test('a user who is deleted, disabled or locked takes effect at once', async (
   isWelcome(t, await get(alice), 'alice', 'back again')
 })
 
-t.test('failures are never remembered', async (t) => {
+t.test('failures are never cached', async (t) => {
   const watch = watchBcrypt(t)
   const { app, get, take } = await setting(t)
   for (const count of [1, 2, 3]) {
@@ -122,7 +122,7 @@ t.test('failures are never remembered', async (t) => {
     t.equal(watch.runs.length, 2 * count)
   }
   t.equal(take(), 0)
-  t.strictSame(remembered(app), { hits: 0, misses: 6, size: 0 })
+  t.strictSame(cached(app), { hits: 0, misses: 6, size: 0 })
 })
 
 t.test('login neither remembers nor profits', async (t) => {
@@ -145,7 +145,7 @@ t.test('false switches it off', async (t) => {
     isWelcome(t, await get(alice), 'alice')
     t.equal(watch.runs.length, count)
   }
-  t.strictSame(remembered(app), { hits: 0, misses: 0, size: 0 })
+  t.strictSame(cached(app), { hits: 0, misses: 0, size: 0 })
 })
 
 t.test('max', async (t) => {
@@ -160,7 +160,7 @@ t.test('max', async (t) => {
     [await runsOf(alice), await runsOf(alice), await runsOf(bob), await runsOf(alice)],
     [1, 0, 1, 1],
   )
-  t.match(remembered(app), { size: 1 })
+  t.match(cached(app), { size: 1 })
 })
 
 t.test('ttl, 60 seconds unless it is set', async (t) => {
@@ -200,7 +200,7 @@ t.test('64 first requests at once are one run, right or wrong', async (t) => {
       }
       t.equal(take(), headers === alice ? 64 : 0)
       t.equal(watch.runs.length, 1)
-      t.match(remembered(app), { size: headers === alice ? 1 : 0 })
+      t.match(cached(app), { size: headers === alice ? 1 : 0 })
     })
   }
 })
@@ -239,9 +239,9 @@ t.test('the first one leaves while it waits: those that share its run are answer
   const port = await listen(app)
   const ask = (headers: Record<string, string>, signal?: AbortSignal): ReturnType<typeof send> =>
     send(port, { path: '/', headers, ...(signal && { signal }) })
-  const { misses } = app.authn.stats().remembered
+  const { misses } = app.authn.stats().credentials
   const missed = (count: number): Promise<void> =>
-    until(() => app.authn.stats().remembered.misses === misses + count, `${count} have come`)
+    until(() => app.authn.stats().credentials.misses === misses + count, `${count} have come`)
   const blocker = ask(bob)
   await until(() => watch.running.length === 1, 'another one runs')
   const client = new AbortController()
@@ -278,7 +278,7 @@ t.test(
     const leader = get(alice, attacker)
     await until(() => app.authn.stats().hashing.waiting === 3, 'and a request of the same address')
     const follower = get(alice, loopback)
-    await until(() => app.authn.stats().remembered.misses === 5, 'which another one shares')
+    await until(() => app.authn.stats().credentials.misses === 5, 'which another one shares')
     while (app.authn.stats().hashing.running > 0) {
       watch.running[0]?.finish()
       await settle()
@@ -306,7 +306,7 @@ t.test('a full queue is refused to all that share, and each is counted', async (
   isWelcome(t, await blocker, 'bob')
 })
 
-t.test('a broken bcrypt is a fault for all that share, and is not remembered', async (t) => {
+t.test('a broken bcrypt is a fault for all that share, and is not cached', async (t) => {
   const watch = watchBcrypt(t, true)
   const { get, take } = await setting(t)
   const all = [get(alice), get(alice)]

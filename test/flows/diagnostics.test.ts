@@ -339,7 +339,7 @@ t.test('stats of an app', async (t) => {
   const hashing = { running: 0, waiting: 0, refused: 0 }
   t.strictSame(app.authn.stats(), {
     hashing,
-    remembered: { hits: 0, misses: 0, size: 0 },
+    credentials: { hits: 0, misses: 0, size: 0 },
     tokens: { size: 0, bytes: 0, hits: 0, misses: 0 },
     keys: { size: 1, reloads: 0, failures: 0 },
     issuers: {},
@@ -347,11 +347,11 @@ t.test('stats of an app', async (t) => {
   })
   await everything(app)
   const { tokens, keys: _, issuers: __, ...others } = app.authn.stats()
-  t.strictSame(others, { hashing, remembered: { hits: 0, misses: 2, size: 1 }, throttled: 2 })
+  t.strictSame(others, { hashing, credentials: { hits: 0, misses: 2, size: 1 }, throttled: 2 })
   t.match(tokens, { size: 1, hits: 0, misses: 1 })
   await app.inject({ url: '/basic', remoteAddress: '192.0.2.1', headers: alice })
   const before = app.authn.stats()
-  t.strictSame(before.remembered, { hits: 1, misses: 2, size: 1 })
+  t.strictSame(before.credentials, { hits: 1, misses: 2, size: 1 })
   await app.inject({ url: '/basic', remoteAddress: '192.0.2.1', headers: alice })
-  t.strictSame(before.remembered.hits, 1, 'what was read does not change')
+  t.strictSame(before.credentials.hits, 1, 'what was read does not change')
 })

@@ -114,12 +114,12 @@ const marks: [AuthMark | undefined, object[] | undefined, string[]][] = [
   [false, undefined, []],
   [{ mode: false, use: 'basic' }, undefined, []],
   [true, [jwt], ['401']],
-  ['optional', [jwt, {}], ['401']],
-  ['try', [jwt, {}], []],
-  [{ use: 'lenient' }, [jwt, {}], ['401']],
+  ['optional', [{}, jwt], ['401']],
+  ['try', [{}, jwt], []],
+  [{ use: 'lenient' }, [{}, jwt], ['401']],
   [{ use: 'basic' }, [password], ['401', ...busy]],
-  [{ mode: 'optional', use: 'basic' }, [password, {}], ['401', ...busy]],
-  [{ mode: 'try', use: 'basic' }, [password, {}], busy],
+  [{ mode: 'optional', use: 'basic' }, [{}, password], ['401', ...busy]],
+  [{ mode: 'try', use: 'basic' }, [{}, password], busy],
   [{ use: 'configBasic' }, [password], ['401', '429']],
   [{ use: ['jwt', 'basic'] }, [jwt, password], ['401', ...busy]],
   [{ use: ['basic', 'configBasic'] }, [password], ['401', ...busy]],
@@ -286,7 +286,7 @@ for (const [version, options] of everyVersion) {
     t.strictSame(securityIn({ paths }), {
       '/login': undefined,
       '/login/refresh': undefined,
-      '/logout': [jwt, {}],
+      '/logout': [{}, jwt],
     })
     const refused = ['400', '401', ...busy]
     t.strictSame(statusesOf(paths['/login'].post as Node), ['200', ...refused])
@@ -375,10 +375,10 @@ t.test('tokens in cookies', async (t) => {
   t.strictSame(securityIn(document), {
     '/login': undefined,
     '/login/refresh': undefined,
-    '/logout': [jwt, cookie, {}],
+    '/logout': [{}, jwt, cookie],
     '/notes': [jwt, cookie],
     '/safe': [jwt, cookie, password],
-    '/try': [jwt, cookie, {}],
+    '/try': [{}, jwt, cookie],
     '/scope': [{ bearerAuth: ['a'] }, { cookieAuth: ['a'] }],
     '/basic': [password],
   })
@@ -702,3 +702,29 @@ t.test('without the plugin, documents are as if it were not there', async (t) =>
   t.strictSame(Object.keys(paths['/'].get as object), ['responses'])
   t.strictSame(statusesOf(paths['/'].get as Node), ['200'])
 })
+
+t.test(
+  'an optional route needs nothing, where the document asks for credentials everywhere',
+  async (t) => {
+    const key = { authenticate: () => null }
+    const mine = { type: 'apiKey', in: 'header', name: 'x' } as const
+    const security = [{ mine: [] }]
+    const rows: SwaggerOptions[] = [
+      { swagger: { info, security, securityDefinitions: { mine } } },
+      { openapi: { openapi: '3.1.0', info, security, components: { securitySchemes: { mine } } } },
+    ]
+    for (const swagger of rows) {
+      const document = await documentOf(t, {
+        swagger,
+        authn: { ...everything(), authenticators: { key } },
+        declare(app) {
+          app.get('/jwt', { config: { auth: 'optional' } }, answer)
+          app.get('/key', { config: { auth: { mode: 'optional', use: 'key' } } }, answer)
+          app.get('/required', { config: { auth: true } }, answer)
+        },
+      })
+      const expected = { '/jwt': [{}, jwt], '/key': [{}], '/required': [jwt], '/login': [] }
+      t.match(securityIn(document), expected)
+    }
+  },
+)

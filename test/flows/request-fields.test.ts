@@ -1,4 +1,4 @@
-// Also holds lib/request/carried.ts and lib/request/decorators.ts.
+// Also holds lib/request/state.ts.
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS } from '../../lib/index.js'

@@ -232,7 +232,7 @@ t.test('private keys are told of, without any of them', async (t) => {
 t.test('after stop() nothing is fetched, and what is under way ends', async (t) => {
   const { issuer, source, lines } = await setting(t)
   issuer.answers.set(keysPath, () => undefined)
-  source.start()
+  source.begin()
   const waiting = rejection(source.obtain())
   await until(() => issuer.fetches() === 1, 'the set is asked for')
   source.stop()

@@ -27,7 +27,7 @@ const enter = async (tools: PasswordTools, name: string, password: string): Prom
 t.test('counts begin at nothing, also where there is nothing to count', async (t) => {
   const idle = {
     hashing: { running: 0, waiting: 0, refused: 0 },
-    remembered: { hits: 0, misses: 0, size: 0 },
+    credentials: { hits: 0, misses: 0, size: 0 },
     throttled: 0,
   }
   t.strictSame((await toolsOf()).stats(), idle)

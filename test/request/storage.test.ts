@@ -1,7 +1,7 @@
 // The order of loading. Nothing here may import fastify-authn/context before a test does.
 import t from 'tap'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
-import { runWithoutUser, runWithUser } from '../../lib/request/state.js'
+import { runInContext } from '../../lib/request/state.js'
 
 const isOn = (): boolean => Symbol.for('fastify-authn.context') in globalThis
 
@@ -28,8 +28,8 @@ t.test(
     t.equal(context, 'not loaded')
     const request = { raw: { method: 'POST' } } as never
     let ran = 0
-    runWithUser(request, {}, () => (ran += 1))
-    runWithoutUser(request, () => (ran += 1))
+    runInContext(request, {}, () => (ran += 1))
+    runInContext(request, null, () => (ran += 1))
     t.equal(ran, 2)
     t.notOk(isOn(), 'served without a storage')
 

@@ -27,6 +27,8 @@ t.test('a pool in the place of the options', async (t) => {
   for (const wrong of [new Pool(), new Database(), Database, undefined, null, 'postgres://x', {}]) {
     t.throws(() => sqlSessions(wrong as never), { code, message: line })
   }
+  const bound = Object.assign(new Pool(), { query: async () => ({ rows: [] }) })
+  t.throws(() => sqlSessions(bound as never), { code, message: line })
 })
 
 t.test('a method that has lost its object stops the startup', async (t) => {

@@ -235,5 +235,5 @@ t.test('cases can be left out, and options are checked', async (t) => {
     message: /authAttacks: found an array for scope/,
   })
   const without = await authAttacks(app, attack('b'))
-  t.match(without.problems, [{ case: 'good credentials', status: 403, why: /mend .*"claims"/ }])
+  t.match(without.problems, [{ case: 'good credentials', status: 403, why: /correct .*"claims"/ }])
 })

@@ -164,7 +164,7 @@ t.test('credentials of another kind, with refusals of their own', async (t) => {
   const own = { good, except: only('x-api-key: ') }
   const strict = await authAttacks(app, { url: '/me', ...own })
   t.equal(strict.problems.length, strict.cases)
-  t.match(strict.problems[0], { status: 403, why: /expected 401; what follows/ })
+  t.match(strict.problems[0], { status: 403, why: /expected 401; the credentials were accepted/ })
 
   const loose = Fastify()
   t.teardown(() => loose.close())
@@ -199,7 +199,7 @@ t.test('a guard that believes alg none, and fails on what it does not expect', a
   const report = await authAttacks(app, { url: '/me', good, ...tokens })
   t.match(report.problems, [
     { case: 'token: none', status: 200, why: 'let through' },
-    { case: 'token: malformed', status: 500, why: /a fault/ },
+    { case: 'token: malformed', status: 500, why: /internal error/ },
   ])
   t.throws(() => report.assert(), AssertionError)
   t.throws(() => report.assert(), { message: /200 {2}token: none: let through/ })
@@ -237,7 +237,7 @@ t.test('a good token of which nothing can be read', async (t) => {
 t.test('an open route is one problem, not one for each case', async (t) => {
   const { app } = await ours(t, {}, false)
   const report = await authAttacks(app, { url: '/me', sub: 'alice' })
-  t.match(report.problems, [{ case: 'no credentials', status: 200, why: /requires nobody/ }])
+  t.match(report.problems, [{ case: 'no credentials', status: 200, why: /requires no user/ }])
   t.equal(report.problems.length, 1)
 })
 

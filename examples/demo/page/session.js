@@ -1,13 +1,13 @@
 // The session of the page. Its tokens are in cookies that no script can read: all that is known here is for how many
 // seconds the access token lives.
 
-/** A token is renewed when this part of its life is over. */
+/** A token is refreshed when this part of its lifetime has passed. */
 const renewAt = 2 / 3
 
 /**
  * @param {object} surroundings
  * @param {string} surroundings.base where the login of the page is
- * @param {() => void} surroundings.whenOver called when somebody has to log in
+ * @param {() => void} surroundings.whenOver called when the user has to log in
  */
 export function createSession({ base, whenOver }) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -41,7 +41,7 @@ export function createSession({ base, whenOver }) {
 
   return {
     /**
-     * Like fetch. A 401 means that the access token is over, as after the computer slept: it is renewed, and the
+     * Like fetch. A 401 means that the access token has expired, as after the computer slept: it is renewed, and the
      * request is sent again, once.
      *
      * @param {string} path

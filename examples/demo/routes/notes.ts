@@ -17,7 +17,7 @@ export const body = Type.Object({
 // the type of `request.user` comes from the mark on the route: with it, it is never null.
 const config = { auth: true } as const
 
-/** The notes of the person who asks, and of nobody else: a protected group with an open route in it. */
+/** The notes of the user who asks, and of no other: a protected group with an open route in it. */
 export function noteRoutes(notes: Notes) {
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
@@ -25,7 +25,7 @@ export function noteRoutes(notes: Notes) {
     // The open route: a mark on a route wins over the mark of its group.
     app.get('/published', { config: { auth: false } }, () => notes.published())
 
-    // For editors: who is somebody else gets a 403. The role is that of the user in the database.
+    // For editors: other users get a 403. The role is that of the user in the database.
     app.delete(
       '/published/:id',
       { config: { auth: { use: ['jwt', 'basic'], role: 'editor' } }, schema: { params } },
@@ -63,7 +63,7 @@ export function noteRoutes(notes: Notes) {
 
 const noSuchNote = { error: 'There is no such note.' }
 
-/** The same answer for a note of somebody else: it must not tell that there is such a note. */
+/** The same answer for a note of another user: it must not tell that there is such a note. */
 function notFound(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ error: 'You have no such note.' })
 }

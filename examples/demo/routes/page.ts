@@ -68,7 +68,7 @@ export function pageRoutes(
   }
 }
 
-/** Nothing but the files of the page runs in it, and it talks to nobody but us. */
+/** Nothing but the files of the page runs in it, and it sends requests only to us. */
 const headers = {
   'content-security-policy': [
     "default-src 'none'",

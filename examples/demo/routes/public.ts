@@ -12,7 +12,7 @@ export function publicRoutes(notes: Notes) {
         : { name: 'fastify-authn demo', login: 'POST /login' }
     })
 
-    // Optional: nobody is fine, but who sends a token must send a good one.
+    // Optional: anonymous requests pass, but a token that is sent has to be valid.
     app.get('/greeting', { config: { auth: 'optional' } }, (request) => ({
       greeting: `Hello, ${request.user?.name ?? 'stranger'}!`,
     }))

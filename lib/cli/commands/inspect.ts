@@ -15,7 +15,7 @@ import {
 } from '../environment.js'
 import { askHidden, readInput } from '../input.js'
 import { readKeySet } from '../key-set/file.js'
-import { shownKey } from './key-set.js'
+import { shownKey } from '../key-set/shown.js'
 import { quoted, relative, table, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 

@@ -2,19 +2,14 @@ import { Argument, Option } from 'commander'
 import { signingMethods } from '../../common/algorithms.js'
 import { configFromEnv } from '../../options/environment.js'
 import { defaults } from '../../options/resolve.js'
-import { misuse, type Command, type Outcome } from '../command.js'
+import { misuse, type Command } from '../command.js'
 import { algOption, envOption, keySetOption, spanOption } from '../environment.js'
 import { bitsOption, writeNewFiles } from '../key-pairs.js'
 import { changeKeySet, readKeySet, textOf } from '../key-set/file.js'
 import { makeKey, makeLike } from '../key-set/new-key.js'
-import {
-  isPast,
-  revoke as revokeKey,
-  rotate as rotateKeys,
-  type Changed,
-  type SetKey,
-} from '../key-set/rotation.js'
-import { quoted, relative, table, timeText } from '../text.js'
+import { revoke as revokeKey, rotate as rotateKeys } from '../key-set/rotation.js'
+import { outcomeOf, shownKey, tableOf } from '../key-set/shown.js'
+import { quoted, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
 interface Options {
@@ -105,7 +100,7 @@ export const rotate: Command<Options> = {
 /** Removes a key from a key set. */
 export const revoke: Command<Options> = {
   name: 'revoke',
-  summary: 'remove a key from a key set at once: somebody else has it',
+  summary: 'remove a leaked key from a key set at once',
   details:
     'All its tokens are rejected as soon as the processes have the new file. If it was the key that signs, the next one takes over, and a new next one is made.',
   arguments: [
@@ -155,44 +150,4 @@ function toVariable(name: string): string {
     'option --passphrase-env: expected the name of an environment variable, such as KEYS_PASSPHRASE.',
     'It is not the passphrase itself, which other users and the shell history would see.',
   )
-}
-
-/** What is shown of a key: nothing that is secret. */
-export function shownKey({ entry, kid }: SetKey) {
-  const { alg, state, since = null, until = null, legacy = false } = entry
-  return { kid, alg, state, since, until, legacy }
-}
-
-function tableOf(keys: readonly SetKey[]): string[] {
-  const rows = keys.map((key) => {
-    const { kid, alg, state, since, until, legacy } = shownKey(key)
-    const notes = [isPast(key.entry) ? '(past)' : '', legacy ? '(legacy)' : '']
-    return [kid, alg, state, since ?? '-', [until ?? '-', ...notes].filter(Boolean).join(' ')]
-  })
-  return table([['kid', 'alg', 'state', 'since', 'until'], ...rows])
-}
-
-/** What a command that has changed a key set says. */
-function outcomeOf(keySet: string, changed: Changed, advice: readonly string[]): Outcome {
-  const { keys, signs, verifies, made, removed } = changed
-  const until = verifies?.entry.until ?? ''
-  const name = ({ entry, kid }: SetKey): string => `${entry.alg} ${kid}`
-  return {
-    lines: [
-      signs && `${name(signs)} signs from now on.`,
-      verifies &&
-        `${name(verifies)} verifies until ${until}, ${relative(Date.parse(until) / 1000)}.`,
-      made && `${name(made)} is new, and signs after the next rotation.`,
-      ...removed.map((key) => `${name(key)} is removed.`),
-    ].filter((line) => line !== undefined),
-    json: {
-      keySet,
-      sign: signs?.kid ?? null,
-      verify: verifies?.kid ?? null,
-      next: made?.kid ?? null,
-      removed: removed.map(({ kid }) => kid),
-      keys: keys.map(shownKey),
-    },
-    aside: advice,
-  }
 }

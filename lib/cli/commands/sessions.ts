@@ -30,7 +30,7 @@ const schema: Command<{ prefix: string }> = {
   examples: ['npx fastify-authn sessions schema --prefix shop | psql app'],
   exits: ['done', 'the prefix is no plain identifier'],
   run({ prefix }) {
-    const sql = sqlSchema(checkSqlPrefix(prefix, 'option --prefix'))
+    const sql = sqlSchema(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
     return { lines: [sql], json: { sql } }
   },
 }

@@ -74,7 +74,7 @@ function parseClaim(text: string): [name: string, value: unknown] {
   const value = text.slice(at + 1)
   try {
     const parsed: unknown = JSON.parse(value)
-    // A number that JavaScript cannot hold exactly, such as 12345678901234567890, stays a text.
+    // A number that JavaScript cannot hold exactly, such as 12345678901234567890, stays a string.
     const isExact = typeof parsed !== 'number' || Math.abs(parsed) <= Number.MAX_SAFE_INTEGER
     return [text.slice(0, at), isExact ? parsed : value]
   } catch {

@@ -67,7 +67,7 @@ async function create(lock: string, id: string): Promise<boolean> {
   }
 }
 
-/** Who holds a lock; undefined when nobody does. */
+/** Who holds a lock; undefined for no lock. */
 async function holderOf(lock: string): Promise<Partial<Holder> | undefined> {
   try {
     const [text, { mtime }] = await Promise.all([readFile(lock, 'utf8'), stat(lock)])

@@ -1,10 +1,15 @@
 import { wrongOption } from '../../errors.js'
+import { sqlExample } from './sql-query.js'
 
 /** @throws ERR_AUTH_OPTION for a prefix that is not a plain identifier, since it becomes part of the statements */
-export function checkSqlPrefix(prefix: unknown, where = 'sqlSessions({ prefix })'): string {
+export function checkSqlPrefix(
+  prefix: unknown,
+  where = 'sqlSessions({ prefix })',
+  example = sqlExample,
+): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, such as "shop".`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, as in ${example}.`,
   )
 }
 

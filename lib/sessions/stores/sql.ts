@@ -45,7 +45,7 @@ export function sqlSessions(options: {
   const isOwn = Object.hasOwn(Object(options), 'query')
   if (!isOwn || typeof options.query !== 'function') {
     return wrongOption(
-      `sqlSessions({ query, prefix }): found no function "query" of these options. Expected: ${sqlExample}.`,
+      `sqlSessions({ query, prefix }): found options without a function "query" of their own. A pool is not taken as it is. Expected: ${sqlExample}.`,
     )
   }
   const { query, prefix } = options

@@ -5,8 +5,8 @@ import { digest, newSession, sleep, swapOf, type Cases, type StoreBench } from '
 const close = (one: number, other: number, what: string): void =>
   assert.ok(Math.abs(one - other) < 0.001, `${what}: ${one} is not ${other}`)
 
-/** Nothing of a session is there to be used. */
-export async function isOver(
+/** Checks that a session can no longer be used. */
+export async function requireGone(
   bench: StoreBench,
   session: NewSession,
   where?: SessionStore,
@@ -18,7 +18,7 @@ export async function isOver(
   assert.deepEqual(await store.revoke({ sid: session.sid }, 60), [], 'it cannot be revoked')
 }
 
-/** Texts that can occur, and that databases and protocols have a meaning of their own for. */
+/** Strings that can occur, and that mean something else to a database or a protocol. */
 const odd = [
   '',
   ' ',
@@ -53,7 +53,7 @@ export const sessionCases: Cases = {
     assert.ok(none.session === null && none.now >= now, 'the time is told where there is none too')
   },
 
-  async 'a session is over when it was not used for its idle time'(bench) {
+  async 'a session expires when it was not used for its idle time'(bench) {
     const store = await bench.open()
     const [left, longer, shorter] = [0.6, 0.6, 50].map((seconds) =>
       newSession({ idle: seconds }),
@@ -62,13 +62,21 @@ export const sessionCases: Cases = {
     assert.equal((await store.swap(swapOf(longer, { idle: 50 }))).outcome, 'swapped')
     assert.equal((await store.swap(swapOf(shorter, { idle: 0.6 }))).outcome, 'swapped')
     await sleep(0.7)
-    assert.deepEqual(await store.revoke({ sub: left.sub }, 60), [], 'what is over does not end')
-    await isOver(bench, left)
-    await isOver(bench, shorter)
-    assert.notEqual((await store.find(longer.handle)).session, null, 'a use gives the time anew')
+    assert.deepEqual(
+      await store.revoke({ sub: left.sub }, 60),
+      [],
+      'an expired session is not revoked',
+    )
+    await requireGone(bench, left)
+    await requireGone(bench, shorter)
+    assert.notEqual(
+      (await store.find(longer.handle)).session,
+      null,
+      'a use starts its idle time again',
+    )
   },
 
-  async 'a session is over at the end of its lifetime, however often it is used'(bench) {
+  async 'a session expires at the end of its lifetime, however often it is used'(bench) {
     const store = await bench.open()
     const session = newSession({ lifetime: 0.6 })
     const { now } = await store.create(session)
@@ -76,7 +84,7 @@ export const sessionCases: Cases = {
     assert.ok(swapped.outcome === 'swapped', 'it is in time')
     close(swapped.session.endsAt, now + 0.6, 'endsAt after a use')
     await sleep(0.7)
-    await isOver(bench, session)
+    await requireGone(bench, session)
   },
 
   async 'the sessions of a user are listed, the newest first'(bench) {
@@ -92,7 +100,7 @@ export const sessionCases: Cases = {
     await sleep(0.02)
     const sids = sessions.map(({ sid }) => sid)
     const found = (await store.list(sub)).map(({ sid }) => sid)
-    assert.deepEqual(found, sids.toReversed(), 'those that are not over, the newest first')
+    assert.deepEqual(found, sids.toReversed(), 'those that have not expired, the newest first')
     const [first] = sessions as [NewSession]
     const swapped = await store.swap(swapOf(first))
     assert.ok(swapped.outcome === 'swapped')
@@ -111,7 +119,7 @@ export const sessionCases: Cases = {
     const session = newSession()
     await first.create(session)
     for (const store of others) {
-      await isOver(bench, session, store)
+      await requireGone(bench, session, store)
       assert.deepEqual(await store.revoke({ sub: session.sub }, 60), [])
       // The same session in both places is two sessions.
       await store.create(session)
@@ -121,7 +129,7 @@ export const sessionCases: Cases = {
     assert.deepEqual(await Promise.all(left), [1, 0, 1, 1, 1, 1])
   },
 
-  async 'texts come back as they were'(bench) {
+  async 'strings come back as they were'(bench) {
     const store = await bench.open()
     for (const text of odd) {
       const session = newSession({ sub: text, address: text, userAgent: text, data: text })

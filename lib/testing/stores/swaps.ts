@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Swap } from '../../../types/sessions.js'
+import type { StoredSession, Swap } from '../../../types/sessions.js'
 import { digest, newSession, sleep, swapOf, type Cases } from './bench.js'
-import { isOver } from './sessions.js'
+import { requireGone } from './sessions.js'
 
 export const swapCases: Cases = {
   async 'the current token is replaced'(bench) {
@@ -16,7 +16,7 @@ export const swapCases: Cases = {
       assert.equal(result.session.sid, session.sid)
       assert.ok(Math.abs(result.session.lastUsed - result.now) < 0.001, 'lastUsed is now')
       assert.ok(Math.abs(result.session.created - created) < 0.001, 'created stays')
-      assert.equal('sealed' in result, false, 'nothing sealed is given to who does not need it')
+      assert.equal('sealed' in result, false, 'the sealed successor is only for repetitions')
       presented = next
     }
     assert.equal((await store.find(session.handle)).session?.sid, session.sid, 'the handle stays')
@@ -41,10 +41,10 @@ export const swapCases: Cases = {
     assert.ok(last.outcome === 'repeated')
     assert.equal(last.sealed, third.sealed, 'the direct predecessor is another one now')
     assert.equal((await store.swap(swapOf(session))).outcome, 'reused', 'an older one is theft')
-    await isOver(bench, session)
+    await requireGone(bench, session)
   },
 
-  async 'the predecessor after the grace ends the session'(bench) {
+  async 'the predecessor after the grace revokes the session'(bench) {
     const store = await bench.open()
     const [session, patient] = [newSession(), newSession()]
     await Promise.all([store.create(session), store.create(patient)])
@@ -56,26 +56,22 @@ export const swapCases: Cases = {
     assert.equal(current.outcome, 'swapped', 'the current token knows no grace')
     const late = await store.swap(swapOf(session, { grace: 20 }))
     assert.ok(late.outcome === 'reused', 'from the first use on, not from the last: theft')
-    assert.equal(late.session.sid, session.sid, 'whose it was is told')
-    await isOver(bench, session)
+    assert.equal(late.session.sid, session.sid, 'the result names the session')
+    await requireGone(bench, session)
     const next = swapOf(session, { presented: first.next })
-    assert.equal(
-      (await store.swap(next)).outcome,
-      'unknown',
-      'what was got within the grace is over',
-    )
+    assert.equal((await store.swap(next)).outcome, 'unknown', 'its successor is revoked with it')
   },
 
-  async 'any other token of a session ends it, and a token of none does nothing'(bench) {
+  async 'any other token of a session revokes it, and a token of none does nothing'(bench) {
     const store = await bench.open()
     const [session, strict] = [newSession(), newSession()]
     await Promise.all([store.create(session), store.create(strict)])
     assert.equal((await store.swap(swapOf(newSession()))).outcome, 'unknown', 'no such session')
     assert.equal((await store.swap(swapOf(session, { presented: '' }))).outcome, 'reused')
-    await isOver(bench, session)
+    await requireGone(bench, session)
     assert.equal((await store.swap(swapOf(strict, { grace: 0 }))).outcome, 'swapped')
     assert.equal((await store.swap(swapOf(strict, { grace: 0 }))).outcome, 'reused', 'no grace')
-    await isOver(bench, strict)
+    await requireGone(bench, strict)
   },
 
   async 'a swap after its deadline changes nothing'(bench) {
@@ -85,9 +81,10 @@ export const swapCases: Cases = {
     const result = await store.swap(swapOf(session, { deadline: now - 0.001 }))
     assert.equal(result.outcome, 'late')
     const forgery = swapOf(session, { presented: digest(), deadline: now - 0.001 })
-    assert.equal((await store.swap(forgery)).outcome, 'late', 'it ends nothing either')
+    assert.equal((await store.swap(forgery)).outcome, 'late', 'it revokes nothing either')
     const stored = await store.find(session.handle)
-    assert.ok(Math.abs((stored.session?.lastUsed ?? 0) - now) < 0.001, 'nothing has changed')
+    const { lastUsed } = stored.session as StoredSession
+    assert.ok(Math.abs(lastUsed - now) < 0.001, 'nothing has changed')
     const inTime = swapOf(session, { deadline: stored.now + 30 })
     assert.equal(
       (await store.swap(inTime)).outcome,
@@ -136,7 +133,7 @@ export const swapCases: Cases = {
       const revoked = await revoking
       assert.match(result.outcome, /^(?:swapped|unknown)$/)
       assert.equal(revoked.length, 1, 'the revocation counts, whichever was first')
-      await isOver(bench, session)
+      await requireGone(bench, session)
     })
     await Promise.all(rounds)
   },

@@ -72,23 +72,18 @@ export class KeyStore {
 
   #reloadOften(): void {
     const { keys, reloadEvery } = this.#config
-    if (keys === undefined || reloadEvery === 0 || this.#isClosed || this.#timer) return
+    if (keys === undefined || reloadEvery === 0 || this.#timer) return
     const isReportDue = onceAMinute()
     const report = (err: unknown): void => {
       const message = 'fastify-authn: the keys could not be read again; the old ones stay in force'
       if (isReportDue()) this.#log.error({ err }, message)
     }
-    let isReading = false
-    this.#timer = setInterval(() => {
-      // Only one read at a time: reads that hang must not occupy all threads of the process.
-      if (isReading) return
-      isReading = true
-      this.reload()
-        .catch(report)
-        .finally(() => (isReading = false))
-    }, reloadEvery * 1000)
-    // It does not keep the process alive.
-    this.#timer.unref()
+    const turn = (): void => void this.reload().catch(report).then(wait)
+    // Only after the last read: reads that hang must not occupy all threads. The timer does not keep the process alive.
+    const wait = (): void => {
+      if (!this.#isClosed) this.#timer = setTimeout(turn, reloadEvery * 1000).unref()
+    }
+    wait()
   }
 
   close(): void {

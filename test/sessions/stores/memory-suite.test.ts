@@ -32,7 +32,7 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
   ],
   'texts that are trimmed': [
     (store) => ({ create: (given) => store.create({ ...given, data: given.data.trim() }) }),
-    /texts come back/,
+    /strings come back/,
   ],
   'the oldest first': [
     (store) => ({ list: async (sub) => (await store.list(sub)).toReversed() }),

@@ -19,7 +19,9 @@ export interface JwtConfig extends TokenRules {
    * Make one with `node -p "crypto.randomBytes(64).toString('base64url')"`.
    */
   secret?: string | Buffer | undefined
-  /** Seconds for which issued tokens are valid. Default 300. */
+  /**
+   * Seconds for which issued tokens are valid, ten years at most; a warning at startup above one day. Default 300.
+   */
   expiry?: number | undefined
   /**
    * Field of the stored user with the time since which its tokens are valid: a `Date`, or seconds since 1970 with a

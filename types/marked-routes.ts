@@ -24,22 +24,26 @@ export interface RequiredConfig {
   auth: RequiredMark
 }
 
-/**
- * The type of a `config` that a route really has. A `config` that is only a type argument does not have this property,
- * so it cannot make `request.user` non-null. The name of the property is a string, because a symbol would differ in
- * another copy of the package.
- */
-export type MarkedConfig<Config> = Config & {
-  /** For the compiler only; no object has it. */
-  readonly 'marked, says fastify-authn'?: never
+/** What the compiler knows of a `config`; no object has this property. */
+interface Marked<User> {
+  // The name is a string, because a symbol would differ in another copy of the package.
+  /** The type of `request.user`. */
+  readonly 'marked, says fastify-authn'?: User
 }
 
-/** The type of `request.user` on a route with this `config`. */
-export type UserUnder<Config> = Config extends RequiredConfig
-  ? 'marked, says fastify-authn' extends keyof Config
-    ? AuthUser
-    : AuthUser | null
-  : AuthUser | null
+/**
+ * The type of a `config` that a route really has. A `config` that is only a type argument does not have the property of
+ * {@link Marked}, so it cannot make `request.user` non-null.
+ */
+export type MarkedConfig<Config> = Config & Marked<AuthUser>
+
+/**
+ * The type of `request.user` on a route with this `config`. It is no conditional type: to TypeScript 5, the request of
+ * one `config` would then be no request of another.
+ */
+export type UserUnder<Config> = (Config & Marked<AuthUser | null>)['marked, says fastify-authn'] &
+  // An intersection with `object` would not be the same type as AuthUser.
+  ({} | null)
 
 /**
  * The request of a marked route, for handlers and functions that stand in other files.

@@ -1,5 +1,6 @@
 import { wrongOption } from '../errors.js'
 import { withoutUndefined } from '../common/objects.js'
+import { expirySeconds, longestExpiry } from './check.js'
 import type { JwtConfig, KeyPairConfig } from '../../types/jwt.js'
 import type { BasicConfig } from '../../types/options.js'
 
@@ -21,7 +22,7 @@ export interface EnvironmentConfig {
  *
  * @param env - default `process.env`
  * @returns only the options whose variables are set
- * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is not a whole number
+ * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is not a whole number of seconds, ten years at most
  */
 export function configFromEnv(env: Environment = process.env): EnvironmentConfig {
   const jwt: JwtConfig = withoutUndefined({
@@ -46,9 +47,9 @@ function read(env: Environment, name: string): string | undefined {
 function readSeconds(env: Environment, name: string): number | undefined {
   const value = read(env, name)
   if (value === undefined) return undefined
-  if (/^[1-9]\d{0,9}$/.test(value)) return Number(value)
+  if (/^[1-9]\d*$/.test(value) && Number(value) <= longestExpiry) return Number(value)
   return wrongOption(
-    `environment variable ${name}: found ${describe(value)}, expected whole seconds, 1 or more.`,
+    `environment variable ${name}: found ${describe(value)}, expected ${expirySeconds}.`,
   )
 }
 

@@ -1,6 +1,16 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
-import { fieldName, flag, oneOf, options, or, text, whole } from './check.js'
+import {
+  expirySeconds,
+  fieldName,
+  flag,
+  longestExpiry,
+  oneOf,
+  options,
+  or,
+  text,
+  whole,
+} from './check.js'
 
 export const signingMethod = oneOf(signingMethods)
 
@@ -53,8 +63,8 @@ export const jwtSchema = options(
     }),
     expiry: Type.Integer({
       minimum: 1,
-      maximum: 2 ** 31 - 1,
-      description: 'whole seconds, 1 or more',
+      maximum: longestExpiry,
+      description: expirySeconds,
     }),
     validAfterField: fieldName,
     signingMethod,

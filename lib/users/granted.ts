@@ -45,15 +45,15 @@ function namesOfArray(list: readonly unknown[]): ReadonlySet<string> {
  * @param report - is told the field that holds anything else, which grants nothing, and the type of what it holds
  */
 export function rolesOf(
-  user: { readonly roles?: unknown; readonly role?: unknown },
+  user: object,
   report: (field: string, found: string) => void,
 ): ReadonlySet<string> {
-  const isList = isDeclared(user, 'roles')
-  if (!isList && !isDeclared(user, 'role')) return none
-  const value = isList ? user.roles : user.role
-  const names: readonly unknown[] | null = isList ? elementsOf(value) : [value]
+  const field = isDeclared(user, 'roles') ? 'roles' : 'role'
+  if (!isDeclared(user, field)) return none
+  const value = (user as Record<string, unknown>)[field]
+  const names: readonly unknown[] | null = field === 'roles' ? elementsOf(value) : [value]
   if (names?.every((name) => typeof name === 'string') === true) return new Set(names as string[])
-  report(isList ? 'roles' : 'role', typeName(value))
+  report(field, typeName(value))
   return none
 }
 

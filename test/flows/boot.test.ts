@@ -269,6 +269,16 @@ const rows: Record<string, Row> = {
     'found 0',
     'expected whole seconds',
   ]),
+  'jwt.expiry: milliseconds': option({ jwt: { secret, expiry: 365 * 86_400_000 } }, [
+    '"jwt.expiry"',
+    '31536000000',
+    'seconds',
+    'milliseconds',
+  ]),
+  'jwt.expiry: more than ten years': option({ jwt: { secret, expiry: 3650 * 86_400 + 1 } }, [
+    '"jwt.expiry"',
+    'ten years',
+  ]),
   'jwt.expiry: a text': option({ jwt: { secret, expiry: '5m' } }, [
     '"jwt.expiry"',
     'found a string',

@@ -3,12 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import {
+  configFromEnv,
   JwtService,
   type AuthnOptions,
   type JwtConfig,
   type SigningMethod,
 } from '../../lib/index.js'
-import { appWith, bearer, passwords, secret512, userService } from '../helpers/app.js'
+import { appWith, bearer, logLines, passwords, secret512, userService } from '../helpers/app.js'
 import { anyService, isWelcome, probe } from '../helpers/flows.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
 
@@ -26,6 +27,31 @@ const encrypted = keys.rsa.privateKey.export({
 }) as string
 
 const users = (): AuthnOptions => ({ userService: anyService(userService()) })
+
+t.test('tokens that live for more than a day: a warning with the number of days', async (t) => {
+  const day = 86_400
+  const rows: [expiry: number, said: RegExp | null][] = [
+    [day, null],
+    [day + 1, /1 days/],
+    [900_000, /10\.4 days/],
+    [30 * day, /30 days/],
+    [3650 * day, /3650 days/],
+  ]
+  for (const [expiry, said] of rows) {
+    for (const options of [
+      { jwt: { secret: secret512, expiry } },
+      { jwtService: new JwtService({ secret: secret512, expiry }) },
+      configFromEnv({ AUTH_JWT_SECRET: secret512, AUTH_JWT_EXPIRY: String(expiry) }),
+    ]) {
+      const { lines, stream } = logLines()
+      const logger = { level: 'warn', stream }
+      await appWith(t, { ...users(), ...options }, () => undefined, { logger })
+      if (said === null) t.strictSame(lines, [])
+      else t.match(lines, [{ level: 40, msg: said }])
+      t.notMatch(JSON.stringify(lines), secret512)
+    }
+  }
+})
 
 /** Where keys may come from, each with the method that they sign with. */
 function sources(folder: string): Record<string, [JwtConfig, SigningMethod]> {

@@ -52,17 +52,29 @@ t.test('only what is set', async (t) => {
 })
 
 t.test('the expiry is whole seconds', async (t) => {
-  for (const text of ['1', '300', '2147483647']) {
+  for (const text of ['1', '300', '315360000']) {
     t.strictSame(configFromEnv({ AUTH_JWT_EXPIRY: text }), { jwt: { expiry: Number(text) } })
   }
-  const wrong = ['0', '-1', '1.5', '5m', '0x10', '1e3', ' 5', '5 ', '05', 'NaN', '12345678901']
+  const wrong = [
+    '0',
+    '-1',
+    '1.5',
+    '5m',
+    '0x10',
+    '1e3',
+    ' 5',
+    '5 ',
+    '05',
+    'NaN',
+    '315360001',
+    '31536000000',
+  ]
   for (const text of wrong) {
     const { code, message } = thrownBy(() => configFromEnv({ AUTH_JWT_EXPIRY: text }))
     t.equal(code, 'ERR_AUTH_OPTION', text)
-    t.equal(
-      message,
-      `fastify-authn: environment variable AUTH_JWT_EXPIRY: found ${JSON.stringify(text)}, expected whole seconds, 1 or more.`,
-    )
+    const found = `environment variable AUTH_JWT_EXPIRY: found ${JSON.stringify(text)}, expected`
+    t.ok(message.includes(found), message)
+    t.match(message, 'whole seconds')
   }
 })
 
@@ -70,10 +82,7 @@ t.test('what is no time may be a secret in the wrong variable: it is not quoted'
   for (const text of ['hunter2', 'open sesame', 'f'.repeat(64), '9'.repeat(1_000_000)]) {
     const { code, message } = thrownBy(() => configFromEnv({ AUTH_JWT_EXPIRY: text }))
     t.equal(code, 'ERR_AUTH_OPTION')
-    t.equal(
-      message,
-      'fastify-authn: environment variable AUTH_JWT_EXPIRY: found a string that does not fit, expected whole seconds, 1 or more.',
-    )
+    t.match(message, 'AUTH_JWT_EXPIRY: found a string that does not fit, expected whole seconds')
   }
 })
 

@@ -107,6 +107,6 @@ app.register(async (scope) => {
 
 // A handler that stands elsewhere.
 
-type Post = FastifyRequest<{ Body: { text: string } }>
+type Post = Pick<FastifyRequest<{ Body: { text: string } }>, 'body' | 'user'>
 const shout = (request: Post): string => `${request.user?.name}: ${request.body.text}`
 app.post('/shout', { schema: { body: schema.body } }, (request) => shout(request))

@@ -91,7 +91,8 @@ async function bundle(names, output, external = []) {
   const exports = {}
   const notes = {
     name: 'notes',
-    generateBundle() {
+    generateBundle(_, bundle) {
+      for (const chunk of Object.values(bundle)) chunk.code = ascii(chunk.code)
       for (const name of names) {
         const all = this.getModuleInfo(path.join(root, `${name}.ts`)).exports
         exports[name] = all
@@ -126,6 +127,14 @@ async function bundle(names, output, external = []) {
   const comments = { legal: false, annotation: false, jsdoc: false }
   await build.write({ ...output, comments, strict: true, entryFileNames: '[name].js' })
   return exports
+}
+
+/** Escapes all other characters, since a script with them takes V8 twice the memory, and longer to load. */
+function ascii(code) {
+  return code.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** A package is built in because somebody has decided so, not because it was forgotten in package.json. */

@@ -57,7 +57,13 @@ export function listOf(names: readonly string[]): string {
 
 /** Escapes characters that would break the table or the terminal. */
 export function visible(text: string): string {
-  return text.replaceAll(/\p{C}/gu, (found) => `\\u{${Number(found.codePointAt(0)).toString(16)}}`)
+  if (/^[ -~]*$/.test(text)) return text
+  // Not a literal, for which V8 collects all these characters when it loads the package.
+  const unprintable = new RegExp(String.raw`\p{C}`, 'gu')
+  return text.replaceAll(
+    unprintable,
+    (found) => `\\u{${Number(found.codePointAt(0)).toString(16)}}`,
+  )
 }
 
 function align(table: readonly (readonly string[])[]): string {

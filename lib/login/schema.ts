@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import { Errors } from '@sinclair/typebox/errors'
+import { firstProblem } from '../common/schema.js'
 import { isTooLong, isUsableName } from '../users/user.js'
 
 /** How a route reads its body: a JSON Schema for API documents, and a strict check. */
@@ -13,12 +13,13 @@ export interface RouteBody<Content> {
 
 /** The first problem of a body. Types are not converted. */
 export function problemIn(schema: Type.TObject, body: unknown): string | null {
-  const error = Errors(schema, body).First()
-  if (error === undefined) return null
-  const { type, minLength, maxLength } = error.schema
-  const isString = type === 'string' && typeof error.value === 'string'
-  const length = error.value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
-  return `body${error.path} must ${isString ? `NOT have ${length} characters` : `be ${type}`}`
+  const problem = firstProblem(schema, body)
+  if (problem === null) return null
+  const { path, value } = problem
+  const { type, minLength, maxLength } = problem.schema
+  const isString = type === 'string' && typeof value === 'string'
+  const length = value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
+  return `${['body', ...path].join('/')} must ${isString ? `NOT have ${length} characters` : `be ${type}`}`
 }
 
 export interface Credentials {

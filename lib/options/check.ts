@@ -1,6 +1,5 @@
-import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
-import { Check } from '@sinclair/typebox/value'
+import { firstProblem, type Problem } from '../common/schema.js'
 import { wrongOption } from '../errors.js'
 
 /**
@@ -17,40 +16,19 @@ export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
 
 /** The first error of options: which one, what was found, and what was expected; null where there is none. */
 export function problemOf(schema: Type.TSchema, value: unknown, where: string): string | null {
-  return Check(schema, value) ? null : explain(schema, deepest(schema, value), where)
+  const problem = firstProblem(schema, value)
+  return problem === null ? null : explain(schema, problem, where)
 }
 
-/**
- * The first error; for an option that is `false` or an object, the first error inside of the object. For a union with
- * `whole` it is the error of the union, because we cannot know which of its objects was meant.
- */
-function deepest(schema: Type.TSchema, value: unknown): ValueError {
-  let error = Errors(schema, value).First() as ValueError
-  const isWhole = ({ whole }: Partial<Expectation>): boolean => whole === true
-  while (
-    error.type === ValueErrorType.Union &&
-    error.value instanceof Object &&
-    !isWhole(error.schema)
-  ) {
-    const inner = error.errors
-      .map((branch) => branch.First())
-      .find((e) => e && e.path !== error.path)
-    if (inner === undefined) break
-    error = inner
+function explain(schema: Type.TSchema, problem: Problem, where: string): string {
+  const { path } = problem
+  const name = [where, ...path].filter((step) => step !== '').join('.') || 'options'
+  if (problem.isUnknown) {
+    return `unknown option "${name}". Known here: ${knownProperties(schema, path).join(', ')}.`
   }
-  return error
-}
-
-function explain(schema: Type.TSchema, error: ValueError, where: string): string {
-  const steps = error.path.split('/').slice(1)
-  const name = [where, ...steps].filter((step) => step !== '').join('.') || 'options'
-  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = knownProperties(schema, steps)
-    return `unknown option "${name}". Known here: ${known.join(', ')}.`
-  }
-  const { description, ...quoting } = error.schema as Partial<Expectation>
-  const found = describe(error.value, quoting)
-  return `option "${name}": found ${found}, expected ${description ?? error.message}.`
+  // Only the strings in arrays have no description.
+  const { description = 'a non-empty string', ...quoting } = problem.schema as Partial<Expectation>
+  return `option "${name}": found ${describe(problem.value, quoting)}, expected ${description}.`
 }
 
 /** The names that are allowed in place of an unknown one. */

@@ -39,7 +39,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
         wrongOption('option "userService" is missing: sessions.begin() needs one that finds users.')
       }
       const started = startClock()
-      const began = performance.now()
+      const began = await tools.access.ask((store) => tools.userRevocations.now(store))
       // Caches must not store a token (RFC 6749 section 5.1).
       void reply.header('cache-control', 'no-store')
       const user = isUsableName(username)

@@ -74,6 +74,7 @@ export function createFeature({
     name: 'sessions',
     api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
+    beginLogin: () => access.ask((store) => tools.userRevocations.now(store)),
     async issueTokens(...login) {
       await revokeReplaced(tools, carrier, ...login)
       return beginSession(tools, ...login)

@@ -4,6 +4,7 @@ import { channels } from '../events.js'
 import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
 import { randomName, revokeSessions, type SessionTools } from './tools.js'
+import type { BothTimes } from './user-revocations.js'
 import { issuedAfter, type IssuedTokens, type IssueTokens } from '../feature.js'
 
 /** In characters. */
@@ -52,7 +53,6 @@ export async function beginSession(
     userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
     data: JSON.stringify(data),
   }
-  const elapsed = (performance.now() - attempt.began) / 1000
   const stored = await tools.access.ask((store) => store.create(session))
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
@@ -60,7 +60,7 @@ export async function beginSession(
   }
   try {
     await attempt.confirm()
-    await checkRevocations(tools, session.sub, attempt.began, stored.now - elapsed)
+    await checkRevocations(tools, session.sub, attempt.began as BothTimes)
   } catch (error) {
     // The client has no token of it; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)
@@ -80,12 +80,9 @@ export function reportRevoked(request: FastifyRequest, sid: string, sub: string)
 async function checkRevocations(
   { access, userRevocations }: SessionTools,
   sub: string,
-  began: number,
-  storeBegan: number,
+  began: BothTimes,
 ): Promise<void> {
-  const isRevoked = await access.ask((store) =>
-    userRevocations.hasSince(store, sub, began, storeBegan),
-  )
+  const isRevoked = await access.ask((store) => userRevocations.hasSince(store, sub, began))
   if (isRevoked) throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
 }
 

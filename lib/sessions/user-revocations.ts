@@ -5,6 +5,12 @@ import type { NewSession, SessionStore, SessionStoreFactory } from '../../types/
 /** Seconds for which it is known that all sessions of a user were revoked: longer than a login takes. */
 const kept = 3600
 
+/** A time by the clock of `performance.now()`, and by that of the store. */
+export interface BothTimes {
+  readonly here: number
+  readonly there: number
+}
+
 /**
  * When all sessions of a user were revoked, so that a login that had begun before leaves none. This process has the
  * times in memory. Others find them in the store, as sessions of a user that does not exist.
@@ -31,24 +37,20 @@ export class UserRevocations {
     if (!this.#isLocal) await store.create(recordOf(sub, this.#id))
   }
 
-  /**
-   * To be called after a session was stored.
-   *
-   * @param began - when its login began, by the clock of `performance.now()`
-   * @param storeBegan - the same by the clock of the store
-   */
-  async hasSince(
-    store: SessionStore,
-    sub: string,
-    began: number,
-    storeBegan: number,
-  ): Promise<boolean> {
-    if ((this.#times.get(sub) ?? 0) > began) return true
+  /** To be called when a login begins. The store is asked for its time, since clocks differ and answers take time. */
+  async now(store: SessionStore): Promise<BothTimes> {
+    const here = performance.now()
+    return { here, there: this.#isLocal ? 0 : (await store.find(digestOf(''))).now }
+  }
+
+  /** To be called after a session was stored. */
+  async hasSince(store: SessionStore, sub: string, began: BothTimes): Promise<boolean> {
+    if ((this.#times.get(sub) ?? 0) > began.here) return true
     if (this.#isLocal) return false
     const records = await store.list(subOf(sub))
     return records.some(
       ({ data, address, created }) =>
-        data === isRecord && address !== this.#id && created > storeBegan,
+        data === isRecord && address !== this.#id && created > began.there,
     )
   }
 }

@@ -1,4 +1,4 @@
-import nodeFs from 'node:fs'
+import { promises } from 'node:fs'
 import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
 import { ownProperty } from '../common/objects.js'
@@ -20,6 +20,9 @@ import type {
   VerifyRules,
 } from '../../types/jwt.js'
 import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
+
+// Not all of node:fs, of which the build would copy every member.
+const disk: KeyFileSystem = { readFile: (path: string) => promises.readFile(path) }
 
 const processLog: KeyLog = {
   error: ({ err }, message) =>
@@ -50,7 +53,7 @@ export class JwtService implements JwtServiceLike {
    * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (`jwt.keys` and key files are read later)
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
-    const { fs = nodeFs, log = processLog } = options
+    const { fs = disk, log = processLog } = options
     const resolved = resolveJwtConfig(config)
     this.#config = resolved
     this.expiry = resolved.expiry

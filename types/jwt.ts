@@ -131,7 +131,8 @@ export interface JwtServiceLike {
   generateToken(id: string | number): string
 
   /**
-   * A token with claims of the caller plus `nbf` and `exp`, which the caller may override.
+   * A token with claims of the caller plus `nbf` and `exp`, which the caller may override. With an `aud`, it is accepted
+   * only where an `audience` is configured.
    *
    * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970
    * @param signingMethod - default: `jwt.signingMethod`

@@ -23,7 +23,7 @@ export interface JwtClaims {
   readonly iat?: unknown
   /** Issuer. Checked when `issuer` is configured. */
   readonly iss?: unknown
-  /** Audience: whom the token is for. Checked when `audience` is configured. */
+  /** Audience: whom the token is for. Rejected where no `audience` is configured. */
   readonly aud?: unknown
   /** Identifier of the token. Not checked. */
   readonly jti?: unknown

@@ -6,8 +6,11 @@ export interface TokenRules {
   requireExp?: boolean | undefined
   /** The `iss` claim that a token must have (RFC 7519 §4.1.1). Default: not checked. */
   issuer?: string | undefined
-  /** A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). Default: not checked. */
-  audience?: string | readonly string[] | undefined
+  /**
+   * A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). `false`: the claim is not checked. Default: a
+   * token that has the claim is rejected, since it is for somebody else.
+   */
+  audience?: string | readonly string[] | false | undefined
 }
 
 /** Rules of one verifier. What is left out comes from the configuration. */

@@ -3,7 +3,7 @@ import { membersOf } from './any-of.js'
 import { tokensOf, type AcceptedTokens } from './jwt.js'
 import type { Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
-import type { JwtService } from '../tokens/service.js'
+import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -79,7 +79,7 @@ function haveSameKeys(one: readonly string[], other: readonly string[]): boolean
   return one.some((key) => other.includes(key))
 }
 
-type Claims = Pick<JwtService, 'audience' | 'issuer'>
+type Claims = Pick<ResolvedRules, 'audience' | 'issuer'>
 
 function haveSameClaims(one: Claims, other: Claims): boolean {
   const audiences = other.audience

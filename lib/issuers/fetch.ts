@@ -65,7 +65,9 @@ export async function fetchKeySet(
   signal: AbortSignal,
 ): Promise<unknown> {
   const url = keyAddress(jwksUri ?? (await discover(issuer, signal)))
-  if (url === null) throw new FetchError('jwks_uri is no address with https')
+  // Metadata of an https issuer may not lead to keys of whoever listens on this machine.
+  const isWeaker = jwksUri === undefined && issuer.startsWith('https:') && url?.protocol === 'http:'
+  if (url === null || isWeaker) throw new FetchError('jwks_uri is no address with https')
   return await fetchJson(url, signal)
 }
 

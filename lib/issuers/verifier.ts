@@ -79,9 +79,18 @@ function verifySignature(
   return verified
 }
 
+/** Claims of ID tokens (OpenID Connect Core §3.1.3.6, §3.3.2.11) and of logout tokens (Back-Channel Logout §2.4). */
+const foreignClaims = ['at_hash', 'c_hash', 'events']
+
+/** How the kinds `ID` (`id_token`), `Refresh`, `Offline` (a refresh token of Keycloak) and `Logout` begin. */
+const foreignKind = /^(?:application\/)?(?:id|refresh|offline|logout)/i
+
+/** A token for another purpose may have our audience: that of an ID token is the client, which may be this app. */
 function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
-  // A token that is bound to a key of its sender is no bearer token (RFC 8705 §3, RFC 9449 §6).
-  if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
+  const foreign =
+    foreignClaims.find((claim) => Object.hasOwn(claims, claim)) ??
+    ['typ', 'token_use'].find((claim) => foreignKind.test(String(ownProperty(claims, claim))))
+  if (foreign !== undefined) throw invalidToken(`claim ${foreign}`)
   if (audienceClaim === 'aud') return
   if (!audience.includes(ownProperty(claims, audienceClaim) as string)) {
     throw invalidToken(`claim ${audienceClaim}`)

@@ -24,7 +24,7 @@ export const tokenRules = {
   clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
   requireExp: flag,
   issuer: text('a non-empty string'),
-  audience,
+  audience: or(false, audience),
 }
 
 /**

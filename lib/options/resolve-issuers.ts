@@ -106,7 +106,7 @@ function resolveIssuer(name: string, given: IssuerOptions): ResolvedIssuer {
       ...(clockTolerance !== undefined && { clockTolerance }),
       ...(requireExp !== undefined && { requireExp }),
       issuer,
-      audience: audienceClaim === 'aud' ? audience : undefined,
+      audience: audienceClaim === 'aud' && audience,
     },
   }
 }

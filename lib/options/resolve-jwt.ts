@@ -10,7 +10,8 @@ export interface ResolvedRules {
   readonly clockTolerance: number
   readonly requireExp: boolean
   readonly issuer: string | undefined
-  readonly audience: readonly string[] | undefined
+  /** False: the claim is not checked; undefined: a token must not have it. */
+  readonly audience: readonly string[] | false | undefined
   /** As `comparable()` spells them; undefined for a token without one. */
   readonly typ: ReadonlySet<string | null | undefined>
 }
@@ -87,7 +88,10 @@ function fillRules(own: VerifyRules, base: ResolvedRules): ResolvedRules {
     clockTolerance: clockTolerance ?? base.clockTolerance,
     requireExp: requireExp ?? base.requireExp,
     issuer: issuer ?? base.issuer,
-    audience: audience === undefined ? base.audience : [audience].flat(),
+    audience:
+      typeof audience === 'object' || typeof audience === 'string'
+        ? [audience].flat()
+        : (audience ?? base.audience),
     typ: typ === undefined ? base.typ : new Set([typ].flat().map(comparable)),
   }
 }

@@ -15,8 +15,9 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   if (exp === undefined ? rules.requireExp : !Number.isFinite(exp)) throw invalidToken('claim exp')
   if (nbf !== undefined && !Number.isFinite(nbf)) throw invalidToken('claim nbf')
   if (rules.issuer !== undefined && claims.iss !== rules.issuer) throw invalidToken('claim iss')
-  if (rules.audience !== undefined && !meetsAudience(claims.aud, rules.audience))
-    throw invalidToken('claim aud')
+  if (!meetsAudience(claims, rules.audience)) throw invalidToken('claim aud')
+  // A token that is bound to a key of its sender is no bearer token (RFC 7800, RFC 8705 §3, RFC 9449 §6).
+  if (Object.hasOwn(claims, 'cnf')) throw invalidToken('claim cnf')
   // RFC 7519 §4.1.4 rejects a token "on or after" its exp, so at that second it has expired.
   if (exp !== undefined && seconds >= (exp as number) + tolerance) {
     throw refusal('auth.jwt-expired')
@@ -26,8 +27,14 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   }
 }
 
-/** @param aud - a string, or an array of strings (RFC 7519 §4.1.3) */
-function meetsAudience(aud: unknown, accepted: readonly string[]): boolean {
+/**
+ * RFC 7519 §4.1.3: `aud` is a string, or an array of strings. A token with an `aud` in which we do not find ourselves is
+ * not for us, also where we have no name.
+ */
+function meetsAudience(claims: JwtClaims, accepted: ResolvedRules['audience']): boolean {
+  if (accepted === false) return true
+  if (accepted === undefined) return !Object.hasOwn(claims, 'aud')
+  const { aud } = claims
   const values: unknown[] = Array.isArray(aud) ? aud : [aud]
   return (
     values.every((value) => typeof value === 'string') &&
@@ -51,7 +58,7 @@ export function issued(
   const now = Math.floor(Date.now() / 1000)
   const payload: Record<string, unknown> = {
     ...(issuer !== undefined && { iss: issuer }),
-    ...(audience !== undefined && { aud: audience.length === 1 ? audience[0] : audience }),
+    ...(audience && { aud: audience.length === 1 ? audience[0] : audience }),
     ...claims,
   }
   // Not `{ nbf, exp, ...claims }`: `exp: undefined` from the caller would make a token that never expires.

@@ -60,7 +60,7 @@ export class JwtService implements JwtServiceLike {
     this.validAfterField = resolved.validAfterField
     this.publish = resolved.publish
     this.issuer = resolved.issuer
-    this.audience = resolved.audience
+    this.audience = resolved.audience || undefined
     this.#store = new KeyStore(resolved, fs, log)
   }
 

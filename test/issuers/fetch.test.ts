@@ -75,6 +75,20 @@ t.test('OpenID Connect first; after its 404, RFC 8414, with the path at the end'
   }
 })
 
+t.test('metadata of an https issuer lead only to https', async (t) => {
+  const issuer = 'https://id.example'
+  const { fetch } = globalThis
+  t.teardown(() => Object.assign(globalThis, { fetch }))
+  const reasonWith = async (jwks_uri: string): Promise<string> => {
+    globalThis.fetch = async (url) =>
+      Response.json((url as URL).href === jwks_uri ? { keys: [] } : { issuer, jwks_uri })
+    return await reasonFor(discovered(issuer))
+  }
+  t.match(await reasonWith('http://127.0.0.1:9/keys'), /https/)
+  t.match(await reasonWith('http://localhost/keys'), /https/)
+  t.equal(await reasonWith('https://id.example/keys'), 'nothing is wrong')
+})
+
 t.test('metadata that is rejected, and an issuer with a closing slash', async (t) => {
   const issuer = await startIssuer(t)
   const { url } = issuer

@@ -108,6 +108,16 @@ const bad: [string, TokenParts][] = [
   ['crit', { header: { crit: ['exp'] } }],
   ['cnf (RFC 8705)', { claims: { cnf: { 'x5t#S256': 'x' } } }],
   ['cnf null', { claims: { cnf: null } }],
+  ...['ID', 'id_token', 'Refresh', 'refresh_token', 'Offline', 'Logout', 'logout+jwt'].flatMap(
+    (typ): [string, TokenParts][] => [
+      [`claim typ ${typ}`, { claims: { typ } }],
+      [`header typ ${typ}`, { header: { typ } }],
+    ],
+  ),
+  ['an ID token of Cognito', { claims: { token_use: 'id' } }],
+  ['an ID token', { claims: { at_hash: 'x' } }],
+  ['an ID token with a code', { claims: { c_hash: null } }],
+  ['a logout token', { claims: { events: {} } }],
   ['another issuer', { claims: { iss: 'https://attacker.example' } }],
   ['no issuer', { claims: { iss: undefined } }],
   ['CVE-2025-30144: issuers in a list', { claims: { iss: ['https://attacker.example', 'x'] } }],

@@ -98,7 +98,7 @@ t.test('defaults, and what is given', async (t) => {
     audience: ['a', 'b'],
     jwksUri: 'https://id.example.com/keys?tenant=1',
     algorithms: ['RS256'],
-    rules: { clockTolerance: 5, requireExp: false, issuer: 'urn:corp', audience: undefined },
+    rules: { clockTolerance: 5, requireExp: false, issuer: 'urn:corp', audience: false },
   })
   t.strictSame([...(full?.rules.typ ?? [])], ['at+jwt'])
 })

@@ -114,7 +114,18 @@ t.test('audience: one that is accepted, among strings only (RFC 7519 §4.1.3)', 
   for (const aud of [...wrong, undefined, ['api', 1], ['api', null], ['api', {}], { 0: 'api' }]) {
     t.equal(verdict({ ...alive, aud }, rules), invalid, JSON.stringify(aud))
   }
-  t.equal(verdict({ ...alive, aud: { any: 1 } }), 'ok', 'not looked at without the rule')
+  for (const aud of ['api', ['api'], { any: 1 }, [], '', null]) {
+    t.equal(verdict({ ...alive, aud }), invalid, 'without the rule, any is for somebody else')
+    t.equal(verdict({ ...alive, aud }, { audience: false }), 'ok', 'not looked at')
+  }
+  t.equal(verdict(alive), 'ok')
+})
+
+t.test('a token that is bound to a key (RFC 7800) is no bearer token', async (t) => {
+  for (const cnf of [{ jkt: 'x' }, null, '']) {
+    t.equal(verdict({ ...alive, cnf }), invalid)
+    t.equal(verdict({ ...alive, cnf }, { audience: false }), invalid)
+  }
 })
 
 t.test('of several faults, what makes a token invalid is named before its time', async (t) => {

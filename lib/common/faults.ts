@@ -36,7 +36,9 @@ export function isAuthenticationFault(error: unknown): error is AuthenticationFa
 }
 
 function hasOurCode(error: unknown): error is Error {
-  return error instanceof Error && /^ERR_AUTH_/.test(String((error as { code?: unknown }).code))
+  return (
+    error instanceof Error && String((error as { code?: unknown }).code).startsWith('ERR_AUTH_')
+  )
 }
 
 /** The app uses the plugin wrongly. The message says what is wrong and how to fix it. */

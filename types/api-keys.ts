@@ -84,7 +84,7 @@ export interface ApiKeys {
    * @param options - `owner`: revokes it only if it is a key of this owner. Always set it where the id comes from a client
    * @returns false for a key that is unknown, revoked already, or of another owner
    */
-  revoke(id: string, options?: { readonly owner: string | number }): Promise<boolean>
+  revoke(id: string, options?: { readonly owner?: string | number }): Promise<boolean>
   /**
    * Makes a new key with the owner, the name and the scopes of another one, which expires after `overlap` seconds, 0 to
    * 2,592,000, unless it expires sooner. Of several calls at once, one succeeds.

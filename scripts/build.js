@@ -13,18 +13,14 @@ import { rolldown } from 'rolldown'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+const needed = Object.keys({ ...dependencies, ...peerDependencies })
 
 /** Packages that may be built in: TypeBox, which is 244 modules to load, and what only the command line needs. */
 const mayBeBuiltIn = new Set(['@sinclair/typebox', 'commander', 'write-file-atomic', 'signal-exit'])
 /** @type {Set<string>} */
 const builtIn = new Set()
-const entries = [
-  'lib/index',
-  'lib/request/context',
-  'lib/sessions/index',
-  'lib/api-keys/index',
-  'lib/testing/index',
-]
+const names = ['index', 'request/context', 'sessions/index', 'api-keys/index', 'testing/index']
+const entries = names.map((name) => `lib/${name}`)
 
 rmSync(`${root}dist`, { recursive: true, force: true })
 const exported = await bundle(entries, {
@@ -100,11 +96,9 @@ async function bundle(names, output, external = []) {
     generateBundle(_, bundle) {
       for (const chunk of Object.values(bundle)) chunk.code = ascii(chunk.code)
       for (const name of names) {
-        const all = this.getModuleInfo(path.join(root, `${name}.ts`)).exports
-        exports[name] = all
-          .filter((each) => each !== 'default')
-          .sort()
-          .join(', ')
+        const { exports: all } = this.getModuleInfo(path.join(root, `${name}.ts`))
+        const named = all.filter((each) => each !== 'default')
+        exports[name] = named.sort().join(', ')
       }
       for (const id of this.getModuleIds()) note(pathOf(id))
     },
@@ -115,12 +109,7 @@ async function bundle(names, output, external = []) {
     platform: 'node',
     makeAbsoluteExternalsRelative: false,
     transform: { target: 'node20' },
-    external: [
-      ...external,
-      ...Object.keys({ ...dependencies, ...peerDependencies }).map(
-        (name) => new RegExp(`^${name}(?:/|$)`),
-      ),
-    ],
+    external: [...external, ...needed.map((name) => new RegExp(`^${name}(?:/|$)`))],
     // Paths stay within the project, also where its node_modules is a link.
     resolve: { symlinks: false },
     preserveEntrySignatures: 'allow-extension',

@@ -30,8 +30,9 @@ const typesNeed =
  * check all declaration files too, ours and those of others.
  */
 const esm = { type: 'module', module: 'nodenext', verbatimModuleSyntax: true }
-const cjs = { type: 'commonjs', module: 'commonjs' }
+const cjs = { type: 'commonjs', module: 'nodenext' }
 const app = ['exactly.ts', 'app', 'typebox']
+const withoutTypebox = ['exactly.ts', 'app', 'commonjs']
 const programs = {
   'ESM with CommonJS in it, NodeNext, all declarations': {
     ...esm,
@@ -39,26 +40,17 @@ const programs = {
     exactOptionalPropertyTypes: true,
     // CommonJS modules declare their exports there.
     verbatimModuleSyntax: false,
-    // Not typebox, whose own declarations take longer than everything else.
-    files: ['exactly.ts', 'app', 'commonjs'],
+    // The declarations of typebox take longer than everything else.
+    files: withoutTypebox,
     // The declarations of Zod's type provider need 5.5, and typebox for CommonJS needs 5.8.
     only: [5.9, 6, 7],
   },
   'ESM, bundler': { ...esm, module: 'esnext', moduleResolution: 'bundler', files: app },
-  'CommonJS, NodeNext': {
-    ...cjs,
-    module: 'nodenext',
-    files: [...app, 'commonjs'],
-    only: [5.9, 6, 7],
-  },
-  'CommonJS, NodeNext, without typebox': {
-    ...cjs,
-    module: 'nodenext',
-    files: ['exactly.ts', 'app', 'commonjs'],
-    only: [5.4],
-  },
+  'CommonJS, NodeNext': { ...cjs, files: [...app, 'commonjs'], only: [5.9, 6, 7] },
+  'CommonJS, NodeNext, without typebox': { ...cjs, files: withoutTypebox, only: [5.4] },
   'CommonJS, node10': {
     ...cjs,
+    module: 'commonjs',
     moduleResolution: 'node10',
     ignoreDeprecations: '6.0',
     files: [...app, 'commonjs'],
@@ -67,7 +59,6 @@ const programs = {
   },
   'CommonJS, users without a declared type, all declarations': {
     ...cjs,
-    module: 'nodenext',
     skipLibCheck: false,
     files: ['exactly.ts', 'unmerged'],
   },
@@ -243,19 +234,16 @@ function types() {
     })
   }
   const checkOf = (major, compiler) => {
-    const titles = Object.keys(programs).filter(
-      (each) => programs[each].only?.includes(major) ?? true,
-    )
+    const isFor = (title) => programs[title].only?.includes(major) ?? true
+    const titles = Object.keys(programs).filter(isFor)
     const words = [installed(`${compiler}/bin/tsc`), '--build', ...titles, '--pretty', 'false']
     const title = `types: ${titles.length} programs, TypeScript ${major}`
     return [title, () => run(process.execPath, words, { cwd })]
   }
-  return Object.fromEntries([
-    checkOf(5.4, 'typescript54'),
-    checkOf(5.9, 'typescript59'),
-    checkOf(6, 'typescript'),
-    checkOf(7, 'typescript7'),
-  ])
+  const compilers = { 5.4: 'typescript54', 5.9: 'typescript59', 6: 'typescript', 7: 'typescript7' }
+  return Object.fromEntries(
+    Object.entries(compilers).map(([major, compiler]) => checkOf(Number(major), compiler)),
+  )
 }
 
 /** The API pages: every public name is documented, every link leads somewhere, or typedoc fails. */

@@ -14,8 +14,35 @@ import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { explainSkips, uncovered } from './needs.js'
 import { root, runNode, severalAtATime } from './processes.js'
+
+/**
+ * What some tests need besides Node and npm. Where the program is not on PATH (test/helpers/programs.ts), such a test is
+ * skipped with the reason `needs <name>`, and the coverage of what only it covers is not enforced. `.ci/run` installs all.
+ */
+const needs = {
+  Redis: {
+    install: 'apt-get install redis-server',
+    covers: [
+      'lib/cli/commands/sessions.ts',
+      'lib/cli/commands/api-keys.ts',
+      'lib/cli/store.ts',
+      'lib/sessions/stores/redis.ts',
+      'lib/api-keys/stores/redis.ts',
+      'lib/throttle/redis-counters.ts',
+    ],
+  },
+  PostgreSQL: {
+    install: 'apt-get install postgresql, with its bin folder (/usr/lib/postgresql/*/bin) on PATH',
+    covers: [
+      'lib/cli/commands/sessions.ts',
+      'lib/cli/commands/api-keys.ts',
+      'lib/cli/store.ts',
+      'lib/sessions/stores/sql.ts',
+    ],
+  },
+  Chromium: { install: 'apt-get install chromium', covers: [] },
+}
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
 const first = ['small', 'flows', 'flows-demo', 'cli', 'readme', 'sessions-stores-faults']
@@ -41,7 +68,11 @@ if (!values.skipped) for (const folder of [logs, coverage]) makeEmpty(folder)
 // Some of them wait for a clock or for a server: one more than there are cores.
 await severalAtATime(availableParallelism() + 1, chosen, run)
 if (values.coverage && wrong === 0) await reportCoverage()
-for (const line of explainSkips(skips)) console.log(line)
+for (const reason of new Set(skips)) {
+  const install = needOf(reason)?.install
+  const remedy = install === undefined ? '' : `; to run them: ${install}`
+  console.log(`skipped: ${skips.filter((each) => each === reason).length} (${reason})${remedy}`)
+}
 const more = skips.length > 0 ? `, ${skips.length} skipped` : ''
 console.log(`${right} passed, ${wrong} failed${more}`)
 if (wrong > 0) process.exitCode = 1
@@ -54,7 +85,7 @@ function makeEmpty(folder) {
 /** All of lib/, but for the files that only the skipped tests cover. */
 async function reportCoverage() {
   makeEmpty(reportedCoverage)
-  const leftOut = uncovered(skips)
+  const leftOut = [...new Set(skips.flatMap((reason) => needOf(reason)?.covers ?? []))]
   if (leftOut.length > 0) console.log(`coverage is not enforced for ${leftOut.join(', ')}`)
   const scripts = leftOut.map((name) => `/.tests/${name.replace(/ts$/, 'js')}`)
   for (const file of readdirSync(coverage)) {
@@ -66,6 +97,10 @@ async function reportCoverage() {
   const { code, seconds } = await runNode([tap, 'report'], { stdio: 'inherit' })
   console.log(`${code === 0 ? 'ok' : 'FAILED'}: coverage (${seconds} s)`)
   if (code !== 0) wrong += 1
+}
+
+function needOf(reason) {
+  return needs[reason.replace(/^needs /, '')]
 }
 
 function programs() {

@@ -3,15 +3,8 @@
 //
 //   npm test                              everything
 //   npm test -- test/flows/login.test.ts  these tests only, after all the other steps
-import { createRequire } from 'node:module'
-import path from 'node:path'
-import { root, runNode, severalAtATime } from './processes.js'
+import { runNode, severalAtATime } from './processes.js'
 
-const require = createRequire(import.meta.url)
-const bin = (name) => {
-  const { bin } = require(path.join(root, 'node_modules', name, 'package.json'))
-  return path.join(root, 'node_modules', name, typeof bin === 'string' ? bin : bin[name])
-}
 const tests = process.argv
   .slice(2)
   .map((word) => word.replace(/^(?:\.\/)?test\/(.*)\.ts$/, '.tests/test/$1.js'))
@@ -20,12 +13,12 @@ const tests = process.argv
 const groups = [
   {
     'build, under TypeScript 6': ['scripts/build.js', '--check'],
-    format: [bin('prettier'), '--check', '--log-level', 'warn', '.'],
+    format: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.'],
     'compile the tests': ['scripts/compile-tests.js'],
   },
   {
     'TypeScript 7': ['scripts/typecheck.js'],
-    lint: [bin('oxlint'), '--type-aware'],
+    lint: ['node_modules/oxlint/bin/oxlint', '--type-aware'],
   },
   { tests: ['scripts/run-tests.js', ...(tests.length > 0 ? tests : ['--coverage'])] },
 ]

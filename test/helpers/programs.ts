@@ -17,7 +17,7 @@ export function findProgram(name: keyof typeof programs): string | null {
 }
 
 /**
- * The option `skip` of a test that starts this program. scripts/needs.js says what to install for it, and which files
+ * The option `skip` of a test that starts this program. scripts/run-tests.js says what to install for it, and which files
  * of lib/ no other test covers.
  */
 export const unlessFound = (name: keyof typeof programs): string | false =>

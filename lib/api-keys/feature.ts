@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
+import { kit } from '../common/kit.js'
 import { isProduction } from '../common/production.js'
 import { wrongOption } from '../errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
@@ -7,13 +8,22 @@ import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
 import { KeyLookup } from './lookup.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { ApiKeysOptions } from '../../types/api-keys.js'
+import type { ApiKeysOptions, ApiKeyStore } from '../../types/api-keys.js'
 
 /** Seconds that a call of the store may take. */
 const storeTimeout = 2
 
-/** The prefix and the name under which a store has the keys of a registration, by its scope. */
-const places = new WeakMap<FastifyInstance, string>()
+/** What is known of the keys of a registration, by its scope. */
+interface Opened {
+  /** The prefix and the name under which the store has them. */
+  readonly place: string
+  readonly prefix: string
+  ask: StoreAccess<ApiKeyStore>['ask']
+}
+
+const opened = new WeakMap<object, Opened>()
+
+kit.apiKeysOf = (app) => opened.get(app)
 
 /**
  * The option `apiKeys`: long-lived credentials with scopes.
@@ -37,7 +47,8 @@ export function createFeature({ app, options }: FeatureContext): Feature {
   const access = new StoreAccess(store.open(name), app.log, failing, storeTimeout)
   const lookup = new KeyLookup(access, prefix, cache)
   const place = JSON.stringify([store.prefix, name])
-  places.set(app, place)
+  const ask: Opened['ask'] = (call) => access.ask(call)
+  opened.set(app, { place, prefix, ask })
   /** Requests whose key came in the header of the app's choice. */
   const byHeader = new WeakSet<FastifyRequest>()
   return {
@@ -51,12 +62,11 @@ export function createFeature({ app, options }: FeatureContext): Feature {
       if (!byHeader.has(request) || reply.hasHeader('cache-control')) return
       void reply.header('cache-control', 'private')
     },
-    api: apiKeysApi(prefix, {
-      ask: (call) => access.ask(call),
-      forget: (id) => lookup.forget(id),
-    }),
+    api: apiKeysApi(prefix, { ask, forget: (id) => lookup.forget(id) }),
     check(registration, all) {
-      const isSame = all.some((other) => other !== registration && places.get(other.app) === place)
+      const isSame = all.some(
+        (other) => other !== registration && opened.get(other.app)?.place === place,
+      )
       if (!isSame) return
       wrongOption(
         `option "apiKeys.name": found ${JSON.stringify(name)} for two registrations, with the store prefix ${JSON.stringify(store.prefix)} for both, so that alice of the one would be alice of the other. Give each a name of its own, as in apiKeys: { name: 'admin' }.`,

@@ -78,7 +78,7 @@ export class StoreBench<Store extends object = SessionStore> {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#opened.map((store) => (store as Partial<SessionStore>).close?.()))
+    for (const store of this.#opened) await (store as Partial<SessionStore>).close?.()
   }
 
   /** Watches a store until everything has been told. */

@@ -1,13 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { wrongOption } from './errors.js'
-import type {
-  Feature,
-  IssueTokens,
-  OnPass,
-  TokenCarrier,
-  TokenCheck,
-  TokenSource,
-} from './feature.js'
+import type { Feature, OnPass, TokenCheck, TokenSource } from './feature.js'
+import type { IssueTokens, TokenCarrier } from './login/finish.js'
 import type { JwtService } from './tokens/service.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'
@@ -36,6 +30,8 @@ export interface Registration {
   readonly issueTokens: IssueTokens
   readonly carrier: TokenCarrier
   readonly errorBody: AuthnOptions['errorBody']
+  /** Whether to log that a user's field holds no roles. */
+  isRoleReportDue(): boolean
   /** Calls `init` of an authenticator, once. */
   initialize(authenticator: Authenticator): Promise<void>
 }

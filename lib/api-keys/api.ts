@@ -147,7 +147,6 @@ function report(
   stored: StoredApiKey,
   more: { replacedBy?: string } = {},
 ): void {
-  if (!channels.apiKey.hasSubscribers) return
   const { id, name } = stored
   channels.apiKey.publish({ action, id, owner: ownerOf(stored), name, ...more })
 }

@@ -27,7 +27,7 @@ export const kit: {
   apiKeysOf?: (app: object) =>
     | {
         readonly prefix: string
-        ask<T>(call: (store: ApiKeyStore) => Promise<T>): Promise<T>
+        readonly access: { ask<T>(call: (store: ApiKeyStore) => Promise<T>): Promise<T> }
       }
     | undefined
   /** Called when a plan is made. @returns the authenticator to use in place of another one */

@@ -67,14 +67,14 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
       `mintApiKey: expected "owner", and "broken" as one of ${Object.keys(brokenKeys).join(', ')}; found ${JSON.stringify(broken)}.`,
     )
   }
-  const { prefix, ask } = opened
+  const { prefix, access } = opened
   const ownerType = typeof owner === 'number' ? 'number' : 'string'
   const about = { owner: String(owner), ownerType, name, scopes } as const
   const ends = broken === 'expired' ? now() - 60 : expiresAt && expiresAt.getTime() / 1000
   const { key, stored } = newKey(broken === 'otherPrefix' ? `${prefix}0` : prefix, about, ends)
   const createdAt = now() - 3600
-  if (broken !== 'unknown') await ask((store) => store.create({ ...stored, createdAt }))
-  if (broken === 'revoked') await ask((store) => store.revoke(stored.id, now()))
+  if (broken !== 'unknown') await access.ask((store) => store.create({ ...stored, createdAt }))
+  if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now()))
   return send(key)
 }
 

@@ -12,6 +12,7 @@ export type BrokenApiKey =
 
 /** An app with API keys, or an inner scope in which the plugin is registered. */
 export interface ApiKeyApp {
+  /** There with the option `apiKeys`, after `ready()`. */
   readonly authn?: Pick<Authn, 'apiKeys'> | undefined
 }
 

@@ -67,7 +67,7 @@ export interface ApiKeys {
    * @param options - `owner`: revokes it only if it is a key of this owner. Always set it where the id comes from a client
    * @returns false for a key that is unknown, revoked already, or of another owner
    */
-  revoke(id: string, options?: { readonly owner: string | number }): Promise<boolean>
+  revoke(id: string, options?: { readonly owner?: string | number }): Promise<boolean>
   /**
    * Makes a new key with the owner, name and scopes of another one. Of several calls at once, one succeeds.
    *

@@ -1,6 +1,7 @@
-import type { AuthenticationErrorLike, RefusalCode } from '../types/errors.js'
+import type { AuthenticationErrorLike, FaultCode, RefusalCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 import { en } from '../locales/en.js'
+import { faultOf } from './common/faults.js'
 import { codeOfKey, refusalOf, type RefusalRow } from './common/refusals.js'
 
 export {
@@ -71,4 +72,9 @@ export function refusal(
 /** Whether an error is an AuthenticationError, by its code: it may come from another copy of the package. */
 export function isAuthenticationError(error: unknown): error is AuthenticationErrorLike {
   return refusalOf((error as { code?: unknown } | null | undefined)?.code) !== undefined
+}
+
+/** An AuthenticationError stays as it is; anything else that the app throws is a fault. */
+export function refusalOrFault(code: FaultCode, error: unknown): unknown {
+  return isAuthenticationError(error) ? error : faultOf(code, error)
 }

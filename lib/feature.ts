@@ -49,8 +49,8 @@ export interface IssuedTokens {
 
 /** A login that was not finished when something may have changed. */
 export interface LoginAttempt {
-  /** When it began: what `beginLogin` of the feature has returned, before the user was read. */
-  readonly began: unknown
+  /** When it began, before the user was read, by the clock of `performance.now()`. */
+  readonly started: number
   /**
    * To be called when the tokens are made and stored, so that whatever changes later finds them.
    *
@@ -104,8 +104,6 @@ export interface Feature {
   readonly tokenChecks?: readonly TokenCheck[]
   /** Replaces the one signed token of a login. At most one feature has it. */
   readonly issueTokens?: IssueTokens
-  /** Called when a login begins. @returns the time, for {@link LoginAttempt} */
-  beginLogin?(): Promise<unknown>
   /** Replaces tokens in a JSON body. At most one feature has it. */
   readonly carrier?: TokenCarrier
   readonly onPass?: OnPass

@@ -8,6 +8,7 @@ import {
   requireDefault,
 } from './authenticators/configured.js'
 import { checkSharedKeys } from './authenticators/shared-keys.js'
+import { onceAMinute } from './common/once-a-minute.js'
 import { AuthnUsageError } from './errors.js'
 import { loadFeatures, statsOf } from './feature.js'
 import { createTranslator } from './http/language.js'
@@ -66,6 +67,7 @@ async function build(
       tokenIssuer(options, jwtService, tokenChecks),
     carrier: features.find(({ carrier }) => carrier)?.carrier ?? bodyCarrier,
     errorBody: options.errorBody ?? (outer === null ? undefined : registrationOf(outer)?.errorBody),
+    isRoleReportDue: onceAMinute(),
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))
       initialized.set(authenticator, result)

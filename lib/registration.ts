@@ -36,6 +36,8 @@ export interface Registration {
   readonly issueTokens: IssueTokens
   readonly carrier: TokenCarrier
   readonly errorBody: AuthnOptions['errorBody']
+  /** Whether to log that a user's field holds no roles. */
+  isRoleReportDue(): boolean
   /** Calls `init` of an authenticator, once. */
   initialize(authenticator: Authenticator): Promise<void>
 }

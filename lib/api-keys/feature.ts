@@ -1,26 +1,20 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isProduction } from '../common/production.js'
+import type { FastifyRequest } from 'fastify'
 import { wrongOption } from '../errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
-import { StoreAccess } from '../stores/store-access.js'
+import { openStore } from '../stores/store-access.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
 import { KeyLookup } from './lookup.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
 
-/** Seconds that a call of the store may take. */
-const storeTimeout = 2
-
-/** The prefix and the name under which a store has the keys of a registration, by its scope. */
-const places = new WeakMap<FastifyInstance, string>()
-
 /**
  * The option `apiKeys`: long-lived credentials with scopes.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function createFeature({ app, options }: FeatureContext): Feature {
+export function createFeature(context: FeatureContext): Feature {
+  const { options } = context
   const { prefix, store, header, cache, name } = resolveApiKeys(options.apiKeys as ApiKeysOptions)
   const { userService, authenticators } = options
   if (userService === undefined) {
@@ -33,11 +27,17 @@ export function createFeature({ app, options }: FeatureContext): Feature {
       'options "apiKeys" and "authenticators.apiKey" are both set, and both would be "apiKey" in marks. Rename the authenticator.',
     )
   }
-  if (store.isLocal && isProduction()) app.log.warn(lostKeys)
-  const access = new StoreAccess(store.open(name), app.log, failing, storeTimeout)
+  const { access } = openStore(context, {
+    option: 'apiKeys',
+    factory: store,
+    name,
+    ifLocal:
+      'fastify-authn keeps its API keys in the memory of this process: a restart invalidates all of them, and other processes do not know them. Set apiKeys: { store } to redisApiKeys or sqlApiKeys of fastify-authn/api-keys.',
+    ifUnavailable:
+      'The store of API keys is unavailable: requests with a key that is not cached are rejected until it is back',
+    patience: 2,
+  })
   const lookup = new KeyLookup(access, prefix, cache)
-  const place = JSON.stringify([store.prefix, name])
-  places.set(app, place)
   /** Requests whose key came in the header of the app's choice. */
   const byHeader = new WeakSet<FastifyRequest>()
   return {
@@ -55,13 +55,6 @@ export function createFeature({ app, options }: FeatureContext): Feature {
       ask: (call) => access.ask(call),
       forget: (id) => lookup.forget(id),
     }),
-    check(registration, all) {
-      const isSame = all.some((other) => other !== registration && places.get(other.app) === place)
-      if (!isSame) return
-      wrongOption(
-        `option "apiKeys.name": found ${JSON.stringify(name)} for two registrations, with the store prefix ${JSON.stringify(store.prefix)} for both, so that alice of the one would be alice of the other. Give each a name of its own, as in apiKeys: { name: 'admin' }.`,
-      )
-    },
     stats: () => ({
       lookups: lookup.lookups,
       hits: lookup.hits,
@@ -70,9 +63,3 @@ export function createFeature({ app, options }: FeatureContext): Feature {
     }),
   }
 }
-
-const failing =
-  'The store of API keys is unavailable: requests with a key that is not cached are rejected until it is back'
-
-const lostKeys =
-  'fastify-authn keeps its API keys in the memory of this process: a restart invalidates all of them, and other processes do not know them. Set apiKeys: { store } to redisApiKeys or sqlApiKeys of fastify-authn/api-keys.'

@@ -29,7 +29,7 @@ export function requireDecisions(
   if (undecided.length > 0) {
     throw new AuthnUsageError(
       'ERR_AUTH_AUDIT',
-      `option "audit": found ${undecided.length} routes without a mark, expected a decision for each. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins with audit: { mode: 'explicit', except: (route) => … }.${listOf(undecided)}`,
+      `option "audit": found ${undecided.length} routes without a mark, expected a decision for each. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins with audit: { mode: 'explicit', except: (route) => … }.\n  ${listOf(undecided, '\n  ')}`,
     )
   }
   if (!middleware) refuseMiddleware(instances, scope)

@@ -34,12 +34,11 @@ type Register = (this: FastifyInstance, plugin: unknown, options: unknown) => un
  * `onRegister` is not enough: it is not called for plugins without a scope of their own, and does not get the options
  * that a function returns.
  *
- * @param look - returns the options to use. `isComputed`: they came from a function. `isLate`: `app.register` has
- * returned already, so that nothing would catch an error that is thrown
+ * @param look - returns the options to use, and does not throw. `isComputed`: they came from a function
  */
 export function watchRegister(
   root: FastifyInstance,
-  look: (plugin: unknown, options: unknown, isComputed: boolean, isLate: boolean) => unknown,
+  look: (plugin: unknown, options: unknown, isComputed: boolean) => unknown,
 ): void {
   const register = root.register as unknown as Register
   const watched: Register = function watched(given, options) {
@@ -47,14 +46,14 @@ export function watchRegister(
       let plugin = given
       const loaded = isThenable(given) ? given.then((module) => (plugin = module)) : given
       const compute = options as (parent: FastifyInstance) => unknown
-      const late = (parent: FastifyInstance): unknown => look(plugin, compute(parent), true, true)
+      const late = (parent: FastifyInstance): unknown => look(plugin, compute(parent), true)
       return register.call(this, loaded, late)
     }
-    if (!isThenable(given)) return register.call(this, given, look(given, options, false, false))
+    if (!isThenable(given)) return register.call(this, given, look(given, options, false))
     // A plugin from `import()` is known later, and its options are changed then.
     const own = { ...(options as object | undefined) }
     const loaded = given.then((module: unknown) => {
-      Object.assign(own, look(module, own, false, true))
+      Object.assign(own, look(module, own, false))
       return module
     })
     return register.call(this, loaded, own)

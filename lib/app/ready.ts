@@ -7,7 +7,7 @@ import { kOwnRoute } from '../login/own-route.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
-import { listOf, most, visible } from './table.js'
+import { listOf, visible } from './table.js'
 import type { AppRecord } from './record.js'
 import type { Plan } from '../marks/plan.js'
 
@@ -25,7 +25,7 @@ export function checkRoutes(record: AppRecord): void {
   const open = ofApp.filter(({ plan }) => plan === null).map(nameOf)
   const count = ofApp.length - open.length
   root.log.info(
-    `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${firstOf(open.toSorted())}` : ''}`,
+    `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${listOf(open.toSorted())}` : ''}`,
   )
 }
 
@@ -49,7 +49,7 @@ function requireRoutes({ routes, registered }: AppRecord): void {
     const isEmpty = !ofApp.some(({ server }) => isWithin(server, scope))
     if (option === undefined || !isEmpty || open.length === 0) continue
     wrongOption(
-      `option "${option}": the scope in which the plugin is registered has no routes, and ${open.length} routes outside of it are open (${firstOf(open.toSorted())}). Register it in the scope of the routes: a plugin of yours that registers it has to be wrapped by fastify-plugin, fp(async (app) => { await app.register(authn, …) }).`,
+      `option "${option}": the scope in which the plugin is registered has no routes, and ${open.length} routes outside of it are open (${listOf(open.toSorted())}). Register it in the scope of the routes: a plugin of yours that registers it has to be wrapped by fastify-plugin, fp(async (app) => { await app.register(authn, …) }).`,
     )
   }
 }
@@ -62,7 +62,7 @@ export function warnUnregistered({ routes }: AppRecord): void {
   const marked = [...new Set(routes.filter(isOpenByMistake).map(nameOf))].toSorted()
   if (marked.length === 0) return
   process.emitWarning(
-    `fastify-authn: these routes are marked, but the app never registers the plugin, so that they are open to everyone. Register it (app.register(authn, …)) in this app. If config.auth is meant for another plugin here, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.${listOf(marked)}`,
+    `fastify-authn: these routes are marked, but the app never registers the plugin, so that they are open to everyone. Register it (app.register(authn, …)) in this app. If config.auth is meant for another plugin here, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.\n  ${listOf(marked, '\n  ')}`,
     { type: 'SecurityWarning', code: 'FASTIFY_AUTHN_UNREGISTERED' },
   )
 }
@@ -82,17 +82,13 @@ function warnBasicScopes({ root, routes }: AppRecord): void {
     .map(nameOf)
   if (names.length === 0) return
   root.log.warn(
-    `fastify-authn: routes ask for a scope and accept Basic, but users have no scopes with Basic, so that they always get a 403 with it (${firstOf(names)}). Give the plugin access: { scopesOf(user) { … } }, or let "use" in the marks name authenticators with tokens.`,
+    `fastify-authn: routes ask for a scope and accept Basic, but users have no scopes with Basic, so that they always get a 403 with it (${listOf(names)}). Give the plugin access: { scopesOf(user) { … } }, or let "use" in the marks name authenticators with tokens.`,
   )
 }
 
 function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
-  return (
-    needs !== null &&
-    needs.scope !== null &&
-    registration.options.access?.scopesOf === undefined &&
-    readsBasic(authenticator)
-  )
+  const hasSource = registration.options.access?.scopesOf !== undefined
+  return Boolean(needs?.scope) && !hasSource && readsBasic(authenticator)
 }
 
 /** A 401 that the guard sends before @fastify/cors has set its headers cannot be read by pages of other origins. */
@@ -111,13 +107,8 @@ function warnUndefinedHooks({ root, routes, undefinedHooks }: AppRecord): void {
   const names = [...ofRoutes, ...undefinedHooks]
   if (names.length === 0) return
   root.log.warn(
-    `fastify-authn: these hooks are undefined and never run: ${firstOf(names)}. Was the plugin removed that decorates the app with them (preValidation: app.authenticate), or is it registered later? Protect such a route by config: { auth: true }, and remove the hook.`,
+    `fastify-authn: these hooks are undefined and never run: ${listOf(names)}. Was the plugin removed that decorates the app with them (preValidation: app.authenticate), or is it registered later? Protect such a route by config: { auth: true }, and remove the hook.`,
   )
-}
-
-function firstOf(names: readonly string[]): string {
-  const rest = names.length > most ? `, and ${names.length - most} more` : ''
-  return `${names.slice(0, most).join(', ')}${rest}`
 }
 
 function nameOf({ options }: DeclaredRoute): string {

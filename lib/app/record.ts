@@ -24,7 +24,7 @@ export interface AppRecord extends SharedTools {
   /** The root and all scopes. */
   readonly instances: FastifyInstance[]
   readonly routes: DeclaredRoute[]
-  /** Marked scopes that are still to be checked. */
+  /** Checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later. */
   readonly scopes: MarkedScope[]
   /** Hooks that are undefined in the options of `app.register`, for a warning. */
   readonly undefinedHooks: string[]
@@ -92,15 +92,12 @@ function listen(root: FastifyInstance): AppRecord {
     // Fastify takes the prefix of options that are an instance of a class too.
     const mark = declaredProperty(options, 'auth')
     if (mark === undefined && !Object.hasOwn(options, 'auth')) return
-    addScope(record, { mark, prefix: declaredProperty(options, 'prefix'), isVoid: false })
+    record.scopes.push({ mark, prefix: declaredProperty(options, 'prefix'), isVoid: false })
     if (mark !== undefined) markScope(instance, mark)
   })
   const describe = describeRoutes(root)
-  watchRegister(root, (plugin, options, isComputed, isLate) => {
-    const scope = voidScopeOf(plugin, options, isComputed)
-    // Nothing would catch an error that is thrown late, so these scopes are checked when the app gets ready.
-    if (scope !== null && isLate) record.scopes.push(scope)
-    else if (scope !== null) addScope(record, scope)
+  watchRegister(root, (plugin, options, isComputed) => {
+    record.scopes.push(...voidScopes(plugin, options, isComputed))
     const { prefix } = (options ?? {}) as { prefix?: unknown }
     const place = `app.register(…, { prefix: ${JSON.stringify(prefix)} })`
     const hooks = undefinedHooks(options ?? {})
@@ -108,11 +105,6 @@ function listen(root: FastifyInstance): AppRecord {
     return describe(plugin, options)
   })
   return record
-}
-
-function addScope(record: AppRecord, scope: MarkedScope): void {
-  if (record.isProtected) checkScope(scope)
-  record.scopes.push(scope)
 }
 
 /** The mark in the options of an `app.register`, which all routes inside inherit. */
@@ -142,29 +134,28 @@ function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
  * The mark in the options of a plugin that gets no scope, or whose options come from a function: there it has no
  * effect. Other plugins have an option `auth` too, so only values that are marks are found.
  */
-function voidScopeOf(plugin: unknown, options: unknown, isComputed: boolean): MarkedScope | null {
+function voidScopes(plugin: unknown, options: unknown, isComputed: boolean): MarkedScope[] {
   const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
-  if (isOurs || typeof options !== 'object' || options === null) return null
-  if (!isComputed && !isShared(plugin)) return null
+  if (isOurs || typeof options !== 'object' || options === null) return []
+  if (!isComputed && !isShared(plugin)) return []
   const mark = declaredProperty(options, 'auth')
-  return isMark(mark) ? { mark, prefix: declaredProperty(options, 'prefix'), isVoid: true } : null
+  return isMark(mark) ? [{ mark, prefix: declaredProperty(options, 'prefix'), isVoid: true }] : []
 }
 
 /**
  * Adds the guard to an app, once, as one hook of its root: a marked route outside of the plugin's scope must not be
  * open, and a hook for each route would miss the routes that were declared before the plugin.
  *
- * @throws ERR_AUTH_MARK for a mark that is not valid; when the app gets ready, for a mark without an authenticator
+ * @throws ERR_AUTH_MARK, when the app gets ready, for a mark that is not valid or has no authenticator
  */
 export function protectApp(record: AppRecord): void {
   if (record.isProtected) return
   const { root } = record
   record.isProtected = true
   record.isCorsFirst = hasCors(root)
-  record.scopes.forEach(checkScope)
   root.addHook('onRequest', guard)
   root.addHook('onReady', async () => {
-    record.scopes.splice(0).forEach(checkScope)
+    record.scopes.forEach(checkScope)
     checkRoutes(record)
     record.isReady = true
   })

@@ -47,12 +47,12 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
 }
 
 /** The highest number of routes that a message lists. */
-export const most = 20
+const most = 20
 
-/** Routes for the end of a message, one on each line, and how many more there are. */
-export function listOf(names: readonly string[]): string {
+/** Routes for the end of a message, and how many more there are. */
+export function listOf(names: readonly string[], separator = ', '): string {
   const rest = names.length > most ? [`and ${names.length - most} more`] : []
-  return [...names.slice(0, most), ...rest].map((line) => `\n  ${line}`).join('')
+  return [...names.slice(0, most), ...rest].join(separator)
 }
 
 /** Escapes characters that would break the table or the terminal. */

@@ -53,7 +53,7 @@ export function jwtAuthenticator<Stored extends object>(
   )
 
   const state = perRegistration('jwtAuthenticator', (registration) => {
-    const { jwtService, options: shared, tokenSources, tokenChecks } = registration
+    const { jwtService, options: shared } = registration
     const service = userService ?? shared.userService
     if (service === undefined) {
       wrongOption(
@@ -66,14 +66,7 @@ export function jwtAuthenticator<Stored extends object>(
       )
     }
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
-    return {
-      service,
-      verify,
-      jwtService,
-      timeout: shared.userServiceTimeout,
-      tokenSources,
-      tokenChecks,
-    }
+    return { service, verify, registration }
   })
 
   const authenticator: Authenticator<Stored> & OwnTokens = {
@@ -90,7 +83,7 @@ export function jwtAuthenticator<Stored extends object>(
     init: state.init,
     accepts(request) {
       let token: string | null
-      const { jwtService, tokenSources } = state.of(request)
+      const { jwtService, tokenSources } = state.of(request).registration
       try {
         token = ownTokenIn(request, tokenSources)
       } catch {
@@ -103,7 +96,8 @@ export function jwtAuthenticator<Stored extends object>(
       return jwtService.isMeant(header, signingMethod, rules)
     },
     authenticate(request) {
-      const { service, verify, timeout, tokenSources, tokenChecks } = state.of(request)
+      const { service, verify, registration } = state.of(request)
+      const { options: shared, tokenSources, tokenChecks } = registration
       const token = ownTokenIn(request, tokenSources)
       if (token === null) return null
       const claims = verify(token)
@@ -122,7 +116,8 @@ export function jwtAuthenticator<Stored extends object>(
         }
         return accepted
       }
-      return findUser(service, name, request, timeout, accept) as Stored | Promise<Stored>
+      return findUser(service, name, request, shared.userServiceTimeout, accept) as
+        Stored | Promise<Stored>
     },
   }
   return authenticator

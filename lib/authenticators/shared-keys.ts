@@ -15,13 +15,10 @@ import type { UserService } from '../../types/user-service.js'
  */
 export function checkSharedKeys(registrations: readonly Registration[]): void {
   for (const [index, one] of registrations.entries()) {
-    const other = registrations
-      .slice(index + 1)
-      .find(
-        (each) =>
-          acceptSameTokens(one, each) &&
-          !isSameService(one.options.userService, each.options.userService),
-      )
+    const isConfused = (each: Registration): boolean =>
+      acceptSameTokens(one, each) &&
+      !isSameService(one.options.userService, each.options.userService)
+    const other = registrations.slice(index + 1).find(isConfused)
     if (other === undefined) continue
     const [place, otherPlace] = [one, other].map(({ app }) => JSON.stringify(app.prefix || '/'))
     wrongOption(
@@ -47,11 +44,10 @@ export function checkSharedTokens(plans: readonly Plan[]): void {
   const found: { plan: Plan; authenticator: Authenticator; tokens: AcceptedTokens }[] = []
   for (const plan of plans) {
     for (const authenticator of plan.members.flatMap(membersOf)) {
-      const isKnown = found.some(
-        (each) =>
-          each.authenticator === authenticator && each.plan.registration === plan.registration,
-      )
-      const tokens = isKnown ? null : tokensOf(authenticator, plan.registration)
+      const { registration } = plan
+      const isSame = (each: (typeof found)[number]): boolean =>
+        each.authenticator === authenticator && each.plan.registration === registration
+      const tokens = found.some(isSame) ? null : tokensOf(authenticator, registration)
       if (tokens === null) continue
       const other = found.find((each) => areConfused(each.tokens, tokens))
       if (other !== undefined) {

@@ -2,8 +2,11 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { unescape } from 'node:querystring'
 import { pathToFileURL } from 'node:url'
-import { CliError, fail, misuse } from './command.js'
-import type { SqlOptions } from '../stores/sql.js'
+import { Option } from 'commander'
+import { defaults } from '../options/resolve.js'
+import { checkSqlPrefix, type SqlOptions } from '../stores/sql.js'
+import { CliError, fail, misuse, type Command } from './command.js'
+import { envOption } from './environment.js'
 
 /** What is used of ioredis and of pg, whose errors say more than that there is no answer. */
 interface Client {
@@ -36,24 +39,20 @@ interface Opened<Store> {
   close(): void | Promise<void>
 }
 
-async function openRedis<Store>(
+async function connect<Store>(
   kind: StoreKind<Store>,
+  isRedis: boolean,
   url: string,
   prefix: string,
 ): Promise<Opened<Store>> {
-  const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
-  const client = new Redis(url, { retryStrategy: () => null })
-  return { factory: kind.redis(client, { prefix }), client, close: () => client.disconnect() }
-}
-
-async function openDatabase<Store>(
-  kind: StoreKind<Store>,
-  url: string,
-  prefix: string,
-): Promise<Opened<Store>> {
-  const { Pool } = (await packageOf<{ default: { Pool: new (options: object) => Pool } }>('pg'))
-    .default
-  const client = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 2000 })
+  if (isRedis) {
+    const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
+    const client = new Redis(url, { retryStrategy: () => null })
+    return { factory: kind.redis(client, { prefix }), client, close: () => client.disconnect() }
+  }
+  const pg = await packageOf<{ default: { Pool: new (options: object) => Pool } }>('pg')
+  const settings = { connectionString: url, max: 1, connectionTimeoutMillis: 2000 }
+  const client = new pg.default.Pool(settings)
   const query = (text: string, params: unknown[]) => client.query(text, params)
   return { factory: kind.sql({ query, prefix }), client, close: () => client.end() }
 }
@@ -62,9 +61,43 @@ export function variablesOf({ variable }: Pick<StoreKind<unknown>, 'variable'>):
   return [`${variable}_REDIS_URL`, `${variable}_DATABASE_URL`]
 }
 
-/** For the help of commands. */
-export function storeDetails(kind: Pick<StoreKind<unknown>, 'variable'>): string {
-  return `Works with the store that ${variablesOf(kind).join(' or ')} names, through the ioredis or pg of the app in the current folder.`
+/** The values of the options that name a store. */
+export interface StoreOptions {
+  readonly prefix: string
+  readonly registration: string
+}
+
+const prefixOption = new Option(
+  '--prefix <prefix>',
+  'the name of the app, as its store has it',
+).makeOptionMandatory()
+
+/**
+ * The parts of commands that work with a store, and the command that prints its tables.
+ *
+ * @param option - the option of the plugin that names a registration, `default` by default
+ */
+export function storeCommand(
+  kind: StoreKind<unknown>,
+  name: string,
+  option: string,
+  schemaOf: (prefix: string) => string,
+) {
+  const details = `Works with the store that ${variablesOf(kind).join(' or ')} names, through the ioredis or pg of the app in the current folder.`
+  const registrationOption = new Option('--registration <name>', `the option ${option} of the app`)
+  const options = [prefixOption, registrationOption.default(defaults.sessions.name), envOption]
+  const schema: Command<StoreOptions> = {
+    name: 'schema',
+    summary: 'print the tables of PostgreSQL',
+    options: [prefixOption],
+    examples: [`npx fastify-authn ${name} schema --prefix shop | psql app`],
+    exits: ['done', 'the prefix is no plain identifier'],
+    run({ prefix }) {
+      const sql = schemaOf(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
+      return { lines: [sql], json: { sql } }
+    },
+  }
+  return { details, options, schema }
 }
 
 /**
@@ -74,7 +107,7 @@ export function storeDetails(kind: Pick<StoreKind<unknown>, 'variable'>): string
  */
 export async function withStore<Store, Result>(
   kind: StoreKind<Store>,
-  { prefix, registration }: { prefix: string; registration: string },
+  { prefix, registration }: StoreOptions,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const [redis, database] = variablesOf(kind)
@@ -99,7 +132,7 @@ export async function withStore<Store, Result>(
   let opened: Opened<Store> | undefined
   let lastError: unknown
   try {
-    opened = await (variable === redis ? openRedis : openDatabase)(kind, url, prefix)
+    opened = await connect(kind, variable === redis, url, prefix)
     opened.client.on('error', (error) => {
       lastError = error
     })

@@ -29,3 +29,10 @@ export function isDeclared(object: object, key: PropertyKey): boolean {
 export function declaredProperty(object: object, key: PropertyKey): unknown {
   return isDeclared(object, key) ? (object as Record<PropertyKey, unknown>)[key] : undefined
 }
+
+/** Whether a value is an object that is no instance of a class. */
+export function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

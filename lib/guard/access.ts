@@ -1,15 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
-import { onceAMinute } from '../common/once-a-minute.js'
-import { AuthenticationFault, isAuthenticationError, refusal } from '../errors.js'
+import { refusal, refusalOrFault } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
 import { claimsOf, limitOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Needs, Plan } from '../marks/plan.js'
-import type { Registration } from '../registration.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -47,7 +45,7 @@ function checkNeed(attempt: Accessible, needs: Needs, user: AuthUser, key: Key):
   try {
     granted = grantedTo(user, attempt, steps[key].source)
   } catch (error) {
-    return attempt.fail(refusalOrFault(error))
+    return attempt.fail(refusalOrFault('ERR_AUTH_ACCESS', error))
   }
   if (!(granted instanceof Promise)) return compare(attempt, needs, user, key, granted)
   // Where the client has disconnected meanwhile, the handler must not run.
@@ -58,7 +56,7 @@ function checkNeed(attempt: Accessible, needs: Needs, user: AuthUser, key: Key):
     }
   granted.then(
     unlessGone((names) => compare(attempt, needs, user, key, names)),
-    unlessGone((error: unknown) => attempt.fail(refusalOrFault(error))),
+    unlessGone((error: unknown) => attempt.fail(refusalOrFault('ERR_AUTH_ACCESS', error))),
   )
 }
 
@@ -92,7 +90,7 @@ function grantedTo(
   if (ask === undefined && source === 'scopesOf') return limit ?? scopesOf(claimsOf(request))
   if (ask === undefined) {
     return rolesOf(user, (field, found) => {
-      if (isReportDue(plan.registration)) request.log.warn({ field, found }, noRoles)
+      if (plan.registration.isRoleReportDue()) request.log.warn({ field, found }, noRoles)
     })
   }
   const answer: unknown = ask.call(access, user, request)
@@ -108,17 +106,3 @@ function grantedTo(
 
 const noRoles =
   'A user has no roles, since a field holds neither an array nor a Set of strings ("roles") nor a string ("role"); access.rolesOf may return them'
-
-const reports = new WeakMap<Registration, () => boolean>()
-
-/** True at most once a minute for each registration. */
-function isReportDue(registration: Registration): boolean {
-  const isDue = reports.get(registration) ?? onceAMinute()
-  reports.set(registration, isDue)
-  return isDue()
-}
-
-/** An AuthenticationError stays as it is; anything else that the app throws is a fault. */
-function refusalOrFault(error: unknown): unknown {
-  return isAuthenticationError(error) ? error : new AuthenticationFault('ERR_AUTH_ACCESS', error)
-}

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
+import { malformed } from '../authenticators/basic.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors.js'
 import { reportSuccess, startClock } from '../events.js'
 import { credentialsOf, hasSeveral } from '../http/authorization.js'
@@ -57,6 +58,7 @@ class Attempt {
     const { request, plan } = this
     // The requests that @fastify/websocket injects have no rawHeaders.
     const { rawHeaders } = request.raw as { rawHeaders?: string[] }
+    // A proxy may have read the other one (RFC 9110 §5.3).
     if (rawHeaders !== undefined && hasSeveral(rawHeaders)) return this.fail(malformed())
     if (plan.readsBasic && credentialsOf(request.headers.authorization, 'Basic') !== null) {
       // Browsers attach cached Basic credentials to the requests of every site, as they do with cookies.
@@ -137,9 +139,4 @@ class Attempt {
     // Without a user in the context: a handler with a user may have injected this request.
     runInContext(request, null, () => refuse(this, error))
   }
-}
-
-/** The error of two `Authorization` headers: a proxy may have read the other one (RFC 9110 §5.3). */
-function malformed(): Error {
-  return refusal('auth.no-credentials-provided', { code: 'ERR_AUTH_MALFORMED_CREDENTIALS' })
 }

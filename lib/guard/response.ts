@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isThenable } from '../common/objects.js'
+import { isPlain, isThenable } from '../common/objects.js'
 import { refusalOf, type RefusalRow } from '../common/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge, type BearerProblem } from '../http/challenge.js'
@@ -95,18 +95,13 @@ export function ownErrorBody(
     const body: unknown = errorBody(rejection, request)
     // A rejection that nothing handles would end the process.
     if (isThenable(body)) Promise.resolve(body).catch(() => undefined)
-    const json = isPlainObject(body) ? JSON.stringify(body) : undefined
+    const json = isPlain(body) ? JSON.stringify(body) : undefined
     if (json !== undefined) return json
     throw new TypeError('errorBody: expected a plain object, not a promise.')
   } catch (fault) {
     request.log.error({ err: fault }, 'errorBody failed; the default body is sent')
     return null
   }
-}
-
-function isPlainObject(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)
 }
 
 /**
@@ -121,9 +116,7 @@ export function sendRefusal(
 ): void {
   const { text, language } = localized
   const own =
-    registration.errorBody === undefined
-      ? null
-      : ownErrorBody(localize(error, localized), reply.request, registration)
+    registration.errorBody && ownErrorBody(localize(error, localized), reply.request, registration)
   addVary(reply, 'Accept-Language')
   if (language !== null) void reply.header('content-language', language)
   if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter))
@@ -155,13 +148,7 @@ function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
 function addVary(reply: FastifyReply, field: string): void {
   const present = reply.getHeader('vary')
   const fields = [present ?? []].flat().join(', ')
-  if (
-    fields === '*' ||
-    fields
-      .toLowerCase()
-      .split(/\s*,\s*/)
-      .includes(field.toLowerCase())
-  )
-    return
+  const names = fields.toLowerCase().split(/\s*,\s*/)
+  if (names.includes('*') || names.includes(field.toLowerCase())) return
   void reply.header('vary', fields === '' ? field : `${fields}, ${field}`)
 }

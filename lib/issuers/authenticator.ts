@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isThenable } from '../common/objects.js'
-import { faultOf, isAuthenticationError, refusal } from '../errors.js'
+import { refusal, refusalOrFault } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { invalidToken } from '../tokens/claims.js'
@@ -30,12 +30,12 @@ export function issuerAuthenticator(
     try {
       found = user(claims, request)
     } catch (error) {
-      throw refusalOrFault(error)
+      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
     }
     if (!isThenable(found)) return accept(found)
     // Another thenable may throw, or settle twice.
     return withUserTimeout(Promise.resolve(found), timeout).then(accept, (error: unknown) => {
-      throw refusalOrFault(error)
+      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
     })
   }
 
@@ -63,8 +63,4 @@ export function issuerAuthenticator(
       })
     },
   }
-}
-
-function refusalOrFault(error: unknown): unknown {
-  return isAuthenticationError(error) ? error : faultOf('ERR_AUTH_USER_SERVICE', error)
 }

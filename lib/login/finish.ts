@@ -41,9 +41,10 @@ export async function finishLogin(
   registration: Registration,
   request: FastifyRequest,
   reply: FastifyReply,
-  { username, user, started, ...attempt }: FinishedLogin,
+  login: FinishedLogin,
 ): Promise<object> {
-  const tokens = await registration.issueTokens(username, request, user, attempt)
+  const { username, user, started } = login
+  const tokens = await registration.issueTokens(username, request, user, login)
   reportTokens(registration, request, user, 'login', started)
   return registration.carrier.give(request, reply, tokens)
 }
@@ -51,8 +52,6 @@ export async function finishLogin(
 interface FinishedLogin extends LoginAttempt {
   readonly username: string | number
   readonly user: object
-  /** See {@link startClock}. */
-  readonly started: number
 }
 
 /** @throws AuthenticationFault when a getter of the user throws */

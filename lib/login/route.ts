@@ -12,7 +12,6 @@ import {
 import { loginBody, type Credentials } from './schema.js'
 import { issuedAfter } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import { isUsableName } from '../users/user.js'
 import type { Registration } from '../registration.js'
 import type { UserService } from '../../types/user-service.js'
 
@@ -100,15 +99,13 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
 }
 
 function logIn(registration: Registration): Work<Credentials> {
-  const { options, passwords, tokenChecks, features } = registration
+  const { options, passwords, tokenChecks } = registration
   const userService = options.userService as UserService
   const validAfter = (user: object): number => issuedAfter(tokenChecks, user)
   const check = passwords.loginCheck(userService, options.passwordField, validAfter)
-  const beginLogin = features.find((feature) => feature.beginLogin)?.beginLogin
   return async ({ username, password }, request, reply, started) => {
-    const began = isUsableName(username) ? await beginLogin?.() : undefined
     const { user, confirm } = await check(username, password, request)
-    const login = { username, user, started, began, confirm }
+    const login = { username, user, started, confirm }
     return sendBody(reply, await finishLogin(registration, request, reply, login))
   }
 }

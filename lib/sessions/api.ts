@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { testGrants } from '../common/kit.js'
 import { AuthnUsageError, refusal, wrongOption } from '../errors.js'
-import { reportRefusal, startClock } from '../events.js'
+import { reportRefusal } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { ownClaimsOf } from '../request/state.js'
@@ -38,8 +38,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       if (userService === undefined) {
         wrongOption('option "userService" is missing: sessions.begin() needs one that finds users.')
       }
-      const started = startClock()
-      const began = await tools.access.ask((store) => tools.userRevocations.now(store))
+      const started = performance.now()
       // Caches must not store a token (RFC 6749 section 5.1).
       void reply.header('cache-control', 'no-store')
       const user = isUsableName(username)
@@ -51,7 +50,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
         reportRefusal(request, error, 'login', started)
         throw error
       }
-      const login = { username, user, started, began, confirm: async () => undefined }
+      const login = { username, user, started, confirm: async () => undefined }
       return finishLogin(registration, request, reply, login)
     },
     async revoke(which) {

@@ -1,12 +1,10 @@
-import type { FastifyInstance } from 'fastify'
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
-import { isProduction } from '../common/production.js'
 import { isUsageError, wrongOption } from '../errors.js'
 import { bodyCarrier } from '../login/finish.js'
 import { wantedLogin } from '../login/route.js'
 import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
-import { StoreAccess } from '../stores/store-access.js'
+import { openStore } from '../stores/store-access.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { revokeReplaced } from './logout.js'
@@ -21,20 +19,13 @@ import type { Feature, FeatureContext } from '../feature.js'
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
 const longestTolerance = 300
 
-/** The prefix and the name under which a store has the sessions of a registration, by its scope. */
-const places = new WeakMap<FastifyInstance, string>()
-
 /**
  * The option `sessions`: refresh tokens, logout, and access tokens that can be revoked.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function createFeature({
-  app,
-  options,
-  jwtService: service,
-  tokenChecks,
-}: FeatureContext): Feature {
+export function createFeature(context: FeatureContext): Feature {
+  const { app, options, jwtService: service, tokenChecks } = context
   const settings = resolveSessions(options.sessions || {})
   if ((options.jwt ?? options.jwtService) === undefined) {
     stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
@@ -46,13 +37,20 @@ export function createFeature({
     )
   }
   const factory = settings.store ?? memorySessions()
-  const { prefix, isLocal, help } = factory
   const { expiry } = service
-  if (isLocal && isProduction()) app.log.warn(lostSessions)
-  const place = JSON.stringify([prefix, settings.name])
-  const store = factory.open(settings.name)
-  const access = new StoreAccess(store, app.log, failing, storeTimeout)
-  const revocations = new Revocations((error, isFirst) => access.log(error, isFirst ? help : ''))
+  const { store, access, place } = openStore(context, {
+    option: 'sessions',
+    factory,
+    name: settings.name,
+    ifLocal:
+      'fastify-authn keeps its sessions in the memory of this process: a restart logs all users out, and other processes do not know them. Set sessions: { store } (redisSessions or sqlSessions of fastify-authn/sessions).',
+    ifUnavailable:
+      'The session store is unavailable: logins, refreshes and logouts are rejected until it is back',
+    patience: storeTimeout,
+  })
+  const revocations = new Revocations((error, isFirst) =>
+    access.log(error, isFirst ? factory.help : ''),
+  )
   const tools: SessionTools = {
     settings,
     tag: digestOf(place).slice(0, 6),
@@ -69,12 +67,10 @@ export function createFeature({
   }
   store.watch(revocations)
   let carrier = bodyCarrier
-  places.set(app, place)
   return {
     name: 'sessions',
     api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
-    beginLogin: () => access.ask((store) => tools.userRevocations.now(store)),
     async issueTokens(...login) {
       await revokeReplaced(tools, carrier, ...login)
       return beginSession(tools, ...login)
@@ -85,13 +81,7 @@ export function createFeature({
       if (login !== null) declareSessionRoutes(registration, login, tools)
     },
     check(registration, all) {
-      const others = all.filter((other) => other !== registration)
-      if (others.some((other) => places.get(other.app) === place)) {
-        stop(
-          `"sessions.name": found ${JSON.stringify(settings.name)} for two registrations, with the prefix ${JSON.stringify(prefix)} for both, so that alice of the one could refresh as alice of the other. Give each a name of its own, as in sessions: { name: 'admin' }`,
-        )
-      }
-      if (others.some((other) => acceptSameTokens(registration, other))) {
+      if (all.some((other) => other !== registration && acceptSameTokens(registration, other))) {
         app.log.warn(unawareRegistration)
       }
     },
@@ -113,14 +103,8 @@ export function createFeature({
   }
 }
 
-const failing =
-  'The session store is unavailable: logins, refreshes and logouts are rejected until it is back'
-
 const unawareRegistration =
   'fastify-authn: another registration verifies with the same key, but does not know these sessions, so that it accepts access tokens of revoked sessions until they expire. Give each an "audience" of its own, or use one registration for both.'
-
-const lostSessions =
-  'fastify-authn keeps its sessions in the memory of this process: a restart logs all users out, and other processes do not know them. Set sessions: { store } (redisSessions or sqlSessions of fastify-authn/sessions).'
 
 function stop(problem: string): never {
   wrongOption(`option ${problem}.`)

@@ -4,7 +4,6 @@ import { channels } from '../events.js'
 import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
 import { randomName, revokeSessions, type SessionTools } from './tools.js'
-import type { BothTimes } from './user-revocations.js'
 import { issuedAfter, type IssuedTokens, type IssueTokens } from '../feature.js'
 
 /** In characters. */
@@ -54,13 +53,19 @@ export async function beginSession(
     data: JSON.stringify(data),
   }
   const stored = await tools.access.ask((store) => store.create(session))
+  // When the login began, by the clock of the store, or a little before; that clock may count milliseconds.
+  const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
     reportRevoked(request, each.sid, session.sub)
   }
   try {
     await attempt.confirm()
-    await checkRevocations(tools, session.sub, attempt.began as BothTimes)
+    const isRevoked = await tools.access.ask((store) =>
+      tools.userRevocations.hasSince(store, session.sub, attempt.started, began),
+    )
+    if (isRevoked)
+      throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
   } catch (error) {
     // The client has no token of it; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)
@@ -74,16 +79,6 @@ export async function beginSession(
 export function reportRevoked(request: FastifyRequest, sid: string, sub: string): void {
   const what = { sid, sub, everywhere: false, revoked: 1 }
   channels.logout.publish({ request, authenticator: 'login', ...what })
-}
-
-/** @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked since the login began */
-async function checkRevocations(
-  { access, userRevocations }: SessionTools,
-  sub: string,
-  began: BothTimes,
-): Promise<void> {
-  const isRevoked = await access.ask((store) => userRevocations.hasSince(store, sub, began))
-  if (isRevoked) throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
 }
 
 /** Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair. */

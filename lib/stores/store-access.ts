@@ -1,10 +1,56 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
+import { isProduction } from '../common/production.js'
 import { withTimeout } from '../common/timeout.js'
-import { refusal, type AuthenticationError } from '../errors.js'
+import { refusal, wrongOption, type AuthenticationError } from '../errors.js'
 
 /** Seconds after which a rejected client may try again. */
 const retryAfter = 2
+
+interface StoreOptions<Store> {
+  readonly option: 'sessions' | 'apiKeys'
+  readonly factory: {
+    readonly prefix: string
+    readonly isLocal: boolean
+    open(name: string): Store
+  }
+  /** Of the registration. */
+  readonly name: string
+  /** For the log in production: what it means that the store is in the memory of this process. */
+  readonly ifLocal: string
+  /** For the log: which store is unavailable, and what that means. */
+  readonly ifUnavailable: string
+  /** Seconds that a call may take. */
+  readonly patience: number
+}
+
+/** By the root of an app, which scope has the records under an option, a prefix and a name. */
+const scopes = new WeakMap<FastifyInstance, Map<string, FastifyInstance>>()
+
+/**
+ * Opens the store of a registration.
+ *
+ * @returns the store, how requests call it, and what tells its records from those of other registrations
+ * @throws ERR_AUTH_OPTION where another registration of the app has the same records
+ */
+export function openStore<Store>(
+  { app, root }: { readonly app: FastifyInstance; readonly root: FastifyInstance },
+  { option, factory, name, ifLocal, ifUnavailable, patience }: StoreOptions<Store>,
+): { readonly store: Store; readonly access: StoreAccess<Store>; readonly place: string } {
+  const { prefix, isLocal } = factory
+  if (isLocal && isProduction()) app.log.warn(ifLocal)
+  const place = JSON.stringify([prefix, name])
+  const taken = scopes.get(root) ?? new Map<string, FastifyInstance>()
+  scopes.set(root, taken)
+  if ((taken.get(option + place) ?? app) !== app) {
+    wrongOption(
+      `option "${option}.name": found ${JSON.stringify(name)} for two registrations, with the store prefix ${JSON.stringify(prefix)} for both, so that alice of the one would be alice of the other. Give each a name of its own, as in ${option}: { name: 'admin' }.`,
+    )
+  }
+  taken.set(option + place, app)
+  const store = factory.open(name)
+  return { store, access: new StoreAccess(store, app.log, ifUnavailable, patience), place }
+}
 
 /** Calls a store for requests, which get a 503 where it fails or does not answer in time. */
 export class StoreAccess<Store> {

@@ -1,9 +1,8 @@
 import { inspect } from 'node:util'
+import { isPlain } from '../common/objects.js'
 
-/** How the stored hashes of bcrypt, Argon2, scrypt and PBKDF2 begin. */
-const hashPrefix = /^\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2)/
-
-const hashesInText = /\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2)[\w$+,./=-]*/g
+/** The stored hashes of bcrypt, Argon2, scrypt and PBKDF2. */
+const hashes = /\$(?:2[a-z]?\$|argon2|scrypt\$|pbkdf2)[\w$+,./=-]*/g
 
 /** Methods of ORMs that return the field whose name they are given. */
 const getters: ReadonlySet<PropertyKey> = new Set(
@@ -28,14 +27,8 @@ export function viewOf(user: object, hidden: ReadonlySet<string>): object {
 
 type Fields = Record<PropertyKey, unknown>
 
-function isPlain(value: unknown): value is Fields {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
-
 function isHash(value: unknown): boolean {
-  return typeof value === 'string' && value.startsWith('$') && hashPrefix.test(value)
+  return typeof value === 'string' && value.startsWith('$') && value.search(hashes) === 0
 }
 
 function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {
@@ -80,7 +73,7 @@ function instanceView(user: Fields, hidden: ReadonlySet<string>): object {
   const shownResult = (value: unknown, method: PropertyKey): unknown => {
     // A query of an ORM is a thenable too, and stays what it is.
     if (value instanceof Promise) return value.then((later) => shownResult(later, method))
-    if (typeof value === 'string' && !isHash(value)) return value.replace(hashesInText, '')
+    if (typeof value === 'string' && !isHash(value)) return value.replace(hashes, '')
     // Methods such as save() of many ORMs return their own instance, others a clone.
     const isUser =
       value instanceof Object && (method === 'toJSON' || value.constructor === user.constructor)

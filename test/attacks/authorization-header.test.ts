@@ -96,7 +96,11 @@ async function repelled(
       await isRepelled(t, subject, use, header, expectations[kind][use], JSON.stringify(title))
     }
   }
-  isQuiet(t, subject, [...secrets, ...headers.filter((header) => header.length > 12)])
+  // The reason in the log says that a client has sent one of these words for its token.
+  const isWord = (header: string): boolean =>
+    /^Bearer (?:undefined|null|\[object Object\])$/.test(header)
+  const sent = headers.filter((header) => header.length > 12 && !isWord(header))
+  isQuiet(t, subject, [...secrets, ...sent])
 }
 
 /** What is refused beside it is refused for its own fault. */

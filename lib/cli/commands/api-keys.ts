@@ -2,53 +2,24 @@ import { Argument, Option } from 'commander'
 import { apiKeysApi } from '../../api-keys/api.js'
 import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
 import { apiKeysSchema } from '../../api-keys/stores/sql.js'
-import { defaults } from '../../options/resolve.js'
 import { apiKeyPrefix } from '../../options/schemas.js'
-import { checkSqlPrefix } from '../../stores/sql.js'
 import { exits, misuse, type Command } from '../command.js'
-import { envOption } from '../environment.js'
-import { storeDetails, withStore } from '../store.js'
+import { storeCommand, withStore, type StoreOptions } from '../store.js'
 import { count, relative, table } from '../text.js'
 import type { ApiKeyInfo, ApiKeys } from '../../../types/api-keys.js'
 
-interface StoreOptions {
-  readonly prefix: string
-  readonly registration: string
-}
-
 const kind = { variable: 'AUTH_API_KEYS', redis: redisApiKeys, sql: sqlApiKeys }
-const details = storeDetails(kind)
-const prefixOption = new Option(
-  '--prefix <prefix>',
-  'the name of the app, as its store has it',
-).makeOptionMandatory()
-const registrationOption = new Option(
-  '--registration <name>',
-  'the option apiKeys.name of the app',
-).default(defaults.apiKeys.name)
-const storeOptions = [prefixOption, registrationOption, envOption]
+const { details, options, schema } = storeCommand(kind, 'api-keys', 'apiKeys.name', apiKeysSchema)
 
 /** Works with the keys of a store. @param keyPrefix - the option `apiKeys.prefix`, to issue keys */
 function withKeys<Result>(
-  options: StoreOptions,
+  where: StoreOptions,
   work: (keys: ApiKeys) => Promise<Result>,
   keyPrefix = '',
 ): Promise<Result> {
-  return withStore(kind, options, (store) =>
+  return withStore(kind, where, (store) =>
     work(apiKeysApi(keyPrefix, { ask: (call) => call(store), forget: () => undefined })),
   )
-}
-
-const schema: Command<{ prefix: string }> = {
-  name: 'schema',
-  summary: 'print the table of PostgreSQL',
-  options: [prefixOption],
-  examples: ['npx fastify-authn api-keys schema --prefix shop | psql app'],
-  exits: ['done', 'the prefix is no plain identifier'],
-  run({ prefix }) {
-    const sql = apiKeysSchema(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
-    return { lines: [sql], json: { sql } }
-  },
 }
 
 interface IssueOptions extends StoreOptions {
@@ -71,7 +42,7 @@ const issue: Command<IssueOptions> = {
       'none',
     ),
     new Option('--expires <days>', 'such as 90d, or never').makeOptionMandatory(),
-    ...storeOptions,
+    ...options,
   ],
   examples: [
     "npx fastify-authn api-keys issue alice --prefix shop --key-prefix acme_live --name 'deploy job' --scope notes:read --expires 90d",
@@ -98,11 +69,11 @@ const list: Command<StoreOptions> = {
   summary: 'show the keys of a user',
   details,
   arguments: [new Argument('<owner>', 'the user')],
-  options: storeOptions,
+  options,
   examples: ['npx fastify-authn api-keys list alice --prefix shop --env .env'],
   exits: ['done', 'the store cannot be reached'],
-  async run(options, [owner]) {
-    const keys = await withKeys(options, (all) => all.list(String(owner)))
+  async run(where, [owner]) {
+    const keys = await withKeys(where, (all) => all.list(String(owner)))
     return { lines: keys.length > 0 ? table(keys.map(describe)) : ['No API keys.'], json: { keys } }
   },
 }
@@ -112,7 +83,7 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
   summary: 'revoke a key, or all keys of a user',
   details,
   arguments: [new Argument('[id]', 'the 16 characters after the prefix of the key')],
-  options: [new Option('--owner <owner>', 'all keys of this user'), ...storeOptions],
+  options: [new Option('--owner <owner>', 'all keys of this user'), ...options],
   examples: ['npx fastify-authn api-keys revoke cyciaG17Syqgluv3 --prefix shop --env .env'],
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
   async run({ owner, ...where }, [id]) {

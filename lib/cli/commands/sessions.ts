@@ -1,53 +1,24 @@
 import { Argument, Option } from 'commander'
-import { defaults } from '../../options/resolve.js'
 import { redisSessions, sqlSessions } from '../../sessions/index.js'
 import { sqlSchema } from '../../sessions/stores/sql-schema.js'
-import { checkSqlPrefix } from '../../stores/sql.js'
 import { recordOf } from '../../sessions/user-revocations.js'
 import { misuse, exits, type Command } from '../command.js'
-import { envOption } from '../environment.js'
-import { storeDetails, withStore } from '../store.js'
+import { storeCommand, withStore, type StoreOptions } from '../store.js'
 import { count, relative, table } from '../text.js'
 
-interface StoreOptions {
-  readonly prefix: string
-  readonly registration: string
-  readonly sid?: string
-}
-
-const prefixOption = new Option(
-  '--prefix <prefix>',
-  'the name of the app, as its store has it',
-).makeOptionMandatory()
-const registrationOption = new Option(
-  '--registration <name>',
-  'the option sessions.name of the app',
-).default(defaults.sessions.name)
 const kind = { variable: 'AUTH_SESSIONS', redis: redisSessions, sql: sqlSessions }
-const details = storeDetails(kind)
-
-const schema: Command<{ prefix: string }> = {
-  name: 'schema',
-  summary: 'print the tables of PostgreSQL',
-  options: [prefixOption],
-  examples: ['npx fastify-authn sessions schema --prefix shop | psql app'],
-  exits: ['done', 'the prefix is no plain identifier'],
-  run({ prefix }) {
-    const sql = sqlSchema(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
-    return { lines: [sql], json: { sql } }
-  },
-}
+const { details, options, schema } = storeCommand(kind, 'sessions', 'sessions.name', sqlSchema)
 
 const list: Command<StoreOptions> = {
   name: 'list',
   summary: 'show the sessions of a user',
   details,
   arguments: [new Argument('<sub>', 'the user, as in the claim "sub"')],
-  options: [prefixOption, registrationOption, envOption],
+  options,
   examples: ['npx fastify-authn sessions list alice --prefix shop --env .env'],
   exits: ['done', 'the store cannot be reached'],
-  async run(options, [sub]) {
-    const found = await withStore(kind, options, (store) => store.list(String(sub)))
+  async run(where, [sub]) {
+    const found = await withStore(kind, where, (store) => store.list(String(sub)))
     const rows = found.map(({ sid, created, lastUsed, address, userAgent }) => [
       sid,
       `begun ${relative(created)}, used ${relative(lastUsed)}, ${address} ${userAgent}`,
@@ -64,17 +35,12 @@ const list: Command<StoreOptions> = {
   },
 }
 
-const revoke: Command<StoreOptions> = {
+const revoke: Command<StoreOptions & { readonly sid?: string }> = {
   name: 'revoke',
   summary: 'revoke all sessions of a user, or one',
   details,
   arguments: [new Argument('[sub]', 'the user, as in the claim "sub"')],
-  options: [
-    new Option('--sid <sid>', 'one session, in place of all of a user'),
-    prefixOption,
-    registrationOption,
-    envOption,
-  ],
+  options: [new Option('--sid <sid>', 'one session, in place of all of a user'), ...options],
   examples: ['npx fastify-authn sessions revoke alice --prefix shop --env .env'],
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
   async run({ sid, ...where }, [sub]) {

@@ -1,0 +1,257 @@
+import { fork } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as later } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
+import { apiKeysSchema } from '../../lib/api-keys/stores/sql.js'
+import { keyOptions, keysOf } from '../helpers/api-keys.js'
+import { appWith, bearer } from '../helpers/app.js'
+import { send, type AnyResponse } from '../helpers/flows.js'
+import { retryAfterOf, tally, until } from '../helpers/load.js'
+import { postgresServer } from '../helpers/postgres-server.js'
+import { unlessFound } from '../helpers/programs.js'
+import { programOf } from '../helpers/project.js'
+import { redisServer } from '../helpers/redis-server.js'
+
+/** A server that processes share. */
+interface Shared {
+  readonly kind: 'Redis' | 'PostgreSQL'
+  readonly url: string
+  start(): Promise<void>
+  kill(): Promise<void>
+  /** Keeps it from answering. @returns a function that ends this */
+  hang(): Promise<() => Promise<void>>
+  /** All that it has of keys. */
+  dump(): Promise<string>
+  /** How many changes of keys there have been. */
+  writes(): Promise<number>
+}
+
+async function sharedRedis(t: Test): Promise<Shared> {
+  const server = await redisServer(t, { persistent: true })
+  const url = `redis://127.0.0.1:${server.port}`
+  const client = new Redis(url, { retryStrategy: () => 50 })
+  client.on('error', () => undefined)
+  t.teardown(() => client.disconnect())
+  return {
+    ...server,
+    kind: 'Redis',
+    url,
+    hang: async () => {
+      server.pause()
+      return async () => server.resume()
+    },
+    // Every command that has changed something.
+    dump: async () =>
+      readdirSync(server.directory, { recursive: true })
+        .map((file) => join(server.directory, String(file)))
+        .filter((file) => statSync(file).isFile())
+        .map((file) => readFileSync(file, 'latin1'))
+        .join('\n'),
+    writes: async () =>
+      Number(/cmdstat_hset:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0),
+  }
+}
+
+async function sharedPostgres(t: Test): Promise<Shared> {
+  const server = await postgresServer(t)
+  const pool = server.pool()
+  await pool.query(apiKeysSchema('shop'))
+  await pool.query(`CREATE TABLE writes (id text);
+    CREATE FUNCTION written() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN INSERT INTO writes VALUES (NEW.id); RETURN NEW; END $$;
+    CREATE TRIGGER written AFTER UPDATE ON shop_api_keys FOR EACH ROW EXECUTE FUNCTION written()`)
+  const first = async (text: string): Promise<unknown> =>
+    ((await pool.query(text)).rows[0] as { found: unknown }).found
+  return {
+    ...server,
+    kind: 'PostgreSQL',
+    hang: async () => {
+      const holder = await pool.connect()
+      await holder.query('BEGIN; LOCK TABLE shop_api_keys IN ACCESS EXCLUSIVE MODE')
+      return async () => {
+        await holder.query('COMMIT')
+        holder.release()
+      }
+    },
+    dump: async () => String(await first('SELECT json_agg(k)::text AS found FROM shop_api_keys k')),
+    writes: async () => Number(await first('SELECT count(*) AS found FROM writes')),
+  }
+}
+
+interface Key {
+  readonly id: string
+  readonly key: string
+}
+
+const bodyOf = async <T>(reply: Promise<AnyResponse>): Promise<T> =>
+  JSON.parse((await reply).body) as T
+
+/** An app in a process of its own. */
+async function startApp(t: Test, { kind, url }: Shared) {
+  const child = fork(programOf('test/helpers/api-keys-app.ts'), {
+    env: { ...process.env, STORE_KIND: kind, STORE_URL: url },
+  })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as number))
+    child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
+  })
+  const post = (path: string): Promise<AnyResponse> => send(port, { method: 'POST', path })
+  return {
+    issue: () => bodyOf<Key>(post('/keys')),
+    list: () => bodyOf<Record<string, unknown>[]>(send(port, { path: '/keys' })),
+    rotate: ({ id }: Key) => post(`/keys/${id}/rotate`),
+    revoke: ({ id }: Key) => post(`/keys/${id}/revoke`),
+    use: ({ key }: Pick<Key, 'key'>) => send(port, { path: '/me', headers: bearer(key) }),
+  }
+}
+
+type App = Awaited<ReturnType<typeof startApp>>
+
+const times = <T>(count: number, work: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => work(index))
+const good = (responses: readonly AnyResponse[]): AnyResponse[] =>
+  responses.filter(({ statusCode }) => statusCode === 200)
+
+for (const [kind, open] of Object.entries({ Redis: sharedRedis, PostgreSQL: sharedPostgres })) {
+  const skip = unlessFound(kind as Shared['kind'])
+  t.test(`API keys over two processes, in ${kind}`, { skip, timeout: 120_000 }, async (t) => {
+    const server = await open(t)
+    const apps = await Promise.all([startApp(t, server), startApp(t, server)])
+    const [one, other] = apps
+    const appOf = (index: number): App => apps[index % 2] as App
+
+    await t.test('of 200 rotations at once, one wins', async (t) => {
+      const key = await one.issue()
+      const replies = await Promise.all(times(200, (index) => appOf(index).rotate(key)))
+      t.strictSame(tally(replies), { 200: 1, 404: 199 })
+      const next = JSON.parse(good(replies)[0]?.body ?? '') as Key
+      for (const app of apps) {
+        t.strictSame(tally(await Promise.all([app.use(key), app.use(next)])), { 200: 2 })
+      }
+    })
+
+    await t.test('of 200 rotations and revocations at once, one of each at most', async (t) => {
+      const key = await one.issue()
+      const before = (await one.list()).length
+      const replies = await Promise.all(
+        times(200, (index) => appOf(index >> 1)[index % 2 ? 'revoke' : 'rotate'](key)),
+      )
+      const rotated = good(replies.filter((_, index) => index % 2 === 0))
+      t.equal(good(replies).length - rotated.length, 1, 'one revocation')
+      t.ok(rotated.length <= 1, 'one rotation, or none where the revocation was first')
+      const all = await other.list()
+      t.equal(all.length, before + rotated.length)
+      const { revokedAt, replacedBy } = all.find(({ id }) => id === key.id) ?? {}
+      const next = rotated.map(({ body }) => JSON.parse(body) as Key)
+      t.ok(revokedAt)
+      t.equal(replacedBy, next[0]?.id ?? null)
+      for (const app of apps) {
+        t.equal((await app.use(key)).statusCode, 401)
+        for (const each of next) t.equal((await app.use(each)).statusCode, 200)
+      }
+    })
+
+    await t.test('revoked in one, refused in the other within 1.5 s', async (t) => {
+      const delays: number[] = []
+      const revokeOne = async (): Promise<void> => {
+        const key = await one.issue()
+        t.equal((await other.use(key)).statusCode, 200)
+        await one.revoke(key)
+        const revokedAt = performance.now()
+        t.equal((await one.use(key)).statusCode, 401, 'at once where it was revoked')
+        let sent = revokedAt
+        for (; (await other.use(key)).statusCode === 200; sent = performance.now()) await later(20)
+        delays.push(sent - revokedAt)
+      }
+      for (let wave = 0; wave < 4; wave++) await Promise.all(times(50, revokeOne))
+      delays.sort((a, b) => a - b)
+      const [median, most] = [delays[100], delays[199]].map((delay) => Math.round(Number(delay)))
+      t.comment(`${kind}: refused after ${median} ms (median of 200), ${most} ms at most`)
+      t.ok(Number(most) <= 1500, 'all 200')
+    })
+
+    await t.test('one write a minute under load', async (t) => {
+      const keys = await Promise.all(times(5, () => one.issue()))
+      const before = await server.writes()
+      const end = performance.now() + 2500
+      const seen: AnyResponse[] = []
+      const client = async (index: number): Promise<void> => {
+        while (performance.now() < end) seen.push(await appOf(index).use(keys[index % 5] as Key))
+      }
+      await Promise.all(times(20, client))
+      t.equal(good(seen).length, seen.length)
+      t.comment(`${kind}: ${(await server.writes()) - before} writes for ${seen.length} requests`)
+      t.equal((await server.writes()) - before, 5, 'one for each key, over both processes')
+    })
+
+    await t.test('good keys pass beside a flood of unknown ones', async (t) => {
+      const stranger = await appWith(t, keyOptions({ store: memoryApiKeys({ prefix: 'shop' }) }))
+      const issued = { owner: 'alice', name: 'job', scopes: [], expiresAt: null }
+      const unknown = await Promise.all(times(1000, () => keysOf(stranger).issue(issued)))
+      const refused: AnyResponse[] = []
+      const flood = times(20, async (index) => {
+        for (let at = index; at < 1000; at += 20) {
+          refused.push(await appOf(at >> 1).use(unknown[at] as Key))
+        }
+      })
+      const passed = await Promise.all(times(50, async (at) => appOf(at).use(await one.issue())))
+      await Promise.all(flood)
+      t.strictSame(tally(passed), { 200: 50 })
+      t.strictSame(tally(refused), { 401: 1000 }, 'each is refused, and none is throttled')
+    })
+
+    await t.test('the store hangs, is killed, and is back', async (t) => {
+      const revoked = await one.issue()
+      const keys = await Promise.all(times(10, () => one.issue()))
+      await one.revoke(revoked)
+      const areUnavailable = async (): Promise<void> => {
+        const requests = [...keys, revoked].flatMap((key) => apps.map((app) => app.use(key)))
+        const changes = [
+          one.issue(),
+          bodyOf(one.rotate(revoked)),
+          bodyOf(other.revoke(revoked)),
+          other.list(),
+        ]
+        const replies = await Promise.all(requests)
+        t.strictSame(tally(replies), { 503: 22 })
+        t.ok(replies.every((reply) => retryAfterOf(reply) > 0))
+        for (const reply of await Promise.all(changes)) {
+          t.match(reply, { statusCode: 503, code: 'ERR_AUTH_STORE_UNAVAILABLE' })
+        }
+      }
+      const isBack = async (): Promise<void> => {
+        for (const app of apps) {
+          const all = (): Promise<AnyResponse[]> => Promise.all(keys.map((key) => app.use(key)))
+          await until(async () => good(await all()).length === 10, 'all keys pass')
+          t.equal((await app.use(revoked)).statusCode, 401)
+        }
+        // Until none of them is cached.
+        await later(1100)
+      }
+      const end = await server.hang()
+      await areUnavailable()
+      await end()
+      await isBack()
+      await server.kill()
+      await areUnavailable()
+      await server.start()
+      await isBack()
+    })
+
+    await t.test('no key in a dump', async (t) => {
+      const key = await one.issue()
+      await one.use(key)
+      const next = await bodyOf<Key>(one.rotate(key))
+      const dump = await server.dump()
+      for (const { id, key: text } of [key, next]) {
+        t.ok(dump.includes(id), 'its id')
+        const secret = text.slice(text.indexOf(id) + id.length)
+        for (const part of [text, secret, secret.slice(0, 8)]) t.notOk(dump.includes(part))
+      }
+    })
+  })
+}

@@ -64,14 +64,6 @@ async function pluginTables(): Promise<string[]> {
   return statements.filter((statement) => statement.trim() !== '')
 }
 
-/** For the stores of the plugin: the database as `pg` has it. */
-export function storeOptions(database: Database) {
-  const query = async (sql: string, values: unknown[]) => ({
-    rows: await database.query(sql, values),
-  })
-  return { prefix: 'demo', query }
-}
-
 async function openHere(dataDir: string | undefined): Promise<Database> {
   const { openEmbedded } = await import('./embedded.js')
   if (dataDir !== undefined) await mkdir(dataDir, { recursive: true })

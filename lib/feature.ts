@@ -1,11 +1,9 @@
-import type { TSchema } from '@sinclair/typebox/type'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IssueTokens, TokenCarrier } from './login/finish.js'
 import type { JwtService } from './tokens/service.js'
 import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { AuthnStats } from '../types/authn.js'
-import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { NeededNames } from '../types/marks.js'
 import type { SecurityScheme } from '../types/openapi.js'
 import type { JwtClaims } from '../types/request-extra.js'
@@ -35,58 +33,6 @@ export interface TokenCheck {
   user?(user: object, claims: JwtClaims): void
   /** The least `iat` of tokens that are issued to a user now, in seconds since 1970. @throws AuthenticationFault */
   issuedAfter?(user: object): number
-}
-
-/** The tokens of a login or of a refresh. Times are in seconds. */
-export interface IssuedTokens {
-  readonly token: string
-  /** Default: taken from the `exp` of the token. */
-  readonly expiresIn?: number | undefined
-  readonly refreshToken?: string | undefined
-  /** Until the refresh token expires if it is not used. */
-  readonly refreshExpiresIn?: number | undefined
-}
-
-/** A login that was not finished when something may have changed. */
-export interface LoginAttempt {
-  /** When it began, before the user was read, by the clock of `performance.now()`. */
-  readonly started: number
-  /**
-   * To be called when the tokens are made and stored, so that whatever changes later finds them.
-   *
-   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
-   * of the user were revoked since the attempt began
-   */
-  confirm(): Promise<void>
-}
-
-/** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
-export type IssueTokens = (
-  username: string | number,
-  request: FastifyRequest,
-  user: object,
-  attempt: LoginAttempt,
-) => Promise<IssuedTokens>
-
-/** How tokens travel between the plugin's own routes and a client. */
-export interface TokenCarrier {
-  /** For API documents: the JSON Schema of the body of {@link give}. */
-  readonly schema: TSchema
-  /** For API documents: why {@link refuse} rejects requests; null where it never does. */
-  readonly forbidden: string | null
-  /**
-   * Checks a request to one of the plugin's own routes, or with Basic credentials. @returns the error where it has to be
-   * rejected
-   */
-  refuse(request: FastifyRequest): AuthenticationErrorLike | null
-  /**
-   * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError
-   */
-  refreshToken(request: FastifyRequest): string | null
-  /** Puts tokens into a reply. @returns the body */
-  give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
-  /** Makes the client delete its tokens. */
-  clear(request: FastifyRequest, reply: FastifyReply): void
 }
 
 /** Called for every request to a protected route that has a user, or may go without one. */
@@ -153,14 +99,6 @@ interface FeatureModule {
 interface FeatureRow {
   isSet(options: ResolvedOptions, service: JwtService): boolean
   load(): Promise<FeatureModule>
-}
-
-/** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
-export function statsOf(
-  features: readonly Feature[],
-): Pick<AuthnStats, 'issuers' | 'sessions' | 'apiKeys'> {
-  const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
-  return { issuers: {}, ...Object.fromEntries(counts) }
 }
 
 /** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */

@@ -10,7 +10,7 @@ import {
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { onceAMinute } from './common/once-a-minute.js'
 import { AuthnUsageError } from './errors.js'
-import { loadFeatures, statsOf } from './feature.js'
+import { loadFeatures, type Feature } from './feature.js'
 import { createTranslator } from './http/language.js'
 import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/finish.js'
@@ -23,7 +23,7 @@ import { createPasswordTools } from './passwords/tools.js'
 import { registrationOf, setRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/state.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { Authn } from '../types/authn.js'
+import type { Authn, AuthnStats } from '../types/authn.js'
 import type { AuthnOptions } from '../types/options.js'
 
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
@@ -123,6 +123,14 @@ function attach(record: AppRecord, registration: Registration): void {
   if ((options.jwt ?? options.jwtService) === undefined) return
   decorate(app, 'jwtService', jwtService)
   warnLongExpiry(app, jwtService.expiry)
+}
+
+/** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
+function statsOf(
+  features: readonly Feature[],
+): Pick<AuthnStats, 'issuers' | 'sessions' | 'apiKeys'> {
+  const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
+  return { issuers: {}, ...Object.fromEntries(counts) }
 }
 
 /** @throws ERR_AUTH_DECORATOR */

@@ -1,13 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { wrongOption } from './errors.js'
-import type {
-  Feature,
-  IssueTokens,
-  OnPass,
-  TokenCarrier,
-  TokenCheck,
-  TokenSource,
-} from './feature.js'
+import type { Feature, OnPass, TokenCheck, TokenSource } from './feature.js'
+import type { IssueTokens, TokenCarrier } from './login/finish.js'
 import type { JwtService } from './tokens/service.js'
 import type { PasswordTools } from './passwords/tools.js'
 import type { Translator } from './http/language.js'

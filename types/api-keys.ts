@@ -1,9 +1,6 @@
 /** Long-lived credentials for scripts, jobs and partners: the option `apiKeys`. Times are in seconds. */
 export interface ApiKeysOptions {
-  /**
-   * The first part of every key, one for each environment, such as `acme_live`: 2 to 20 characters, words of a-z and
-   * 0-9 joined by `_`, the first of which begins with a letter. A change invalidates all keys.
-   */
+  /** The first part of all keys, such as `acme_live`: 2 to 20 of a-z, 0-9 and `_`. A change invalidates all keys. */
   prefix: string
   /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
   store: ApiKeyStoreFactory
@@ -13,19 +10,10 @@ export interface ApiKeysOptions {
    */
   header?: string | undefined
   /**
-   * How long a successful look-up is reused in this process, and so how long a revoked key may still pass in it: `max`
-   * keys (default 10,000, at most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the
-   * store.
+   * How long a successful look-up is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
+   * most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the store.
    */
-  cache?:
-    | {
-        /** How many keys. */
-        max?: number | undefined
-        /** Seconds. */
-        ttl?: number | undefined
-      }
-    | false
-    | undefined
+  cache?: Partial<Record<'max' | 'ttl', number | undefined>> | false | undefined
   /** Tells the keys of several registrations with one store apart. Default `default`. */
   name?: string | undefined
 }
@@ -70,12 +58,7 @@ export interface ApiKeys {
    * at most 128 characters. `expiresAt`: in the future, or null for a key that does not expire
    * @throws (rejects) ERR_AUTH_API_KEY for anything else
    */
-  issue(key: {
-    readonly owner: string | number
-    readonly name: string
-    readonly scopes: readonly string[]
-    readonly expiresAt: Date | null
-  }): Promise<IssuedApiKey>
+  issue(key: Pick<ApiKeyInfo, 'owner' | 'name' | 'scopes' | 'expiresAt'>): Promise<IssuedApiKey>
   /** The keys of an owner, the newest first; revoked and expired ones are listed for 30 days. `7` and `'7'` are one owner. */
   list(owner: string | number): Promise<ApiKeyInfo[]>
   /**
@@ -84,22 +67,17 @@ export interface ApiKeys {
    * @param options - `owner`: revokes it only if it is a key of this owner. Always set it where the id comes from a client
    * @returns false for a key that is unknown, revoked already, or of another owner
    */
-  revoke(id: string, options?: { readonly owner: string | number }): Promise<boolean>
+  revoke(id: string, options?: { readonly owner?: string | number }): Promise<boolean>
   /**
-   * Makes a new key with the owner, the name and the scopes of another one, which expires after `overlap` seconds, 0 to
-   * 2,592,000, unless it expires sooner. Of several calls at once, one succeeds.
+   * Makes a new key with the owner, name and scopes of another one. Of several calls at once, one succeeds.
    *
-   * @param options - `owner`: as for `revoke`. `expiresAt`: of the new key; default: as long from now as the old key was
-   * made for
+   * @param options - `overlap`: seconds after which the old key expires, 0 to 2,592,000. `owner`: as for `revoke`.
+   * `expiresAt`: of the new key; default: as long from now as the old key was made for
    * @returns null for a key that is unknown, expired, revoked, rotated already, or of another owner
    */
   rotate(
     id: string,
-    options: {
-      readonly overlap: number
-      readonly owner?: string | number
-      readonly expiresAt?: Date | null
-    },
+    options: { overlap: number; owner?: string | number; expiresAt?: Date | null },
   ): Promise<IssuedApiKey | null>
 }
 
@@ -115,7 +93,7 @@ export interface ApiKeyStats {
   readonly storeFailures: number
 }
 
-/** What a store keeps of a key: the same as {@link ApiKeyInfo}. Times are seconds since 1970, with a fraction. */
+/** What a store keeps of an {@link ApiKeyInfo}. Times are seconds since 1970, with a fraction. */
 export interface StoredApiKey
   extends
     Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'>,
@@ -143,9 +121,8 @@ export interface ApiKeyStore {
   /** Sets `revokedAt` of a key that is not revoked, and is of this owner if one is given. @returns whether it did */
   revoke(id: string, at: number, owner?: string): Promise<boolean>
   /**
-   * Creates `next`, and sets `replacedBy` of the old key and its `expiresAt` to `until`, unless it expires sooner; only
-   * where the old key is neither revoked nor replaced, has not expired at `next.createdAt`, and is of this owner if one
-   * is given. @returns whether it did
+   * Creates `next`, and sets `replacedBy` of the old key and its `expiresAt` to `until`, unless it expires sooner; only if
+   * it is neither revoked, replaced, expired at `next.createdAt`, nor of another owner. @returns whether it did
    */
   replace(id: string, next: StoredApiKey, until: number, owner?: string): Promise<boolean>
 }

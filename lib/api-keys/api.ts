@@ -14,7 +14,7 @@ const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
     '1 to 100 characters, none of them a control character',
   ],
   scopes: [
-    (scopes) => Array.isArray(scopes) && scopes.length <= 100 && scopes.every(isScope),
+    (scopes) => Array.isArray(scopes) && scopes.length <= 100 && [...scopes].every(isScope),
     'an array of at most 100 scopes (RFC 6749 §3.3), each of at most 128 characters; empty for none',
   ],
   expiresAt: [
@@ -83,14 +83,16 @@ export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKey
     async list(owner) {
       check('list', { owner }, ['owner'])
       const all = await ask(async (store) =>
-        (await store.list(String(owner))).map((each) => wholeKey(each) as StoredApiKey),
+        (await store.list(String(owner))).map(
+          (each) => wholeKey(each ?? undefined) as StoredApiKey,
+        ),
       )
       return all.map(infoOf)
     },
 
     async revoke(id, options) {
       check('revoke', options === undefined ? {} : options, [], ['owner'])
-      const owner = options && String(options.owner)
+      const owner = options?.owner === undefined ? undefined : String(options.owner)
       if (!isId(id)) return false
       const stored = channels.apiKey.hasSubscribers ? await find(id, owner) : null
       try {
@@ -128,13 +130,13 @@ export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKey
 function infoOf(stored: StoredApiKey): ApiKeyInfo {
   const { id, name, scopes, createdAt, replacedBy } = stored
   const dateOf = (time: number | null): Date | null =>
-    time === null ? null : new Date(time * 1000)
+    time === null ? null : new Date(Math.round(time * 1000))
   return {
     id,
     owner: ownerOf(stored),
     name,
-    scopes,
-    createdAt: new Date(createdAt * 1000),
+    scopes: [...scopes],
+    createdAt: dateOf(createdAt) as Date,
     expiresAt: dateOf(stored.expiresAt),
     lastUsedAt: dateOf(stored.lastUsedAt),
     revokedAt: dateOf(stored.revokedAt),
@@ -147,7 +149,6 @@ function report(
   stored: StoredApiKey,
   more: { replacedBy?: string } = {},
 ): void {
-  if (!channels.apiKey.hasSubscribers) return
   const { id, name } = stored
   channels.apiKey.publish({ action, id, owner: ownerOf(stored), name, ...more })
 }

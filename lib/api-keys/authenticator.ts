@@ -49,8 +49,13 @@ export function apiKeyAuthenticator(
   function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey) {
     setCredential(request, scopes, { apiKeyId: shown.id })
     if (expiresAt !== null && expiresAt * 1000 <= Date.now()) throw refusal('auth.api-key-expired')
-    extraOf(request).apiKey = shown
-    return findUser(userService, shown.owner, request, state.of(request).timeout, requireUser)
+    const extra = extraOf(request)
+    extra.apiKey = shown
+    return findUser(userService, shown.owner, request, state.of(request).timeout, (user) => {
+      // The mode 'try' lets the request pass, and its handler must not see the key.
+      if (user === null) extra.apiKey = undefined
+      return requireUser(user)
+    })
   }
 
   async function enterLater(request: FastifyRequest, text: string): Promise<object> {

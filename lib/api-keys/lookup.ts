@@ -65,7 +65,7 @@ export class KeyLookup {
   ) {
     this.access = access
     this.#prefix = prefix
-    this.#cache = cache ? new LRUCache({ max: cache.max, ttl: cache.ttl * 1000 }) : null
+    this.#cache = cache ? new LRUCache({ max: cache.max, ttl: Math.ceil(cache.ttl * 1000) }) : null
   }
 
   get size(): number {

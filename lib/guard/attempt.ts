@@ -7,7 +7,7 @@ import { reportSuccess, startClock } from '../events.js'
 import { credentialsOf, hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import { credentialOf, runInContext, setUser } from '../request/state.js'
+import { credentialOf, runInContext, setClaims, setUser } from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -135,7 +135,11 @@ class Attempt {
     }
     const mayPass =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.allowsAnonymous : plan.mode === 'try'
-    if (mayPass && refusalOf(error.code)?.status === 401) return this.passAnonymous()
+    if (mayPass && refusalOf(error.code)?.status === 401) {
+      // The handler must not see the claims of a token whose user is gone or has revoked it.
+      if (plan.mode === 'try') setClaims(request, undefined)
+      return this.passAnonymous()
+    }
     // Without a user in the context: a handler with a user may have injected this request.
     runInContext(request, null, () => refuse(this, error))
   }

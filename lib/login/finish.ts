@@ -3,8 +3,60 @@ import * as Type from '@sinclair/typebox/type'
 import { faultOf } from '../errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
-import type { LoginAttempt, TokenCarrier } from '../feature.js'
 import type { Registration } from '../registration.js'
+import type { AuthenticationErrorLike } from '../../types/errors.js'
+
+/** The tokens of a login or of a refresh. Times are in seconds. */
+export interface IssuedTokens {
+  readonly token: string
+  /** Default: taken from the `exp` of the token. */
+  readonly expiresIn?: number | undefined
+  readonly refreshToken?: string | undefined
+  /** Until the refresh token expires if it is not used. */
+  readonly refreshExpiresIn?: number | undefined
+}
+
+/** A login that was not finished when something may have changed. */
+export interface LoginAttempt {
+  /** When it began, before the user was read, by the clock of `performance.now()`. */
+  readonly started: number
+  /**
+   * To be called when the tokens are made and stored, so that whatever changes later finds them.
+   *
+   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
+   * of the user were revoked since the attempt began
+   */
+  confirm(): Promise<void>
+}
+
+/** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
+export type IssueTokens = (
+  username: string | number,
+  request: FastifyRequest,
+  user: object,
+  attempt: LoginAttempt,
+) => Promise<IssuedTokens>
+
+/** How tokens travel between the plugin's own routes and a client. */
+export interface TokenCarrier {
+  /** For API documents: the JSON Schema of the body of {@link give}. */
+  readonly schema: Type.TSchema
+  /** For API documents: why {@link refuse} rejects requests; null where it never does. */
+  readonly forbidden: string | null
+  /**
+   * Checks a request to one of the plugin's own routes, or with Basic credentials. @returns the error where it has to be
+   * rejected
+   */
+  refuse(request: FastifyRequest): AuthenticationErrorLike | null
+  /**
+   * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError
+   */
+  refreshToken(request: FastifyRequest): string | null
+  /** Puts tokens into a reply. @returns the body */
+  give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
+  /** Makes the client delete its tokens. */
+  clear(request: FastifyRequest, reply: FastifyReply): void
+}
 
 /** Tokens in the JSON body. */
 export const bodyCarrier: TokenCarrier = {

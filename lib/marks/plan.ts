@@ -83,7 +83,7 @@ export function namedAuthenticator(
   if (authenticator !== undefined) return authenticator
   const others = [...authenticators.keys()].join(', ') || 'none'
   return wrongMark(
-    `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${others}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; others come from the options "authenticators" and "issuers".`,
+    `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${others}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; "apiKey" with the option "apiKeys"; others come from the options "authenticators" and "issuers".`,
   )
 }
 

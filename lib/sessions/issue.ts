@@ -4,7 +4,8 @@ import { channels } from '../events.js'
 import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
 import { randomName, revokeSessions, type SessionTools } from './tools.js'
-import { issuedAfter, type IssuedTokens, type IssueTokens } from '../feature.js'
+import { issuedAfter } from '../feature.js'
+import type { IssuedTokens, IssueTokens } from '../login/finish.js'
 
 /** In characters. */
 const longestAgent = 256

@@ -5,17 +5,11 @@ import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
 import { revokeSessions, type SessionTools } from './tools.js'
-import type { IssueTokens, TokenCarrier } from '../feature.js'
+import type { IssueTokens, TokenCarrier } from '../login/finish.js'
 import type { Registration } from '../registration.js'
 import type { RefusalCode } from '../../types/errors.js'
 import type { StoredSession } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
-
-/** The session that a logout revokes. */
-interface Leaving {
-  readonly sid: string
-  readonly sub: string
-}
 
 /**
  * The session of a request: that of its access token, or, where that one is missing or rejected, that of its refresh
@@ -29,7 +23,7 @@ export async function leavingOf(
   registration: Registration,
   request: FastifyRequest,
   refreshToken: string | null,
-): Promise<Leaving> {
+): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
   try {
     return await ofAccessToken(tools, registration, request)
   } catch (error) {
@@ -81,7 +75,7 @@ async function ofAccessToken(
   { service, method, revocations, tokenChecks }: SessionTools,
   { tokenSources, options }: Registration,
   request: FastifyRequest,
-): Promise<Leaving> {
+): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
   const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
   const claims = service.verify(token, method)

@@ -1,18 +1,20 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors.js'
+import { refusal, type AuthenticationError } from '../errors.js'
 import { channels } from '../events.js'
 import type { OwnClaims } from '../login/token.js'
 import { findUser } from '../users/user.js'
 import { sessionTokens, type SessionData } from './issue.js'
-import { digestOf, newRefreshToken, seal, unseal, type RefreshToken } from './refresh-token.js'
 import {
-  invalidRefresh,
-  requireRefreshToken,
-  revokeSessions,
-  storeTimeout,
-  type SessionTools,
-} from './tools.js'
-import { issuedAfter, type IssuedTokens } from '../feature.js'
+  digestOf,
+  newRefreshToken,
+  parseRefreshToken,
+  seal,
+  unseal,
+  type RefreshToken,
+} from './refresh-token.js'
+import { revokeSessions, storeTimeout, type SessionTools } from './tools.js'
+import { issuedAfter } from '../feature.js'
+import type { IssuedTokens } from '../login/finish.js'
 import type { Registration } from '../registration.js'
 import type { StoredSession } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
@@ -53,7 +55,8 @@ interface Presented {
 
 /** @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_STORE_UNAVAILABLE */
 export async function presentedSession({ access }: SessionTools, text: string): Promise<Presented> {
-  const token = requireRefreshToken(text)
+  const token = parseRefreshToken(text)
+  if (token === null) throw invalidRefresh('no refresh token')
   const { session, now } = await access.ask((store) => store.find(digestOf(token.handle)))
   const foundAt = performance.now()
   if (session === null) throw invalidRefresh('no such session')
@@ -141,4 +144,9 @@ async function claimsOf(
 async function revokeInvalid(tools: SessionTools, sid: string, reason: string): Promise<never> {
   await revokeSessions(tools, { sid })
   throw invalidRefresh(reason)
+}
+
+/** @param reason - for the log */
+function invalidRefresh(reason: string): AuthenticationError {
+  return refusal('auth.refresh-invalid', { cause: reason })
 }

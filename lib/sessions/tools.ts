@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { refusal, type AuthenticationError } from '../errors.js'
-import { parseRefreshToken, type RefreshToken } from './refresh-token.js'
 import type { Revocations } from './revocations.js'
 import type { UserRevocations } from './user-revocations.js'
 import type { TokenCheck } from '../feature.js'
@@ -55,16 +53,4 @@ export async function revokeSessions(
   if ('sid' in which) revocations.add(which.sid, revocationTtl)
   for (const { sid } of revoked) revocations.add(sid, revocationTtl)
   return revoked.length
-}
-
-/** @param reason - for the log */
-export function invalidRefresh(reason: string): AuthenticationError {
-  return refusal('auth.refresh-invalid', { cause: reason })
-}
-
-/** @throws ERR_AUTH_REFRESH_INVALID */
-export function requireRefreshToken(text: string): RefreshToken {
-  const token = parseRefreshToken(text)
-  if (token === null) throw invalidRefresh('no refresh token')
-  return token
 }

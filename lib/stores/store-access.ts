@@ -96,7 +96,7 @@ export class StoreAccess<Store> {
   log(error: unknown, help = ''): void {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.
-    const { code, message } = error as { code?: unknown; message?: unknown }
+    const { code, message } = Object(error) as { code?: unknown; message?: unknown }
     this.#log.error({ code, reason: message }, `${this.#message}. ${help}`.trim())
   }
 }

@@ -19,7 +19,17 @@ t.test('arguments that are missing, unknown or wrong', async (t) => {
   for (const [member, values] of Object.entries({
     owner: ['', null, {}, Number.NaN, 'a\u0000b', 'x'.repeat(1025), ['alice']],
     name: ['', 7, 'a\nb', 'x'.repeat(101)],
-    scopes: ['a', null, [7], ['a b'], ['a"'], [''], ['x'.repeat(129)], Array(101).fill('a')],
+    scopes: [
+      'a',
+      null,
+      [7],
+      ['a b'],
+      ['a"'],
+      [''],
+      ['x'.repeat(129)],
+      Array(101).fill('a'),
+      Array(1),
+    ],
     expiresAt: [0, '2030-01-01', new Date(0), new Date(Number.NaN), new Date(), {}],
     isAdmin: [true],
   })) {
@@ -70,6 +80,7 @@ t.test('a key and its description', async (t) => {
 t.test('revoke', async (t) => {
   const { get, keys, issued } = await keyApp(t)
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
+  t.equal(await keys.revoke((await keys.issue({ ...good, owner: 'carol' })).id, {}), true)
   t.equal(await keys.revoke(issued.id, { owner: 'bob' }), false)
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
   const calls = [1, 2, 3].map(() => keys.revoke(issued.id, { owner: 'alice' }))
@@ -154,6 +165,21 @@ t.test(
   },
 )
 
+t.test('what it gives does not change, and cannot be used to change a key', async (t) => {
+  const { get, keys } = await keyApp(t)
+  let time = Date.UTC(2039, 0)
+  while (Math.trunc((time / 1000) * 1000) === time) time += 1
+  const expiresAt = new Date(time)
+  t.strictSame(
+    (await keys.issue({ ...good, expiresAt })).expiresAt,
+    expiresAt,
+    'to the millisecond',
+  )
+  const { key, scopes } = await keys.issue({ ...good, scopes: [] })
+  ;(scopes as string[]).push('notes:read')
+  t.equal((await get('/notes', bearer(key))).status, 403)
+})
+
 t.test('a failing store', async (t) => {
   const gone = (): Promise<never> => Promise.reject(new Error('gone'))
   const store = storeWith({ revoke: gone, replace: gone, list: gone })
@@ -162,4 +188,9 @@ t.test('a failing store', async (t) => {
   await t.rejects(keys.revoke(issued.id), away)
   await t.rejects(keys.rotate(issued.id, { overlap: 0 }), away)
   await t.rejects(keys.list('alice'), away)
+  // oxlint-disable-next-line prefer-promise-reject-errors -- what a store of the app may do
+  for (const list of [() => Promise.reject(null), async () => [null] as never]) {
+    const odd = await keyApp(t, keyOptions({ store: storeWith({ list }) }))
+    await t.rejects(odd.keys.list('alice'), away)
+  }
 })

@@ -41,6 +41,7 @@ t.test('options that are right', async () => {
     optionsWith({ prefix: 'a1', store }),
     optionsWith({ prefix: 'a_0_0123456789_test'.padEnd(20, '0'), store, ...maximal }),
     optionsWith({ prefix, store, cache: false, name: 'other' }),
+    optionsWith({ prefix, store, cache: { ttl: 0.0015 }, name: 'third' }),
   )
 })
 

@@ -161,6 +161,7 @@ t.test('owners', async (t) => {
     status: 401,
     body: { error: 'Invalid credentials.' },
   })
+  t.strictSame((await get('/try', bearer(gone.key))).body, { user: null, apiKey: null })
   t.strictSame(
     (await keys.list('7')).map(({ id, owner }) => [id, owner]),
     [[seven.id, 7]],
@@ -287,6 +288,8 @@ t.test('a store that fails: 503, unless the key is cached; tokens go on', async 
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
   const whole = (await memory.find(other.id)) as StoredApiKey
   const answers: [string, (id: string) => unknown][] = [
+    // oxlint-disable-next-line prefer-promise-reject-errors -- what a store of the app may do
+    ['rejects with nothing', () => Promise.reject(undefined)],
     ['rejects', () => Promise.reject(new Error('gone'))],
     [
       'throws',

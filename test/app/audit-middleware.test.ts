@@ -122,11 +122,3 @@ t.test('without an audit, middleware is the business of the app', async (t) => {
   await app.register(authn, standardOptions())
   t.equal(await bootError(() => app.ready()), undefined)
 })
-
-t.test('audit.middleware is true or false', async (t) => {
-  const { error } = await boot(t, { audit: { mode: 'explicit', middleware: 'yes' as never } })
-  t.match(error, {
-    code: 'ERR_AUTH_OPTION',
-    message: /option "audit\.middleware": found a string that does not fit, expected true or false/,
-  })
-})

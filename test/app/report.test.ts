@@ -158,18 +158,6 @@ t.test('where the mark stands', async (t) => {
   for (const [url, row] of Object.entries(expected)) t.match(rowOf(t, app, url), row, url)
 })
 
-t.test('marks that hooks of other plugins set', async (t) => {
-  const app = fastify(t)
-  await app.register(authn, shared())
-  app.addHook('onRoute', (options) => {
-    if (options.url === '/closed') options.config = { ...options.config, auth: true }
-  })
-  app.get('/closed', ok)
-  await app.ready()
-  t.match(rowOf(t, app, '/closed'), judged(true, ['jwt'], 'route'))
-  t.equal((await app.inject('/closed')).statusCode, 401)
-})
-
 /** Registrations at the root, in a scope of it, and in a scope of that. */
 async function nested(t: Test): Promise<Record<string, FastifyInstance>> {
   const app = fastify(t)
@@ -241,18 +229,6 @@ t.test('registrations with the same prefix', async (t) => {
   await app.ready()
   const found = ['/login', '/first', '/second'].map((url) => rowOf(t, app, url).registration)
   t.strictSame(found, ['/', '/', '/'])
-})
-
-t.test('registered twice in one scope: the last one judges', async (t) => {
-  const app = fastify(t)
-  await app.register(authn, { ...shared(), auth: true, login: false })
-  await app.register(authn, { basic: { username: 'a', password: 'b' } })
-  app.get('/me', ok)
-  await app.ready()
-  t.match(rowOf(t, app, '/me'), {
-    ...judged(true, ['configBasic'], 'scope', ''),
-    registration: '/',
-  })
 })
 
 t.test('a registration beside the root does not see what lies around it', async (t) => {

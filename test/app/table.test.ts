@@ -72,15 +72,6 @@ t.test('methods', async (t) => {
   t.equal(cellsOf(row('/', { methods: ['HEAD'] }))[0], 'HEAD', 'one of the app')
 })
 
-t.test('an automatic HEAD route is left out', async (t) => {
-  t.strictSame(linesOf(row('/'), row('/', { methods: ['HEAD'], isAutomaticHead: true })).length, 3)
-})
-
-t.test('login routes', async (t) => {
-  const login = { methods: ['POST'], isLogin: true, source: 'route' } as const
-  t.strictSame(cellsOf(row('/login', login)), ['POST', '/login', 'open', '-', '-', 'route (login)'])
-})
-
 t.test('constraints', async (t) => {
   t.equal(constraintsText({}), '')
   const text = "{ host: /^a/, version: '1.0' }"

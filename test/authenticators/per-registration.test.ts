@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { perRegistration, registrationOf } from '../../lib/registration.js'
 import { authn, jwtAuthenticator } from '../../lib/index.js'
-import { bearer, logLines, secret, secret512, userService, tokensOf } from '../helpers/app.js'
+import { bearer, logLines, secret, userService, tokensOf } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -99,28 +99,4 @@ t.test('an authenticator that wraps another one', async (t) => {
       }
     })
   }
-})
-
-t.test('one authenticator in two apps: each with its own keys and users', async (t) => {
-  const shared = jwtAuthenticator()
-  const open = async (key: string, id: number): Promise<ReturnType<typeof Fastify>> => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    const users = userService([{ id, name: 'alice', password: 'x' }])
-    await app.register(authn, { userService: users, jwt: { secret: key }, authenticator: shared })
-    app.get('/', { config: { auth: true } }, async (request) => request.user)
-    await app.ready()
-    return app
-  }
-  const [one, other] = [await open(secret, 1), await open(secret512, 2)]
-  const ask = async (app: typeof one, issuer: typeof one): Promise<unknown[]> => {
-    const headers = bearer(issuer.jwtService.generateToken('alice'))
-    const response = await app.inject({ url: '/', headers })
-    return [response.statusCode, response.json()]
-  }
-  const refused = [401, { error: 'Your authentication token is invalid.' }]
-  t.strictSame(await ask(one, one), [200, { id: 1, name: 'alice' }])
-  t.strictSame(await ask(other, other), [200, { id: 2, name: 'alice' }])
-  t.strictSame(await ask(one, other), refused)
-  t.strictSame(await ask(other, one), refused)
 })

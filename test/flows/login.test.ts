@@ -1,4 +1,3 @@
-import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -122,41 +121,6 @@ t.test('an Authorization header does not matter to login', async (t) => {
   }
 })
 
-t.test('bodies that are none are a 400, and the user service is not asked', async (t) => {
-  const service = userService()
-  const app = await appWith(t, { userService: anyService(service), jwt: { secret } })
-  const password = passwords.alice
-  const cases: [unknown, string][] = [
-    [{}, 'body/username must be string'],
-    [{ username: 'alice' }, 'body/password must be string'],
-    [{ password }, 'body/username must be string'],
-    [{ username: '', password }, 'body/username must NOT have fewer than 1 characters'],
-    [{ username: 'alice', password: '' }, 'body/password must NOT have fewer than 1 characters'],
-    [{ username: 'a\0lice', password }, 'body/username must be a usable name'],
-    ...[1, true, null, ['alice'], { a: 1 }].flatMap((value): [unknown, string][] => [
-      [{ username: value, password }, 'body/username must be string'],
-      [{ username: 'alice', password: value }, 'body/password must be string'],
-    ]),
-    [[], 'body must be object'],
-    [[alice], 'body must be object'],
-    ['alice', 'body must be object'],
-    [1, 'body must be object'],
-    [null, 'body must be object'],
-  ]
-  for (const [body, message] of cases) {
-    const response = await app.inject({
-      method: 'POST',
-      url: '/login',
-      headers: { 'content-type': 'application/json' },
-      payload: JSON.stringify(body),
-    })
-    isBadRequest(t, response, message, JSON.stringify(body).slice(0, 60))
-  }
-  isBadRequest(t, await app.inject({ method: 'POST', url: '/login' }), 'body must be object')
-  t.strictSame(service.asked, [])
-  tokenOf(t, await post(app, { ...alice, more: 'is left alone', remember: true }))
-})
-
 t.test('a username over 1,024 bytes is a 401 before anything is stored or asked', async (t) => {
   const service = userService()
   const redis = new FakeRedis()
@@ -197,66 +161,6 @@ t.test('bodies of over 16 KiB are a 413', async (t) => {
   t.strictSame(await statuses(own, { bodyLimit: 100 }), [200, 200, 401, 401, 401, 401])
   const all = Array.from({ length: 6 }, () => 413)
   t.strictSame(await statuses({}, { bodyLimit: 1000 }), all, 'a lower limit of the app')
-})
-
-t.test('content types', async (t) => {
-  const app = await appWith(t, standardOptions())
-  const send = (type: string, payload: string | Buffer): Promise<AnyResponse> =>
-    app
-      .inject({ method: 'POST', url: '/login', headers: { 'content-type': type }, payload })
-      .then((response) => response)
-  const json = JSON.stringify(alice)
-  for (const type of [
-    'application/json',
-    'application/json; charset=utf-8',
-    'application/json;charset=UTF-8',
-    'Application/JSON',
-  ]) {
-    t.equal((await send(type, json)).statusCode, 200, type)
-  }
-  t.equal((await send('application/json', '')).statusCode, 400, 'an empty body')
-  t.equal((await send('application/json', '{"username":')).statusCode, 400, 'malformed JSON')
-  t.equal((await send('application/json', json.slice(0, -1))).statusCode, 400, 'cut short')
-  t.equal((await send('application/json', `{"__proto__":{"username":"a"}}`)).statusCode, 400)
-  t.equal((await send('text/plain', json)).statusCode, 400, 'a text is no object')
-  t.equal((await send('application/xml', '<a/>')).statusCode, 415)
-  const form = 'username=alice&password=wonderland'
-  t.equal((await send('application/x-www-form-urlencoded', form)).statusCode, 415)
-  t.equal((await send('application/json', ' '.repeat(2 ** 20 + 1))).statusCode, 413)
-})
-
-t.test('a form, where the app has @fastify/formbody', async (t) => {
-  const service = userService()
-  const app = await appWith(t, { userService: anyService(service), jwt: { secret } }, (app) =>
-    app.register(formbody),
-  )
-  const send = (payload: string): Promise<AnyResponse> =>
-    app
-      .inject({
-        method: 'POST',
-        url: '/login',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        payload,
-      })
-      .then((response) => response)
-  tokenOf(t, await send('username=alice&password=wonderland'))
-  tokenOf(t, await send('username=bob&password=le+bricoleur&x=y'))
-  isRefusal(t, await send('username=alice&password=wrong'), refusal)
-  service.asked.length = 0
-  isBadRequest(t, await send('username=alice'), 'body/password must be string')
-  isBadRequest(t, await send(''), 'body/username must be string')
-  isBadRequest(
-    t,
-    await send('username=alice&username=bob&password=x'),
-    'body/username must be string',
-  )
-  isBadRequest(t, await send('username[]=alice&password=x'), 'body/username must be string')
-  isBadRequest(
-    t,
-    await send('username=&password=x'),
-    'body/username must NOT have fewer than 1 characters',
-  )
-  t.strictSame(service.asked, [])
 })
 
 t.test('renamed fields and path', async (t) => {

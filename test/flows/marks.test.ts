@@ -237,23 +237,6 @@ t.test('the plugin option auth in an inner scope leaves the outside open', async
   t.equal(take(), 2)
 })
 
-t.test('the options { prefix, auth } where the plugin itself is registered', async (t) => {
-  const { handler, take } = probe()
-  const app = fastify(t)
-  await app.register(
-    async (app) => {
-      await app.register(authn, { ...standardOptions(), auth: 'optional' })
-      app.get('/who', handler)
-    },
-    { prefix: '/api' },
-  )
-  const forged = await app.inject({ url: '/api/who', headers: bearer('a.b.c') })
-  t.equal(forged.statusCode, 401)
-  t.equal(take(), 0)
-  isWelcome(t, await app.inject('/api/who'), null)
-  t.equal(take(), 1)
-})
-
 for (const awaited of [true, false]) {
   t.test(`routes declared before the plugin, ${awaited ? 'awaited' : 'not awaited'}`, async (t) => {
     const { handler, take } = probe()
@@ -306,17 +289,6 @@ t.test('a scope that is registered before the plugin has what the others have', 
   const response = await app.inject('/early')
   t.equal(response.statusCode, 200)
   t.strictSame(response.json(), { user: 'null', extra: 'object', lang: 'en', token: null })
-})
-
-t.test('a group that is registered before the plugin is not open', async (t) => {
-  const { handler, take } = probe()
-  const app = fastify(t)
-  app.register(async (app) => void app.get('/group', handler), scope(true))
-  app.register(authn, standardOptions())
-  const error = await bootError(() => app.ready())
-  if (error === undefined) isRefusal(t, await app.inject('/group'), noToken)
-  else t.match(error, { code: 'ERR_AUTH_MARK' })
-  t.equal(take(), 0, 'the handler did not run')
 })
 
 t.test('a mark that a later onRoute hook sets', async (t) => {

@@ -191,16 +191,6 @@ t.test('jwt and an issuer: a malformed token is a 401', async (t) => {
   })
 })
 
-t.test('two authenticators without scheme and accepts() stop the boot', async (t) => {
-  const authenticators = { a: { authenticate: () => null }, b: { authenticate: () => null } }
-  const error = { code: 'ERR_AUTH_OPTION', message: /neither a scheme nor accepts/ }
-  await t.rejects(appWith(t, { authenticators, authenticator: ['a', 'b'] }), error)
-  const marked = appWith(t, { authenticators }, (app) =>
-    app.get('/', { config: { auth: { use: ['a', 'b'] } } }, () => 'ran'),
-  )
-  await t.rejects(marked, error)
-})
-
 t.test('an anyOf that is wrapped by spreading it keeps its challenges', async (t) => {
   const app = await appWith(
     t,

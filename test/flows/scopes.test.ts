@@ -6,16 +6,7 @@ import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
 import { appWith, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
-import {
-  bearerChallenge,
-  bootError,
-  isFault,
-  isRefusal,
-  isWelcome,
-  probe,
-  texts,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { bearerChallenge, bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 function fastify(t: Test, options = {}): FastifyInstance {
   const app = Fastify(options)
@@ -64,17 +55,6 @@ t.test('a marked route outside of every registration stops the boot', async (t) 
       name,
     )
   }
-})
-
-t.test('a marked route in a scope beside and before the plugin is never open', async (t) => {
-  const { handler, take } = probe()
-  const app = fastify(t)
-  await app.register(async (app) => void app.get('/x', { config: { auth: true } }, handler))
-  await app.register(withPlugin)
-  const error = await bootError(() => app.ready())
-  if (error === undefined) isFault(t, await app.inject('/x'), 'ERR_AUTH_UNGUARDED')
-  else t.match(error, { code: 'ERR_AUTH_MARK', message: /GET \/x/ })
-  t.equal(take(), 0, 'the handler did not run')
 })
 
 /** An authenticator that knows one key of the header x-key, and says whose it is. */
@@ -153,34 +133,6 @@ t.test('the nearest registration counts, siblings are independent', async (t) =>
       t.equal(take(), name === own ? 1 : 0)
     }
   }
-})
-
-t.test('sibling registrations without one around them', async (t) => {
-  const { handler, take } = probe()
-  const app = fastify(t)
-  for (const [prefix, key] of [
-    ['/a', 'key-a'],
-    ['/b', 'key-b'],
-  ] as const) {
-    await app.register(
-      async (app) => {
-        await app.register(authn, { authenticator: keyed(key, prefix), auth: true })
-        app.get('/me', handler)
-      },
-      { prefix },
-    )
-  }
-  app.get('/open', handler)
-  await app.ready()
-  const me = async (prefix: string, key: string): Promise<AnyResponse> =>
-    app.inject({ url: `${prefix}/me`, headers: { 'x-key': key } })
-  isWelcome(t, await me('/a', 'key-a'), '/a')
-  isWelcome(t, await me('/b', 'key-b'), '/b')
-  isWelcome(t, await app.inject('/open'), null)
-  t.equal(take(), 3)
-  isRefusal(t, await me('/a', 'key-b'), { error: texts.invalid, challenge: null })
-  isRefusal(t, await me('/b', 'key-a'), { error: texts.invalid, challenge: null })
-  t.equal(take(), 0)
 })
 
 t.test('registered twice in one scope: the last one counts', async (t) => {

@@ -436,6 +436,13 @@ t.test('Basic with scopesOf', async (t) => {
   t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
 })
 
+class MarkWithScope {
+  use = 'jwt'
+  get scope() {
+    return 'a'
+  }
+}
+
 t.test('refused at boot', async (t) => {
   const rows: [config: object, message: RegExp][] = [
     [{ auth: { scope: ['a'] } }, /route GET \/, config\.auth: found an array for scope/],
@@ -466,6 +473,16 @@ t.test('refused at boot', async (t) => {
     [{ auth: { role: { any: 'editor' } } }, /found any without an array for role/],
     [{ auth: { role: { all: { 0: 'a', length: 1 } } } }, /found all without an array/],
     [{ auth: { role: () => ['a'] } }, /found function for role/],
+    [{ auth: { scope: 'é' } }, /found the name "é" for scope/],
+    [{ auth: { scope: '"' } }, /found the name/],
+    [{ auth: { scope: '\\' } }, /found the name/],
+    [{ auth: { role: 'a\n' } }, /found the name/],
+    [{ auth: { role: '\t' } }, /found the name/],
+    [{ auth: { scope: {} } }, /found an empty object for scope/],
+    // oxlint-disable-next-line no-sparse-arrays -- a hole is what is tried
+    [{ auth: { scope: { all: [, 'a'] } } }, /found a name that is undefined/],
+    [{ auth: { scope: { any: [null] } } }, /found a name that is null/],
+    [{ auth: new MarkWithScope() }, /found one that is inherited for scope/],
     [{ auth: ['notes:write'] }, /found an object that does not fit/],
     [{ auth: 'notes:write' }, /found "notes:write"/],
   ]

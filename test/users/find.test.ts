@@ -134,12 +134,6 @@ t.test('a service that fails is a fault, whatever it throws', async (t) => {
   }
 })
 
-t.test('a service without findByUsername, from JavaScript', async (t) => {
-  const { code, error } = thrownBy(() => findUser({} as UserService, 'x', request))
-  t.equal(code, 'ERR_AUTH_USER_SERVICE')
-  t.match(error.cause, TypeError)
-})
-
 t.test('what is no user is a fault', async (t) => {
   const wrong: [unknown, string][] = [
     [[], 'an array'],

@@ -1,37 +1,8 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { namesOf, rolesOf, scopesOf } from '../../lib/users/granted.js'
+import { rolesOf, scopesOf } from '../../lib/users/granted.js'
 
-const scopesIn = (claims: object | null): string[] => [...scopesOf(claims)]
 const rolesIn = (user: object): string[] => [...rolesOf(user, () => undefined)]
-
-t.test('scope: names between single spaces, and nothing else separates them', async (t) => {
-  t.strictSame(scopesIn({ scope: 'notes:read notes:write' }), ['notes:read', 'notes:write'])
-  t.strictSame(scopesIn({ scope: '  a   b ' }), ['a', 'b'])
-  t.strictSame(scopesIn({ scope: 'a\tb\nc\u00a0d' }), ['a\tb\nc\u00a0d'])
-  t.strictSame(scopesIn({ scope: '' }), [])
-})
-
-t.test('scp: a text like it, or an array of names as they stand', async (t) => {
-  t.strictSame(scopesIn({ scp: 'a b' }), ['a', 'b'])
-  t.strictSame(scopesIn({ scp: ['a b', 'c'] }), ['a b', 'c'])
-  t.strictSame(scopesIn({ scp: ['a', 1] }), [], 'one that is no text: none at all')
-  t.strictSame(scopesIn({ scp: { 0: 'a', length: 1 } }), [])
-})
-
-t.test('scope alone counts where it is there, even malformed', async (t) => {
-  for (const scope of [null, undefined, 1, ['a'], { a: true }]) {
-    t.strictSame(scopesIn({ scope, scp: ['a'] }), [], JSON.stringify(scope) ?? 'undefined')
-  }
-})
-
-t.test('nobody has scopes without a token, or by inheritance', async (t) => {
-  t.strictSame(scopesIn(null), [])
-  t.strictSame(scopesIn(Object.create({ scope: 'a', scp: ['b'] }) as object), [])
-  for (const name of ['constructor', '__proto__', 'toString']) {
-    t.notOk(scopesOf({ scope: 'a' }).has(name), name)
-  }
-})
 
 t.test('the scopes of one token are read once', async (t) => {
   const claims = Object.freeze({
@@ -40,16 +11,6 @@ t.test('the scopes of one token are read once', async (t) => {
   const first = scopesOf(claims)
   t.equal(first.size, 10_000)
   t.equal(scopesOf(claims), first)
-})
-
-t.test('any list of names survives being joined', async () => {
-  const name = fc.stringMatching(/^[\x21\x23-\x5b\x5d-\x7e]{1,12}$/)
-  fc.assert(
-    fc.property(fc.array(name), (names) => {
-      const scopes = scopesOf({ scope: names.join(' ') })
-      return names.every((each) => scopes.has(each)) && scopes.size === new Set(names).size
-    }),
-  )
 })
 
 t.test('roles: an array of texts, which alone counts; otherwise a text', async (t) => {
@@ -65,16 +26,6 @@ t.test('roles: an array of texts, which alone counts; otherwise a text', async (
   t.strictSame(rolesIn(Object.create({ roles: ['admin'] }) as object), ['admin'], 'of its class')
   t.strictSame(rolesIn({ roles: new Set(['a', 'b']) }), ['a', 'b'])
   t.strictSame(rolesIn({ roles: new Set(['a', 1]) }), [])
-})
-
-t.test('what the app returns: an iterable of texts, or nothing', async (t) => {
-  t.strictSame([...namesOf(['a', 'b'], 'access.scopesOf')], ['a', 'b'])
-  t.strictSame([...namesOf(new Set(['a']), 'access.scopesOf')], ['a'])
-  t.strictSame([...namesOf(null, 'access.scopesOf')], [])
-  t.strictSame([...namesOf(undefined, 'access.scopesOf')], [])
-  for (const wrong of ['ab', 1, true, {}, () => ['a'], Symbol('a'), ['a', 1]]) {
-    t.throws(() => namesOf(wrong, 'access.scopesOf'), { name: 'TypeError' })
-  }
 })
 
 t.test('what a polluted Object.prototype has is no role', async (t) => {
@@ -135,22 +86,6 @@ t.test('whatever the claims hold: the names of the rule, and nothing else', asyn
       return scopesOf(parsed).has(name) === hasScope(parsed, name)
     }),
     { numRuns: 2000 },
-  )
-})
-
-t.test('a name alone is granted by itself alone', async () => {
-  fc.assert(
-    fc.property(word, word, (granted, asked) => {
-      const isSame = granted === asked
-      return (
-        scopesOf({ scope: granted }).has(asked) === isSame &&
-        scopesOf({ scp: [granted] }).has(asked) === isSame &&
-        rolesIn({ role: granted }).includes(asked) === isSame &&
-        rolesIn({ roles: [granted] }).includes(asked) === isSame &&
-        namesOf([granted], 'access.rolesOf').has(asked) === isSame
-      )
-    }),
-    { numRuns: 1000 },
   )
 })
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { openRedis } from '../../stores/redis.js'
+import { openRedis, runnerOf, type RunScript, type ScriptClient } from '../../stores/redis.js'
 import type {
   CreatedSession,
   FoundSession,
@@ -13,8 +13,21 @@ import type {
   Swap,
   Swapped,
 } from '../../../types/sessions.js'
-import { RedisKeys, type RedisClient } from './redis-keys.js'
+import { scripts, type ScriptName } from './redis-scripts.js'
 import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
+
+/** The members of an ioredis client that are used, be it for one server or a cluster. */
+interface RedisClient extends ScriptClient {
+  readonly options?: { readonly keyPrefix?: string | Buffer | undefined }
+  duplicate(): RedisSubscriber
+}
+
+/** The members of its second connection that are used. */
+interface RedisSubscriber {
+  on(event: string, listener: () => void): unknown
+  subscribe(channel: string): Promise<unknown>
+  disconnect(): void
+}
 
 /** A session as the scripts return it. `about` is JSON of the members that do not change. */
 type Row = readonly [about: string, created: string, used: string, ends: string]
@@ -43,7 +56,7 @@ export function redisSessions(
     prefix,
     isLocal: false,
     // The braces make a hash tag: see the scripts.
-    open: (name) => new RedisSessions(new RedisKeys(opened.client, `{${prefix}:${name}}`)),
+    open: (name) => new RedisSessions(opened.client, `{${prefix}:${name}}`),
   }
 }
 
@@ -53,31 +66,36 @@ function ownerOf(sub: string): string {
 }
 
 class RedisSessions implements SessionStore {
-  readonly #keys: RedisKeys
+  readonly #client: RedisClient
+  /** What all keys of the registration begin with. */
+  readonly #root: string
+  readonly #run: RunScript<ScriptName>
   readonly #poller = new RevocationPoller((cursor) => this.#revocations(cursor))
-  #stopListening: (() => void) | null = null
+  #subscriber: RedisSubscriber | null = null
 
-  constructor(keys: RedisKeys) {
-    this.#keys = keys
+  constructor(client: RedisClient, root: string) {
+    this.#client = client
+    this.#root = root
+    this.#run = runnerOf(client, root, scripts)
   }
 
   async create(session: NewSession): Promise<CreatedSession> {
     const { handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about } = session
     const texts = [handle, current, about.sid, ownerOf(about.sub), JSON.stringify(about)]
     const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
-    const [now, members] = (await this.#keys.run('create', ...values)) as [string, string[]]
+    const [now, members] = (await this.#run('create', ...values)) as [string, string[]]
     return { now: Number(now), revoked: members.map(revocationOf) }
   }
 
   async find(handle: string): Promise<FoundSession> {
-    const [now, row] = (await this.#keys.run('find', handle)) as [string, Row | null]
+    const [now, row] = (await this.#run('find', handle)) as [string, Row | null]
     return { session: row && sessionOf(row), now: Number(now) }
   }
 
   async swap(swap: Swap): Promise<Swapped> {
     const { handle, presented, next, sealed, grace, idle, deadline, revocationTtl } = swap
     const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
-    const [outcome, ...rest] = (await this.#keys.run('swap', ...values)) as SwapRow
+    const [outcome, ...rest] = (await this.#run('swap', ...values)) as SwapRow
     if (rest.length === 0) return { outcome } as Swapped
     const [now, row, successor] = rest
     const swapped = { outcome, session: sessionOf(row), now: Number(now) }
@@ -86,12 +104,12 @@ class RedisSessions implements SessionStore {
 
   async revoke(which: SessionChoice, revocationTtl: number): Promise<Revocation[]> {
     if ('sid' in which) {
-      const members = await this.#keys.run('revokeSid', which.sid, revocationTtl)
+      const members = await this.#run('revokeSid', which.sid, revocationTtl)
       return (members as string[]).map(revocationOf)
     }
     const revoked: Revocation[] = []
     for (let mayBeMore = '1'; mayBeMore === '1';) {
-      const answer = await this.#keys.run('revokeOwner', ownerOf(which.sub), revocationTtl)
+      const answer = await this.#run('revokeOwner', ownerOf(which.sub), revocationTtl)
       const [more, members] = answer as [string, string[]]
       revoked.push(...members.map(revocationOf))
       mayBeMore = more
@@ -100,23 +118,40 @@ class RedisSessions implements SessionStore {
   }
 
   async list(sub: string): Promise<StoredSession[]> {
-    const rows = (await this.#keys.run('list', ownerOf(sub))) as Row[]
+    const rows = (await this.#run('list', ownerOf(sub))) as Row[]
     return rows.map(sessionOf).toSorted((one, other) => other.created - one.created)
   }
 
   watch(watcher: SessionWatcher): void {
-    this.#stopListening = this.#keys.listen(() => this.#poller.hint())
+    this.#subscriber = this.#client.duplicate()
+    this.#listen(this.#subscriber)
     this.#poller.start(watcher)
   }
 
   async close(): Promise<void> {
     this.#poller.stop()
-    this.#stopListening?.()
-    this.#stopListening = null
+    this.#subscriber?.disconnect()
+    this.#subscriber = null
+  }
+
+  /** Polls after every revocation that Redis publishes. While the connection is lost, so are the messages. */
+  #listen(subscriber: RedisSubscriber): void {
+    const { keyPrefix = '' } = this.#client.options ?? {}
+    // ioredis adds the prefix of the client to keys, but not to names of channels.
+    const channel = `${keyPrefix.toString()}${this.#root}:revoked`
+    const ignore = (): void => undefined
+    const hint = (): void => this.#poller.hint()
+    const subscribe = (): void => void subscriber.subscribe(channel).then(hint, ignore)
+    // Without a listener an error would end the process. The client of the app has the same errors.
+    subscriber.on('error', ignore)
+    subscriber.on('message', hint)
+    subscriber.on('ready', subscribe)
+    // With lazyConnect it connects at its first command.
+    subscribe()
   }
 
   async #revocations(cursor: string | null): Promise<RevocationPage> {
-    const answer = await this.#keys.run('revocations', cursor ?? '')
+    const answer = await this.#run('revocations', cursor ?? '')
     const [now, members] = answer as [string, string[]]
     return { revocations: members.map(revocationOf), now: Number(now), cursor: now }
   }

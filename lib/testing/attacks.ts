@@ -11,7 +11,7 @@ import {
 import { badTokens } from './broken.js'
 import { cookieCases } from './attack-cookies.js'
 import { apiKeyCases, goodKey } from './attack-keys.js'
-import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
+import { goodHeaders, scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
 import { attackMaterial, type Material } from './material.js'
 import { AttackReport, problemOf } from './report.js'
 import { watch } from './watched.js'
@@ -176,19 +176,4 @@ class Attack {
     const answered = await Promise.race([response, delay(patience, null, { ref: false })])
     return answered?.statusCode ?? null
   }
-}
-
-/** Headers with good credentials, by lower-case name; undefined when none are known. */
-function goodHeaders(
-  { good, sub, claims }: AttackOptions,
-  { token }: Material,
-): Headers | undefined {
-  if (typeof good === 'string') return { authorization: good }
-  if (good !== undefined) {
-    return Object.fromEntries(
-      Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
-    )
-  }
-  const isKnown = sub !== undefined || claims !== undefined
-  return isKnown && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
 }

@@ -99,6 +99,8 @@ export function createKeysPanel(ask) {
     if (fresh.contains(document.activeElement)) return
     const row = list.querySelector(`[data-id="${id}"]`)
     if (row instanceof HTMLElement) row.focus()
+    // The list may be long.
+    if (problem.textContent !== '') problem.scrollIntoView({ block: 'nearest' })
   }
 
   /** @param {Key & { key: string }} made */

@@ -1,9 +1,6 @@
 /** Long-lived credentials for scripts, jobs and partners: the option `apiKeys`. Times are in seconds. */
 export interface ApiKeysOptions {
-  /**
-   * The first part of every key, one for each environment, such as `acme_live`: 2 to 20 characters, words of a-z and
-   * 0-9 joined by `_`, the first of which begins with a letter. A change invalidates all keys.
-   */
+  /** The first part of all keys, such as `acme_live`: 2 to 20 of a-z, 0-9 and `_`. A change invalidates all keys. */
   prefix: string
   /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
   store: ApiKeyStoreFactory
@@ -16,7 +13,7 @@ export interface ApiKeysOptions {
    * How long a successful look-up is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
    * most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the store.
    */
-  cache?: { max?: number | undefined; ttl?: number | undefined } | false | undefined
+  cache?: Partial<Record<'max' | 'ttl', number | undefined>> | false | undefined
   /** Tells the keys of several registrations with one store apart. Default `default`. */
   name?: string | undefined
 }
@@ -43,8 +40,11 @@ export interface ApiKeyInfo {
   readonly replacedBy: string | null
 }
 
-/** A new key. `key` is the key itself, which is stored nowhere: show it once. */
-export type IssuedApiKey = ApiKeyInfo & { readonly key: string }
+/** A new key. */
+export interface IssuedApiKey extends ApiKeyInfo {
+  /** The key itself, which is stored nowhere: show it once. */
+  readonly key: string
+}
 
 /** The key of a request: `request.extra.apiKey`. Frozen at any depth. */
 export type RequestApiKey = Readonly<Pick<ApiKeyInfo, 'id' | 'name' | 'owner' | 'scopes'>>

@@ -18,6 +18,8 @@ const leastShares: Readonly<Record<string, number>> = {
   'HS256, a scope in the mark: without, Node 24': 0.98,
   'HS256, sessions: without, Node 24': 0.98,
   'HS256, in a cookie: in a header, Node 24': 0.95,
+  'an API key, cached: HS256, Node 24': 0.95,
+  'an API key, cached: HS256, Node 20': 0.92,
   'HS256, a key set, cached: one key without kid, Node 24': 0.98,
   'HS256, a key set, first seen: one key without kid, Node 24': 0.97,
   'ES256, a key set, cached: one key without kid, Node 24': 0.98,

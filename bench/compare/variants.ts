@@ -152,6 +152,13 @@ const inCookie = ours('HS256', {
   },
 })
 
+/** A key with a right checksum, which the store of `peers/ours.mjs` knows, against a token. */
+const apiKey = 'acme_0123456789abcdefAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4VUoai'
+const withKey = ours('HS256', {
+  settings: { apiKey, mark: { use: 'apiKey' } },
+  credentials: () => [bearer(apiKey)],
+})
+
 const kid = 'BvkYs5NXdQ6ySt9sTQ7cvlBdfSxR2jLIYi_bbQR2RlI'
 
 /** A key set with one key, against that key alone; each gets a token of its own. */
@@ -214,6 +221,10 @@ const againstVariants: readonly Variant[] = [
   against('HS256: by hand with a map', ours('HS256'), byHand('HS256'), { node: 20 }),
   against('HS256, a scope in the mark: without', scoped({ scope: 'notes:write' }), ours('HS256')),
   against('HS256, sessions: without', ofSession({ sessions: true }), ofSession({})),
+  ...([24, 20] as const).map((node) => ({
+    ...against('an API key, cached: HS256', withKey, ours('HS256'), { node }),
+    baseline: ours('HS256'),
+  })),
   {
     ...against('HS256, in a cookie: in a header', inCookie, ours('HS256')),
     baseline: ours('HS256'),

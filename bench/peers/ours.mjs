@@ -1,4 +1,5 @@
 // fastify-authn as its README uses it.
+import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import Fastify from 'fastify'
 import authn from '../../dist/esm/lib/index.js'
@@ -13,6 +14,7 @@ await app.register(authn, {
   userService: { findByUsername: findUser },
   ...settings.authn,
   ...(issuers && { issuers }),
+  ...(settings.apiKey && { apiKeys: { prefix: 'acme', store: storeOf(settings.apiKey) } }),
 })
 app.get('/open', async () => ({ name: user0.name }))
 app.get('/protected', { config: { auth: settings.mark ?? true } }, async (request) => ({
@@ -32,4 +34,20 @@ async function openIssuer({ jwk, ...options }) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   server.unref()
   return { ...options, jwksUri: `http://127.0.0.1:${server.address().port}/` }
+}
+
+/** A store of one key, of user0. */
+function storeOf(key) {
+  const digest = createHash('sha256').update(key).digest('base64url')
+  const about = {
+    id: key.slice(5, 21),
+    digest,
+    owner: user0.name,
+    ownerType: 'string',
+    name: 'job',
+  }
+  const [now, never] = [Date.now() / 1000, { expiresAt: null, revokedAt: null, replacedBy: null }]
+  const stored = { ...about, scopes: [], createdAt: now, lastUsedAt: now, ...never }
+  const open = () => ({ find: async () => stored, touch: async () => undefined })
+  return { prefix: 'bench', isLocal: true, open }
 }

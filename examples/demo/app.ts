@@ -1,13 +1,16 @@
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { authn } from 'fastify-authn'
+import { sqlApiKeys } from 'fastify-authn/api-keys'
 import { addDocs, shownLogin } from './docs.js'
 import { prepareKeys } from './keys.js'
 import { createNotes } from './notes.js'
-import { createUserService, seedUsers } from './users.js'
+import { storeOptions } from './stores.js'
+import { createUserService, peopleScopes, seedUsers } from './users.js'
 import { accountRoutes } from './routes/account.js'
 import { adminRoutes } from './routes/admin.js'
 import { es256Routes } from './routes/es256.js'
+import { keyRoutes } from './routes/keys.js'
 import { noteRoutes } from './routes/notes.js'
 import { pageRoutes } from './routes/page.js'
 import { publicRoutes } from './routes/public.js'
@@ -40,6 +43,9 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       jwt: await prepareKeys(settings),
       basic: settings.basic,
       hashing: { cost: settings.passwordCost },
+      // Long-lived credentials for scripts, where a mark says so: see routes/keys.ts and routes/notes.ts.
+      apiKeys: { prefix: 'demo', store: sqlApiKeys(storeOptions(database)) },
+      access: { scopesOf: () => peopleScopes },
       login: { routeOptions: shownLogin },
       // Closed by default: startup fails with a route that has no mark. One of another plugin gets its mark from a
       // scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
@@ -49,10 +55,13 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(publicRoutes(notes))
     await app.register(accountRoutes(notes))
     // A mark on a group holds for every route in it that does not say otherwise.
-    await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
+    await app.register(noteRoutes(notes, ['jwt', 'apiKey']), { prefix: '/notes', auth: true })
+    const { apiKeys } = app.authn
+    if (apiKeys === undefined) throw new Error('The option "apiKeys" is missing.')
+    await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: { use: 'jwt' } })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     // The page for people, with a login of its own: its tokens are cookies.
-    const page = pageRoutes(userService, notes, database, settings.jwt)
+    const page = pageRoutes(userService, notes, database, apiKeys, settings.jwt)
     await app.register(page, { prefix: '/app', auth: true })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })
     await app.register(es256Routes(userService, notes), { prefix: '/es256' })

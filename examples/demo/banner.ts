@@ -32,7 +32,7 @@ function factsOf(
     .map(({ name, password, role }) => `${name} / ${password} (${role})`)
     .join(', ')
   const facts: [name: string, text: string][] = [
-    ['Page', `${address}/app/, for people: notes, and where you are logged in`],
+    ['Page', `${address}/app/, for people: notes, API keys, and where you are logged in`],
     ['Docs', `${address}/docs, to try the routes in a browser`],
     ['Users', people],
     [
@@ -72,18 +72,25 @@ function flowsOf(address: string, { basic, madeUp }: Settings): [string, ...stri
   const bearer = `-H "Authorization: Bearer $TOKEN"`
   const json = `-H 'Content-Type: application/json'`
   const note = `-d '{"title":"Tea","text":"At five."}'`
-  const readToken = `node -pe 'JSON.parse(fs.readFileSync(0)).token'`
+  const read = (member: string): string => `node -pe 'JSON.parse(fs.readFileSync(0)).${member}'`
+  const newKey = `-d '{"name":"my script","scopes":["notes:read"],"days":30}'`
   // curl asks for a password that it is not given.
   const admin = madeUp.basic ? `${basic.username}:${basic.password}` : (basic.username ?? '')
   const login = (path: string, { name, password }: (typeof demoUsers)[number] = alice): string => {
     const form = `-d username=${name} -d password=${password}`
-    return `TOKEN=$(curl -s ${form} ${quote(address + path)} | ${readToken})`
+    return `TOKEN=$(curl -s ${form} ${quote(address + path)} | ${read('token')})`
   }
   return [
     ['Open', curl('/'), curl('/notes/published')],
     ['Without a token, in French', curl('/me', `-i -H 'Accept-Language: fr'`)],
     ['Login, and a token of HS256', login('/login'), curl('/me', bearer)],
     ['Your notes', curl('/notes', bearer), curl('/notes', bearer, json, note)],
+    [
+      'An API key, for scripts: this one reads notes, and writes none',
+      `KEY=$(${curl('/keys', bearer, json, newKey)} | ${read('key')})`,
+      curl('/notes', `-H "Authorization: Bearer $KEY"`),
+      curl('/notes', `-H "Authorization: Bearer $KEY"`, json, note),
+    ],
     ['Optional: with and without a token', curl('/greeting'), curl('/greeting', bearer)],
     ['Try: a broken token is anonymous', curl('/feed', `-H 'Authorization: Bearer broken'`)],
     ['Basic, against the database', curl('/account', `-u ${bob.name}:${bob.password}`)],

@@ -40,7 +40,7 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
   const database =
     databaseUrl === undefined ? await openHere(dataDir) : await openServer(databaseUrl)
   try {
-    for (const statement of [...schema, ...(await sessionTables())]) await database.query(statement)
+    for (const statement of [...schema, ...(await pluginTables())]) await database.query(statement)
     return database
   } catch (error) {
     await database.close()
@@ -51,9 +51,15 @@ export async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<
   }
 }
 
-/** The tables of sessions, from the file that `npx fastify-authn sessions schema --prefix demo` has printed. */
-async function sessionTables(): Promise<string[]> {
-  const sql = await readFile(new URL('sessions.sql', import.meta.url), 'utf8')
+/**
+ * The tables of sessions and API keys, from files that the command line has printed, such as
+ * `npx fastify-authn sessions schema --prefix demo`.
+ */
+async function pluginTables(): Promise<string[]> {
+  const files = ['sessions.sql', 'api-keys.sql'].map((file) =>
+    readFile(new URL(file, import.meta.url), 'utf8'),
+  )
+  const sql = (await Promise.all(files)).join('\n')
   const statements = sql.replaceAll(/--.*$/gm, '').split(';')
   return statements.filter((statement) => statement.trim() !== '')
 }

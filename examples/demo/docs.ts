@@ -14,6 +14,33 @@ const contentSecurityPolicy = {
   'frame-ancestors': "'none'",
 }
 
+declare const SwaggerUIBundle: { plugins: { DownloadUrl: unknown } }
+/** The alternatives of a route: a list of Immutable.js. */
+interface Security {
+  filter(isKept: (alternative: { size: number }) => boolean): Security
+}
+
+/**
+ * Runs in the browser. Swagger UI takes a route that needs no credentials, but accepts some, for one for which they
+ * have been given: its lock would be closed from the start.
+ */
+const openLocks = (): object => [
+  // The plugin of the page's own configuration, which ours replace.
+  SwaggerUIBundle.plugins.DownloadUrl,
+  {
+    statePlugins: {
+      auth: {
+        wrapSelectors: {
+          // A wrapped selector is called without the state.
+          isAuthorized:
+            (original: (security?: Security) => unknown) => (_: unknown, security?: Security) =>
+              original(security?.filter(({ size }) => size > 0)),
+        },
+      },
+    },
+  },
+]
+
 const [{ name, password }] = demoUsers
 
 /** Lets the page show a name and a password that work at the login routes. */
@@ -32,14 +59,18 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
       info: {
         title: 'fastify-authn demo',
         version: '1.0.0',
-        description: `Log in as \`${name}\` with \`${password}\`, and give the token to Authorize.`,
+        description: `Log in as \`${name}\` with \`${password}\`, and give the token to Authorize. With it, \`POST /keys/\` makes an API key, which Authorize takes too.`,
       },
     },
   })
   // Marked, so that the audit knows that its routes are meant to be open.
   await app.register(
     async (scope) => {
-      await scope.register(swaggerUi, { routePrefix: '/docs', staticCSP: contentSecurityPolicy })
+      await scope.register(swaggerUi, {
+        routePrefix: '/docs',
+        staticCSP: contentSecurityPolicy,
+        uiConfig: { plugins: [openLocks] },
+      })
     },
     { auth: false },
   )

@@ -22,6 +22,12 @@ export const demoUsers = [
   { name: 'bob', email: 'bob@example.org', role: 'author', password: 'builder-1999' },
 ] as const
 
+/**
+ * What every user may do with notes, and so all that an API key may be allowed: a key has its own scopes, as far as its
+ * owner has them too (the option `access.scopesOf`).
+ */
+export const peopleScopes = ['notes:read', 'notes:write'] as const
+
 /** Finds the users of Basic, of tokens and of logins in the database. */
 export function createUserService(database: Database): UserService {
   return {

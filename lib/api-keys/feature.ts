@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { kit } from '../common/kit.js'
 import { wrongOption } from '../errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
@@ -7,6 +8,11 @@ import { apiKeyAuthenticator } from './authenticator.js'
 import { KeyLookup } from './lookup.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
+
+/** For the test kit: the keys of a registration, by its scope. */
+const opened = new WeakMap<object, ReturnType<NonNullable<typeof kit.apiKeysOf>>>()
+
+kit.apiKeysOf = (app) => opened.get(app)
 
 /**
  * The option `apiKeys`: long-lived credentials with scopes.
@@ -38,6 +44,7 @@ export function createFeature(context: FeatureContext): Feature {
     patience: 2,
   })
   const lookup = new KeyLookup(access, prefix, cache)
+  opened.set(context.app, { prefix, access })
   /** Requests whose key came in the header of the app's choice. */
   const byHeader = new WeakSet<FastifyRequest>()
   return {

@@ -6,7 +6,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** Lengths of the parts after the prefix: 32 digits have 190 random bits. */
 const idLength = 16
 const secretLength = 32
-const checksumLength = 6
+export const checksumLength = 6
 
 /**
  * Makes a key.
@@ -69,7 +69,7 @@ const table = Array.from({ length: 256 }, (_, index) => {
 })
 
 /** CRC-32 as a base62 number with six digits. */
-function checksumOf(text: string): string {
+export function checksumOf(text: string): string {
   let crc = -1
   for (const byte of Buffer.from(text)) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
   let number = ~crc >>> 0

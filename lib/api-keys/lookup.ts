@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
 import { LRUCache } from 'lru-cache'
+import { isUsableName } from '../users/user.js'
 import { digestOf, idOf } from './key.js'
 import type { StoreAccess } from '../stores/store-access.js'
 import type { ApiKeyStore, RequestApiKey, StoredApiKey } from '../../types/api-keys.js'
@@ -135,7 +136,8 @@ export class KeyLookup {
 /** @throws Error where a store returns neither null nor a whole key, with this id if one is given */
 export function wholeKey(found: unknown, id?: string): StoredApiKey | null {
   if (found === null) return null
-  if (Check(storedKey, found) && (id ?? found.id) === found.id) return found
+  const isWhole = Check(storedKey, found) && isUsableName(ownerOf(found))
+  if (isWhole && (id ?? found.id) === found.id) return found
   throw new TypeError('the store of API keys returned no whole key')
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { unescape } from 'node:querystring'
 import { pathToFileURL } from 'node:url'
 import { Option } from 'commander'
+import { isUsageError } from '../errors.js'
 import { defaults } from '../options/resolve.js'
 import { checkSqlPrefix, type SqlOptions } from '../stores/sql.js'
 import { CliError, fail, misuse, type Command } from './command.js'
@@ -139,6 +140,7 @@ export async function withStore<Store, Result>(
     return await work(opened.factory.open(registration))
   } catch (error) {
     if (error instanceof CliError) throw error
+    if (isUsageError(error)) misuse(error.message.replace('fastify-authn: ', ''))
     const reason = withoutPasswords(reasonOf(lastError ?? error), new URL(url))
     return fail(`the store that ${variable} names cannot be used: ${reason}`)
   } finally {

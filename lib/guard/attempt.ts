@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
@@ -7,7 +8,7 @@ import { reportSuccess, startClock } from '../events.js'
 import { credentialsOf, hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import { credentialOf, runInContext, setClaims, setUser } from '../request/state.js'
+import { credentialOf, kContext, setClaims, setUser, shared } from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -143,4 +144,24 @@ class Attempt {
     // Without a user in the context: a handler with a user may have injected this request.
     runInContext(request, null, () => refuse(this, error))
   }
+}
+
+/**
+ * Calls `next` with the user in the context; with null without one, since the context may have that of another request,
+ * where a handler calls `app.inject()`, or that of `runAs`, where the server was started inside of it.
+ */
+export function runInContext(
+  { raw }: FastifyRequest,
+  user: AuthUser | null,
+  next: () => void,
+): void {
+  const storage = shared[kContext]
+  if (storage === undefined || (user ?? storage.getStore()) === undefined) return next()
+  storage.run({ user }, () => {
+    // Node emits the events of a body in the context of the connection. Without this, a content-type parser would see
+    // the user or not, depending on how the body arrives.
+    const mayHaveBody = raw.method !== 'GET' && raw.method !== 'HEAD'
+    if (mayHaveBody) raw.emit = AsyncResource.bind(raw.emit.bind(raw))
+    next()
+  })
 }

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isThenable } from '../common/objects.js'
 import { AuthnUsageError } from '../errors.js'
-import { switchOn, type Store } from './state.js'
+import { kContext, shared } from './state.js'
 import type { AuthUser } from '../../types/user-service.js'
 
-const storage = switchOn(() => new AsyncLocalStorage<Store>())
+const storage = (shared[kContext] ??= new AsyncLocalStorage())
 
 /**
  * The current user: in a handler and in whatever it awaits or starts, the user of the request; inside of {@link runAs},

@@ -1,4 +1,4 @@
-import { AsyncResource, type AsyncLocalStorage } from 'node:async_hooks'
+import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
@@ -29,20 +29,18 @@ interface RequestState {
   lang: string | null
 }
 
-interface Stateful {
-  [kRequestState]?: RequestState
-}
+type Stateful = FastifyRequest & { [kRequestState]?: RequestState }
 
-function stateOf(request: FastifyRequest): RequestState | undefined {
-  return (request as Stateful)[kRequestState]
+function stateOf(request: Stateful): RequestState | undefined {
+  return request[kRequestState]
 }
 
 /**
  * The state of a request, created when it is missing. One property for all: V8 slows down objects that get several
  * more.
  */
-function ensureState(request: FastifyRequest): RequestState {
-  return ((request as Stateful)[kRequestState] ??= {
+function ensureState(request: Stateful): RequestState {
+  return (request[kRequestState] ??= {
     user: null,
     stored: null,
     claims: null,
@@ -185,38 +183,11 @@ export function storedUser<Stored extends object = StoredUser>(
   return (stateOf(request)?.stored ?? null) as Stored | null
 }
 
-/** What the `AsyncLocalStorage` holds. */
-export interface Store {
-  readonly user: AuthUser | null
-}
-
-const key = Symbol.for('fastify-authn.context')
-const shared = globalThis as { [key]?: AsyncLocalStorage<Store> }
-
 /**
- * Makes the one storage of the process, unless it is there already. Only the entry point `fastify-authn/context` calls
- * this: on Node 20 and 22 a storage that is in use slows down every request of the process.
+ * The key under which the one `AsyncLocalStorage` of the process is, with the user. Only the entry point
+ * `fastify-authn/context` makes it: on Node 20 and 22 a storage that is in use slows down every request of the process.
  */
-export function switchOn(create: () => AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
-  return (shared[key] ??= create())
-}
-
-/**
- * Calls `next` with the user in the context; with null without one, since the context may have that of another request,
- * where a handler calls `app.inject()`, or that of `runAs`, where the server was started inside of it.
- */
-export function runInContext(
-  { raw }: FastifyRequest,
-  user: AuthUser | null,
-  next: () => void,
-): void {
-  const storage = shared[key]
-  if (storage === undefined || (user ?? storage.getStore()) === undefined) return next()
-  storage.run({ user }, () => {
-    // Node emits the events of a body in the context of the connection. Without this, a content-type parser would see
-    // the user or not, depending on how the body arrives.
-    const mayHaveBody = raw.method !== 'GET' && raw.method !== 'HEAD'
-    if (mayHaveBody) raw.emit = AsyncResource.bind(raw.emit.bind(raw))
-    next()
-  })
+export const kContext = Symbol.for('fastify-authn.context')
+export const shared = globalThis as {
+  [kContext]?: AsyncLocalStorage<{ readonly user: AuthUser | null }>
 }

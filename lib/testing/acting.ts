@@ -1,9 +1,21 @@
 import type { FastifyRequest, InjectOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { isAccessName } from '../marks/access.js'
+import { isUsableName } from '../users/user.js'
 import { misuse } from './error.js'
+import type { RequestApiKey } from '../../types/api-keys.js'
 import type { JwtClaims, RequestExtra } from '../../types/request-extra.js'
 import type { AuthUser } from '../../types/user-service.js'
+
+/** The API key that a request acts with. */
+export interface ActingApiKey {
+  /** Default: 16 zeros. */
+  readonly id?: string | undefined
+  /** Default: `test key`. */
+  readonly name?: string | undefined
+  /** Default: none. */
+  readonly scopes?: readonly string[] | undefined
+}
 
 /** What to put into `request.extra`, as authenticators would, and what the user may do. */
 export interface ActingOptions {
@@ -12,6 +24,11 @@ export interface ActingOptions {
    * `app.authn.sessions.of(request)` has a session. Default: none.
    */
   readonly claims?: JwtClaims | undefined
+  /**
+   * An API key, for handlers that read `request.extra.apiKey`, and to whose scopes the request is limited. Its owner is
+   * the `name`, the `username` or the `id` of the user. Default: none.
+   */
+  readonly apiKey?: ActingApiKey | undefined
   /** More properties of `request.extra`, such as those that an authenticator of the app sets. */
   readonly extra?: RequestExtra | undefined
   /**
@@ -32,6 +49,7 @@ export interface ActingInjection {
 /** The user that a request acts as. */
 export interface Acting extends Pick<ActingOptions, 'claims' | 'extra'> {
   readonly user: object
+  readonly apiKey: RequestApiKey | undefined
   readonly scopes: ReadonlySet<string> | undefined
   readonly roles: ReadonlySet<string> | undefined
 }
@@ -55,7 +73,7 @@ const actings = new WeakMap<object, Acting>()
  */
 export function actingAs<User extends AuthUser>(
   user: User,
-  { claims, extra, scopes, roles }: ActingOptions = {},
+  { claims, apiKey, extra, scopes, roles }: ActingOptions = {},
 ): ActingInjection {
   if (typeof user !== 'object' || user === null || Array.isArray(user) || isThenable(user)) {
     misuse('actingAs: expected a user, which is an object. For an anonymous request, leave it out.')
@@ -64,11 +82,20 @@ export function actingAs<User extends AuthUser>(
   actings.set(simulate, {
     user,
     claims,
+    apiKey: apiKey && apiKeyOf(user, apiKey),
     extra,
     scopes: namesOf('scope', scopes),
     roles: namesOf('role', roles),
   })
   return { simulate }
+}
+
+function apiKeyOf(user: object, apiKey: ActingApiKey): RequestApiKey {
+  const { id = '0'.repeat(16), name = 'test key' } = apiKey
+  const scopes = Object.freeze([...(namesOf('scope', apiKey.scopes, 'apiKey.scopes') ?? [])])
+  const { name: known, username, id: number } = user as Record<string, unknown>
+  const owner = [known, username, number].find(isUsableName) ?? 'test owner'
+  return Object.freeze({ id, name, owner, scopes })
 }
 
 /** The defaults of `app.inject`, which keeps this object without copying it. */
@@ -82,12 +109,13 @@ export const newSimulate = (): ActingInjection['simulate'] => ({
 function namesOf(
   key: 'scope' | 'role',
   names: readonly string[] | undefined,
+  option = `${key}s`,
 ): ReadonlySet<string> | undefined {
   if (names === undefined) return undefined
   const isName = (name: unknown): boolean => typeof name === 'string' && isAccessName(key, name)
   if (Array.isArray(names) && Array.from(names).every(isName)) return new Set(names)
   return misuse(
-    `actingAs: "${key}s": expected an array of names that a mark can ask for, such as ['a', 'b'].`,
+    `actingAs: "${option}": expected an array of names that a mark can ask for, such as ['a', 'b'].`,
   )
 }
 

@@ -102,7 +102,7 @@ async function byActing(target: Target, key: 'scope' | 'role'): Promise<Cases> {
 const isIn = (status: number | null): boolean => status !== null && status < 400
 
 /** Names that are enough: all of them, or the first of several any of which is. */
-const enoughOf = (need: NeededNames): readonly string[] =>
+export const enoughOf = (need: NeededNames): readonly string[] =>
   'all' in need ? need.all : need.any.slice(0, 1)
 
 /** Compares the names itself: with the guard's own function, a fault in that one would hide what it lets through. */
@@ -113,7 +113,7 @@ function isEnough(need: NeededNames, names: readonly string[]): boolean {
 }
 
 /** Lists of names that are not enough: longer, shorter, in another case, patterns. */
-function lackingNames(need: NeededNames): Lacking<readonly string[]>[] {
+export function lackingNames(need: NeededNames): Lacking<readonly string[]>[] {
   const lists: Lacking<readonly string[]>[] = [['none', []]]
   for (const name of new Set('all' in need ? need.all : need.any)) {
     // Of `all`, the other names stay, so that it is this one that is missing.

@@ -10,7 +10,8 @@ import {
 } from './attack-cases.js'
 import { badTokens } from './broken.js'
 import { cookieCases } from './attack-cookies.js'
-import { scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
+import { apiKeyCases, goodKey } from './attack-keys.js'
+import { goodHeaders, scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
 import { attackMaterial, type Material } from './material.js'
 import { AttackReport, problemOf } from './report.js'
 import { watch } from './watched.js'
@@ -50,7 +51,7 @@ class Attack {
   readonly #options: AttackOptions
   readonly #method: NonNullable<AttackOptions['method']>
   readonly #material: Material
-  readonly #good: Headers | undefined
+  #good: Headers | undefined
 
   constructor(app: AttackedApp, options: AttackOptions) {
     const { method = 'GET', url } = options
@@ -63,6 +64,7 @@ class Attack {
   }
 
   async run(): Promise<void> {
+    const key = await this.#goodKey()
     let isIn = false
     const watched = await watch(async (simulate) => {
       isIn = await this.#letsIn('good credentials', { simulate })
@@ -80,10 +82,24 @@ class Attack {
     await this.#play({ cases, leftOut })
     const byCookie = cookieCases(good, this.#material.token, cookieName, this.#method, tokens)
     if (byCookie !== null && (await this.#readsCookie(byCookie.good))) await this.#play(byCookie)
+    await this.#play(await apiKeyCases(good, key, watched, this.#method, this.#options))
     const [scope, material] = [scopeOf(this.#options), this.#material]
     const statusOf = (request: AttackCase['request']) => this.#statusOf(request)
     await this.#play(await accessCases({ watched, scope, material, good, statusOf }))
     if (this.#good !== undefined) await this.#letsIn('good credentials, after all the others')
+  }
+
+  /** An API key where the route takes one; it is the good credentials where the route takes no tokens of the material. */
+  async #goodKey(): Promise<string | undefined> {
+    const { sub, good, issuer = 'jwt' } = this.#options
+    if (sub === undefined) return undefined
+    const headers = { authorization: 'Bearer x' }
+    const refused = await watch((simulate) => this.#statusOf({ headers, simulate }), 'failure')
+    const key = await goodKey(refused, this.#options)
+    if (key !== undefined && good === undefined && refused?.names.includes(issuer) !== true) {
+      this.#good = { authorization: `Bearer ${key}` }
+    }
+    return key
   }
 
   /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
@@ -160,19 +176,4 @@ class Attack {
     const answered = await Promise.race([response, delay(patience, null, { ref: false })])
     return answered?.statusCode ?? null
   }
-}
-
-/** Headers with good credentials, by lower-case name; undefined when none are known. */
-function goodHeaders(
-  { good, sub, claims }: AttackOptions,
-  { token }: Material,
-): Headers | undefined {
-  if (typeof good === 'string') return { authorization: good }
-  if (good !== undefined) {
-    return Object.fromEntries(
-      Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
-    )
-  }
-  const isKnown = sub !== undefined || claims !== undefined
-  return isKnown && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { rootOf } from '../app/fastify.js'
-import { setClaims } from '../request/state.js'
+import { setClaims, setCredential } from '../request/state.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
@@ -48,8 +48,13 @@ kit.standIn = (authenticator, scope) => {
   }) as Authenticator
 }
 
-function enter(request: FastifyRequest, { user, claims, extra, scopes, roles }: Acting): object {
+function enter(request: FastifyRequest, acting: Acting): object {
+  const { user, claims, apiKey, extra, scopes, roles } = acting
   if (claims !== undefined) setClaims(request, claims, true)
+  if (apiKey !== undefined) {
+    setCredential(request, new Set(apiKey.scopes), { apiKeyId: apiKey.id })
+    request.extra.apiKey = apiKey
+  }
   Object.assign(request.extra, extra)
   testGrants.set(request, { scopesOf: scopes, rolesOf: roles })
   return user

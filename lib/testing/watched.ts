@@ -1,11 +1,12 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
 import { registrationOf } from '../registration.js'
 import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
 import { hasTestKit } from './plugin.js'
 import type { Needs } from '../marks/plan.js'
-import type { SuccessEvent } from '../../types/events.js'
+import type { RequestApiKey } from '../../types/api-keys.js'
+import type { RefusalEvent, SuccessEvent } from '../../types/events.js'
 import type { AuthUser } from '../../types/user-service.js'
 
 /** What is known of a route of the plugin from a request that it has let in. */
@@ -18,27 +19,35 @@ export interface Watched extends Needs {
   readonly cookie: string | null
   /** Whether `actingAs` works there. */
   readonly canAct: boolean
+  /** The names of the authenticators of the route. */
+  readonly names: readonly string[]
+  /** The scope whose API keys the route takes; null where it takes none. */
+  readonly keyApp: FastifyInstance | null
+  /** The API key of the request. */
+  readonly apiKey: RequestApiKey | undefined
 }
 
 /**
  * Sends a request to a route, and learns what its mark asks for.
  *
  * @param send - sends it by `app.inject` with this `simulate`, by which it is recognised
- * @returns null where no guard of this package let it in
+ * @param event - `failure`: learns it from a request that is rejected, which has no user
+ * @returns null where no guard of this package let it in, or rejected it
  */
 export async function watch(
   send: (simulate: ActingInjection['simulate']) => Promise<unknown>,
+  event: 'success' | 'failure' = 'success',
 ): Promise<Watched | null> {
   const simulate = newSimulate()
   let watched: Watched | null = null
-  const listener = ({ request, user }: SuccessEvent): void => {
+  const listener = ({ request, user = {} }: SuccessEvent | RefusalEvent): void => {
     if (simulateOf(request) === simulate) watched = watchedOf(request, user)
   }
-  channels.success.subscribe(listener)
+  channels[event].subscribe(listener)
   try {
     await send(simulate)
   } finally {
-    channels.success.unsubscribe(listener)
+    channels[event].unsubscribe(listener)
   }
   return watched
 }
@@ -46,7 +55,8 @@ export async function watch(
 function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
   const { server, routeOptions } = request
   const registration = registrationOf(server)
-  const { scope = null, role = null } = routeOf(routeOptions.config)?.plan?.needs ?? {}
+  const { needs, names = [] } = routeOf(routeOptions.config)?.plan ?? {}
+  const { scope = null, role = null } = needs ?? {}
   const { scopesOf, rolesOf } = registration?.options.access ?? {}
   return {
     user,
@@ -56,5 +66,8 @@ function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
     hasRolesOf: rolesOf !== undefined,
     cookie: registration?.tokenSources[0]?.cookieName?.(request) ?? null,
     canAct: hasTestKit(server),
+    names,
+    keyApp: names.includes('apiKey') && server.authn.apiKeys !== undefined ? server : null,
+    apiKey: request.extra.apiKey,
   }
 }

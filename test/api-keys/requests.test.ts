@@ -302,6 +302,7 @@ t.test('a store that fails: 503, unless the key is cached; tokens go on', async 
     ['without a digest', () => Promise.resolve({ ...whole, digest: undefined })],
     ['times that are dates', () => Promise.resolve({ ...whole, createdAt: new Date() })],
     ['scopes as a string', () => Promise.resolve({ ...whole, scopes: 'a b' })],
+    ['an owner that is no number', () => Promise.resolve({ ...whole, ownerType: 'number' })],
     ['a list', () => Promise.resolve([whole])],
     ['too slow', () => new Promise(() => undefined)],
   ]

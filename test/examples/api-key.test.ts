@@ -6,7 +6,7 @@ import { hashPassword } from 'fastify-authn'
 const users = new Map(
   await Promise.all(
     ['alice', 'bob'].map(async (username, id) => {
-      const password = await hashPassword(`${username}-1865`, 4)
+      const password = await hashPassword(`${username}-1865`, { cost: 4 })
       return [username, { id, username, password }] as const
     }),
   ),
@@ -15,9 +15,8 @@ const users = new Map(
 async function setUp(t: Test) {
   const app = await buildApp({ findByUsername: (name) => users.get(String(name)) ?? null })
   t.teardown(() => app.close())
-  const [alice, bob] = await Promise.all(
-    ['alice', 'bob'].map((name) => login(t, app, '/login', { name, password: `${name}-1865` })),
-  )
+  const logIn = (name: string) => login(t, app, '/login', { name, password: `${name}-1865` })
+  const [alice, bob] = await Promise.all([logIn('alice'), logIn('bob')])
   const make = async (payload: object, headers = alice) => {
     const response = await app.inject({ method: 'POST', url: '/my/keys', headers, payload })
     return {

@@ -1,8 +1,9 @@
 // The page of the demo, in a real browser, as a person uses it. With PAGE_SCREENSHOT=file it leaves a picture there:
 // that of the docs is docs/images/demo-page.png.
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Page, Response } from 'playwright-core'
 import t from 'tap'
 import { demoUsers } from '../../examples/demo/users.js'
@@ -18,10 +19,15 @@ const chromium = findProgram('Chromium')
 const skip = unlessFound('Chromium')
 const [alice] = demoUsers
 
-t.test('the tables of the sessions are those that the command line prints', async (t) => {
-  const args = ['dist/bin/fastify-authn.js', 'sessions', 'schema', '--prefix', 'demo']
-  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
-  t.equal(readFileSync(join(root, 'examples/demo/sessions.sql'), 'utf8'), printed)
+t.test('the tables are those that the command line prints', async (t) => {
+  for (const [command, file] of [
+    ['sessions', 'sessions.sql'],
+    ['api-keys', 'api-keys.sql'],
+  ] as const) {
+    const args = ['dist/bin/fastify-authn.js', command, 'schema', '--prefix', 'demo']
+    const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+    t.equal(readFileSync(join(root, 'examples/demo', file), 'utf8'), printed)
+  }
 })
 
 async function logIn(page: Page, { name, password }: { name: string; password: string }) {
@@ -108,4 +114,84 @@ t.test('somebody uses the page', { skip }, async (t) => {
   const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
   t.strictSame(others, [])
   await again.close()
+})
+
+t.test('somebody makes, rotates and revokes an API key', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await openPage(t, chromium ?? '', 'en')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+  await page.goto(`${origin}/app/`)
+  await logIn(page, alice)
+  const rows = page.locator('#keys li')
+  const states = () => page.locator('#keys .state').allInnerTexts()
+  const focused = (what: string) => page.locator(`${what}:focus`).waitFor()
+  const fresh = page.locator('#fresh-key')
+  /** What a script gets with the key. */
+  const statusOf = async (key: string, method: 'GET' | 'POST' = 'GET'): Promise<number> => {
+    const authorization = `Bearer ${key}`
+    const payload = { payload: { title: 'Tea', text: '' } }
+    const send = { url: '/notes', method, headers: { authorization } }
+    return (await app.inject({ ...send, ...(method === 'POST' && payload) })).statusCode
+  }
+
+  // A key that may do nothing is not made.
+  await page.locator('#new-key [name=name]').fill('<b>nightly</b>')
+  await page.locator('[value="notes:read"]').uncheck()
+  await page.locator('#new-key button').click()
+  await focused('#new-key [name=scopes]')
+  await page.locator('[value="notes:read"]').check()
+  await page.locator('#new-key button').click()
+  await focused('#fresh')
+  const first = await fresh.innerText()
+  t.match(first, /^demo_[\dA-Za-z]{54}$/)
+  await page.locator('#copy-key').click()
+  await page.locator('#copy-key', { hasText: 'Copied' }).waitFor()
+  t.equal(await page.evaluate('navigator.clipboard.readText()'), first)
+  const line = await page.locator('#fresh-curl').innerText()
+  const pasted = await promisify(execFile)('bash', ['-c', `${line} -s --noproxy '*'`])
+  t.match(pasted.stdout, 'Shopping')
+  t.strictSame([await statusOf(first), await statusOf(first, 'POST')], [200, 403])
+  await page.locator('#fresh-done').click()
+  await focused('#new-key [name=name]')
+  t.notMatch(await page.content(), first)
+  await page.reload()
+  t.match(await rows.innerText(), /<b>nightly<\/b>[^]*active[^]*notes:read/)
+  t.notMatch(await page.content(), first)
+
+  // By the keyboard: not yet, and then a rotation.
+  await page.locator('#keys button', { hasText: 'Rotate' }).focus()
+  await page.keyboard.press('Enter')
+  await page.locator('#confirm').waitFor()
+  await page.keyboard.press('Escape')
+  await focused('#keys button')
+  t.strictSame(await states(), ['active'])
+  await page.keyboard.press('Enter')
+  await page.locator('#confirm-yes').click()
+  await focused('#fresh')
+  const second = await fresh.innerText()
+  await rows.nth(1).waitFor()
+  t.strictSame(await states(), ['active', 'replaced'])
+  t.strictSame([await statusOf(first), await statusOf(second)], [200, 200], 'both, for a day')
+
+  await rows.nth(0).locator('button', { hasText: 'Revoke' }).click()
+  await page.locator('#confirm-yes').click()
+  await focused('#keys li')
+  t.strictSame(await states(), ['revoked', 'replaced'])
+  t.equal(await page.locator('#fresh').isVisible(), false)
+  t.strictSame([await statusOf(first), await statusOf(second)], [200, 401])
+
+  // Revoked elsewhere meanwhile, and then the server is away.
+  const [, id] = /^demo_(.{16})/.exec(first) ?? []
+  await app.authn.apiKeys?.revoke(String(id))
+  await rows.nth(1).locator('button').click()
+  await page.locator('#confirm-yes').click()
+  await page.locator('#keys-problem', { hasText: 'no such key' }).waitFor()
+  t.strictSame(await states(), ['revoked', 'revoked'])
+  await page.locator('#new-key [name=name]').fill('another')
+  await page.context().setOffline(true)
+  await page.locator('#new-key button').click()
+  await page.locator('#keys-problem', { hasText: 'cannot be reached' }).waitFor()
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
 })

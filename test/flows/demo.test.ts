@@ -312,6 +312,63 @@ t.test('every route of the demo', async (t) => {
     t.match(await counts(), { notes: 4 })
   })
 
+  await t.test('API keys', async (t) => {
+    const answer = expectAnswer(t, app)
+    const make = (url: string, headers: Record<string, string>, payload: object) =>
+      app.inject({ method: 'POST', url, headers, payload })
+    const wanted = { name: 'backup', scopes: ['notes:read'], days: 30 }
+    const made = await make('/keys', token, wanted)
+    t.match([made.statusCode, made.headers['cache-control']], [201, 'no-store'])
+    const { key, id } = made.json<{ key: string; id: string }>()
+    t.match(key, /^demo_[\dA-Za-z]{54}$/)
+    const headers = bearer(key)
+    t.match((await app.inject({ url: '/notes', headers })).json(), [{ owner: 'alice' }, {}])
+    await answer({ url: '/notes/1', headers: bearer(key) }, 200, {
+      id: 1,
+      owner: 'alice',
+      title: 'Shopping',
+      text: 'Tea, and no cake that says "eat me".',
+      published: false,
+    })
+    t.equal((await make('/notes', headers, { title: 'a', text: '' })).statusCode, 403)
+    // Where people log in, and where keys are made, a key is none.
+    for (const url of ['/me', '/keys', '/app/notes', '/app/keys', '/rs256/me']) {
+      t.equal((await app.inject({ url, headers })).statusCode, 401, url)
+    }
+    t.equal((await make('/keys', headers, wanted)).statusCode, 401)
+
+    for (const wrong of [
+      { scopes: [] },
+      { scopes: ['notes:read', 'admin'] },
+      { days: 0 },
+      { name: '' },
+      { name: 'a\u0000' },
+    ]) {
+      const { statusCode } = await make('/keys', token, { ...wanted, ...wrong })
+      t.equal(statusCode, 400, JSON.stringify(wrong))
+    }
+    const owned = await make('/keys', token, { ...wanted, owner: 'bob' })
+    t.equal(owned.json<{ owner: string }>().owner, 'alice', 'whatever the body says')
+
+    const other = await login(t, app, '/login', bob)
+    const none = { error: 'You have no such key that works.' }
+    await answer({ url: '/keys', headers: other }, 200, [], { 'cache-control': 'no-store' })
+    const revoke = { method: 'DELETE', url: `/keys/${id}` } as const
+    await answer({ ...revoke, headers: other }, 404, none)
+    const rotated = await make(`/keys/${id}/rotate`, other, {})
+    t.strictSame([rotated.statusCode, rotated.json()], [404, none])
+    const next = await make(`/keys/${id}/rotate`, token, { overlap: 0 })
+    t.equal(next.statusCode, 201)
+    t.equal((await app.inject({ url: '/notes', headers })).statusCode, 401)
+    const { key: second, id: successor } = next.json<{ key: string; id: string }>()
+    t.equal((await app.inject({ url: '/notes', headers: bearer(second) })).statusCode, 200)
+    await answer({ ...revoke, url: `/keys/${successor}`, headers: token }, 204, '')
+    t.equal((await app.inject({ url: '/notes', headers: bearer(second) })).statusCode, 401)
+    const list = (await app.inject({ url: '/keys', headers: token })).body
+    t.match(list, successor)
+    for (const text of [key, second]) t.notMatch(list, text)
+  })
+
   await t.test('the page for people', async (t) => {
     const home = await app.inject({ url: '/', headers: { accept: 'text/html,*/*' } })
     t.match([home.statusCode, home.headers.location], [302, '/app/'])
@@ -319,6 +376,8 @@ t.test('every route of the demo', async (t) => {
       ['/app/', 'text/html'],
       ['/app/page.js', 'text/javascript'],
       ['/app/session.js', 'text/javascript'],
+      ['/app/keys.js', 'text/javascript'],
+      ['/app/elements.js', 'text/javascript'],
       ['/app/page.css', 'text/css'],
     ] as const) {
       const { statusCode, headers } = await app.inject(url)

@@ -81,8 +81,9 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
   await page.goto(`${origin}/docs`)
   await page.locator('.opblock').first().waitFor()
   t.match(policies[0], /^default-src 'self';/)
-  t.equal(await page.locator('.opblock').count(), 21)
+  t.equal(await page.locator('.opblock').count(), 25)
 
+  const closedLocks = page.locator('.authorization__btn[aria-label$=" locked"]')
   await t.test('locks stand at protected routes, and at no other', async (t) => {
     const locked = async (method: string, path: string): Promise<boolean> =>
       (await operation(page, method, path).locator('.authorization__btn').count()) === 1
@@ -100,6 +101,8 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
     for (const path of ['/', '/notes/published', '/admin/health'])
       t.notOk(await locked('get', path), path)
     t.notOk(await locked('post', '/login'), '/login')
+    // Also at those that need no credentials but accept some.
+    t.equal(await closedLocks.count(), 0)
   })
 
   const me = operation(page, 'get', '/me')
@@ -156,6 +159,27 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
       const described = block.locator('.response[data-code="403"]').last()
       t.match(await described.innerText(), `The user lacks what is needed: ${needed}.`)
     }
+  })
+
+  await t.test('with an API key', async (t) => {
+    const make = operation(page, 'post', '/keys/')
+    await tryOut(make)
+    const payload = { username: alice.name, password: alice.password }
+    const answer = await app.inject({ method: 'POST', url: '/login', payload })
+    await authorize(page, 'bearerAuth', { input: answer.json<{ token: string }>().token })
+    t.equal(await closedLocks.count(), 19, 'there are credentials for all')
+    const { status, body } = await execute(page, make)
+    t.match(status, /^201/)
+    await page.locator('.auth-wrapper > .btn.authorize').click()
+    await page
+      .locator('.modal-ux .auth-container', { hasText: 'bearerAuth' })
+      .getByText('Logout')
+      .click()
+    await page.locator('.modal-ux .btn-done').first().click()
+    await authorize(page, 'apiKeyAuth', { input: (body as { key: string }).key })
+    const notes = operation(page, 'get', '/notes/')
+    await tryOut(notes)
+    t.match(await execute(page, notes), { status: '200', body: [{ owner: 'alice' }, {}] })
   })
 
   t.ok(requests.length > 8)

@@ -18,6 +18,7 @@ import {
   type Authenticator,
   type AuthnOptions,
 } from '../../lib/index.js'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import { validated } from '../helpers/documents.js'
 import { bootError } from '../helpers/flows.js'
@@ -153,6 +154,68 @@ for (const [version, options] of everyVersion) {
     const http = { bearerAuth: jwtScheme, basicAuth: basicScheme, digest: { scheme: 'digest' } }
     t.match(schemes, { ...(version === '2.0' ? old : http), api_key: apiKey })
     t.equal(Object.keys(schemes as object).length, 4, 'which several authenticators share')
+  })
+}
+
+/** For each mark: alternatives with and without the option `header`, and whether keys are accepted. */
+const keyMarks: [AuthMark, object[], object[]][] = [
+  [{ use: 'apiKey' }, [{ apiKeyAuth: [] }], [{ apiKeyHeader: [] }]],
+  [{ use: ['jwt', 'apiKey'] }, [jwt, { apiKeyAuth: [] }], [{ apiKeyHeader: [] }]],
+  [{ mode: 'optional', use: 'apiKey' }, [{}, { apiKeyAuth: [] }], [{ apiKeyHeader: [] }]],
+  [true, [jwt], []],
+]
+
+for (const [version, options] of everyVersion) {
+  t.test(`API keys in ${version}`, async (t) => {
+    for (const header of [undefined, 'X-API-Key'])
+      for (const throttle of [undefined, false] as const) {
+        const store = memoryApiKeys({ prefix: 'shop' })
+        const apiKeys = { prefix: 'acme', store, ...(header !== undefined && { header }) }
+        const document = await documentOf(t, {
+          authn: { ...standardOptions(), apiKeys, ...(throttle === false && { throttle }) },
+          swagger: options,
+          declare(app) {
+            for (const [index, [auth]] of keyMarks.entries())
+              app.get(`/${index}`, { config: { auth } }, answer)
+            const auth = { use: ['jwt', 'apiKey'], scope: any } as const
+            app.get('/scope', { config: { auth } }, answer)
+          },
+        })
+        const operationAt = (path: string | number) => document.paths[`/${path}`].get as Node
+        for (const [index, [auth, security, inHeader]] of keyMarks.entries()) {
+          const operation = operationAt(index)
+          const statuses = [...(throttle === false ? [] : ['429']), '503']
+          t.strictSame(
+            { security: operation.security, statuses: statusesOf(operation) },
+            {
+              security: header === undefined ? security : [...security, ...inHeader],
+              statuses: ['200', '401', ...(auth === true ? [] : statuses)],
+            },
+            `${JSON.stringify(auth)}, header: ${header}`,
+          )
+        }
+        // Each of the names is enough, whatever the kind of the credentials.
+        const names = [
+          'bearerAuth',
+          'apiKeyAuth',
+          ...(header === undefined ? [] : ['apiKeyHeader']),
+        ]
+        const lists = version === '3.1' ? [['a'], ['b']] : [[]]
+        const scoped = names.flatMap((name) => lists.map((list) => ({ [name]: list })))
+        t.strictSame(operationAt('scope').security, scoped)
+        t.ok(operationAt('scope').responses['403'].description.includes(either))
+
+        const schemes = document.securityDefinitions ?? document.components.securitySchemes
+        const asHeader = { type: 'apiKey', in: 'header' }
+        t.match(schemes, {
+          apiKeyAuth:
+            version === '2.0'
+              ? { ...asHeader, name: 'Authorization' }
+              : { type: 'http', scheme: 'bearer', bearerFormat: undefined },
+          ...(header !== undefined && { apiKeyHeader: { ...asHeader, name: /^x-api-key$/i } }),
+        })
+        t.strictSame(Object.keys(schemes as object).toSorted(), names.toSorted())
+      }
   })
 }
 

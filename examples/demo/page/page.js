@@ -1,15 +1,6 @@
+import { button, element, find } from './elements.js'
+import { createKeysPanel } from './keys.js'
 import { createSession } from './session.js'
-
-/**
- * @template {Element} T
- * @param {string} selector
- * @param {new () => T} type
- */
-function find(selector, type) {
-  const element = document.querySelector(selector)
-  if (!(element instanceof type)) throw new Error(`${selector} is missing`)
-  return element
-}
 
 const account = find('#account', HTMLParagraphElement)
 const loginForm = find('#login', HTMLFormElement)
@@ -20,6 +11,7 @@ const notes = find('#notes', HTMLUListElement)
 const sessions = find('#sessions', HTMLTableSectionElement)
 
 const session = createSession({ base: '/app', whenOver: () => show(null) })
+const keys = createKeysPanel(ask)
 
 /** @param {{ name: string } | null} user who is logged in */
 function show(user) {
@@ -31,6 +23,7 @@ function show(user) {
   // Nothing of the last user stays.
   notes.replaceChildren()
   sessions.replaceChildren()
+  keys.clear()
 }
 
 /**
@@ -51,7 +44,7 @@ async function load() {
   const response = await ask('/me')
   if (!response.ok) return
   show(await response.json())
-  await Promise.all([loadNotes(), loadSessions()])
+  await Promise.all([loadNotes(), keys.load(), loadSessions()])
 }
 
 /** @param {string} path */
@@ -103,29 +96,6 @@ async function loadSessions() {
 async function endSession(sid) {
   await ask(`/sessions/${sid}`, 'DELETE')
   await loadSessions()
-}
-
-/**
- * Texts stay texts, whatever is in them.
- *
- * @param {string} name
- * @param {(Node | string)[]} content
- */
-function element(name, content) {
-  const made = document.createElement(name)
-  made.append(...content)
-  return made
-}
-
-/**
- * @param {string} text
- * @param {() => unknown} act
- */
-function button(text, act) {
-  const made = element('button', [text])
-  made.setAttribute('type', 'button')
-  made.addEventListener('click', act)
-  return made
 }
 
 /**

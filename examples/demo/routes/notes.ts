@@ -13,12 +13,16 @@ export const body = Type.Object({
   published: Type.Boolean({ default: false }),
 })
 
-// The group is marked already, in app.ts. A route that reads `request.user` says it again, because
-// the type of `request.user` comes from the mark on the route: with it, it is never null.
-const config = { auth: true } as const
-
-/** The notes of the user who asks, and of no other: a protected group with an open route in it. */
-export function noteRoutes(notes: Notes) {
+/**
+ * The notes of the user who asks, and of no other: a protected group with an open route in it.
+ *
+ * @param use - what is accepted: tokens of people, who may do both, and API keys, which may do what their scopes say
+ */
+export function noteRoutes(notes: Notes, use: readonly string[]) {
+  // The group is marked already, in app.ts. A route that reads `request.user` has a mark of its own, because
+  // the type of `request.user` comes from the mark on the route: with it, it is never null.
+  const reading = { auth: { use, scope: 'notes:read' } } as const
+  const writing = { auth: { use, scope: 'notes:write' } } as const
   return async (server: FastifyInstance) => {
     const app = server.withTypeProvider<TypeBoxProvider>()
 
@@ -35,26 +39,26 @@ export function noteRoutes(notes: Notes) {
       },
     )
 
-    app.get('/', { config }, (request) => notes.ownedBy(request.user.id))
+    app.get('/', { config: reading }, (request) => notes.ownedBy(request.user.id))
 
-    app.post('/', { config, schema: { body } }, async (request, reply) => {
+    app.post('/', { config: writing, schema: { body } }, async (request, reply) => {
       const id = await notes.create(request.user.id, request.body)
       void reply.code(201).header('location', `/notes/${id}`)
       return { id, owner: request.user.name, ...request.body }
     })
 
-    app.get('/:id', { config, schema: { params } }, async (request, reply) => {
+    app.get('/:id', { config: reading, schema: { params } }, async (request, reply) => {
       const note = await notes.find(request.user.id, request.params.id)
       return note ?? notFound(reply)
     })
 
-    app.put('/:id', { config, schema: { params, body } }, async (request, reply) => {
+    app.put('/:id', { config: writing, schema: { params, body } }, async (request, reply) => {
       const { id } = request.params
       const replaced = await notes.replace(request.user.id, id, request.body)
       return replaced ? { id, owner: request.user.name, ...request.body } : notFound(reply)
     })
 
-    app.delete('/:id', { config, schema: { params } }, async (request, reply) => {
+    app.delete('/:id', { config: writing, schema: { params } }, async (request, reply) => {
       const removed = await notes.remove(request.user.id, request.params.id)
       return removed ? reply.code(204).send() : notFound(reply)
     })

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
-import { authn, type JwtConfig, type UserService } from 'fastify-authn'
+import { authn, type ApiKeys, type JwtConfig, type UserService } from 'fastify-authn'
 import { sqlSessions } from 'fastify-authn/sessions'
 import type { FastifyInstance } from 'fastify'
+import { keyRoutes } from './keys.js'
 import { noteRoutes } from './notes.js'
+import { storeOptions } from '../stores.js'
+import { peopleScopes } from '../users.js'
 import type { Database } from '../database.js'
 import type { Notes } from '../notes.js'
 import type { TypeBoxProvider } from '../typebox.js'
@@ -14,6 +17,7 @@ export function pageRoutes(
   userService: UserService,
   notes: Notes,
   database: Database,
+  apiKeys: ApiKeys,
   { expiry }: JwtConfig,
 ) {
   return async (server: FastifyInstance) => {
@@ -31,14 +35,14 @@ export function pageRoutes(
       cookies: true,
       sessions: {
         name: 'page',
-        store: sqlSessions({
-          prefix: 'demo',
-          query: async (text, values) => ({ rows: await database.query(text, values) }),
-        }),
+        store: sqlSessions(storeOptions(database)),
       },
+      access: { scopesOf: () => peopleScopes },
     })
     await app.register(files, { auth: false })
-    await app.register(noteRoutes(notes), { prefix: '/notes', auth: true })
+    await app.register(noteRoutes(notes, ['jwt']), { prefix: '/notes', auth: true })
+    // The keys are those of the API: its routes accept them, and the page's own do not.
+    await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: true })
 
     const config = { auth: true } as const
     app.get('/me', { config }, (request) => request.user)
@@ -89,6 +93,8 @@ async function files(app: FastifyInstance): Promise<void> {
   for (const [url, file, type] of [
     ['/', 'index.html', 'text/html'],
     ['/page.js', 'page.js', 'text/javascript'],
+    ['/keys.js', 'keys.js', 'text/javascript'],
+    ['/elements.js', 'elements.js', 'text/javascript'],
     ['/session.js', 'session.js', 'text/javascript'],
     ['/page.css', 'page.css', 'text/css'],
   ] as const) {

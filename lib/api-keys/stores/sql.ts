@@ -84,7 +84,7 @@ function statementsOf(table: string) {
 WITH old AS MATERIALIZED (
   SELECT registration, id FROM ${table}
   WHERE least(expires_at, revoked_at) <= to_timestamp($8) - interval '30 days'
-  LIMIT 100 FOR UPDATE SKIP LOCKED
+  ORDER BY least(expires_at, revoked_at) LIMIT 100 FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM ${table} k USING old WHERE k.registration = old.registration AND k.id = old.id
 )

@@ -37,10 +37,9 @@ const issue: Command<IssueOptions> = {
   options: [
     new Option('--key-prefix <prefix>', 'the option apiKeys.prefix').makeOptionMandatory(),
     new Option('--name <name>', 'what the owner calls the key').makeOptionMandatory(),
-    new Option('--scope <scope...>', 'what it may be used for; none by default').default(
-      [],
-      'none',
-    ),
+    new Option('--scope <scope>', 'what it may be used for, repeated for several; none by default')
+      .argParser((scope: string, others: string[]) => [...others, scope])
+      .default([], 'none'),
     new Option('--expires <days>', 'such as 90d, or never').makeOptionMandatory(),
     ...options,
   ],

@@ -13,9 +13,9 @@ import type {
  *
  * @param prefix - for the option `prefix`. Two are used, to see that they are told apart
  */
-export type MakeStore = (
+export type MakeStore<Factory = SessionStoreFactory> = (
   prefix: 'suite_one' | 'suite_two',
-) => SessionStoreFactory | Promise<SessionStoreFactory>
+) => Factory | Promise<Factory>
 
 /** A random text in the form of a digest. */
 export const digest = (): string => randomBytes(32).toString('base64url')
@@ -32,13 +32,19 @@ export interface Told {
 
 type Prefix = Parameters<MakeStore>[0]
 
+/** A factory of stores of sessions, or of API keys. */
+interface Factory<Store> {
+  readonly isLocal: boolean
+  open(name: string): Store
+}
+
 /** Finds the factory of a process: 0 or 1. */
-export type FactoryOf = (prefix: Prefix, process: number) => Promise<SessionStoreFactory>
+type FactoryOf<Store> = (prefix: Prefix, process: number) => Promise<Factory<Store>>
 
 /** Makes each factory once, so that not every case opens connections. A store in memory has one process only. */
-export function factoriesOf(make: MakeStore): FactoryOf {
-  const made = new Map<string, ReturnType<MakeStore>>()
-  const once = (prefix: Prefix, process: number): ReturnType<MakeStore> => {
+function factoriesOf<Store>(make: MakeStore<Factory<Store>>): FactoryOf<Store> {
+  const made = new Map<string, ReturnType<typeof make>>()
+  const once = (prefix: Prefix, process: number): ReturnType<typeof make> => {
     const key = `${prefix} ${process}`
     const factory = made.get(key) ?? make(prefix)
     made.set(key, factory)
@@ -51,28 +57,28 @@ export function factoriesOf(make: MakeStore): FactoryOf {
 }
 
 /** What a case works with. */
-export class StoreBench {
-  readonly #factoryOf: FactoryOf
-  readonly #opened: SessionStore[] = []
+export class StoreBench<Store extends object = SessionStore> {
+  readonly #factoryOf: FactoryOf<Store>
+  readonly #opened: Store[] = []
   readonly #name = `case-${randomUUID()}`
 
-  constructor(factoryOf: FactoryOf) {
+  constructor(factoryOf: FactoryOf<Store>) {
     this.#factoryOf = factoryOf
   }
 
-  /** Opens the sessions of this case, by turns as two processes would. */
-  async open(): Promise<SessionStore> {
+  /** Opens the records of this case, by turns as two processes would. */
+  async open(): Promise<Store> {
     return this.openAs(this.#name, 'suite_one', this.#opened.length % 2)
   }
 
-  async openAs(name: string, prefix: Prefix = 'suite_one', process = 0): Promise<SessionStore> {
+  async openAs(name: string, prefix: Prefix = 'suite_one', process = 0): Promise<Store> {
     const store = (await this.#factoryOf(prefix, process)).open(name)
     this.#opened.push(store)
     return store
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#opened.map((store) => store.close()))
+    for (const store of this.#opened) await (store as Partial<SessionStore>).close?.()
   }
 
   /** Watches a store until everything has been told. */
@@ -131,4 +137,32 @@ export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {
 }
 
 /** Cases by what they hold. */
-export type Cases = Readonly<Record<string, (bench: StoreBench) => Promise<void>>>
+export type Cases<Store extends object = SessionStore> = Readonly<
+  Record<string, (bench: StoreBench<Store>) => Promise<void>>
+>
+
+/** One test of {@link sessionStoreSuite} or {@link apiKeyStoreSuite}. */
+export interface StoreCase {
+  /** What it holds, in words. */
+  readonly name: string
+  /** Runs it. Rejects with an `AssertionError` where the store does something else. */
+  run(): Promise<void>
+}
+
+export function runsOf<Store extends object>(
+  make: MakeStore<Factory<Store>>,
+  cases: Cases<Store>,
+): readonly StoreCase[] {
+  const factoryOf = factoriesOf(make)
+  return Object.entries(cases).map(([name, test]) => ({
+    name,
+    async run() {
+      const bench = new StoreBench(factoryOf)
+      try {
+        await test(bench)
+      } finally {
+        await bench.close()
+      }
+    },
+  }))
+}

@@ -19,7 +19,7 @@ export async function requireGone(
 }
 
 /** Strings that can occur, and that mean something else to a database or a protocol. */
-const odd = [
+export const odd = [
   '',
   ' ',
   'null',

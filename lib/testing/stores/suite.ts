@@ -1,15 +1,7 @@
-import { factoriesOf, StoreBench, type MakeStore } from './bench.js'
+import { runsOf, type MakeStore, type StoreCase } from './bench.js'
 import { revocationCases } from './revocations.js'
 import { sessionCases } from './sessions.js'
 import { swapCases } from './swaps.js'
-
-/** One test of {@link sessionStoreSuite}. */
-export interface StoreCase {
-  /** What it holds, in words. */
-  readonly name: string
-  /** Runs it. Rejects with an `AssertionError` where the store does something else. */
-  run(): Promise<void>
-}
 
 /**
  * The tests that every store of sessions has to pass: the memory, Redis and PostgreSQL stores of this package, and
@@ -24,18 +16,5 @@ export interface StoreCase {
  * }
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
-  const factoryOf = factoriesOf(make)
-  return Object.entries({ ...sessionCases, ...swapCases, ...revocationCases }).map(
-    ([name, test]) => ({
-      name,
-      async run() {
-        const bench = new StoreBench(factoryOf)
-        try {
-          await test(bench)
-        } finally {
-          await bench.close()
-        }
-      },
-    }),
-  )
+  return runsOf(make, { ...sessionCases, ...swapCases, ...revocationCases })
 }

@@ -62,7 +62,11 @@ async function work(t: Test, env: Record<string, string>, store: ApiKeyStore): P
   const days = (Number(stored?.expiresAt) - Number(stored?.createdAt)) / 86_400
   t.ok(Math.abs(days - 90) < 0.01)
   t.match(await run('issue alice --key-prefix acme --name * --expires never --scope é'), {
-    exit: 1,
+    exit: 2,
+    stderr: /"scopes"/,
+  })
+  t.match(await run('issue --scope a carol --key-prefix acme --name x --expires never'), {
+    exit: 0,
   })
   const json = await run('issue alice --key-prefix acme --name other --expires never --json')
   const other = JSON.parse(json.stdout) as { key: string; id: string; expiresAt: null }

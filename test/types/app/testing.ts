@@ -1,13 +1,17 @@
 // The test kit.
 import Fastify, { type InjectOptions } from 'fastify'
 import authn from 'fastify-authn'
+import { memoryApiKeys } from 'fastify-authn/api-keys'
 import {
   actingAs,
+  apiKeyStoreSuite,
   authAttacks,
   authnTesting,
+  mintApiKey,
   mintToken,
   type AttackProblem,
   type AttackReport,
+  type BrokenApiKey,
   type BrokenToken,
 } from 'fastify-authn/testing'
 import { exactly } from '../exactly.js'
@@ -46,6 +50,21 @@ export async function tests(): Promise<void> {
   mintToken(app, { sub: 'alice', broken: 'late' })
   // @ts-expect-error -- no algorithm
   mintToken(app, { sub: 'alice', algorithm: 'none' })
+
+  actingAs({ id: 1, name: 'alice' }, { apiKey: { name: 'job', scopes: ['a'] } })
+  // @ts-expect-error -- the owner is the user
+  actingAs({ id: 1, name: 'alice' }, { apiKey: { owner: 'bob' } })
+  exactly<Promise<string>>()(mintApiKey(app, { owner: 1 }))
+  const fault: BrokenApiKey = 'otherPrefix'
+  await mintApiKey(app, { owner: 'alice', scopes: ['a'], expiresAt: null, broken: fault })
+  // @ts-expect-error -- no owner
+  await mintApiKey(app, { scopes: [] })
+  // @ts-expect-error -- no such fault
+  await mintApiKey(app, { owner: 'alice', broken: 'late' })
+  for (const { name, run } of apiKeyStoreSuite((prefix) => memoryApiKeys({ prefix }))) {
+    exactly<string>()(name)
+    await run()
+  }
 
   const report = await authAttacks(app, { method: 'POST', url: '/me', payload: {}, sub: 'alice' })
   exactly<AttackReport>()(report)

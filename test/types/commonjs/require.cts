@@ -2,6 +2,7 @@
 import fastify = require('fastify')
 import authn = require('fastify-authn')
 import context = require('fastify-authn/context')
+import apiKeys = require('fastify-authn/api-keys')
 
 const app = fastify()
 
@@ -10,6 +11,12 @@ app.register(authn.default, { auth: true })
 app.register(authn.authn, { jwtService: new authn.JwtService({ secret: 'secret' }) })
 // @ts-expect-error -- unknown option
 app.register(authn, { secret: 'secret' })
+
+app.register(authn, {
+  apiKeys: { prefix: 'acme', store: apiKeys.memoryApiKeys({ prefix: 'shop' }) },
+})
+// @ts-expect-error -- no store
+app.register(authn, { apiKeys: { prefix: 'acme' } })
 
 const options: authn.AuthnOptions = { authenticator: authn.anyOf(authn.jwtAuthenticator()) }
 app.register(authn, options)

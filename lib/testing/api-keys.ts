@@ -1,0 +1,91 @@
+import type { FastifyInstance } from 'fastify'
+import { checksumLength, checksumOf, newKey } from '../api-keys/key.js'
+import { kit } from '../common/kit.js'
+import { registrationOf } from '../registration.js'
+import { misuse } from './error.js'
+import { now } from './forge.js'
+import type { Authn } from '../../types/authn.js'
+
+/** Names of API keys that must be refused. Each has exactly one fault. */
+export type BrokenApiKey =
+  'checksum' | 'expired' | 'malformed' | 'otherPrefix' | 'revoked' | 'secret' | 'unknown'
+
+/** An app with API keys, or an inner scope in which the plugin is registered. */
+export interface ApiKeyApp {
+  /** There with the option `apiKeys`, after `ready()`. */
+  readonly authn?: Pick<Authn, 'apiKeys'> | undefined
+}
+
+/** An API key for a test. */
+export interface MintApiKeyOptions {
+  /** Whose key it is: what the user service is asked for. */
+  readonly owner: string | number
+  /** Default: none. */
+  readonly scopes?: readonly string[] | undefined
+  /** Default: `test key`. */
+  readonly name?: string | undefined
+  /** Default: null, for a key that does not expire. */
+  readonly expiresAt?: Date | null | undefined
+  /** The one fault that the key has. Default: none. */
+  readonly broken?: BrokenApiKey | undefined
+}
+
+/** What is sent in place of a key that is in the store as it is named. */
+export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>> = {
+  checksum: (key) => changeAt(key, key.length - 1),
+  expired: (key) => key,
+  malformed: (key) => key.slice(0, -1),
+  otherPrefix: (key) => key,
+  revoked: (key) => key,
+  secret: (key) => sealed(changeAt(key, key.length - checksumLength - 1)),
+  unknown: (key) => key,
+}
+
+/**
+ * Makes an API key of the app, in the app's own store. With `broken`, it has one fault and is good otherwise.
+ *
+ * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
+ * @throws (rejects) ERR_AUTH_TESTING where the app has no API keys, or for an unknown fault; ERR_AUTH_API_KEY and
+ * ERR_AUTH_STORE_UNAVAILABLE as `app.authn.apiKeys.issue()` does
+ *
+ * @example
+ * const key = await mintApiKey(app, { owner: 'alice', scopes: ['notes:read'], broken: 'revoked' })
+ */
+export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Promise<string> {
+  const { owner, scopes = [], name = 'test key', expiresAt = null, broken } = options
+  const registration = registrationOf(app as FastifyInstance)
+  const opened = registration && kit.apiKeysOf?.(registration.app)
+  const apiKeys = app.authn?.apiKeys
+  if (opened === undefined || apiKeys === undefined) {
+    misuse(
+      'mintApiKey: the app has no API keys. Await app.ready() first; they are there when fastify-authn is registered with "apiKeys" (in an inner scope: give that scope in place of the app).',
+    )
+  }
+  if (broken === undefined) return (await apiKeys.issue({ owner, name, scopes, expiresAt })).key
+  const send = Object.hasOwn(brokenKeys, broken) && brokenKeys[broken]
+  if (!send || owner === undefined) {
+    misuse(
+      `mintApiKey: expected "owner", and "broken" as one of ${Object.keys(brokenKeys).join(', ')}; found ${JSON.stringify(broken)}.`,
+    )
+  }
+  const { prefix, access } = opened
+  const ownerType = typeof owner === 'number' ? 'number' : 'string'
+  const about = { owner: String(owner), ownerType, name, scopes } as const
+  const ends = broken === 'expired' ? now() - 60 : expiresAt && expiresAt.getTime() / 1000
+  const { key, stored } = newKey(broken === 'otherPrefix' ? `${prefix}0` : prefix, about, ends)
+  const createdAt = now() - 3600
+  if (broken !== 'unknown') await access.ask((store) => store.create({ ...stored, createdAt }))
+  if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now()))
+  return send(key)
+}
+
+/** A key with another character at a place. */
+export function changeAt(key: string, at: number): string {
+  return `${key.slice(0, at)}${key[at] === 'x' ? 'y' : 'x'}${key.slice(at + 1)}`
+}
+
+/** A key with the checksum that its other characters need. */
+export function sealed(key: string): string {
+  const start = key.slice(0, -checksumLength)
+  return start + checksumOf(start)
+}

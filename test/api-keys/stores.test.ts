@@ -1,0 +1,171 @@
+// What every store of API keys has to do, and that the suite for it finds faults.
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { openEmbedded } from '../../examples/demo/embedded.js'
+import { memoryApiKeys, redisApiKeys, sqlApiKeys } from '../../lib/api-keys/index.js'
+import { newKey } from '../../lib/api-keys/key.js'
+import { apiKeysSchema } from '../../lib/api-keys/stores/sql.js'
+import { apiKeyStoreSuite, type MakeStore } from '../../lib/testing/index.js'
+import { postgresServer } from '../helpers/postgres-server.js'
+import { unlessFound } from '../helpers/programs.js'
+import { redisServer } from '../helpers/redis-server.js'
+import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../types/api-keys.js'
+
+const schema = ['suite_one', 'suite_two'].map(apiKeysSchema).join('\n')
+
+/** The suite, and that keys are deleted 30 days after their end, when the next one is created. */
+async function contract(t: Test, make: MakeStore<ApiKeyStoreFactory>): Promise<void> {
+  for (const { name, run } of apiKeyStoreSuite(make)) await t.test(name, run)
+  const store = (await make('suite_one')).open('old')
+  const now = Date.now() / 1000
+  const key = (id: string, expiresAt: number | null): StoredApiKey => ({
+    ...newKey('acme', { owner: 'alice', ownerType: 'string', name: 'job', scopes: [] }, expiresAt)
+      .stored,
+    id,
+    createdAt: now - 4e6,
+  })
+  await store.create(key('expired', now - 2_592_001))
+  await store.create(key('revoked', null))
+  await store.revoke('revoked', now - 2_592_001)
+  await store.create({ ...key('new', null), createdAt: now })
+  const left = (await store.list('alice')).map(({ id }) => id)
+  t.strictSame([left, await store.find('expired')], [['new'], null], 'deleted after 30 days')
+}
+
+t.test('memory', (t) => contract(t, (prefix) => memoryApiKeys({ prefix })))
+
+t.test('PGlite', async (t) => {
+  const db = await openEmbedded()
+  t.teardown(() => db.close())
+  await db.exec(schema)
+  await contract(t, (prefix) =>
+    sqlApiKeys({ query: (text, params) => db.query(text, params), prefix }),
+  )
+})
+
+t.test('PostgreSQL', { skip: unlessFound('PostgreSQL') }, async (t) => {
+  const server = await postgresServer(t)
+  await server.pool().query(schema)
+  await contract(t, (prefix) => {
+    const pool = server.pool()
+    return sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix })
+  })
+})
+
+t.test('Redis', { skip: unlessFound('Redis') }, async (t) => {
+  const server = await redisServer(t)
+  await contract(t, (prefix) => {
+    const client = new Redis(server.port, '127.0.0.1')
+    t.teardown(() => client.disconnect())
+    return redisApiKeys(client, { prefix })
+  })
+})
+
+/** A store that does what the memory store does, but for these methods; with the name of the case that finds it. */
+const faulty: Readonly<
+  Record<string, [change: (store: ApiKeyStore) => Partial<ApiKeyStore>, caseName: RegExp]>
+> = {
+  'times without a fraction': [
+    (store) => ({
+      create: (key) => store.create({ ...key, createdAt: Math.floor(key.createdAt) }),
+    }),
+    /as it was given/,
+  ],
+  'an owner that is a number again': [
+    (store) => ({ create: (key) => store.create({ ...key, ownerType: 'string' }) }),
+    /as it was given/,
+  ],
+  'an id that is taken': [
+    (store) => ({ create: (key) => store.create(key).catch(() => undefined) }),
+    /its id is taken/,
+  ],
+  'owners in lower case': [
+    (store) => ({
+      create: (key) => store.create({ ...key, owner: key.owner.toLowerCase() }),
+      list: (owner) => store.list(owner.toLowerCase()),
+    }),
+    /owners are told apart/,
+  ],
+  'the oldest first': [
+    (store) => ({ list: async (owner) => [...(await store.list(owner))].toReversed() }),
+    /newest first/,
+  ],
+  'live keys only': [
+    (store) => ({
+      list: async (owner) => (await store.list(owner)).filter(({ revokedAt }) => !revokedAt),
+    }),
+    /30 days/,
+  ],
+  'every use': [
+    (store) => ({
+      touch: (id, at) => store.touch(id, at + 1e6).then(() => store.touch(id, at + 1e7)),
+    }),
+    /every 60 seconds/,
+  ],
+  'no use': [() => ({ touch: async () => undefined }), /every 60 seconds/],
+  'keys of any owner are revoked': [
+    (store) => ({ revoke: (id, at) => store.revoke(id, at) }),
+    /only for its owner/,
+  ],
+  'keys of any owner are replaced': [
+    (store) => ({ replace: (id, next, until) => store.replace(id, next, until) }),
+    /is not replaced/,
+  ],
+  'a later end': [
+    (store) => ({
+      replace: (id, next, until, owner) => store.replace(id, next, until + 60, owner),
+    }),
+    /or sooner/,
+  ],
+  'expired keys are replaced': [
+    (store) => ({
+      replace: (id, next, until, owner) =>
+        store
+          .replace(id, { ...next, createdAt: 0 }, until, owner)
+          .then(async (isDone) => isDone && (await store.find(next.id)) !== null),
+    }),
+    /is not replaced/,
+  ],
+  'a read, and then a write: revoke': [
+    (store) => ({
+      async revoke(id, at, owner) {
+        const isLive = (await store.find(id))?.revokedAt === null
+        await store.revoke(id, at, owner)
+        return isLive && (owner ?? (await store.find(id))?.owner) === (await store.find(id))?.owner
+      },
+    }),
+    /200 calls/,
+  ],
+  'a read, and then a write: replace': [
+    (store) => ({
+      async replace(id, next, until, owner) {
+        const isLive = (await store.find(id))?.replacedBy === null
+        if (await store.replace(id, next, until, owner)) return true
+        if (isLive && owner === undefined) await store.create(next)
+        return false
+      },
+    }),
+    /200 calls/,
+  ],
+}
+
+t.test('every fault of a store is found', async (t) => {
+  const all = Object.entries(faulty).map(async ([fault, [change, caseName]]) => {
+    const cases = apiKeyStoreSuite((prefix) => {
+      const factory = memoryApiKeys({ prefix })
+      const open = (name: string) => ({ ...factory.open(name), ...change(factory.open(name)) })
+      return { ...factory, open }
+    })
+    const results = await Promise.allSettled(cases.map(({ run }) => run()))
+    const failed = cases.filter((_, index) => results[index]?.status === 'rejected')
+    t.ok(
+      failed.some(({ name }) => caseName.test(name)),
+      `${fault}: ${failed.map(({ name }) => name).join('; ')}`,
+    )
+  })
+  await Promise.all(all)
+  const one = memoryApiKeys({ prefix: 'one' })
+  const cases = apiKeyStoreSuite((prefix) => ({ ...one, prefix, open: () => one.open('x') }))
+  const apart = cases.find(({ name }) => name.startsWith('registrations'))
+  await t.rejects(async () => apart?.run(), 'names and prefixes')
+})

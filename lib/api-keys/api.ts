@@ -94,7 +94,8 @@ export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKey
       check('revoke', options === undefined ? {} : options, [], ['owner'])
       const owner = options?.owner === undefined ? undefined : String(options.owner)
       if (!isId(id)) return false
-      const stored = channels.apiKey.hasSubscribers ? await find(id, owner) : null
+      // For the event only: where this fails, the key is revoked nevertheless.
+      const stored = channels.apiKey.hasSubscribers ? await find(id, owner).catch(() => null) : null
       try {
         const now = Date.now() / 1000
         const isRevoked = await ask((store) => store.revoke(id, now, owner))

@@ -180,6 +180,16 @@ t.test('what it gives does not change, and cannot be used to change a key', asyn
   t.equal((await get('/notes', bearer(key))).status, 403)
 })
 
+t.test('a revocation does not depend on its event', async (t) => {
+  const ignore = (): void => undefined
+  channels.apiKey.subscribe(ignore)
+  t.teardown(() => channels.apiKey.unsubscribe(ignore))
+  const find = (): Promise<never> => Promise.reject(new Error('gone'))
+  const { keys, issued } = await keyApp(t, keyOptions({ store: storeWith({ find }) }))
+  t.equal(await keys.revoke(issued.id), true)
+  t.match(await keys.list('alice'), [{ revokedAt: Date }])
+})
+
 t.test('a failing store', async (t) => {
   const gone = (): Promise<never> => Promise.reject(new Error('gone'))
   const store = storeWith({ revoke: gone, replace: gone, list: gone })

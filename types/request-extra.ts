@@ -51,7 +51,7 @@ export interface RequestExtra {
    * The claims of the token. Set when the token is valid, even if its user is not found.
    */
   jwtClaims?: JwtClaims
-  /** The API key of the request. Set when it is valid, even if its owner is not found. */
+  /** The API key of the request. Set when it is valid and its owner is found. */
   apiKey?: RequestApiKey
   /** What other authenticators set. Apps merge the types of their own keys into {@link RequestExtra}. */
   [key: string | symbol]: unknown

@@ -15,7 +15,11 @@ import type { SigningMethod } from '../../types/keys.js'
 import type { UserService } from '../../types/user-service.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
-/** Which tokens an authenticator accepts, and whom it asks for their users. */
+/**
+ * Which tokens an authenticator accepts, and whom it asks for their users.
+ *
+ * @internal
+ */
 export interface AcceptedTokens extends ResolvedRules {
   readonly userService: UserService | undefined
   readonly claimName: string
@@ -126,6 +130,7 @@ export function readsOwnTokens(authenticator: Authenticator): boolean {
  * The access token of a request. Where there is an `Authorization` header, whatever it holds, no other place counts.
  *
  * @throws AuthenticationError for a malformed header, and for a request that must not use its token
+ * @internal
  */
 export function ownTokenIn(
   request: FastifyRequest,
@@ -144,7 +149,10 @@ export function ownTokenIn(
   return null
 }
 
-/** @returns null for an authenticator that does not verify tokens by our own keys */
+/**
+ * @returns null for an authenticator that does not verify tokens by our own keys
+ * @internal
+ */
 export function tokensOf(
   authenticator: Authenticator & OwnTokens,
   registration: Registration,

@@ -137,8 +137,9 @@ class Attempt {
     const mayPass =
       error.code === 'ERR_AUTH_NO_CREDENTIALS' ? plan.allowsAnonymous : plan.mode === 'try'
     if (mayPass && refusalOf(error.code)?.status === 401) {
-      // The handler must not see the claims of a token whose user is gone or has revoked it.
-      if (plan.mode === 'try') setClaims(request, undefined)
+      // The claims of a valid token stay where its user is unknown; those of a rejected one must not be seen.
+      const isUserUnknown = error.code === 'ERR_AUTH_INVALID_CREDENTIALS'
+      if (plan.mode === 'try' && !isUserUnknown) setClaims(request, undefined)
       return this.passAnonymous()
     }
     // Without a user in the context: a handler with a user may have injected this request.

@@ -157,15 +157,15 @@ t.test('jwt: the claims are kept as soon as the token is valid', async (t) => {
   t.strictSame(good.json(), { sub: 'alice', exp, role: 'admin' })
   const nobody = bearer(token({ sub: 'nobody', exp }))
   t.equal((await app.inject({ url: '/', headers: nobody })).statusCode, 401)
-  const bad = [token({}, 'y'.repeat(64)), token({ exp: 1 }), 'abc'].map(bearer)
-  for (const headers of [nobody, ...bad]) {
-    t.equal((await app.inject({ url: '/try', headers })).body, 'null')
+  t.strictSame((await app.inject({ url: '/try', headers: nobody })).json(), { sub: 'nobody', exp })
+  for (const bad of [token({}, 'y'.repeat(64)), token({ exp: 1 }), 'abc']) {
+    t.equal((await app.inject({ url: '/try', headers: bearer(bad) })).body, 'null')
   }
   t.equal((await app.inject('/try')).body, 'null')
   t.strictSame(seen, [
     { sub: 'alice', exp, role: 'admin' },
     { sub: 'nobody', exp },
-    undefined,
+    { sub: 'nobody', exp },
     undefined,
     undefined,
     undefined,

@@ -33,7 +33,7 @@ interface Marked<User> {
 
 /**
  * The type of a `config` that a route really has. A `config` that is only a type argument does not have the property of
- * {@link Marked}, so it cannot make `request.user` non-null.
+ * `Marked`, so it cannot make `request.user` non-null.
  */
 export type MarkedConfig<Config> = Config & Marked<AuthUser>
 

@@ -78,9 +78,13 @@ export function createCredentialCheck(
     const start = user === null ? 0 : validAfter(user)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
     const stored = fits ? hash : null
+    const checked = (replacement?: string): Checked => {
+      const before = { stored: stored as string, replacement, start }
+      return { user: user as object, confirm: () => confirm(attempt, before) }
+    }
     if (user !== null && stored !== null && cache?.knows(username, password, stored) === true) {
       await attempt.succeeded(true)
-      return { user, confirm: () => confirm(attempt, { stored, start }) }
+      return checked()
     }
     const against = stored ?? dummyHash(tools.cost, username)
     const run = (): Promise<boolean> => compareInQueue(tools, attempt, against)
@@ -90,8 +94,7 @@ export function createCredentialCheck(
       throw refusal('auth.invalid-credentials')
     }
     await attempt.succeeded()
-    const replacement = await rehash(attempt, stored)
-    return { user, confirm: () => confirm(attempt, { stored, replacement, start }) }
+    return checked(await rehash(attempt, stored))
   }
 }
 

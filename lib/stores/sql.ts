@@ -29,7 +29,9 @@ interface SqlUse {
 
 /** The options of a store in PostgreSQL. */
 export interface SqlOptions {
+  /** Runs one statement, as `pool.query` of `pg` does, on any connection. */
   readonly query: SqlQuery
+  /** The name of the app, with which the names of the tables begin. */
   readonly prefix: string
 }
 

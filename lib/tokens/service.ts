@@ -144,7 +144,11 @@ export class JwtService implements JwtServiceLike {
     return this.#verifier(signingMethod, this.rulesOf(rules))
   }
 
-  /** The rules of a verifier: its own, and those of the service for the rest. */
+  /**
+   * The rules of a verifier: its own, and those of the service for the rest.
+   *
+   * @internal
+   */
   rulesOf(rules: VerifyRules): ResolvedRules {
     return resolveRules(rules, this.#config)
   }

@@ -37,8 +37,10 @@ async function open(t: Test, options: Partial<AuthnOptions> = {}) {
       headers: { ...tls, ...headers },
       ...(payload && { payload }),
     })
-  const login = async (): Promise<{ token: string; refresh: string; response: AnyResponse }> => {
-    const response = await post('/login', {}, { username: 'alice', password: passwords.alice })
+  const login = async (
+    headers: Headers = {},
+  ): Promise<{ token: string; refresh: string; response: AnyResponse }> => {
+    const response = await post('/login', headers, { username: 'alice', password: passwords.alice })
     const [token, refresh] = cookiesOf(response)
     return { token: token?.value ?? '', refresh: refresh?.value ?? '', response }
   }
@@ -156,6 +158,7 @@ t.test('a rejected refresh clears the cookies where it is a 401', async (t) => {
   store.failure = new Error('away')
   const unavailable = await post('/login/refresh', refreshCookie(good.refresh))
   t.strictSame([unavailable.statusCode, linesOf(unavailable)], [503, []])
+  t.equal((await login(refreshCookie(good.refresh))).response.statusCode, 503)
   store.failure = null
   for (const url of ['/login/refresh', '/logout']) {
     for (const value of ['y', 'z']) await post(url, refreshCookie(value))

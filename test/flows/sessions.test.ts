@@ -280,6 +280,8 @@ t.test('a logout goes by validAfterField too', async (t) => {
   const left = await app.authn.sessions?.list('alice')
   t.match(left, [{ sid: claimsOf(next.token).sid }], 'its session alone is revoked')
   t.equal(await me(next.token), 200)
+  const { refreshToken } = await login()
+  t.equal((await post('/logout', { refreshToken })).statusCode, 204)
   t.equal((await post('/logout', { everywhere }, bearer(next.token))).statusCode, 204)
 })
 

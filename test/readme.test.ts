@@ -7,7 +7,7 @@
 //   ```json  must parse.
 //   ```sh    may use the commands listed in test/helpers/readme.ts (npm, node, curl, openssl, …), without
 //            a prompt; an `npm run x` must be in package.json, and `npx fastify-authn x` be a command of ours.
-//            Those of docs/command-line.md are run by test/cli/command-line-page.test.ts.
+//            Those of docs/reference/command-line.md are run by test/cli/command-line-page.test.ts.
 //   ```text  is what the block before it prints.
 //
 // The line `<!-- run -->` before a ts or js block has it run as a program, with the `fastify-authn` that
@@ -251,13 +251,13 @@ t.test('what is wrong is found', async (t) => {
     'and nothing else',
   )
   t.strictSame(
-    linkProblems('docs/options.md', '[a](nothing.md) [b](../examples/README.md) [c](#no-such)', [
+    linkProblems('docs/reference/options.md', '[a](nothing.md) [b](../examples/README.md) [c](#no-such)', [
       'docs/',
     ]),
     [
       'nothing.md: there is no docs/nothing.md',
       '../examples/README.md: examples/README.md is not in the package',
-      '#no-such: docs/options.md has no such heading',
+      '#no-such: docs/reference/options.md has no such heading',
     ],
   )
   t.throws(() => blocksOf('```ts\nconst a = 1\n'), { message: 'line 1: the block is not closed' })

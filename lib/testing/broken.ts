@@ -65,7 +65,7 @@ function signedBy(material: Material, method: SigningMethod, key: KeyObject): st
   return forge(headerLike(material, {}, method), material.claims, method, key)
 }
 
-/** How to make each broken token; `docs/testing.md` says what is wrong with it. */
+/** How to make each broken token; `docs/guides/testing.md` says what is wrong with it. */
 export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = Object.assign(
   Object.create(null),
   {

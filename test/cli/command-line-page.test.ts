@@ -1,11 +1,11 @@
-// Runs the lines of docs/command-line.md, one after the other, as they stand.
+// Runs the lines of docs/reference/command-line.md, one after the other, as they stand.
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { commands } from '../../lib/cli/main.js'
 import { cli, piped, type Ran } from '../helpers/cli.js'
 import { blocksOf, readPage } from '../helpers/readme.js'
 
-const section = readPage('docs/command-line.md')
+const section = readPage('docs/reference/command-line.md')
 const linesOf = (wanted: string): string[] =>
   blocksOf(section)
     .filter(({ language }) => language === wanted)

@@ -1,4 +1,4 @@
-// Runs the lines of docs/key-sets.md, section by section, as an operator would.
+// Runs the lines of docs/guides/key-sets.md, section by section, as an operator would.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -37,7 +37,7 @@ async function run(t: Test, line: string): Promise<void> {
 }
 
 const linesOf = (title: string): string[] => {
-  const section = readPage('docs/key-sets.md')
+  const section = readPage('docs/guides/key-sets.md')
     .split(/^(?=## )/m)
     .find((each) => each.startsWith(`## ${title}\n`))
   return blocksOf(section ?? '')

@@ -21,7 +21,9 @@ export interface Block {
 
 /** Everything that is written for users: README.md and its companions, and the pages under docs/. */
 export function pages(): string[] {
-  const documents = readdirSync(path.join(root, 'docs')).filter((file) => file.endsWith('.md'))
+  const documents = readdirSync(path.join(root, 'docs'), { encoding: 'utf8', recursive: true })
+    .filter((file) => file.endsWith('.md') && !file.startsWith('api'))
+    .map((file) => file.split(path.sep).join('/'))
   return [
     'README.md',
     'CONTRIBUTING.md',

@@ -177,7 +177,7 @@ const valueOf = (literal: string): unknown => plain(runInNewContext(`(${literal}
 
 t.test('the documents tell these defaults', async (t) => {
   const { tokenRules: _, tokenCache: __, typ: ___, ...known } = defaults
-  const document = readFileSync(join(root, 'docs/options.md'), 'utf8')
+  const document = readFileSync(join(root, 'docs/reference/options.md'), 'utf8')
   const told = [
     ...document.matchAll(/^## `(\w+)`\n\nType: (?:(?!\n\n).)*? Default: `(.+?)`(?: |\.|,)/gms),
   ]

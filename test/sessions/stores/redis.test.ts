@@ -23,7 +23,7 @@ t.test('the contract', { skip }, async (t) => {
 })
 
 t.test('the contract, with the documented ACL', { skip }, async (t) => {
-  const page = readFileSync(path.join(root, 'docs/session-stores.md'), 'utf8')
+  const page = readFileSync(path.join(root, 'docs/guides/session-stores.md'), 'utf8')
   const documented = /`(~\{shop:\* [^`]+)`/.exec(page)?.[1] ?? ''
   t.match(documented, ' -@dangerous ')
   const { port } = await redisServer(t)

@@ -122,7 +122,7 @@ function contents({ files }) {
   return {
     'only what was built is packed': () => {
       const allowed =
-        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w-]+\.md|docs\/images\/[\w-]+\.png|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.png|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
       none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
       none(files.filter((file) => /[#@] sourceMappingURL=/.test(read(file))))
       none(files.filter((file) => read(file).includes(root)))

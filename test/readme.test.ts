@@ -251,12 +251,14 @@ t.test('what is wrong is found', async (t) => {
     'and nothing else',
   )
   t.strictSame(
-    linkProblems('docs/reference/options.md', '[a](nothing.md) [b](../examples/README.md) [c](#no-such)', [
-      'docs/',
-    ]),
+    linkProblems(
+      'docs/reference/options.md',
+      '[a](nothing.md) [b](../../examples/README.md) [c](#no-such)',
+      ['docs/'],
+    ),
     [
-      'nothing.md: there is no docs/nothing.md',
-      '../examples/README.md: examples/README.md is not in the package',
+      'nothing.md: there is no docs/reference/nothing.md',
+      '../../examples/README.md: examples/README.md is not in the package',
       '#no-such: docs/reference/options.md has no such heading',
     ],
   )

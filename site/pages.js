@@ -123,28 +123,30 @@ const htmlOf = (text) => escaped(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>
 const plain = (text) => text.replaceAll('`', '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
 
 /**
- * The sections of docs/README.md: each heading, the sentences below it, and its links, in groups that a line of its own
- * names.
+ * The sections of docs/README.md: each heading, and its links in groups, which a line of its own names.
  */
 export function sections() {
   const found = []
   let title = ''
   for (const line of read(index).split('\n')) {
     const heading = /^## (.*)$/.exec(line)?.[1]
-    const [, text, link] = /^- \[(.*?)\]\((.*?)\)/.exec(line) ?? []
+    const links = line.startsWith('- ') ? [...line.matchAll(/\[(.*?)\]\((.*?)\)/g)] : []
     if (heading !== undefined) {
-      found.push({ title: heading, words: [], groups: [] })
+      found.push({ title: heading, groups: [] })
       title = ''
-    } else if (link !== undefined) {
+    } else if (links.length > 0) {
       const groups = found.at(-1).groups
       if (groups.at(-1)?.title !== title) groups.push({ title, links: [] })
-      const target = posix.join(posix.dirname(index), link.replace(/#.*/, ''))
-      const hash = /#.*/.exec(link)?.[0] ?? ''
-      groups.at(-1).links.push({ text: htmlOf(text), link: `/${placeOf(target)}${hash}` })
-    } else if (line.trim() !== '' && found.length > 0) {
+      for (const [at, [, words, link]] of links.entries()) {
+        const [name, hash = ''] = link.split(/(?=#)/)
+        const target = posix.join(posix.dirname(index), name)
+        // A second link of a line stands in a sentence, which is not here.
+        const text = at === 0 ? words : (titleOf(read(target)) ?? words)
+        groups.at(-1).links.push({ text: htmlOf(text), link: `/${placeOf(target)}${hash}` })
+      }
+    } else if (line.trim() !== '' && !/[.:]$/.test(line)) {
       // A sentence ends with a full stop, the name of a group does not.
-      if (/[.:]$/.test(line)) found.at(-1).words.push(line)
-      else title = line.replaceAll(/^#+ |\*\*/g, '')
+      title = line.replaceAll(/^#+ |\*\*/g, '')
     }
   }
   return found.filter(({ groups }) => groups.length > 0)

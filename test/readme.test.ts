@@ -14,9 +14,12 @@
 // has been built: it must end by itself, with exit code 0. When a text block follows, its output must be that
 // text, in which `…` stands for anything within a line.
 //
+// The line `<!-- from examples/recipes/x.ts -->` before ts blocks says that these blocks, one after the other, are that
+// file, which has a test of its own. They are compared with it and not compiled.
+//
 // A block of another language, a text block that follows nothing that is run, and any other comment
 // directly before a block fail the test: no block goes unchecked.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from './helpers/project.js'
@@ -34,6 +37,9 @@ import {
 
 const isCode = ({ language }: Block): boolean => language === 'ts' || language === 'js'
 
+/** The file that a block is a part of. */
+const fileOf = ({ marker }: Block): string | undefined => /^from (\S+\.ts)$/.exec(marker ?? '')?.[1]
+
 const { scripts, files } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
   files: readonly string[]
@@ -41,7 +47,7 @@ const { scripts, files } = JSON.parse(readFileSync(path.join(root, 'package.json
 
 /** What is wrong with the blocks of one Markdown text, or of several pages. */
 async function problemsOf(t: Test, ...blocks: Block[]): Promise<string[]> {
-  const code = blocks.filter(isCode)
+  const code = blocks.filter((block) => isCode(block) && fileOf(block) === undefined)
   const folder = t.testdir({})
   const diagnostics = await compile(folder, code)
   const problems: string[] = []
@@ -56,11 +62,30 @@ async function problemsOf(t: Test, ...blocks: Block[]): Promise<string[]> {
       ...found.map((problem) => `${block.page}:${block.line} (${block.language}): ${problem}`),
     )
   }
-  return problems
+  return [...problems, ...partProblems(blocks)]
+}
+
+/** Pages that show something else than the file that their blocks are from. */
+function partProblems(blocks: readonly Block[]): string[] {
+  const parts = new Map<string, Block[]>()
+  for (const block of blocks) {
+    const file = fileOf(block)
+    if (file === undefined) continue
+    const place = `${block.page}: ${file}`
+    parts.set(place, [...(parts.get(place) ?? []), block])
+  }
+  return [...parts.values()].flatMap((all) => {
+    const [first] = all as [Block]
+    const file = path.join(root, String(fileOf(first)))
+    const shown = all.map(({ text }) => text.trim()).join('\n\n')
+    if (existsSync(file) && readFileSync(file, 'utf8').trim() === shown) return []
+    return [`${first.page}:${first.line} (ts): ${fileOf(first)} is not what the page shows`]
+  })
 }
 
 function markerProblems(block: Block): string[] {
   if (block.marker === null || (block.marker === 'run' && isCode(block))) return []
+  if (block.language === 'ts' && fileOf(block) !== undefined) return []
   return [`the comment "${block.marker}" means nothing here`]
 }
 
@@ -212,6 +237,8 @@ t.test('what is wrong is found', async (t) => {
     fence('json', '1'),
     fence('yaml', 'a: 1'),
     fence('', 'a'),
+    '<!-- from test/helpers/project.ts -->',
+    fence('ts', 'const a = 1'),
   ].join('\n')
   const blocks = blocksOf(markdown)
   // TypeScript looks at types only where all can be parsed.
@@ -238,6 +265,7 @@ t.test('what is wrong is found', async (t) => {
     /^README\.md:54 \(json\): the comment "run" means nothing here/,
     /^README\.md:58 \(yaml\): nobody checks blocks of this language/,
     /^README\.md:62 \(\): nobody checks blocks of this language/,
+    /^README\.md:67 \(ts\): test\/helpers\/project\.ts is not what the page shows/,
   ]
   for (const pattern of expected) {
     t.ok(
@@ -247,7 +275,7 @@ t.test('what is wrong is found', async (t) => {
   }
   t.strictSame(
     [...new Set(problems.map((problem) => Number(/\d+/.exec(problem)?.[0])))],
-    [1, 5, 9, 13, 18, 23, 31, 35, 39, 49, 54, 58, 62],
+    [1, 5, 9, 13, 18, 23, 31, 35, 39, 49, 54, 58, 62, 67],
     'and nothing else',
   )
   t.strictSame(

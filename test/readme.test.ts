@@ -19,7 +19,28 @@
 //
 // A block of another language, a text block that follows nothing that is run, and any other comment
 // directly before a block fail the test: no block goes unchecked.
-import { existsSync, readFileSync } from 'node:fs'
+//
+// The pages of docs/start are tutorials, and have rules of their own: a test in test/tutorials follows them from an empty
+// folder (test/helpers/tutorial.ts), and does what the line before each block says.
+//
+//   Create `app.js`:                        The block is this file; with `Replace`, too. More words may stand before the
+//                                           colon.
+//   Add this to `app.js`, above `return`:   The block is added above (or below) the only line that contains that.
+//   … leave it running …:                   The sh block is a server, started in a terminal of its own. It goes on until
+//                                           the prose says Ctrl-C, which ends all of them. What follows is typed in a terminal
+//                                           that has none of its variables.
+//   anything else                           The sh block is typed into one shell, as are those after it.
+//
+//   A text or json block below an sh block is all that these commands print, or, of a server, what is waited for. `…` stands
+//   for anything within a line, or alone on a line for any lines; JSON is compared as such. Commands without such a block
+//   must succeed.
+//
+//   The line `<!-- not run -->` before a block leaves it out: a proxy, a container.
+//
+// `npm install` links packages out of node_modules, so a page can use no others, and installs this package as it is packed.
+// PORT is a free port, and replaces 3000 in all blocks, as other free ports replace those up to 3999: after 127.0.0.1:,
+// localhost: and PORT=. What listens on another port is started by the test, which says where: `{ ports: { 8080: … } }`.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from './helpers/project.js'
@@ -149,6 +170,16 @@ t.test('links lead from the README to every page under docs/', async (t) => {
   )
 })
 
+t.test('a test follows each page of docs/start', async (t) => {
+  const folder = path.join(root, 'test/tutorials')
+  const tests = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'))
+  const tutorials = pages().filter((page) => page.startsWith('docs/start/'))
+  t.strictSame(
+    tutorials.filter((page) => !tests.some((text) => text.includes(`'${page}'`))),
+    [],
+  )
+})
+
 /** A fenced block. */
 const fence = (language: string, ...lines: string[]): string =>
   ['```' + language, ...lines, '```', ''].join('\n')
@@ -197,7 +228,9 @@ const right = [
 ].join('\n')
 
 t.test('the blocks of all pages, and what is right passes', async (t) => {
-  const blocks = pages().flatMap((page) => blocksOf(readPage(page), page))
+  const blocks = pages()
+    .filter((page) => !page.startsWith('docs/start/'))
+    .flatMap((page) => blocksOf(readPage(page), page))
   t.ok(blocks.filter(isCode).length >= 20, 'there is code')
   t.ok(blocks.filter(({ marker }) => marker === 'run').length >= 5, 'some of it is run')
   const added = blocksOf(right, 'right.md')

@@ -14,7 +14,6 @@ function summaryOf(page) {
 }
 const sentenceOf = (page) => /^.*?[.!?:](?= [A-Z*`]|$)|^.*$/.exec(summaryOf(page))[0]
 
-/** Links get the address of the site, on which there is only what is under docs/. */
 function withAddresses(file, page) {
   return page.replaceAll(/\[([^\]]*)\]\((?!https?:|#)([^)]*)\)/g, (_, label, link) => {
     const target = path.posix.join(file, '..', link)
@@ -26,14 +25,15 @@ const readme = read('README.md')
 const full = [withAddresses('README.md', readme)]
 let [index, heading, section] = [`# fastify-authn\n\n> ${summaryOf(readme)}\n`, '', '']
 for (const line of read('docs/README.md').split('\n')) {
-  const [, label, page] = /^- \[(.*?)\]\((\w[^)#]*\.md)\)/.exec(line) ?? []
   if (line.startsWith('## ')) section = heading = line
   else if (/^[A-Z][^.:]*$/.test(line)) section = `${heading}: ${line}`
-  if (page === undefined) continue
-  if (!index.includes(`\n${section}\n`)) index += `\n${section}\n\n`
-  const text = read(`docs/${page}`)
-  index += `- [${label}](${address}${page}): ${sentenceOf(text).replace(/:$/, '.')}\n`
-  full.push(withAddresses(`docs/${page}`, text))
+  for (const [, page] of line.matchAll(/\]\((\w[^)#]*\.md)\)/g)) {
+    const text = read(`docs/${page}`)
+    if (!index.includes(`\n${section}\n`)) index += `\n${section}\n\n`
+    const title = text.slice(2, text.indexOf('\n'))
+    index += `- [${title}](${address}${page}): ${sentenceOf(text).replace(/:$/, '.')}\n`
+    full.push(withAddresses(`docs/${page}`, text))
+  }
 }
 cpSync(`${root}/docs`, folder, { recursive: true, filter: (file) => !file.includes('/docs/api') })
 writeFileSync(path.join(folder, 'llms.txt'), index)

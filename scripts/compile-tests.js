@@ -22,7 +22,7 @@ const files = folders
   .filter((file) => !leftOut.test(file))
 /** Small tests, which all share one program. */
 const small =
-  /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|request|throttle|users)\/.*)\.test\.ts$/
+  /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|recipes|request|throttle|users)\/.*)\.test\.ts$/
 /** Folders whose tests share a program. */
 const folder = /^test\/(cli|flows|tokens|sessions|testing)\//
 /** But for those that take long, or change what the others need: the clock, the context of all requests, … */

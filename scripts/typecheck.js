@@ -2,7 +2,7 @@
 // built: scripts/build.js --check.
 import { runNode } from './processes.js'
 
-const projects = ['.', 'examples', 'examples/demo', 'bench']
+const projects = ['.', 'examples', 'examples/demo', 'examples/recipes', 'bench']
 
 for (const project of projects) {
   // What the compiler remembers of a run: only what has changed since is checked in the next one.

@@ -14,9 +14,33 @@
 // has been built: it must end by itself, with exit code 0. When a text block follows, its output must be that
 // text, in which `…` stands for anything within a line.
 //
+// The line `<!-- from examples/recipes/x.ts -->` before ts blocks says that these blocks, one after the other, are that
+// file, which has a test of its own. They are compared with it and not compiled.
+//
 // A block of another language, a text block that follows nothing that is run, and any other comment
 // directly before a block fail the test: no block goes unchecked.
-import { readFileSync } from 'node:fs'
+//
+// The pages of docs/start are tutorials, and have rules of their own: a test in test/tutorials follows them from an empty
+// folder (test/helpers/tutorial.ts), and does what the line before each block says.
+//
+//   Create `app.js`:                        The block is this file; with `Replace`, too. More words may stand before the
+//                                           colon.
+//   Add this to `app.js`, above `return`:   The block is added above (or below) the only line that contains that.
+//   … leave it running …:                   The sh block is a server, started in a terminal of its own. It goes on until
+//                                           the prose says Ctrl-C, which ends all of them. What follows is typed in a terminal
+//                                           that has none of its variables.
+//   anything else                           The sh block is typed into one shell, as are those after it.
+//
+//   A text or json block below an sh block is all that these commands print, or, of a server, what is waited for. `…` stands
+//   for anything within a line, or alone on a line for any lines; JSON is compared as such. Commands without such a block
+//   must succeed.
+//
+//   The line `<!-- not run -->` before a block leaves it out: a proxy, a container.
+//
+// `npm install` links packages out of node_modules, so a page can use no others, and installs this package as it is packed.
+// PORT is a free port, and replaces 3000 in all blocks, as other free ports replace those up to 3999: after 127.0.0.1:,
+// localhost: and PORT=. What listens on another port is started by the test, which says where: `{ ports: { 8080: … } }`.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from './helpers/project.js'
@@ -34,6 +58,9 @@ import {
 
 const isCode = ({ language }: Block): boolean => language === 'ts' || language === 'js'
 
+/** The file that a block is a part of. */
+const fileOf = ({ marker }: Block): string | undefined => /^from (\S+\.ts)$/.exec(marker ?? '')?.[1]
+
 const { scripts, files } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
   files: readonly string[]
@@ -41,7 +68,7 @@ const { scripts, files } = JSON.parse(readFileSync(path.join(root, 'package.json
 
 /** What is wrong with the blocks of one Markdown text, or of several pages. */
 async function problemsOf(t: Test, ...blocks: Block[]): Promise<string[]> {
-  const code = blocks.filter(isCode)
+  const code = blocks.filter((block) => isCode(block) && fileOf(block) === undefined)
   const folder = t.testdir({})
   const diagnostics = await compile(folder, code)
   const problems: string[] = []
@@ -56,11 +83,30 @@ async function problemsOf(t: Test, ...blocks: Block[]): Promise<string[]> {
       ...found.map((problem) => `${block.page}:${block.line} (${block.language}): ${problem}`),
     )
   }
-  return problems
+  return [...problems, ...partProblems(blocks)]
+}
+
+/** Pages that show something else than the file that their blocks are from. */
+function partProblems(blocks: readonly Block[]): string[] {
+  const parts = new Map<string, Block[]>()
+  for (const block of blocks) {
+    const file = fileOf(block)
+    if (file === undefined) continue
+    const place = `${block.page}: ${file}`
+    parts.set(place, [...(parts.get(place) ?? []), block])
+  }
+  return [...parts.values()].flatMap((all) => {
+    const [first] = all as [Block]
+    const file = path.join(root, String(fileOf(first)))
+    const shown = all.map(({ text }) => text.trim()).join('\n\n')
+    if (existsSync(file) && readFileSync(file, 'utf8').trim() === shown) return []
+    return [`${first.page}:${first.line} (ts): ${fileOf(first)} is not what the page shows`]
+  })
 }
 
 function markerProblems(block: Block): string[] {
   if (block.marker === null || (block.marker === 'run' && isCode(block))) return []
+  if (block.language === 'ts' && fileOf(block) !== undefined) return []
   return [`the comment "${block.marker}" means nothing here`]
 }
 
@@ -124,6 +170,16 @@ t.test('links lead from the README to every page under docs/', async (t) => {
   )
 })
 
+t.test('a test follows each page of docs/start', async (t) => {
+  const folder = path.join(root, 'test/tutorials')
+  const tests = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'))
+  const tutorials = pages().filter((page) => page.startsWith('docs/start/'))
+  t.strictSame(
+    tutorials.filter((page) => !tests.some((text) => text.includes(`'${page}'`))),
+    [],
+  )
+})
+
 /** A fenced block. */
 const fence = (language: string, ...lines: string[]): string =>
   ['```' + language, ...lines, '```', ''].join('\n')
@@ -172,7 +228,9 @@ const right = [
 ].join('\n')
 
 t.test('the blocks of all pages, and what is right passes', async (t) => {
-  const blocks = pages().flatMap((page) => blocksOf(readPage(page), page))
+  const blocks = pages()
+    .filter((page) => !page.startsWith('docs/start/'))
+    .flatMap((page) => blocksOf(readPage(page), page))
   t.ok(blocks.filter(isCode).length >= 20, 'there is code')
   t.ok(blocks.filter(({ marker }) => marker === 'run').length >= 5, 'some of it is run')
   const added = blocksOf(right, 'right.md')
@@ -212,6 +270,8 @@ t.test('what is wrong is found', async (t) => {
     fence('json', '1'),
     fence('yaml', 'a: 1'),
     fence('', 'a'),
+    '<!-- from test/helpers/project.ts -->',
+    fence('ts', 'const a = 1'),
   ].join('\n')
   const blocks = blocksOf(markdown)
   // TypeScript looks at types only where all can be parsed.
@@ -238,6 +298,7 @@ t.test('what is wrong is found', async (t) => {
     /^README\.md:54 \(json\): the comment "run" means nothing here/,
     /^README\.md:58 \(yaml\): nobody checks blocks of this language/,
     /^README\.md:62 \(\): nobody checks blocks of this language/,
+    /^README\.md:67 \(ts\): test\/helpers\/project\.ts is not what the page shows/,
   ]
   for (const pattern of expected) {
     t.ok(
@@ -247,7 +308,7 @@ t.test('what is wrong is found', async (t) => {
   }
   t.strictSame(
     [...new Set(problems.map((problem) => Number(/\d+/.exec(problem)?.[0])))],
-    [1, 5, 9, 13, 18, 23, 31, 35, 39, 49, 54, 58, 62],
+    [1, 5, 9, 13, 18, 23, 31, 35, 39, 49, 54, 58, 62, 67],
     'and nothing else',
   )
   t.strictSame(

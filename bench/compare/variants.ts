@@ -182,7 +182,9 @@ const issued: Side['credentials'] = () => {
   return [bearer(tokensOf('ES256', 'one')({ iss, aud }))]
 }
 
-/** @param mark - `true` where the issuer judges alone */
+const ownForApi = ours('ES256', { jwt: { audience: issuer.audience } })
+
+/** @param mark - `true` where only the issuer's tokens are accepted */
 const ofIssuer = (mark: unknown, authn: object = { jwt: undefined }): Side => {
   const jwk = { ...createPublicKey(keys.ES256.public ?? '').export({ format: 'jwk' }), kid: 'one' }
   const settings = { issuer: { ...issuer, jwk }, mark }
@@ -233,11 +235,11 @@ const againstVariants: readonly Variant[] = [
     keySet(algorithm, 'cached', {}),
     keySet(algorithm, 'first seen', { tokenCache: false }),
   ]),
-  against('ES256, of an issuer: of our own', ofIssuer(true), ours('ES256'), { algorithm: 'ES256' }),
+  against('ES256, of an issuer: of our own', ofIssuer(true), ownForApi, { algorithm: 'ES256' }),
   against(
     'ES256, picked among an issuer and jwt: of our own',
     ofIssuer({ use: ['corp', 'jwt'] }, {}),
-    ours('ES256'),
+    ownForApi,
     { algorithm: 'ES256' },
   ),
   {

@@ -33,7 +33,8 @@ async function openIssuer({ jwk, ...options }) {
   const server = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })))
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   server.unref()
-  return { ...options, jwksUri: `http://127.0.0.1:${server.address().port}/` }
+  const jwksUri = `http://127.0.0.1:${server.address().port}/`
+  return { ...options, jwksUri, user: ({ sub }) => findUser(sub) }
 }
 
 /** A store of one key, of user0. */

@@ -1,4 +1,4 @@
-// Runs the lines of docs/guides/key-sets.md, section by section, as an operator would.
+// Runs the lines of the guides about key sets, section by section, as an operator would.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -36,8 +36,8 @@ async function run(t: Test, line: string): Promise<void> {
   }
 }
 
-const linesOf = (title: string): string[] => {
-  const section = readPage('docs/guides/key-sets.md')
+const linesOf = (page: string, title: string): string[] => {
+  const section = readPage(`docs/guides/${page}.md`)
     .split(/^(?=## )/m)
     .find((each) => each.startsWith(`## ${title}\n`))
   return blocksOf(section ?? '')
@@ -51,22 +51,24 @@ t.test('each section', { skip: process.platform === 'win32' && 'needs cp and mv'
   t.teardown(() => process.chdir(before))
   const folder = t.testdir()
   process.chdir(folder)
-  const follow = async (title: string): Promise<void> => {
-    const lines = linesOf(title)
+  const follow = async (page: string, title: string): Promise<void> => {
+    const lines = linesOf(page, title)
     t.ok(lines.length > 0, title)
     for (const line of lines) await run(t, line)
   }
-  await follow('Making a key set')
+  await follow('key-sets', 'Making a key set')
   t.strictSame(states(), ['sign', 'next'])
   age()
   const first = kids()
-  await follow('A planned rotation')
+  await follow('rotate-keys', 'Rotate')
   t.strictSame(states(), ['verify', 'sign', 'next'])
   t.strictSame(kids().slice(0, 2), first)
-  await follow('How to see that it worked')
-  await follow('How to go back')
+  await follow('rotate-keys', 'Check that it worked')
+  await follow('rotate-keys', 'Undo a rotation')
   t.strictSame(kids(), first)
-  await follow('A leaked key')
+  await follow('leaked-key', 'One key has leaked')
+  t.notOk(kids().includes(first[0]), 'the key is gone')
+  await follow('leaked-key', 'The whole file has leaked')
   t.notOk(
     kids().some((kid) => first.includes(kid)),
     'in the end it is another key set',
@@ -78,7 +80,7 @@ t.test('each section', { skip: process.platform === 'win32' && 'needs cp and mv'
   const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
   const old = { alg: 'HS256', kid: 'before', secret, state: 'sign', legacy: true }
   writeFileSync(file, JSON.stringify([old]), { mode: 0o600 })
-  await follow('From a secret to ES256')
+  await follow('from-secret-to-key-set', 'Add an ES256 key')
   t.match(entries(), [old, { alg: 'ES256', state: 'next' }])
   age()
   await run(t, `npx fastify-authn keys rotate --key-set ${file}`)

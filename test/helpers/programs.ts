@@ -5,6 +5,8 @@ import { delimiter, join } from 'node:path'
 const programs = {
   Redis: ['redis-server'],
   PostgreSQL: ['initdb'],
+  curl: ['curl'],
+  npm: ['npm'],
   Chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
 } as const
 

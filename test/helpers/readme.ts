@@ -220,13 +220,22 @@ function runNode(words: readonly string[], folder: string): Promise<Ran> {
 }
 
 /**
- * Whether a program printed what the page says; `…` stands for anything within a line. What the logger of
- * Fastify printed is left out.
+ * Whether a program printed what the page says; `…` stands for anything within a line, and alone on a line for any
+ * lines. What the logger of Fastify printed is left out, unless the page shows it.
  */
 export function isExpectedOutput(actual: string, expected: string): boolean {
-  const pattern = expected.trim().split('…').map(escapeRegExp).join('.*')
-  const printed = actual.replaceAll('\r', '').replaceAll(/^\{"level":.*\n/gm, '')
-  return new RegExp(`^${pattern}$`).test(printed.trim())
+  const lines = expected.trim().split('\n')
+  const pattern = lines
+    .map((line) =>
+      line.trim() === '…'
+        ? String.raw`(?:.*\n)*?`
+        : `${line.split('…').map(escapeRegExp).join('.*')}\n`,
+    )
+    .join('')
+  const logged = expected.includes('"msg":') ? /\r/g : /^\{"level":.*\n|\r/gm
+  // What `node --test` ends with, on a terminal and elsewhere.
+  const printed = actual.replaceAll(logged, '').replaceAll(/^# (?=\w+ \d+$)/gm, 'ℹ ')
+  return new RegExp(`^${pattern}$`).test(`${printed.trim()}\n`)
 }
 
 function escapeRegExp(text: string): string {

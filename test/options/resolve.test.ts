@@ -220,11 +220,11 @@ t.test('the reference of options has each one, with its default', async (t) => {
     readonly properties?: Readonly<Record<string, object>>
     readonly anyOf?: readonly Schema[]
   }
-  const membersOf = ({ properties = {}, anyOf = [] }: Schema): string[] => [
-    ...Object.keys(properties),
-    ...anyOf.flatMap(membersOf),
-  ]
-  const all: [string, Schema][] = [
+  const membersOf = (schema: object): string[] => {
+    const { properties = {}, anyOf = [] } = schema as Schema
+    return [...Object.keys(properties), ...anyOf.flatMap(membersOf)]
+  }
+  const all: [string, object][] = [
     ...Object.entries(pluginSchema.properties),
     ['Entries of jwt.keys', keyEntrySchema],
     ['Entries of jwt.keys', keyFileEntrySchema],

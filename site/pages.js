@@ -162,6 +162,11 @@ export function otherPages() {
 
 export const titles = { start: htmlOf('Getting started'), all: titleOf(read(index)) }
 
+const excerptOf = (texts) =>
+  texts.length > 5
+    ? `${texts.slice(0, 4).join(' · ')} · ${texts.length - 4} more`
+    : texts.join(' · ')
+
 /** The lines of the first sample of the README, as far as its first route. */
 function sampleOf(readme) {
   const [, code = ''] = /^```ts\n([^]*?)^```$/m.exec(readme) ?? []
@@ -174,29 +179,28 @@ function sampleOf(readme) {
 async function homePage(render) {
   const readme = read('README.md')
   const [intro = ''] = readme.replace(/^# .*\n+/, '').split('\n\n')
-  const [first = '', ...others] = plain(intro.replaceAll('\n', ' ')).split(/(?<=\.) (?=[A-Z])/)
-  const groups = sections().flatMap((section) =>
-    section.groups.map((group) => ({ section, group })),
-  )
-  // A card for each group; tutorials, which are few and long, have one each.
-  const cards = groups.flatMap(({ section, group: { title, links } }) =>
-    section === sections()[0] && section.groups.length === 1
-      ? links.map(({ text, link }) => ({ title: text, link }))
-      : [
-          {
-            title: title || section.title,
-            details: links.map(({ text }) => text).join(' · '),
-            link: links[0].link,
-          },
-        ],
-  )
+  const [first = '', ...sentences] = plain(intro.replaceAll('\n', ' ')).split(/(?<=\.) (?=[A-Z])/)
+  // Tutorials have a card each, guides and what else there is one for each group.
+  const [tutorials, ...others] = sections()
+  const cards = [
+    ...tutorials.groups.flatMap(({ links }) =>
+      links.map(({ text, link }) => ({ title: text, link })),
+    ),
+    ...others.flatMap((section) =>
+      section.groups.map(({ title, links }) => ({
+        title: title || section.title,
+        details: excerptOf(links.map(({ text }) => text)),
+        link: links[0].link,
+      })),
+    ),
+  ]
   return frontMatter({
     layout: 'home',
     sample: await render(`\`\`\`ts\n${sampleOf(readme)}\n\`\`\``),
     hero: {
       name: titleOf(readme),
       text: first.replace(/\.$/, ''),
-      tagline: others.at(-1),
+      tagline: sentences.at(-1),
       actions: [
         { theme: 'brand', text: titles.start, link: '/getting-started' },
         { theme: 'alt', text: titles.all, link: '/all-pages' },

@@ -13,6 +13,7 @@ import { es256Routes } from './routes/es256.js'
 import { keyRoutes } from './routes/keys.js'
 import { noteRoutes } from './routes/notes.js'
 import { pageRoutes } from './routes/page.js'
+import { docPages } from './routes/pages.js'
 import { publicRoutes } from './routes/public.js'
 import { rs256Routes } from './routes/rs256.js'
 import type { Settings } from './config.js'
@@ -55,7 +56,10 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     await app.register(publicRoutes(notes))
     await app.register(accountRoutes(notes))
     // A mark on a group holds for every route in it that does not say otherwise.
-    await app.register(noteRoutes(notes, ['jwt', 'apiKey']), { prefix: '/notes', auth: true })
+    await app.register(noteRoutes(notes, ['jwt', 'apiKey'], ['jwt', 'basic']), {
+      prefix: '/notes',
+      auth: true,
+    })
     const { apiKeys } = app.authn
     if (apiKeys === undefined) throw new Error('The option "apiKeys" is missing.')
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: { use: 'jwt' } })
@@ -63,6 +67,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
     // The page for people, with a login of its own: its tokens are cookies.
     const page = pageRoutes(userService, notes, database, apiKeys, settings.jwt)
     await app.register(page, { prefix: '/app', auth: true })
+    await app.register(docPages, { prefix: '/pages', auth: false })
     await app.register(rs256Routes(userService), { prefix: '/rs256' })
     await app.register(es256Routes(userService, notes), { prefix: '/es256' })
     return app

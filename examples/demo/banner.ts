@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { demoUsers } from './users.js'
 import type { Settings } from './config.js'
 
-/** What is printed when the demo listens: where, who can sign in, and lines to paste. */
+/** What is printed when the demo listens: lines to paste and, at last, so that it is seen, where it is and who can log in. */
 export function banner(address: string, settings: Settings): string {
   const { bold, dim } = style(process.stdout)
   const facts = factsOf(address, settings).map(([name, text]) => `  ${dim(name.padEnd(9))} ${text}`)
@@ -11,13 +11,13 @@ export function banner(address: string, settings: Settings): string {
   )
   return [
     '',
+    `  ${bold('Lines of curl')}: paste them into another terminal, from top to bottom.`,
+    '',
+    flows.join('\n\n'),
+    '',
     `  ${bold('fastify-authn demo')} listens on ${bold(address)}`,
     '',
     ...facts,
-    '',
-    `  ${bold('Try it')}: paste into another terminal, from top to bottom.`,
-    '',
-    flows.join('\n\n'),
     '',
     `  Ctrl-C ends it.`,
     '',
@@ -33,12 +33,13 @@ function factsOf(
     .join(', ')
   const facts: [name: string, text: string][] = [
     ['Page', `${address}/app/, for people: notes, API keys, and where you are logged in`],
-    ['Docs', `${address}/docs, to try the routes in a browser`],
+    ['API', `${address}/docs, to try the routes in a browser`],
+    ['Manual', `${address}/pages/, the documentation of the package`],
     ['Users', people],
     [
       'Admin',
       madeUp.basic
-        ? `${basic.username} / ${basic.password} (made up for this run)`
+        ? `${basic.username} / ${basic.password} (generated for this run)`
         : `${basic.username}, with AUTH_BASIC_PASSWORD`,
     ],
     [
@@ -53,7 +54,7 @@ function factsOf(
     [
       'Secret',
       madeUp.secret
-        ? 'HS256, made up for this run: set AUTH_JWT_SECRET to keep tokens valid'
+        ? 'HS256, generated for this run: set AUTH_JWT_SECRET to keep tokens valid'
         : 'HS256, from AUTH_JWT_SECRET',
     ],
   ]

@@ -4,7 +4,7 @@ import { otherPages, sections, titles } from '../pages.js'
 const [first, ...rest] = sections()
 const reference = { text: 'API of the package', link: '/api/index.html', target: '_self' }
 
-/** A section of the sidebar. Groups of a section can be closed. */
+/** A section of the sidebar. Its groups are closed, but for that of the page. */
 const sectionOf = ({ title, groups }, before = [], after = []) => ({
   text: title,
   items: [
@@ -12,7 +12,7 @@ const sectionOf = ({ title, groups }, before = [], after = []) => ({
     ...groups.flatMap((group) =>
       group.title === ''
         ? group.links
-        : [{ text: group.title, items: group.links, collapsed: false }],
+        : [{ text: group.title, items: group.links, collapsed: true }],
     ),
     ...after,
   ],

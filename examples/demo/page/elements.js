@@ -24,10 +24,30 @@ export function element(name, content) {
 /**
  * @param {string} text
  * @param {() => unknown} act
+ * @param {string} [label] what it says to people who do not see what stands beside it
  */
-export function button(text, act) {
+export function button(text, act, label) {
   const made = element('button', [text])
   made.setAttribute('type', 'button')
+  if (label !== undefined) made.setAttribute('aria-label', label)
   made.addEventListener('click', act)
   return made
+}
+
+/**
+ * Shows other rows in a list. A button that had the focus hands it on to that of the row in its place.
+ *
+ * @param {HTMLUListElement} list
+ * @param {HTMLElement[]} rows
+ * @param {HTMLElement} heading what gets the focus when there is no such button
+ * @param {string} none what is shown in place of no rows
+ */
+export function replaceRows(list, rows, heading, none) {
+  const at = [...list.children].findIndex((row) => row.contains(document.activeElement))
+  const empty = element('li', [none])
+  empty.className = 'hint'
+  list.replaceChildren(...(rows.length === 0 && none !== '' ? [empty] : rows))
+  if (at === -1) return
+  const next = rows[Math.min(at, rows.length - 1)]?.querySelector('button')
+  ;(next ?? heading).focus()
 }

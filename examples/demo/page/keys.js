@@ -34,6 +34,8 @@ export function createKeysPanel(ask) {
     problem.textContent = ''
     const response = await ask(`/keys${path}`, method, body).catch(() => null)
     if (response?.ok) return response
+    // It is said at the login.
+    if (response?.status === 401) return null
     problem.textContent = await wordsFor(response)
     return null
   }
@@ -43,8 +45,9 @@ export function createKeysPanel(ask) {
     if (response === null) return
     /** @type {Key[]} */
     const keys = await response.json()
-    const rows = keys.map(rowOf)
-    list.replaceChildren(...(rows.length > 0 ? rows : [element('li', ['You have no keys yet.'])]))
+    const none = element('li', ['You have no keys yet.'])
+    none.className = 'hint'
+    list.replaceChildren(...(keys.length > 0 ? keys.map(rowOf) : [none]))
   }
 
   /** @param {Key} key */
@@ -52,7 +55,7 @@ export function createKeysPanel(ask) {
     const state = stateOf(key)
     const title = element('h3', [key.name, ' '])
     const badge = element('span', [state])
-    badge.className = `state ${state}`
+    badge.className = `badge state ${state === 'active' ? 'good' : ''}`
     title.append(badge)
     const facts = element('dl', [])
     for (const [term, text] of factsOf(key)) {
@@ -64,11 +67,8 @@ export function createKeysPanel(ask) {
     // Where the focus goes when the button that had it is gone.
     row.tabIndex = -1
     if (state === 'active' || state === 'replaced') {
-      const rotate = button('Rotate', () => change(key, 'rotate'))
-      const revoke = button('Revoke', () => change(key, 'revoke'))
-      for (const each of [rotate, revoke]) {
-        each.setAttribute('aria-label', `${each.textContent} ${key.name}`)
-      }
+      const rotate = button('Rotate', () => change(key, 'rotate'), `Rotate ${key.name}`)
+      const revoke = button('Revoke', () => change(key, 'revoke'), `Revoke ${key.name}`)
       const actions = element('div', state === 'active' ? [rotate, revoke] : [revoke])
       actions.className = 'actions'
       row.append(actions)
@@ -150,11 +150,12 @@ export function createKeysPanel(ask) {
     /** Nothing of the last user stays. */
     clear() {
       forget()
-      form.reset()
       list.replaceChildren()
       problem.textContent = ''
       if (dialog.open) dialog.close()
     },
+    /** Nor what was typed. */
+    reset: () => form.reset(),
   }
 }
 
@@ -168,7 +169,7 @@ function confirm(name, how) {
   find('#confirm h2', HTMLElement).textContent = `${isRotation ? 'Rotate' : 'Revoke'} “${name}”?`
   find('#confirm p', HTMLElement).textContent = isRotation
     ? 'You get a new key with the same name and scopes. The old one works on for a while, so that you can replace it.'
-    : 'Whatever uses this key is refused from now on. This cannot be undone.'
+    : 'Whatever uses this key is rejected from now on. This cannot be undone.'
   find('#overlap-label', HTMLElement).hidden = !isRotation
   find('#confirm-yes', HTMLButtonElement).textContent = isRotation ? 'Rotate' : 'Revoke'
   dialog.returnValue = ''
@@ -180,7 +181,11 @@ function confirm(name, how) {
 
 /** @param {Response | null} response null where the network is away */
 async function wordsFor(response) {
-  if (response === null) return 'The server cannot be reached. Try again in a moment.'
+  if (response === null)
+    return 'The server cannot be reached. Nothing is lost: try again in a moment.'
+  if (response.status >= 500) {
+    return `The server has failed (${response.status}). Nothing is lost: try again in a moment.`
+  }
   if (response.status === 400) return 'This name cannot be used: letters, digits and spaces can.'
   const { error } = await response.json().catch(() => ({}))
   return error ?? `That did not work (${response.status}).`

@@ -1,35 +1,98 @@
-import { button, element, find } from './elements.js'
+import { button, element, find, replaceRows } from './elements.js'
 import { createKeysPanel } from './keys.js'
-import { createSession } from './session.js'
+import { AwayError, createSession } from './session.js'
 
-const account = find('#account', HTMLParagraphElement)
+/**
+ * @typedef {{ name: string, role: string | null }} User
+ * @typedef {{ id: number, owner: string, title: string, text: string, published: boolean }} Note
+ * @typedef {{ sid: string, device: string, address: string, created: string, isThis: boolean }} Session
+ */
+
+/** The users of the demo, as in users.ts. */
+const people = [
+  { name: 'alice', password: 'wonderland-1865', role: 'editor' },
+  { name: 'bob', password: 'builder-1999', role: 'author' },
+]
+/** How many requests are shown, and after how many milliseconds a server that is away is asked again. */
+const shownRequests = 12
+const patience = 3000
+
 const loginForm = find('#login', HTMLFormElement)
 const writeForm = find('#write', HTMLFormElement)
-const app = find('#app', HTMLDivElement)
+const status = find('#status', HTMLParagraphElement)
 const problem = find('#problem', HTMLParagraphElement)
+const writeProblem = find('#write-problem', HTMLParagraphElement)
+const sessionsProblem = find('#sessions-problem', HTMLParagraphElement)
+const publishedProblem = find('#published-problem', HTMLDivElement)
 const notes = find('#notes', HTMLUListElement)
-const sessions = find('#sessions', HTMLTableSectionElement)
+const published = find('#published', HTMLUListElement)
+const sessions = find('#sessions', HTMLUListElement)
+const log = find('#log', HTMLOListElement)
 
-const session = createSession({ base: '/app', whenOver: () => show(null) })
+/** @type {User | null} who is logged in */
+let user = null
+/** Whose drafts are in the forms. */
+let author = ''
+let requests = 0
+
+const session = createSession({ base: '/app', onEnd: revoked, onAnswer: record })
 const keys = createKeysPanel(ask)
 
-/** @param {{ name: string } | null} user who is logged in */
-function show(user) {
-  loginForm.hidden = user !== null
-  app.hidden = user === null
-  account.hidden = user === null
-  find('#name', HTMLSpanElement).textContent = user?.name ?? ''
-  if (user !== null) return
-  // Nothing of the last user stays.
+/** @param {User | null} found who is logged in */
+function show(found) {
+  user = found
+  for (const part of document.querySelectorAll('[data-for]')) {
+    if (part instanceof HTMLElement) {
+      part.hidden = part.dataset.for !== (found === null ? 'anonymous' : 'user')
+    }
+  }
+  find('#name', HTMLSpanElement).textContent = found?.name ?? ''
+  find('#role', HTMLSpanElement).textContent = found?.role ?? ''
+  for (const box of [problem, writeProblem, sessionsProblem, publishedProblem]) box.textContent = ''
+  // Nothing of the last user stays but, for the same user, what was typed.
+  if (found !== null && found.name !== author) {
+    writeForm.reset()
+    keys.reset()
+    author = found.name
+  }
+  if (found !== null) return
   notes.replaceChildren()
   sessions.replaceChildren()
   keys.clear()
+}
+
+/** The session was revoked elsewhere, or has expired, while the page was open. */
+function revoked() {
+  const isDraft = valuesOf(writeForm).title !== '' || valuesOf(writeForm).text !== ''
+  show(null)
+  problem.textContent =
+    'You have been logged out: this session was revoked elsewhere, or it has expired. ' +
+    (isDraft ? `What you typed is still there when you log in as ${author}.` : 'Please log in.')
+  find('[name=username]', HTMLInputElement).focus()
+  void loadPublished()
+}
+
+/**
+ * Shows a request, and how it was answered.
+ *
+ * @param {string} method
+ * @param {string} path
+ * @param {number | null} code
+ */
+function record(method, path, code) {
+  const badge = element('span', [code === null ? 'away' : String(code)])
+  badge.className = code !== null && code < 400 ? 'badge good' : 'badge bad'
+  log.prepend(element('li', [badge, element('code', [`${method} ${path}`])]))
+  if (log.children.length > shownRequests) log.lastElementChild?.remove()
+  requests += 1
+  find('#count', HTMLSpanElement).textContent = String(requests)
 }
 
 /**
  * @param {string} path
  * @param {string} [method]
  * @param {object} [body]
+ * @throws {AwayError}
  */
 function ask(path, method = 'GET', body) {
   const content = body && {
@@ -39,63 +102,149 @@ function ask(path, method = 'GET', body) {
   return session.request(`/app${path}`, { method, ...content })
 }
 
-/** Who is logged in, and what is theirs. */
-async function load() {
-  const response = await ask('/me')
-  if (!response.ok) return
-  show(await response.json())
-  await Promise.all([loadNotes(), keys.load(), loadSessions()])
+/**
+ * Waits for a response, and says what went wrong in the box, above what it is about.
+ *
+ * @param {HTMLElement} box
+ * @param {Promise<Response>} asked
+ * @returns {Promise<Response | null>} null when it failed
+ */
+async function answerOf(box, asked) {
+  box.textContent = ''
+  const response = await asked.catch((error) => {
+    if (error instanceof AwayError) return null
+    throw error
+  })
+  if (response?.ok) return response
+  // It is said at the login.
+  if (response?.status === 401 && user === null && box !== problem) return null
+  box.textContent = await wordsFor(response)
+  return null
 }
 
-/** @param {string} path */
-async function listOf(path) {
-  const response = await ask(path)
-  return response.ok ? response.json() : []
+/** @param {Response | null} response null where the server is away */
+async function wordsFor(response) {
+  if (response === null) {
+    return 'The server cannot be reached. Nothing is lost: try again in a moment.'
+  }
+  if (response.status >= 500) {
+    return `The server has failed (${response.status}). Nothing is lost: try again in a moment.`
+  }
+  const { error, message } = await response.json().catch(() => ({}))
+  return message ?? error ?? `That did not work (${response.status}).`
+}
+
+/** Who is logged in, and what is theirs. */
+async function load() {
+  try {
+    const response = await ask('/me')
+    if (response.ok) show(await response.json())
+    else if (response.status >= 500) throw new AwayError()
+    status.textContent = ''
+  } catch (error) {
+    if (!(error instanceof AwayError)) throw error
+    status.textContent = 'The server cannot be reached, or has failed. Trying again…'
+    setTimeout(load, patience)
+    return
+  }
+  if (user === null) return
+  await Promise.all([loadNotes(), keys.load(), loadSessions(), loadPublished()])
 }
 
 async function loadNotes() {
-  const list = await listOf('/notes')
-  notes.replaceChildren(
-    ...list.map((/** @type {{ id: number, title: string, text: string }} */ note) =>
-      element('li', [
-        element('strong', [note.title]),
-        button('Delete', async () => {
-          await ask(`/notes/${note.id}`, 'DELETE')
-          await loadNotes()
-        }),
-        element('p', [note.text]),
-      ]),
+  const response = await answerOf(writeProblem, ask('/notes'))
+  if (response === null) return
+  /** @type {Note[]} */
+  const list = await response.json()
+  const rows = list.map((note) =>
+    row(note.title, note.text, note.published ? 'published' : '', [
+      button('Delete', () => remove(note), `Delete ${note.title}`),
+    ]),
+  )
+  replaceRows(notes, rows, find('#notes-title', HTMLElement), 'You have no notes yet.')
+}
+
+/** @param {Note} note */
+async function remove({ id, published }) {
+  if ((await answerOf(writeProblem, ask(`/notes/${id}`, 'DELETE'))) === null) return
+  await Promise.all([loadNotes(), published ? loadPublished() : null])
+}
+
+async function loadPublished() {
+  const response = await answerOf(publishedProblem, ask('/notes/published'))
+  if (response === null) return
+  /** @type {Note[]} */
+  const list = await response.json()
+  const rows = list.map((note) =>
+    row(
+      note.title,
+      note.text,
+      `by ${note.owner}`,
+      user === null ? [] : [button('Unpublish', () => unpublish(note), `Unpublish ${note.title}`)],
     ),
   )
+  replaceRows(published, rows, find('#published-title', HTMLElement), 'There are none.')
+}
+
+/** What only an editor may do. @param {Note} note */
+async function unpublish({ id, title }) {
+  const path = `/notes/published/${id}`
+  const response = await ask(path, 'DELETE').catch(() => null)
+  if (response?.status === 403 && user !== null) {
+    // The page could hide the button. The route would be no less protected, and nobody would see it.
+    publishedProblem.replaceChildren(
+      element('strong', ['Only an editor can unpublish a note.']),
+      element('p', [
+        `You are logged in as ${user.name}, whose role is ${user.role ?? 'none'}. “${title}” is still published.`,
+      ]),
+      element('code', [`DELETE /app${path}: 403 ${await response.text()}`]),
+    )
+    return
+  }
+  if (response !== null && (response.ok || response.status === 404)) {
+    publishedProblem.textContent = ''
+    await Promise.all([loadPublished(), loadNotes()])
+    return
+  }
+  if (response?.status !== 401) publishedProblem.textContent = await wordsFor(response)
 }
 
 async function loadSessions() {
-  const list = await listOf('/sessions')
-  sessions.replaceChildren(
-    ...list.map(
-      (
-        /** @type {{ sid: string, device: string, address: string, created: string, isThis: boolean }} */ {
-          sid,
-          device,
-          address,
-          created,
-          isThis,
-        },
-      ) =>
-        element('tr', [
-          element('td', [device]),
-          element('td', [address]),
-          element('td', [new Date(created).toLocaleString()]),
-          element('td', [isThis ? 'this one' : button('End', () => endSession(sid))]),
-        ]),
-    ),
-  )
+  const response = await answerOf(sessionsProblem, ask('/sessions'))
+  if (response === null) return
+  /** @type {Session[]} */
+  const list = await response.json()
+  const rows = list.map(({ sid, device, address, created, isThis }) => {
+    const since = new Date(created).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
+    const end = button('Log out', () => endSession(sid), `Log out ${device}, since ${since}`)
+    const what = isThis ? 'this browser' : ''
+    return row(device, `${address}, since ${since}`, what, isThis ? [] : [end])
+  })
+  replaceRows(sessions, rows, find('#sessions-title', HTMLElement), '')
 }
 
 /** @param {string} sid */
 async function endSession(sid) {
-  await ask(`/sessions/${sid}`, 'DELETE')
-  await loadSessions()
+  const ended = await answerOf(sessionsProblem, ask(`/sessions/${sid}`, 'DELETE'))
+  if (ended !== null) await loadSessions()
+}
+
+/**
+ * A row of a list.
+ *
+ * @param {string} title
+ * @param {string} text
+ * @param {string} state
+ * @param {Node[]} actions
+ */
+function row(title, text, state, actions) {
+  const head = element('h3', [element('strong', [title])])
+  if (state !== '') {
+    const badge = element('span', [state])
+    badge.className = 'badge'
+    head.append(' ', badge)
+  }
+  return element('li', [head, ...actions, ...(text === '' ? [] : [element('p', [text])])])
 }
 
 /**
@@ -109,23 +258,67 @@ function valuesOf(form) {
   )
 }
 
+for (const { name, password, role } of people) {
+  const use = button(
+    'Fill in',
+    () => {
+      find('[name=username]', HTMLInputElement).value = name
+      find('[name=password]', HTMLInputElement).value = password
+      find('#login .primary', HTMLButtonElement).focus()
+    },
+    `Fill in ${name}`,
+  )
+  find('#people', HTMLUListElement).append(row(name, password, role, [use]))
+}
+
 loginForm.addEventListener('submit', async (event) => {
   event.preventDefault()
   const { username = '', password = '' } = valuesOf(loginForm)
-  problem.textContent = await session.logIn({ username, password })
-  if (problem.textContent !== '') return
+  const response = await answerOf(problem, session.logIn({ username, password }))
+  if (response === null) {
+    find('[name=password]', HTMLInputElement).select()
+    return
+  }
   loginForm.reset()
   await load()
+  find('#notes-title', HTMLElement).focus()
 })
 
 writeForm.addEventListener('submit', async (event) => {
   event.preventDefault()
-  await ask('/notes', 'POST', valuesOf(writeForm))
+  const { title, text, published } = valuesOf(writeForm)
+  const note = { title, text, published: published !== undefined }
+  if ((await answerOf(writeProblem, ask('/notes', 'POST', note))) === null) return
   writeForm.reset()
-  await loadNotes()
+  find('#write [name=title]', HTMLInputElement).focus()
+  await Promise.all([loadNotes(), note.published ? loadPublished() : null])
 })
 
-find('#leave', HTMLButtonElement).addEventListener('click', () => session.logOut(false))
-find('#leave-all', HTMLButtonElement).addEventListener('click', () => session.logOut(true))
+/** @param {boolean} everywhere */
+async function leave(everywhere) {
+  if ((await answerOf(sessionsProblem, session.logOut(everywhere))) === null) return
+  writeForm.reset()
+  keys.reset()
+  show(null)
+  find('[name=username]', HTMLInputElement).focus()
+  await loadPublished()
+}
+find('#leave', HTMLButtonElement).addEventListener('click', () => leave(false))
+find('#leave-all', HTMLButtonElement).addEventListener('click', () => leave(true))
 
-await load()
+addEventListener('offline', () => {
+  status.textContent = 'You are offline. What you type stays here.'
+})
+addEventListener('online', () => {
+  status.textContent = ''
+})
+// Timers stop while a computer sleeps: the session may have ended meanwhile.
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && user !== null) ask('/me').catch(() => undefined)
+})
+
+if (session.mayExist()) await load()
+if (user === null) {
+  if (status.textContent === '') show(null)
+  await loadPublished()
+}

@@ -17,8 +17,9 @@ export const body = Type.Object({
  * The notes of the user who asks, and of no other: a protected group with an open route in it.
  *
  * @param use - what is accepted: tokens of people, who may do both, and API keys, which may do what their scopes say
+ * @param editing - what is accepted of editors. Not Basic in the page: the browser would ask for a password by itself
  */
-export function noteRoutes(notes: Notes, use: readonly string[]) {
+export function noteRoutes(notes: Notes, use: readonly string[], editing: readonly string[]) {
   // The group is marked already, in app.ts. A route that reads `request.user` has a mark of its own, because
   // the type of `request.user` comes from the mark on the route: with it, it is never null.
   const reading = { auth: { use, scope: 'notes:read' } } as const
@@ -32,7 +33,7 @@ export function noteRoutes(notes: Notes, use: readonly string[]) {
     // For editors: other users get a 403. The role is that of the user in the database.
     app.delete(
       '/published/:id',
-      { config: { auth: { use: ['jwt', 'basic'], role: 'editor' } }, schema: { params } },
+      { config: { auth: { use: editing, role: 'editor' } }, schema: { params } },
       async (request, reply) => {
         const withdrawn = await notes.withdraw(request.params.id)
         return withdrawn ? reply.code(204).send() : reply.code(404).send(noSuchNote)

@@ -40,7 +40,7 @@ export function pageRoutes(
       access: { scopesOf: () => peopleScopes },
     })
     await app.register(files, { auth: false })
-    await app.register(noteRoutes(notes, ['jwt']), { prefix: '/notes', auth: true })
+    await app.register(noteRoutes(notes, ['jwt'], ['jwt']), { prefix: '/notes', auth: true })
     // The keys are those of the API: its routes accept them, and the page's own do not.
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: true })
 

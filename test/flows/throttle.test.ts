@@ -212,7 +212,12 @@ t.test('X-Forwarded-For counts only from a proxy that is trusted', async (t) => 
   t.equal(await status(via('192.0.2.2')), 200)
   // Fastify trusts no proxy where it gets their number: all clients share the address of the proxy.
   for (const trustProxy of [false, 1]) {
-    const direct = await setting(t, 'login', { perUsername: 2 }, { trustProxy: trustProxy as boolean })
+    const direct = await setting(
+      t,
+      'login',
+      { perUsername: 2 },
+      { trustProxy: trustProxy as boolean },
+    )
     await guess(t, direct.enter, 1, 'alice', via('192.0.2.1'))
     await guess(t, direct.enter, 1, 'alice', via('192.0.2.2'))
     isRefusal(t, await direct.enter('alice', 'wonderland', via('192.0.2.3')), throttledRefusal)

@@ -83,7 +83,7 @@ export function reportRefusal(
   const level = status === 401 || status === 403 ? 'info' : 'warn'
   request.log[level](
     { code, authenticator, ...about, ...(reason !== null && { reason }) },
-    'Authentication refused',
+    'Request rejected',
   )
   const target = channelOfStatus[status] ?? failure
   if (!target.hasSubscribers) return

@@ -96,7 +96,7 @@ const day = 86_400
 function warnLongExpiry(app: FastifyInstance, expiry: number): void {
   if (expiry <= day) return
   app.log.warn(
-    `fastify-authn: option "jwt.expiry" (AUTH_JWT_EXPIRY) is ${expiry} seconds, which is ${Number((expiry / day).toFixed(1))} days, and a stolen token can be used for so long. It counts seconds, not milliseconds: keep it short, and use "sessions" to keep users logged in.`,
+    `fastify-authn: option "jwt.expiry" (AUTH_JWT_EXPIRY) is ${expiry} seconds, which is ${Number((expiry / day).toFixed(1))} days, and a stolen token can be used for that long. The option is in seconds, not milliseconds. Keep it short, and use "sessions" to keep users logged in.`,
   )
 }
 
@@ -104,7 +104,7 @@ function warnLongExpiry(app: FastifyInstance, expiry: number): void {
 function attach(record: AppRecord, registration: Registration): void {
   const { app, options, authenticators, features, jwtService, passwords } = registration
   if (registrationOf(app)?.app === app) {
-    app.log.warn('fastify-authn is registered twice in one scope; the last one counts')
+    app.log.warn('fastify-authn is registered twice in one scope; the last registration applies')
     Reflect.deleteProperty(app, 'authn')
     Reflect.deleteProperty(app, 'jwtService')
   }
@@ -138,7 +138,7 @@ function decorate(app: FastifyInstance, name: 'authn' | 'jwtService', value: obj
   if (Object.hasOwn(app, name)) {
     throw new AuthnUsageError(
       'ERR_AUTH_DECORATOR',
-      `another plugin has already decorated the app with "${name}". Rename that one.`,
+      `another plugin has already decorated the app with "${name}". Rename its decorator.`,
     )
   }
   app.decorate(name, value as never)

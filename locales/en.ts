@@ -13,6 +13,6 @@ export const en = {
   'auth.insufficient-scope': 'Your credentials do not allow this action.',
   'auth.forbidden': 'You are not allowed to do this.',
   'auth.cross-site': 'Requests from other sites are not accepted.',
-  'auth.refresh-invalid': 'Your session is over. Please log in again.',
-  'auth.refresh-reused': 'Your session was ended for your security. Please log in again.',
+  'auth.refresh-invalid': 'Your session has expired. Please log in again.',
+  'auth.refresh-reused': 'Your session was revoked to protect your account. Please log in again.',
 } satisfies Catalogue

@@ -1,5 +1,7 @@
 // Also holds lib/common/faults.ts.
 // lib/common/refusals.ts has the answers of the refusals.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import {
   AuthenticationError,
@@ -11,6 +13,7 @@ import {
 } from '../lib/errors.js'
 import { refusalOf } from '../lib/common/refusals.js'
 import { en } from '../locales/en.js'
+import { root } from './helpers/project.js'
 import type { RefusalCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 
@@ -54,6 +57,21 @@ t.test('a key of the catalogue makes its refusal, with the English text', async 
     t.equal(error.retryAfter, undefined, key)
   }
   t.same(new Set(refusals.map(([key]) => key)), new Set(Object.keys(en)), 'every key has a row')
+})
+
+t.test('the reference of errors has every code, with its status and its body', async (t) => {
+  const page = readFileSync(join(root, 'docs/reference/errors.md'), 'utf8')
+  const sections = page.split(/^## /m)
+  const codes = readFileSync(join(root, 'types/errors.ts'), 'utf8').match(/'ERR_AUTH_\w+'/g) ?? []
+  t.ok(codes.length > 35)
+  for (const code of codes.map((quoted) => quoted.slice(1, -1))) {
+    const isOfCode = (line: string): boolean => line.startsWith(`| \`${code}\` `)
+    const found = sections.filter((section) => section.split('\n').some(isOfCode))
+    t.equal(found.length, 1, code)
+    const { status, key = null } = refusalOf(code) ?? {}
+    if (status !== undefined) t.match(found[0], new RegExp(`^${status}\n`), code)
+    if (key !== null) t.match(found[0]?.split('\n').find(isOfCode), `{"error":"${en[key]}"}`, code)
+  }
 })
 
 t.test('other text is sent as it is', async (t) => {
@@ -141,7 +159,7 @@ t.test('a fault: neutral message, what happened in its cause', async (t) => {
   t.equal(fault.cause, cause)
   t.equal(
     fault.message,
-    'The request could not be authenticated because of an internal fault.',
+    'The request could not be authenticated because of an internal error.',
     'nothing of the cause',
   )
   t.equal(new AuthenticationFault('ERR_AUTH_HASHING', null, 503).statusCode, 503)

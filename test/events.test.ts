@@ -103,7 +103,7 @@ t.test('a refusal is told to the channel of its kind, and logged', async (t) => 
       t.strictSame(rest, { code: error.code, authenticator: 'basic' })
       t.ok(typeof duration === 'number' && duration >= 5)
       t.strictSame(lines, [
-        { level, args: [{ code: error.code, authenticator: 'basic' }, 'Authentication refused'] },
+        { level, args: [{ code: error.code, authenticator: 'basic' }, 'Request rejected'] },
       ])
     })
   }

@@ -25,7 +25,7 @@ export function createFeature(context: FeatureContext): Feature {
   const { userService, authenticators } = options
   if (userService === undefined) {
     wrongOption(
-      'option "apiKeys" is set, but "userService" is missing, which finds the owners of keys.',
+      'option "apiKeys" is set, but "userService" is missing: it looks up the owners of keys.',
     )
   }
   if (Object.hasOwn(authenticators, 'apiKey')) {

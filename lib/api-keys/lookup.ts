@@ -138,7 +138,7 @@ export function wholeKey(found: unknown, id?: string): StoredApiKey | null {
   if (found === null) return null
   const isWhole = Check(storedKey, found) && isUsableName(ownerOf(found))
   if (isWhole && (id ?? found.id) === found.id) return found
-  throw new TypeError('the store of API keys returned no whole key')
+  throw new TypeError('the store of API keys returned an incomplete key')
 }
 
 /** In constant time (CWE-208). */

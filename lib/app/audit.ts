@@ -62,6 +62,6 @@ function refuseMiddleware(scopes: readonly FastifyInstance[], audited: FastifyIn
   if (found === undefined) return
   throw new AuthnUsageError(
     'ERR_AUTH_AUDIT',
-    `option "audit": found ${found}, whose app.use(…) answers requests before any mark is looked at. Make sure that no middleware serves what only users may see, then allow it with audit: { mode: 'explicit', middleware: true }.`,
+    `option "audit": found ${found}, whose middleware (app.use(…)) runs before any mark is checked. Make sure that it serves nothing that must be protected, then allow it with audit: { mode: 'explicit', middleware: true }.`,
   )
 }

@@ -49,7 +49,7 @@ function requireRoutes({ routes, registered }: AppRecord): void {
     const isEmpty = !ofApp.some(({ server }) => isWithin(server, scope))
     if (option === undefined || !isEmpty || open.length === 0) continue
     wrongOption(
-      `option "${option}": the scope in which the plugin is registered has no routes, and ${open.length} routes outside of it are open (${listOf(open.toSorted())}). Register it in the scope of the routes: a plugin of yours that registers it has to be wrapped by fastify-plugin, fp(async (app) => { await app.register(authn, …) }).`,
+      `option "${option}": the scope in which the plugin is registered has no routes, and ${open.length} routes outside of it are open (${listOf(open.toSorted())}). Register it in the scope of the routes: a plugin of yours that registers it must be wrapped by fastify-plugin, fp(async (app) => { await app.register(authn, …) }).`,
     )
   }
 }
@@ -62,7 +62,7 @@ export function warnUnregistered({ routes }: AppRecord): void {
   const marked = [...new Set(routes.filter(isOpenByMistake).map(nameOf))].toSorted()
   if (marked.length === 0) return
   process.emitWarning(
-    `fastify-authn: these routes are marked, but the app never registers the plugin, so that they are open to everyone. Register it (app.register(authn, …)) in this app. If config.auth is meant for another plugin here, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.\n  ${listOf(marked, '\n  ')}`,
+    `fastify-authn: these routes have a mark, but the app never registers the plugin, so they are open to everyone. Register it in this app: app.register(authn, …). If config.auth belongs to another plugin, run node with --disable-warning=FASTIFY_AUTHN_UNREGISTERED.\n  ${listOf(marked, '\n  ')}`,
     { type: 'SecurityWarning', code: 'FASTIFY_AUTHN_UNREGISTERED' },
   )
 }
@@ -82,7 +82,7 @@ function warnBasicScopes({ root, routes }: AppRecord): void {
     .map(nameOf)
   if (names.length === 0) return
   root.log.warn(
-    `fastify-authn: routes ask for a scope and accept Basic, but users have no scopes with Basic, so that they always get a 403 with it (${listOf(names)}). Give the plugin access: { scopesOf(user) { … } }, or let "use" in the marks name authenticators with tokens.`,
+    `fastify-authn: these routes require a scope and accept Basic, which has no scopes, so every request with Basic is a 403: ${listOf(names)}. Set access: { scopesOf(user) { … } }, or accept only tokens there, by "use" in the marks.`,
   )
 }
 
@@ -95,7 +95,7 @@ function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
 function warnLateCors({ root, instances, isCorsFirst }: AppRecord): void {
   if (isCorsFirst || !instances.some(hasCors)) return
   root.log.warn(
-    'fastify-authn: @fastify/cors is registered after fastify-authn or in an inner scope, so that pages of other origins cannot read why a request was rejected. Register it first: await app.register(cors, …) before app.register(authn, …), both at the root.',
+    'fastify-authn: @fastify/cors is registered after fastify-authn or in an inner scope, so pages of other origins cannot read why a request was rejected. Register it first: await app.register(cors, …) before app.register(authn, …), both at the root.',
   )
 }
 
@@ -107,7 +107,7 @@ function warnUndefinedHooks({ root, routes, undefinedHooks }: AppRecord): void {
   const names = [...ofRoutes, ...undefinedHooks]
   if (names.length === 0) return
   root.log.warn(
-    `fastify-authn: these hooks are undefined and never run: ${listOf(names)}. Was the plugin removed that decorates the app with them (preValidation: app.authenticate), or is it registered later? Protect such a route by config: { auth: true }, and remove the hook.`,
+    `fastify-authn: these hooks are undefined and never run: ${listOf(names)}. Was the plugin that decorates the app with them (preValidation: app.authenticate) removed, or is it registered later? Protect such a route with config: { auth: true }, and remove the hook.`,
   )
 }
 

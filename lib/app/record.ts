@@ -56,7 +56,7 @@ export function recordOf(app: FastifyInstance): AppRecord {
   if (known !== undefined) return known
   if (hasDeclarations(root)) {
     wrongMark(
-      'the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. Load fastify-authn before you call Fastify().',
+      'the package was loaded after routes or scopes of the app had been declared, so it does not know their marks. Import fastify-authn before you call Fastify().',
     )
   }
   return listen(root)
@@ -126,7 +126,7 @@ function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
   parseMark(mark, place)
   if (!isVoid) return
   wrongMark(
-    `${place}: the mark has no effect, since the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside of a plain plugin that is marked, or with @fastify/autoload write { dir, options: { auth } }.`,
+    `${place}: the mark has no effect, because the plugin is wrapped by fastify-plugin (as @fastify/autoload is) or its options are a function. Mark its routes, register it inside a plain plugin with a mark, or with @fastify/autoload write { dir, options: { auth } }.`,
   )
 }
 

@@ -107,7 +107,7 @@ export function decide(route: DeclaredRoute): Plan | null {
   const place = routeName(options)
   if (route.isChanged() || routeOf(options.config) !== route) {
     wrongMark(
-      `${place}: the mark has no effect, since config was changed after the route was declared, or replaced by an onRoute hook of another plugin. Put the mark into config where the route is declared; a hook has to keep what is there: { ...routeOptions.config }.`,
+      `${place}: the mark has no effect, because config was changed after the route was declared, or replaced by an onRoute hook of another plugin. Put the mark into config where the route is declared; a hook must keep what is there: { ...routeOptions.config }.`,
     )
   }
   checkPlaces(options)
@@ -116,7 +116,7 @@ export function decide(route: DeclaredRoute): Plan | null {
   const registration = registrationOf(server)
   if (registration === undefined) {
     wrongMark(
-      `${place}: the route is marked, but the plugin is not registered in its scope or around it. Register the plugin there (most apps register it once, at the root).`,
+      `${place}: the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).`,
     )
   }
   return planOf(mark, place, registration)

@@ -111,7 +111,7 @@ function checkChoice(members: readonly Authenticator[], place: string): void {
   if (twice === -1) return
   const scheme = schemes[twice] === undefined ? 'a scheme' : `another scheme than ${schemes[twice]}`
   wrongOption(
-    `${place}: several authenticators have neither ${scheme} nor accepts(), so that only the first could ever be asked. Give each accepts(request), which says whether the credentials of a request are meant for it.`,
+    `${place}: several authenticators have neither ${scheme} nor accepts(), so only the first one would ever be asked. Give each one accepts(request), which says whether the credentials of a request are meant for it.`,
   )
 }
 

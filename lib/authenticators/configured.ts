@@ -82,6 +82,6 @@ export function requireDefault({
   const ownWay = [...authenticators.keys()].some(isOwn) || (login && login.tokenFunc)
   if (defaultAuthenticators.length > 0 || userService === undefined || ownWay) return
   wrongOption(
-    'option "userService" is set, but there are no keys for tokens, and no "authenticator" is named. Set "jwt" (is AUTH_JWT_SECRET set? node --env-file=.env loads a file of variables); or, for HTTP Basic on all marked routes, say authenticator: \'basic\'.',
+    'option "userService" is set, but there are no keys for tokens, and no "authenticator" is named. Set "jwt" (is AUTH_JWT_SECRET set? node --env-file=.env loads a file of variables), or for HTTP Basic on all protected routes, authenticator: \'basic\'.',
   )
 }

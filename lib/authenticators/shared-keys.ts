@@ -22,7 +22,7 @@ export function checkSharedKeys(registrations: readonly Registration[]): void {
     if (other === undefined) continue
     const [place, otherPlace] = [one, other].map(({ app }) => JSON.stringify(app.prefix || '/'))
     wrongOption(
-      `option "jwt": the registrations in the scopes ${place} and ${otherPlace} verify with one key, but have different user services, so that each accepts the tokens of the other. Give each an "audience" of its own, as in jwt: { ...configFromEnv().jwt, audience: 'admin' }, or both one and the same "userService".`,
+      `option "jwt": the registrations in the scopes ${place} and ${otherPlace} verify with the same key but have different user services, so each accepts the tokens of the other. Give each its own "audience", as in jwt: { ...configFromEnv().jwt, audience: 'admin' }, or both the same "userService".`,
     )
   }
 }
@@ -52,7 +52,7 @@ export function checkSharedTokens(plans: readonly Plan[]): void {
       const other = found.find((each) => areConfused(each.tokens, tokens))
       if (other !== undefined) {
         wrongOption(
-          `option "authenticators": "${other.plan.name}" and "${plan.name}" verify with one key, but have different user services, so that alice of the one would pass as alice of the other. Give each tokens of its own, as in jwtAuthenticator({ userService, audience: 'admin' }), or another claimName or typ; or both one and the same "userService", and ask for a role in the marks.`,
+          `option "authenticators": "${other.plan.name}" and "${plan.name}" verify with the same key but have different user services, so alice of one would pass as alice of the other. Give each its own "audience", "claimName" or "typ", as in jwtAuthenticator({ userService, audience: 'admin' }); or both the same "userService", and require a role in the marks.`,
         )
       }
       found.push({ plan, authenticator, tokens })

@@ -25,7 +25,7 @@ export const variables: readonly string[] = [
 // Not --env-file: Node.js looks for that among the arguments of programs too (nodejs/node#54232).
 export const envOption = new Option(
   '--env <file>',
-  'a file of variables; those that are set already win',
+  'a file of variables; those that are already set take precedence',
 )
 
 export const keySetOption = new Option(
@@ -131,7 +131,7 @@ function onlyMethod(service: JwtService): SigningMethod | undefined {
   const [first, ...others] = signingMethods.filter((method) => fits(service, method))
   const isPair = first !== undefined && first !== 'HS256'
   if (isPair && others.some((each) => algorithmOf(each).family !== algorithmOf(first).family)) {
-    misuse('several key pairs are configured.', 'Say which signing method is meant: --alg RS256')
+    misuse('several key pairs are configured.', 'Choose the signing method: --alg RS256')
   }
   return first
 }

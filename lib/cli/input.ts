@@ -47,7 +47,7 @@ export function bareText(text: string): string {
 export async function readSecret(io: Io, name: string): Promise<string> {
   if (io.stdin.isTTY !== true) return bareText(await readInput(io.stdin))
   const [first, second] = await askHidden(io, [`${name}: `, 'Once more: '])
-  if (first !== second) fail('the two differ. Nothing was done.')
+  if (first !== second) fail('the two entries differ. Nothing was done.')
   return String(first)
 }
 

@@ -56,7 +56,7 @@ export async function main(process: Process): Promise<void> {
 export async function run(words: readonly string[], io: Io): Promise<Exit> {
   let exit: Exit = exits.done
   const program = new Commander('npx fastify-authn')
-    .description('Keys, hashes and tokens for apps with fastify-authn.')
+    .description('Keys, hashes and tokens for apps that use fastify-authn.')
     .version(version(), '-v, --version')
     .enablePositionalOptions()
     .exitOverride()

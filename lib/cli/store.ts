@@ -70,7 +70,7 @@ export interface StoreOptions {
 
 const prefixOption = new Option(
   '--prefix <prefix>',
-  'the name of the app, as its store has it',
+  'the prefix of the store in the app',
 ).makeOptionMandatory()
 
 /**
@@ -84,15 +84,15 @@ export function storeCommand(
   option: string,
   schemaOf: (prefix: string) => string,
 ) {
-  const details = `Works with the store that ${variablesOf(kind).join(' or ')} names, through the ioredis or pg of the app in the current folder.`
+  const details = `Uses the store that ${variablesOf(kind).join(' or ')} names, with the ioredis or pg that is installed in the current folder.`
   const registrationOption = new Option('--registration <name>', `the option ${option} of the app`)
   const options = [prefixOption, registrationOption.default(defaults.sessions.name), envOption]
   const schema: Command<StoreOptions> = {
     name: 'schema',
-    summary: 'print the tables of PostgreSQL',
+    summary: 'print the SQL of the tables for PostgreSQL',
     options: [prefixOption],
     examples: [`npx fastify-authn ${name} schema --prefix shop | psql app`],
-    exits: ['done', 'the prefix is no plain identifier'],
+    exits: ['done', 'the prefix is not a plain identifier'],
     run({ prefix }) {
       const sql = schemaOf(checkSqlPrefix(prefix, 'option --prefix', '--prefix shop'))
       return { lines: [sql], json: { sql } }
@@ -114,7 +114,7 @@ export async function withStore<Store, Result>(
   const [redis, database] = variablesOf(kind)
   const set = [redis, database].filter((variable) => process.env[variable])
   const names = `${redis} and ${database}`
-  if (set.length === 2) misuse(`${names} are both set. Which one is it?`)
+  if (set.length === 2) misuse(`${names} are both set. Set only one of them.`)
   const [variable] = set
   if (variable === undefined) {
     return fail(

@@ -1,6 +1,6 @@
 import type { FaultCode, MisuseCode } from '../../types/errors.js'
 
-const neutralMessage = 'The request could not be authenticated because of an internal fault.'
+const neutralMessage = 'The request could not be authenticated because of an internal error.'
 
 /**
  * The server failed, not the client, for example the user service threw. The client gets a 500 with a neutral

@@ -16,7 +16,7 @@ export function trustedOf(origins: readonly string[]): ReadonlySet<string> {
     // An URL with a password is not quoted.
     const found = origin.includes('@') ? 'a string with an @' : JSON.stringify(origin)
     wrongOption(
-      `option "cookies.trustedOrigins.${index}": found ${found}, expected an origin as browsers write it: https://shop.example or http://localhost:5173, in small letters, without a path, a closing /, a wildcard and the default port.`,
+      `option "cookies.trustedOrigins.${index}": found ${found}, expected an origin as browsers write it: https://shop.example or http://localhost:5173, in lower case, without a path, a closing /, a wildcard and the default port.`,
     )
   }
   return new Set(origins)

@@ -23,7 +23,7 @@ const loopback = /^(?:::1|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/
 const forwarded = /^(?:x-forwarded-.*|forwarded)$/
 
 const droppedCookies =
-  'fastify-authn: a login came by http, and browsers take its cookies only by https. Where a proxy terminates TLS for this app, set trustProxy of Fastify; without TLS, they work on localhost and 127.0.0.1 only, without a proxy or a container in between, and where NODE_ENV is not production.'
+  'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.'
 
 type Jar = Readonly<Record<'access' | 'refresh', Omit<NewCookie, 'value' | 'maxAge'>>>
 
@@ -135,14 +135,14 @@ export function createFeature({ options }: FeatureContext): Feature {
       }
       if (options.login !== false && wantedLogin(registration) === null) {
         stop(
-          'there is no login route to set them: set "jwt" with a key that signs, or login: false where another server on this host sets them.',
+          'there is no login route to set them: set "jwt" with a key that signs, or login: false if another server on this host sets them.',
         )
       }
       const isSame = (other: Registration): boolean =>
         other !== registration && other.options.cookies?.name === name
       if (all.some(isSame)) {
         stop(
-          `another registration in this app has the cookie ${strict.access.name} too, so that a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.`,
+          `another registration in this app also uses the cookie ${strict.access.name}, so a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.`,
         )
       }
     },

@@ -67,7 +67,7 @@ export async function fetchKeySet(
   const url = keyAddress(jwksUri ?? (await discover(issuer, signal)))
   // Metadata of an https issuer may not lead to keys of whoever listens on this machine.
   const isWeaker = jwksUri === undefined && issuer.startsWith('https:') && url?.protocol === 'http:'
-  if (url === null || isWeaker) throw new FetchError('jwks_uri is no address with https')
+  if (url === null || isWeaker) throw new FetchError('jwks_uri is not an https address')
   return await fetchJson(url, signal)
 }
 
@@ -75,11 +75,11 @@ export async function fetchKeySet(
 async function discover(issuer: string, signal: AbortSignal): Promise<string> {
   const metadata = await fetchMetadata(issuer, signal)
   if (typeof metadata !== 'object' || metadata === null) {
-    throw new FetchError('the metadata is no object')
+    throw new FetchError('the metadata is not an object')
   }
   const { issuer: found, jwks_uri: address } = metadata as Record<string, unknown>
   // Otherwise one issuer could name keys for another (OpenID Connect Discovery §4.3, RFC 8414 §3.3).
-  if (found !== issuer) throw new FetchError('the metadata is that of another issuer')
+  if (found !== issuer) throw new FetchError('the metadata belongs to another issuer')
   if (typeof address !== 'string') throw new FetchError('the metadata names no jwks_uri')
   return address
 }

@@ -149,7 +149,8 @@ export class KeySource {
       const about = { issuer, keys: keys.compromised }
       this.log.warn(about, 'An issuer publishes private keys; these are not used')
     }
-    if (this.#failuresInARow > 0) this.log.info({ issuer }, 'An issuer gives its keys again')
+    if (this.#failuresInARow > 0)
+      this.log.info({ issuer }, 'The keys of an issuer are available again')
     const time = Date.now()
     this.#use(keys, () => since(time))
     this.#failuresInARow = 0

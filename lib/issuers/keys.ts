@@ -42,7 +42,7 @@ export function readKeySet(
   algorithms: readonly SigningMethod[] | undefined,
 ): IssuerKeys {
   const list = (document as { keys?: unknown } | null)?.keys
-  if (!Array.isArray(list)) throw new FetchError('the document is no key set')
+  if (!Array.isArray(list)) throw new FetchError('the document is not a key set')
   if (list.length > limits.keys) throw new FetchError(`the set has more than ${limits.keys} keys`)
   const jwks = (list as unknown[]).filter(isObject)
   const kids = jwks.map(({ kid }) => kid)
@@ -53,7 +53,7 @@ export function readKeySet(
     const verifiers = verifiersOf(jwk, algorithms)
     if (verifiers.size > 0) keys.set(kid, verifiers)
   }
-  if (keys.size === 0) throw new FetchError('the set has no key that can be used')
+  if (keys.size === 0) throw new FetchError('the set has no usable key')
   const compromised = jwks.filter((jwk) => jwk.kty !== 'oct' && hasPrivateMember(jwk)).length
   return { keys, leftOut: list.length - keys.size, compromised }
 }

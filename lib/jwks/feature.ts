@@ -30,7 +30,7 @@ export function createFeature({ app, root, jwtService }: FeatureContext): Featur
       if (present?.service === jwtService) return
       if (root.hasRoute({ method: 'GET', url })) {
         wrongOption(
-          `option "jwt.publish": GET ${url} is taken. Choose another path: jwt: { publish: '/keys.json' }`,
+          `option "jwt.publish": GET ${url} is already declared. Choose another path: jwt: { publish: '/keys.json' }`,
         )
       }
       const entry = { scope: app, service: jwtService }

@@ -91,7 +91,7 @@ export function declareOwnRoute<Content>(
 export function takenRoute(url: string, kind: OwnRoute['kind']): never {
   const what = kind === 'login' ? '"login.path"' : '"sessions"'
   wrongOption(
-    `option ${what}: POST ${url} is already declared, and it is also the path of the ${kind} of fastify-authn. Choose another path for the login of fastify-authn (login: { path }), which moves refresh and logout too, or none of them (login: false).`,
+    `option ${what}: POST ${url} is already declared, but fastify-authn uses that path for its ${kind} route. Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, or leave all of them out with login: false.`,
   )
 }
 

@@ -51,7 +51,7 @@ export function addLogin(registration: Registration, routes: readonly object[]):
     (options) => ownRouteOf(options) !== undefined && (options as { url?: string }).url === url,
   )
   if (!isDefault || !isOurs) takenRoute(url, 'login')
-  app.log.warn(`POST ${url} is already there; this registration of fastify-authn adds none`)
+  app.log.warn(`POST ${url} already exists; this registration of fastify-authn adds no login route`)
 }
 
 function declareLogin(registration: Registration, login: ResolvedLogin): void {

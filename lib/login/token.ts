@@ -23,7 +23,7 @@ export function tokenIssuer(
   const { tokenFunc, subject, signingMethod }: LoginOptions = login || {}
   if (tokenFunc !== undefined && subject !== undefined) {
     wrongOption(
-      'option "login.subject" stands beside "login.tokenFunc", which makes the whole token, "sub" included. Leave one of them out.',
+      'options "login.subject" and "login.tokenFunc" are both set, but tokenFunc makes the whole token, "sub" included. Leave one of them out.',
     )
   }
   const claimsOf = claimsMaker(login)
@@ -115,7 +115,7 @@ function isOtherSpelling(sub: unknown, user: object, fields: ReadonlySet<string>
 function checkSubject(returned: unknown): string | number {
   if (isUsableName(returned)) return returned
   throw new TypeError(
-    'login.subject returned no name: expected a non-empty string of at most 1,024 bytes without control characters, or a finite number.',
+    'login.subject did not return a name: expected a non-empty string of at most 1,024 bytes without control characters, or a finite number.',
   )
 }
 
@@ -132,6 +132,6 @@ function checked(returned: unknown, sub: string | number): OwnClaims {
   const own = given.sub === undefined ? sub : given.sub
   if (isUsableName(own)) return { ...given, sub: own }
   throw new TypeError(
-    'login.claims returned a "sub" that is no name: expected a string without control characters, or a finite number.',
+    'login.claims returned a "sub" that is not a name: expected a string without control characters, or a finite number.',
   )
 }

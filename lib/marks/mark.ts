@@ -60,7 +60,7 @@ function describe(value: unknown): string {
     : value === null
       ? 'null'
       : typeof value === 'object'
-        ? 'an object that does not fit'
+        ? 'an invalid object'
         : typeof value
 }
 

@@ -83,12 +83,12 @@ export function namedAuthenticator(
   if (authenticator !== undefined) return authenticator
   const others = [...authenticators.keys()].join(', ') || 'none'
   return wrongMark(
-    `${place}: use names ${JSON.stringify(name)}, which is no authenticator here. Known: ${others}. "jwt" is there when there are a userService and a key of jwt.signingMethod, "basic" when there is a userService, "configBasic" when there is "basic"; "apiKey" with the option "apiKeys"; others come from the options "authenticators" and "issuers".`,
+    `${place}: use names ${JSON.stringify(name)}, which is not an authenticator here. Known: ${others}. "jwt" needs a userService and a key of jwt.signingMethod, "basic" a userService, "configBasic" the option "basic", "apiKey" the option "apiKeys"; others come from the options "authenticators" and "issuers".`,
   )
 }
 
 function missing(place: string): never {
   wrongMark(
-    `${place} is marked, but there is no authenticator for its requests. Give the plugin a "userService" with "jwt" (is its secret set?), or "basic", or an "authenticator"; HTTP Basic against the userService is authenticator: 'basic'. Of several "issuers", name those that are meant in "use" or "authenticator".`,
+    `${place} is marked, but there is no authenticator for its requests. Set "userService" and "jwt" (is its secret set?), or "basic", or "authenticator"; for HTTP Basic against the userService, set authenticator: 'basic'. If there are several "issuers", name those that are accepted in "use" or "authenticator".`,
   )
 }

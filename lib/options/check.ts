@@ -50,9 +50,9 @@ function describe(value: unknown, { quoted, secret }: Partial<Expectation>): str
     return String(value)
   if (typeof value === 'string') {
     if (value === '') return 'an empty string'
-    return quoted === true ? JSON.stringify(value) : 'a string that does not fit'
+    return quoted === true ? JSON.stringify(value) : 'an invalid string'
   }
-  return typeof value === 'object' ? 'an object that does not fit' : `a ${typeof value}`
+  return typeof value === 'object' ? 'an invalid object' : `a ${typeof value}`
 }
 
 /**

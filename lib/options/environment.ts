@@ -56,7 +56,7 @@ function readSeconds(env: Environment, name: string): number | undefined {
 /** Quotes a value that looks like a time span, such as `15m`. Anything else may be a secret. */
 function describe(value: string): string {
   const isLikeSpan = value.length <= 20 && /^[\s\d.+-]*[a-z]{0,3}[\s\d]*$/i.test(value)
-  return isLikeSpan ? JSON.stringify(value) : 'a string that does not fit'
+  return isLikeSpan ? JSON.stringify(value) : 'an invalid string'
 }
 
 function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {

@@ -68,7 +68,7 @@ export function resolveIssuers(
     if (builtIn.has(name) || taken.includes(name)) {
       wrong(
         `issuers.${name}`,
-        `an authenticator has the name ${JSON.stringify(name)} already. Choose another one.`,
+        `there is already an authenticator with the name ${JSON.stringify(name)}. Choose another one.`,
       )
     }
     const first = all.findIndex((other) => other.issuer === issuer)
@@ -76,7 +76,7 @@ export function resolveIssuers(
       const other = first === index ? 'jwt.issuer' : `issuers.${all[first]?.name}.issuer`
       wrong(
         `issuers.${name}.issuer`,
-        `found ${JSON.stringify(issuer)}, which is "${other}" too, so that the "iss" of a token would not say whose it is. Give each issuer once.`,
+        `found ${JSON.stringify(issuer)}, which is also "${other}", so the "iss" of a token could not tell them apart. Name each issuer once.`,
       )
     }
   }
@@ -117,7 +117,7 @@ function checkAddress(option: string, text: string, isIssuer: boolean): void {
   if (url !== null && !(isIssuer && text.includes('?'))) return
   // Credentials may stand before an @.
   const found = text.includes('@') ? 'an address with an @' : JSON.stringify(text)
-  const remedy = isIssuer ? ' Where the issuer is no such address, set "jwksUri".' : ''
+  const remedy = isIssuer ? ' If the issuer is not such an address, set "jwksUri".' : ''
   wrong(
     option,
     `found ${found}, expected an address with https (http only to a loopback address), without credentials${isIssuer ? ', query' : ''} and fragment.${remedy}`,

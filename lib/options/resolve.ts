@@ -99,7 +99,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   )
   if (inherited !== undefined) {
     wrongOption(
-      `option "${inherited}": found in the prototype or the class of the options, where it has no effect; expected a plain object with all options.`,
+      `option "${inherited}": found in the prototype or the class of the options, where it has no effect, expected a plain object with all options.`,
     )
   }
   if (checked.jwt !== undefined && checked.jwtService !== undefined) {
@@ -110,7 +110,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   const { realm = defaults.realm, audit, login, cookies, credentialCache, throttle } = checked
   if (!isQuotable(realm)) {
     wrongOption(
-      'option "realm": found characters that cannot stand in a header, expected Latin-1 without control characters.',
+      'option "realm": found characters that a header cannot contain, expected Latin-1 without control characters.',
     )
   }
   return {

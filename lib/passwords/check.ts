@@ -134,12 +134,12 @@ function createHashReader({ passwordField, cost: wanted, maxCost }: CheckTools) 
     }
     const value = (user as Record<string, unknown>)[passwordField]
     if (!isBcryptHash(value)) {
-      log.warn({ passwordField }, 'The stored password of a user is no bcrypt hash')
+      log.warn({ passwordField }, 'The stored password of a user is not a bcrypt hash')
       return null
     }
     const about = { passwordField, cost: costOf(value), maxCost }
     if (about.cost > maxCost) {
-      log.warn(about, 'A stored password hash is not used: its cost is above "hashing.maxCost"')
+      log.warn(about, 'A stored password hash was rejected: its cost is above "hashing.maxCost"')
       return null
     }
     if (about.cost > wanted && !isWarned) {

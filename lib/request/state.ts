@@ -131,7 +131,7 @@ export function decorateRequests(app: FastifyInstance): void {
   if (taken !== undefined) {
     throw new AuthnUsageError(
       'ERR_AUTH_DECORATOR',
-      `another plugin decorates requests with "${taken}" too. Rename that one; for @fastify/jwt, register it with { decoratorName: 'jwtUser' } or the like.`,
+      `another plugin also decorates requests with "${taken}". Rename its decorator: @fastify/jwt takes { decoratorName: 'jwtUser' }, for example.`,
     )
   }
   app.decorateRequest(kRequestState, undefined)

@@ -28,12 +28,12 @@ export function createFeature(context: FeatureContext): Feature {
   const { app, options, jwtService: service, tokenChecks } = context
   const settings = resolveSessions(options.sessions || {})
   if ((options.jwt ?? options.jwtService) === undefined) {
-    stop('"sessions" is set, but "jwt" is missing, with the keys of its tokens')
+    stop('"sessions" is set, but "jwt" is missing: it has the keys of the tokens')
   }
   const { tokenFunc, signingMethod }: Partial<ResolvedLogin> = options.login || {}
   if (tokenFunc !== undefined) {
     stop(
-      '"login.tokenFunc" stands beside "sessions": its tokens could not be revoked, since they lack the claim "sid". Use login.claims, which adds claims to the tokens of the plugin, and leave "tokenFunc" out',
+      '"login.tokenFunc" cannot be used with "sessions": its tokens lack the claim "sid", so they could not be revoked. Use login.claims instead, which adds claims to the tokens of the plugin',
     )
   }
   const factory = settings.store ?? memorySessions()
@@ -104,7 +104,7 @@ export function createFeature(context: FeatureContext): Feature {
 }
 
 const unawareRegistration =
-  'fastify-authn: another registration verifies with the same key, but does not know these sessions, so that it accepts access tokens of revoked sessions until they expire. Give each an "audience" of its own, or use one registration for both.'
+  'fastify-authn: another registration verifies with the same key, but does not know these sessions, so it accepts access tokens of revoked sessions until they expire. Give each its own "audience", or use one registration for both.'
 
 function stop(problem: string): never {
   wrongOption(`option ${problem}.`)

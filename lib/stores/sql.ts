@@ -39,7 +39,7 @@ export interface SqlOptions {
 export function checkSqlPrefix(prefix: unknown, where: string, example: string): string {
   if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return prefix
   return wrongOption(
-    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, the first of them no digit, as in ${example}.`,
+    `${where}: found ${JSON.stringify(prefix)}, expected the name of the app, at most 40 characters of a-z, 0-9 and _, not beginning with a digit, as in ${example}.`,
   )
 }
 
@@ -58,7 +58,7 @@ export function openSql(
   const isOwn = Object.hasOwn(Object(options), 'query')
   if (!isOwn || typeof options.query !== 'function') {
     wrongOption(
-      `${factory}({ query, prefix }): found no function "query" of these options. Expected: ${example}.`,
+      `${factory}({ query, prefix }): found no function "query" in the options. Expected: ${example}.`,
     )
   }
   const { query } = options
@@ -80,7 +80,7 @@ export function openSql(
         }
         if (error instanceof TypeError && usesThis(query)) {
           wrongOption(
-            `${factory}({ query }): found a method such as pool.query, which loses its object when it is passed alone. Expected: ${example}.`,
+            `${factory}({ query }): found a method such as pool.query, which loses its "this" when it is passed alone. Expected: ${example}.`,
             error,
           )
         }

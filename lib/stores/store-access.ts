@@ -44,7 +44,7 @@ export function openStore<Store>(
   scopes.set(root, taken)
   if ((taken.get(option + place) ?? app) !== app) {
     wrongOption(
-      `option "${option}.name": found ${JSON.stringify(name)} for two registrations, with the store prefix ${JSON.stringify(prefix)} for both, so that alice of the one would be alice of the other. Give each a name of its own, as in ${option}: { name: 'admin' }.`,
+      `option "${option}.name": found ${JSON.stringify(name)} for two registrations with the same store prefix ${JSON.stringify(prefix)}, so alice of one would be alice of the other. Give each its own name, as in ${option}: { name: 'admin' }.`,
     )
   }
   taken.set(option + place, app)

@@ -115,7 +115,7 @@ function namesOf(
   const isName = (name: unknown): boolean => typeof name === 'string' && isAccessName(key, name)
   if (Array.isArray(names) && Array.from(names).every(isName)) return new Set(names)
   return misuse(
-    `actingAs: "${option}": expected an array of names that a mark can ask for, such as ['a', 'b'].`,
+    `actingAs: "${option}": expected an array of names that a mark can require, such as ['a', 'b'].`,
   )
 }
 

@@ -58,7 +58,7 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   const apiKeys = app.authn?.apiKeys
   if (opened === undefined || apiKeys === undefined) {
     misuse(
-      'mintApiKey: the app has no API keys. Await app.ready() first; they are there when fastify-authn is registered with "apiKeys" (in an inner scope: give that scope in place of the app).',
+      'mintApiKey: the app has no API keys. Await app.ready() first; they are there when fastify-authn is registered with "apiKeys" (in an inner scope: pass that scope instead of the app).',
     )
   }
   if (broken === undefined) return (await apiKeys.issue({ owner, name, scopes, expiresAt })).key

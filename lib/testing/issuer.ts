@@ -39,7 +39,7 @@ export function issuerMaterial(
     })
   if (issuer === undefined) {
     return misuse(
-      `${caller}: found no issuer ${JSON.stringify(name)}. Await app.ready() first; the name is that in the option "issuers" (of a registration in an inner scope: give that scope in place of the app).`,
+      `${caller}: found no issuer ${JSON.stringify(name)}. Await app.ready() first; the name is the one in the option "issuers" (of a registration in an inner scope: pass that scope instead of the app).`,
     )
   }
   return tokenOf(issuer, method, content)

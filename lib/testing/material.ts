@@ -78,7 +78,7 @@ export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceL
   return (
     jwtService ??
     misuse(
-      `${caller}: the app has no jwtService. Await app.ready() first; it is there when fastify-authn is registered with "jwt" or "jwtService" (in an inner scope: give that scope in place of the app).`,
+      `${caller}: the app has no jwtService. Await app.ready() first; it is there when fastify-authn is registered with "jwt" or "jwtService" (in an inner scope: pass that scope instead of the app).`,
     )
   )
 }

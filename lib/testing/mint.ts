@@ -27,7 +27,7 @@ export interface MintOptions extends TokenContent {
 export function mintToken(app: TokenApp, options: MintOptions): string {
   const { broken, algorithm, claims, sub } = options
   if (sub === undefined && claims === undefined) {
-    misuse('mintToken: expected "sub" or "claims", to say whose token it is.')
+    misuse('mintToken: expected "sub" or "claims", which say whose token it is.')
   }
   const material =
     options.issuer === undefined
@@ -42,7 +42,7 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
   if (needs === undefined || material[needs] !== undefined) return row.make(material)
   const what = needs === 'publicKey' ? 'a public key' : 'the key that signs'
   return misuse(
-    `mintToken: broken: "${broken}" takes ${what}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,
+    `mintToken: broken: "${broken}" needs ${what}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,
   )
 }
 

@@ -122,7 +122,7 @@ export class JwtService implements JwtServiceLike {
     try {
       return sign(payload, typ)
     } catch (error) {
-      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: JSON cannot express them.', error)
+      throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: they cannot be written as JSON.', error)
     }
   }
 

@@ -17,7 +17,7 @@ export function createFeature({ jwtService, log }: FeatureContext): Feature {
     if (value === undefined && !hasWarned && !(field in user)) {
       hasWarned = true
       log.warn(
-        `fastify-authn: a user lacks ${name}, so that none of its tokens can be revoked. Have findByUsername return it, with null where all tokens are valid.`,
+        `fastify-authn: a user lacks ${name}, so its tokens cannot be revoked. Return it from findByUsername, with null if all tokens are valid.`,
       )
     }
     if (value === null || value === undefined) return 0

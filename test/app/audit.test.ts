@@ -218,7 +218,7 @@ t.test('wrong options', async (t) => {
     [null, 'option "audit": found null'],
     [{}, 'option "audit.mode": found nothing, expected \'explicit\''],
     [{ mode: 'all' }, 'option "audit.mode": found'],
-    [{ mode: 'explicit', except: '/docs' }, 'option "audit.except": found a string'],
+    [{ mode: 'explicit', except: '/docs' }, 'option "audit.except": found an invalid string'],
     [
       { mode: 'explicit', only: [] },
       'unknown option "audit.only". Known here: mode, except, middleware.',

@@ -50,7 +50,7 @@ t.test('marked routes of an app without the plugin: one warning names them', asy
   })
   t.equal(warnings.length, 1)
   const [warning] = warnings as [Warned]
-  t.match(warning.message, /never registers the plugin, so that they are open to everyone/)
+  t.match(warning.message, /never registers the plugin, so they are open to everyone/)
   t.match(warning.message, /--disable-warning=FASTIFY_AUTHN_UNREGISTERED/)
   t.strictSame(named(warning), [
     '  GET /admin/reports',

@@ -214,7 +214,7 @@ t.test('misuse', async (t) => {
   const good: Authenticator = { authenticate: () => null }
   const wrong: [unknown, string][] = [
     [null, '"anyOf()[1]": found null, expected an authenticator'],
-    ['jwt', '"anyOf()[1]": found a string that does not fit, expected an authenticator'],
+    ['jwt', '"anyOf()[1]": found an invalid string, expected an authenticator'],
     [{}, '"anyOf()[1].authenticate": found nothing'],
     [{ ...good, scheme: 'two words' }, '"anyOf()[1].scheme": found "two words"'],
     [{ ...good }, 'several authenticators have neither a scheme nor accepts()'],

@@ -105,7 +105,10 @@ t.test('one key and two user services stop the boot', async (t) => {
     for (const nested of [false, true]) {
       const { code, message } = await rejectionOf(boot(first, second, { nested }))
       t.equal(code, 'ERR_AUTH_OPTION', name)
-      t.match(message, /with one key, but have different user services.*"audience".*"userService"/)
+      t.match(
+        message,
+        /with the same key but have different user services.*"audience".*"userService"/,
+      )
       t.match(message, nested ? 'scopes "/" and "/two"' : 'scopes "/one" and "/two"')
       t.notMatch(message, secret)
     }
@@ -216,7 +219,10 @@ t.test('authenticators of one registration, with users of their own', async (t) 
       (error: unknown) => error,
     )
   }
-  const error = { code: 'ERR_AUTH_OPTION', message: /"jwt" and "admin\|basic" verify with one key/ }
+  const error = {
+    code: 'ERR_AUTH_OPTION',
+    message: /"jwt" and "admin\|basic" verify with the same key/,
+  }
   for (const own of [
     others,
     { ...others, audience: ['people', 'admin'] },

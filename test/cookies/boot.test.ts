@@ -22,7 +22,7 @@ t.test('values that are none', async (t) => {
       false,
       'option "cookies": found false, expected true, or an object with name, sameSite, trustedOrigins.',
     ],
-    ['yes', 'option "cookies": found a string'],
+    ['yes', 'option "cookies": found an invalid string'],
     [
       { domain: 'a' },
       'unknown option "cookies.domain". Known here: name, sameSite, trustedOrigins.',
@@ -34,7 +34,7 @@ t.test('values that are none', async (t) => {
     [{ sameSite: 'Lax' }, 'option "cookies.sameSite": found "Lax"'],
     [
       { trustedOrigins: 'https://a.example' },
-      'option "cookies.trustedOrigins": found a string that does not fit, expected an array',
+      'option "cookies.trustedOrigins": found an invalid string, expected an array',
     ],
     [{ trustedOrigins: [1] }, 'option "cookies.trustedOrigins.0": found 1'],
     ...['', '__Host-x', '-x', 'a b', 'a;b', 'a=b', 'é', 'x'.repeat(65)].map(
@@ -107,7 +107,7 @@ t.test('two registrations with the same cookies', async (t) => {
   t.match(error, { code: 'ERR_AUTH_OPTION' })
   t.match(
     error?.message,
-    "the cookie __Host-token too, so that a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.",
+    "uses the cookie __Host-token, so a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.",
   )
   t.match(
     (await both({ cookies: { name: 'a' } }, { cookies: { name: 'a' } }))?.message,

@@ -212,7 +212,7 @@ t.test('cookies that browsers will drop are noted, once', async (t) => {
   await login(tls)
   t.strictSame(warnings(), [])
   for (const host of ['shop.example', 'other.example']) await login({ host })
-  t.match(warnings(), [{ msg: /a login came by http.*set trustProxy/ }])
+  t.match(warnings(), [{ msg: /a login arrived over http.*set trustProxy/ }])
   t.equal(warnings().length, 1)
 })
 

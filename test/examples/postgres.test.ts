@@ -122,7 +122,7 @@ t.test('a database that is away is a 500, and no 401', async (t) => {
     statusCode: 500,
     code: 'ERR_AUTH_USER_SERVICE',
     error: 'Internal Server Error',
-    message: 'The request could not be authenticated because of an internal fault.',
+    message: 'The request could not be authenticated because of an internal error.',
   }
   await expectAnswer(t, app)({ url, headers }, 500, fault, welcome)
 })

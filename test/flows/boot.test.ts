@@ -135,7 +135,7 @@ const rows: Record<string, Row> = {
   ),
   'userService with a value': expects(
     { userService: { findByUsername: users } },
-    '"userService.findByUsername": found an object',
+    '"userService.findByUsername": found an invalid object',
   ),
   'passwordField: empty': expects({ passwordField: '' }, '"passwordField": found an empty string'),
   'passwordField: array': expects({ passwordField: ['a'] }, '"passwordField": found an array of 1'),
@@ -189,7 +189,7 @@ const rows: Record<string, Row> = {
   ),
 
   // jwt
-  'jwt: a text': expects({ jwt: hidden.text }, '"jwt": found a string'),
+  'jwt: a text': expects({ jwt: hidden.text }, '"jwt": found an invalid string'),
   'jwt: {}': option({ jwt: {} }, ['"jwt"', 'no key is set', 'Set jwt.secret']),
   'jwt: undefined secret': option({ jwt: { secret: undefined } }, [
     '"jwt"',
@@ -213,7 +213,10 @@ const rows: Record<string, Row> = {
     '"jwt.expiry"',
     'ten years',
   ]),
-  'jwt.expiry: a text': expects({ jwt: { secret, expiry: '5m' } }, '"jwt.expiry": found a string'),
+  'jwt.expiry: a text': expects(
+    { jwt: { secret, expiry: '5m' } },
+    '"jwt.expiry": found an invalid string',
+  ),
   'jwt.expiry: 1.5': expects({ jwt: { secret, expiry: 1.5 } }, '"jwt.expiry": found 1.5'),
   'jwt.expiry: Infinity': expects(
     { jwt: { secret, expiry: Infinity } },
@@ -237,7 +240,7 @@ const rows: Record<string, Row> = {
   ),
   'jwt.requireExp: a text': expects(
     { jwt: { secret, requireExp: 'false' } },
-    '"jwt.requireExp": found a string',
+    '"jwt.requireExp": found an invalid string',
   ),
   'jwt.issuer: empty': expects(
     { jwt: { secret, issuer: '' } },
@@ -247,7 +250,7 @@ const rows: Record<string, Row> = {
     { jwt: { secret, audience: [] } },
     '"jwt.audience": found an array of 0',
   ),
-  'jwt.rsa: a text': expects({ jwt: { rsa: rsa.private } }, '"jwt.rsa": found a string'),
+  'jwt.rsa: a text': expects({ jwt: { rsa: rsa.private } }, '"jwt.rsa": found an invalid string'),
   'jwt.rsa: unknown option': option({ jwt: { rsa: { privateKey: rsa.private } } }, [
     'unknown option "jwt.rsa.privateKey"',
     'Known here: private, public, passphrase',
@@ -268,7 +271,10 @@ const rows: Record<string, Row> = {
     'leave "jwt" out',
   ]),
   'jwtService: {}': expects({ jwtService: {} }, 'jwtService', 'found nothing'),
-  'jwtService: a text': expects({ jwtService: hidden.text }, '"jwtService": found a string'),
+  'jwtService: a text': expects(
+    { jwtService: hidden.text },
+    '"jwtService": found an invalid string',
+  ),
 
   // Keys.
   'secret of 31 bytes': wrongKey(
@@ -284,7 +290,7 @@ const rows: Record<string, Row> = {
     ['"jwt.secret"', '256 bits', 'at least 512 for HS512', 'signing method'],
     'ERR_AUTH_KEY',
   ),
-  'a pair without keys': wrongKey({ rsa: {} }, '"jwt.rsa"', 'names no key', 'Set "private"'),
+  'a pair without keys': wrongKey({ rsa: {} }, '"jwt.rsa"', 'has no key', 'Set "private"'),
   'no such file': wrongKey(
     { rsa: { private: './no/such/file.pem' } },
     '"jwt.rsa.private"',
@@ -300,7 +306,7 @@ const rows: Record<string, Row> = {
   'a file that is no key': wrongKey(
     { ecdsa: { public: 'package.json' } },
     '"jwt.ecdsa.public"',
-    'no public key in PEM',
+    'not a public key in PEM',
     'file',
     'Give SPKI',
   ),
@@ -354,11 +360,11 @@ const rows: Record<string, Row> = {
     'found',
   ),
   'basic: colon': option({ basic: { username: 'a:b', password: hidden.password } }, [
-    '"basic.username": found a string that does not fit',
+    '"basic.username": found an invalid string',
     'without colons',
   ]),
   'basic: line break': option({ basic: { username: 'a', password: `${hidden.password}\n` } }, [
-    '"basic.password": found a string that does not fit',
+    '"basic.password": found an invalid string',
     'control characters',
   ]),
   'basic: unknown option': option(
@@ -380,7 +386,10 @@ const rows: Record<string, Row> = {
     '"hashing.maxCost": found 11',
     'cost 12',
   ]),
-  'hashing.cost: a text': expects({ hashing: { cost: '10' } }, '"hashing.cost": found a string'),
+  'hashing.cost: a text': expects(
+    { hashing: { cost: '10' } },
+    '"hashing.cost": found an invalid string',
+  ),
   'hashing.concurrency: 0': expects(
     { hashing: { concurrency: 0 } },
     '"hashing.concurrency": found 0',
@@ -414,7 +423,7 @@ const rows: Record<string, Row> = {
   ),
   'throttle.redis: an address': option(
     { throttle: { redis: `redis://:${hidden.password}@127.0.0.1` } },
-    ['"throttle.redis": found a string', 'expected a client of ioredis'],
+    ['"throttle.redis": found an invalid string', 'expected a client of ioredis'],
   ),
   'throttle.redis: {}': expects({ throttle: { redis: {} } }, /throttle\.redis/, 'found nothing'),
   'userServiceTimeout: 0': expects({ userServiceTimeout: 0 }, '"userServiceTimeout": found 0'),
@@ -447,7 +456,7 @@ const rows: Record<string, Row> = {
   ),
   'login.tokenFunc': expects(
     { ...standardOptions(), login: { tokenFunc: 'x' } },
-    '"login.tokenFunc": found a string',
+    '"login.tokenFunc": found an invalid string',
   ),
   'login.routeOptions': expects(
     { ...standardOptions(), login: { routeOptions: true } },
@@ -535,7 +544,7 @@ const rows: Record<string, Row> = {
   ),
   'authenticator.onUnauthorized': option(
     { authenticator: { onUnauthorized: {}, authenticate: () => null } },
-    ['"authenticator.onUnauthorized": found an object', 'expected a function'],
+    ['"authenticator.onUnauthorized": found an invalid object', 'expected a function'],
   ),
   'authenticators: array': expects(
     { authenticators: [basicAuthenticator()] },
@@ -575,7 +584,7 @@ const rows: Record<string, Row> = {
   ),
   'jwtAuthenticator.optional: text': call(
     () => jwtAuthenticator({ optional: 'yes' } as never),
-    ['"jwtAuthenticator.optional": found a string', 'expected true or false'],
+    ['"jwtAuthenticator.optional": found an invalid string', 'expected true or false'],
   ),
   'jwtAuthenticator.clockTolerance': call(
     () => jwtAuthenticator({ clockTolerance: 1000 }),
@@ -627,7 +636,7 @@ const rows: Record<string, Row> = {
           await app.register(authn, standardOptions())
         },
         code: 'ERR_AUTH_DECORATOR',
-        says: [`"${name}"`, 'Rename that one'],
+        says: [`"${name}"`, 'Rename its decorator'],
       },
     ]),
   ),
@@ -640,7 +649,7 @@ const rows: Record<string, Row> = {
           await app.register(authn, standardOptions())
         },
         code: 'ERR_AUTH_DECORATOR',
-        says: [`"${name}"`, 'already', 'Rename that one'],
+        says: [`"${name}"`, 'already', 'Rename its decorator'],
       },
     ]),
   ),
@@ -653,8 +662,8 @@ const rows: Record<string, Row> = {
   ...marks(1, 'found number', expectedMark),
   ...marks(0, 'found number', expectedMark),
   ...marks(null, 'found null', expectedMark),
-  ...marks([], /found an (array|object)/, expectedMark),
-  ...marks(['jwt'], /found an (array|object)/, expectedMark),
+  ...marks([], /found an (array|invalid object)/, expectedMark),
+  ...marks(['jwt'], /found an (array|invalid object)/, expectedMark),
   ...marks({}, 'found an empty object', '{ mode, use, scope, role }'),
   ...marks(
     { mode: 'required' },
@@ -670,13 +679,9 @@ const rows: Record<string, Row> = {
   ...marks({ use: [] }, 'found use', 'expected use to be a name or a non-empty array'),
   ...marks({ use: '' }, 'found use ""', 'expected use to be a name'),
   ...marks({ use: [1] }, 'found use', 'expected use to be a name'),
-  ...marks({ use: 'jwtt' }, 'use names "jwtt"', 'no authenticator here', 'Known: jwt, basic'),
+  ...marks({ use: 'jwtt' }, 'use names "jwtt"', 'not an authenticator here', 'Known: jwt, basic'),
   ...marks({ use: ['jwt', 'nope'] }, 'use names "nope"', 'Known: jwt, basic'),
-  ...marks(
-    { use: 'configBasic' },
-    'use names "configBasic"',
-    '"configBasic" when there is "basic"',
-  ),
+  ...marks({ use: 'configBasic' }, 'use names "configBasic"', '"configBasic" the option "basic"'),
   ...marks({ use: 'constructor' }, 'use names "constructor"', 'Known: jwt, basic'),
   'auth: undefined': option(
     { ...standardOptions(), auth: undefined },
@@ -689,7 +694,7 @@ const rows: Record<string, Row> = {
       app.get('/x', { config: { auth: true } }, () => 'open')
     },
     code: 'ERR_AUTH_MARK',
-    says: ['GET /x', 'no authenticator', 'Give the plugin a "userService"'],
+    says: ['GET /x', 'no authenticator', 'Set "userService" and "jwt"'],
   },
   'a mark with keys, without users': {
     async boot(app) {

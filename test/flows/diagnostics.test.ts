@@ -88,7 +88,7 @@ async function setting(t: Test, more: AuthnOptions = {}): Promise<Setting> {
     seen,
     refusals: () =>
       lines
-        .filter(({ msg }) => msg === 'Authentication refused')
+        .filter(({ msg }) => msg === 'Request rejected')
         .map(({ level, code, authenticator, reason, reqId }) => ({
           level,
           code,

@@ -302,12 +302,12 @@ t.test('published: a path that is taken', async (t) => {
   )
   const { code, message } = await rejectionOf(twice)
   t.equal(code, 'ERR_AUTH_OPTION')
-  t.match(message, /"jwt\.publish": GET \/\.well-known\/jwks\.json is taken/)
+  t.match(message, /"jwt\.publish": GET \/\.well-known\/jwks\.json is already declared/)
   const other = Fastify()
   t.teardown(() => other.close())
   other.get(wellKnown, () => 'mine')
   const late = await rejectionOf(other.register(authn, options({ keys: [a], publish: true })))
-  t.match(late.message, /is taken/)
+  t.match(late.message, /is already declared/)
 })
 
 t.test('published: a service that two registrations share', async (t) => {

@@ -62,7 +62,7 @@ for (const [name, each] of Object.entries({ group, route, child, typo })) {
   t.test(`a ${name} that was declared before stops the boot`, async (t) => {
     t.match(await boot(t, each), {
       code: 'ERR_AUTH_MARK',
-      message: /loaded after routes or scopes.*Load fastify-authn before/,
+      message: /loaded after routes or scopes.*Import fastify-authn before/,
     })
     t.strictSame(each.runs, [], 'the handler did not run')
   })

@@ -346,7 +346,7 @@ t.test('a tokenFunc that gives no token is a fault, and nothing leaks', async (t
       /secret detail/,
     ],
     ['rejects', () => Promise.reject(new Error('secret detail')), /secret detail/],
-    ['rejects with undefined', () => Promise.reject(), /internal fault/],
+    ['rejects with undefined', () => Promise.reject(), /internal error/],
     [
       'throws a refusal of Fastify',
       () => {

@@ -39,7 +39,7 @@ t.test(
       t.equal((await app.inject({ url, headers })).statusCode, 401)
       const text = JSON.stringify(lines)
       t.notMatch(text, /eyJ|wonderland|YWxp/)
-      return lines.find(({ msg }) => msg === 'Authentication refused')?.['reason']
+      return lines.find(({ msg }) => msg === 'Request rejected')?.['reason']
     }
     const token = app.jwtService.generateToken('alice')
     const basicHeader = basic('alice', password).authorization

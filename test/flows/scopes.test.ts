@@ -50,7 +50,7 @@ t.test('a marked route outside of every registration stops the boot', async (t) 
       {
         code: 'ERR_AUTH_MARK',
         message:
-          /GET \/beside, config\.auth: the route is marked, but the plugin is not registered in its scope or around it\. Register the plugin there/,
+          /GET \/beside, config\.auth: the route has a mark, but the plugin is not registered in its scope or in one around it\. Register the plugin there/,
       },
       name,
     )

@@ -13,7 +13,7 @@ const crossSite = {
   error: 'Requests from other sites are not accepted.',
   challenge: null,
 }
-const invalid = 'Your session is over. Please log in again.'
+const invalid = 'Your session has expired. Please log in again.'
 
 type Headers = Record<string, string>
 

@@ -31,8 +31,8 @@ import {
 } from '../helpers/sessions.js'
 import type { AuthnOptions, LoginClaims, SessionsOptions } from '../../lib/index.js'
 
-const over = 'Your session is over. Please log in again.'
-const stolen = 'Your session was ended for your security. Please log in again.'
+const over = 'Your session has expired. Please log in again.'
+const stolen = 'Your session was revoked to protect your account. Please log in again.'
 const invalid = { error: over, challenge: bearerChallenge }
 const reused = { error: stolen, challenge: bearerChallenge }
 

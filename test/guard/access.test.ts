@@ -213,7 +213,7 @@ t.test('what is returned, and is no iterable of texts, is a fault', async (t) =>
       const { app, ran } = await guarded(t, mark, { access } as AuthnOptions)
       const response = await app.inject({ url: '/', headers: tokenOf(app, { scope: 'a' }) })
       t.equal(response.statusCode, 500, name)
-      t.match(response.json(), { code: 'ERR_AUTH_ACCESS', message: /internal fault/ }, name)
+      t.match(response.json(), { code: 'ERR_AUTH_ACCESS', message: /internal error/ }, name)
       t.notMatch(response.body, 'secret')
       t.equal(ran(), 0)
     }
@@ -483,7 +483,7 @@ t.test('refused at boot', async (t) => {
     [{ auth: { scope: { all: [, 'a'] } } }, /found a name that is undefined/],
     [{ auth: { scope: { any: [null] } } }, /found a name that is null/],
     [{ auth: new MarkWithScope() }, /found one that is inherited for scope/],
-    [{ auth: ['notes:write'] }, /found an object that does not fit/],
+    [{ auth: ['notes:write'] }, /found an invalid object/],
     [{ auth: 'notes:write' }, /found "notes:write"/],
   ]
   for (const [config, message] of rows) {

@@ -145,7 +145,7 @@ export function isFault(
         statusCode: 500,
         code,
         error: 'Internal Server Error',
-        message: 'The request could not be authenticated because of an internal fault.',
+        message: 'The request could not be authenticated because of an internal error.',
       },
       type: 'application/json; charset=utf-8',
       challenge: undefined,

@@ -84,7 +84,7 @@ const failing: Record<string, { answer: () => unknown; logged: RegExp }> = {
     answer: () => Promise.reject(new Error('database is away')),
     logged: /database is away/,
   },
-  'rejects with undefined': { answer: () => Promise.reject(), logged: /internal fault/ },
+  'rejects with undefined': { answer: () => Promise.reject(), logged: /internal error/ },
   'throws at once': {
     answer: () => {
       throw new Error('no such table')
@@ -95,7 +95,7 @@ const failing: Record<string, { answer: () => unknown; logged: RegExp }> = {
     answer: () => {
       throw 'a text' // oxlint-disable-line typescript/only-throw-error -- what some drivers do
     },
-    logged: /internal fault/,
+    logged: /internal error/,
   },
   'returns a string': { answer: () => 'alice', logged: /returned a string/ },
   'returns an empty string': { answer: () => '', logged: /returned a string/ },

@@ -101,12 +101,12 @@ t.test('metadata that is rejected, and an issuer with a closing slash', async (t
     [[good], /another issuer/],
     [{ issuer: url }, /no jwks_uri/],
     [{ ...good, jwks_uri: [good.jwks_uri] }, /no jwks_uri/],
-    [{ ...good, jwks_uri: 'http://169.254.169.254/keys' }, /no address with https/],
-    [{ ...good, jwks_uri: 'file:///etc/passwd' }, /no address with https/],
-    [{ ...good, jwks_uri: keysPath }, /no address with https/],
-    [{ ...good, jwks_uri: good.jwks_uri.replace('//', '//user:pass@') }, /no address with https/],
-    [null, /no object/],
-    ['x', /no object/],
+    [{ ...good, jwks_uri: 'http://169.254.169.254/keys' }, /not an https address/],
+    [{ ...good, jwks_uri: 'file:///etc/passwd' }, /not an https address/],
+    [{ ...good, jwks_uri: keysPath }, /not an https address/],
+    [{ ...good, jwks_uri: good.jwks_uri.replace('//', '//user:pass@') }, /not an https address/],
+    [null, /not an object/],
+    ['x', /not an object/],
   ]
   for (const [metadata, reason] of rows) {
     issuer.answers.set(discoveryPath, (response) => response.end(JSON.stringify(metadata)))

@@ -106,7 +106,7 @@ t.test('what cannot be used is left out', async (t) => {
   for (const [what, key] of leftOut) {
     const set = readKeySet({ keys: [key, goodKey] }, undefined)
     t.strictSame([[...set.keys.keys()], set.leftOut], [['one'], 1], what)
-    t.throws(() => readKeySet({ keys: [key] }, undefined), { message: /no key/ }, what)
+    t.throws(() => readKeySet({ keys: [key] }, undefined), { message: /no usable key/ }, what)
   }
   for (const other of twice) {
     const set = readKeySet({ keys: [goodKey, p384, other] }, undefined)
@@ -120,13 +120,13 @@ t.test('what is no set', async (t) => {
   const many = (count: number): unknown[] =>
     Array.from({ length: count }, (_, at) => ec({ kid: `${at}` }))
   const wrong: [unknown, RegExp][] = [
-    [null, /no key set/],
-    [[], /no key set/],
-    ['keys', /no key set/],
-    [{}, /no key set/],
-    [{ keys: { length: 1, 0: goodKey } }, /no key set/],
-    [goodKey, /no key set/],
-    [{ keys: [] }, /no key that can be used/],
+    [null, /not a key set/],
+    [[], /not a key set/],
+    ['keys', /not a key set/],
+    [{}, /not a key set/],
+    [{ keys: { length: 1, 0: goodKey } }, /not a key set/],
+    [goodKey, /not a key set/],
+    [{ keys: [] }, /no usable key/],
     [{ keys: many(101) }, /more than 100 keys/],
   ]
   for (const [document, message] of wrong) {

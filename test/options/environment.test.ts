@@ -82,7 +82,7 @@ t.test('what is no time may be a secret in the wrong variable: it is not quoted'
   for (const text of ['hunter2', 'open sesame', 'f'.repeat(64), '9'.repeat(1_000_000)]) {
     const { code, message } = thrownBy(() => configFromEnv({ AUTH_JWT_EXPIRY: text }))
     t.equal(code, 'ERR_AUTH_OPTION')
-    t.match(message, 'AUTH_JWT_EXPIRY: found a string that does not fit, expected whole seconds')
+    t.match(message, 'AUTH_JWT_EXPIRY: found an invalid string, expected whole seconds')
   }
 })
 

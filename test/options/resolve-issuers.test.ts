@@ -41,10 +41,10 @@ t.test('wrong options stop the boot, and the error names them', async (t) => {
     [[good], /option "issuers": found an array/],
     [{ '': good }, /option "issuers": found an issuer without a name/],
     [{ corp: undefined }, /option "issuers.corp": found nothing/],
-    [{ jwt: good }, /"issuers.jwt": .* name "jwt" already/],
+    [{ jwt: good }, /"issuers.jwt": .* name "jwt"/],
     [{ basic: good }, /"issuers.basic"/],
     [{ taken: good }, /"issuers.taken"/],
-    [{ corp: good, other: good }, /"issuers.other.issuer": .*"issuers.corp.issuer" too/],
+    [{ corp: good, other: good }, /"issuers.other.issuer": .*also "issuers.corp.issuer"/],
   ]
   for (const [issuers, message] of rows) {
     const options = { userService: service, authenticators, issuers } as unknown as AuthnOptions
@@ -60,7 +60,7 @@ t.test('credentials in an address are not shown', async (t) => {
 })
 
 t.test('an issuer is not the app itself', async (t) => {
-  const message = /"issuers.corp.issuer": found .*, which is "jwt.issuer" too/
+  const message = /"issuers.corp.issuer": found .*, which is also "jwt.issuer"/
   const own: AuthnOptions[] = [
     { jwt: { secret, issuer } },
     { jwtService: new JwtService({ secret, issuer }) },
@@ -119,7 +119,7 @@ t.test('marks without use', async (t) => {
   const two = { ...issuers, other: { ...good, issuer: 'https://other.example' } }
   t.ok(await nameIn({ issuers: two, authenticator: ['corp', 'other'] }), 'one that is said')
   const unclear = await rejectionOf(appWith(t, { issuers: two }, declare))
-  t.match(unclear, { code: 'ERR_AUTH_MARK', message: /Of several "issuers"/ })
+  t.match(unclear, { code: 'ERR_AUTH_MARK', message: /several "issuers"/ })
   const none = await appWith(t, { issuers: {}, userService: service, jwt: { secret } })
   t.strictSame(none.authn.stats().issuers, {}, 'no issuers are as good as none')
 })

@@ -10,7 +10,9 @@ import {
   resolveHashing,
   resolveOptions,
 } from '../../lib/options/resolve.js'
+import { keyEntrySchema, keyFileEntrySchema } from '../../lib/options/key-set-schemas.js'
 import { resolveJwtConfig, resolveRules } from '../../lib/options/resolve-jwt.js'
+import { pluginSchema } from '../../lib/options/schemas.js'
 import { root } from '../helpers/project.js'
 
 const secret = 's'.repeat(32)
@@ -204,6 +206,55 @@ t.test('the documents tell these defaults', async (t) => {
     if (!Object.hasOwn(known, name)) continue
     t.same(valueOf(literal), known[name as keyof typeof known], `README: ${name}`)
   }
+})
+
+t.test('the reference of options has each one, with its default', async (t) => {
+  const page = readFileSync(join(root, 'docs/reference/options.md'), 'utf8')
+  const sections = new Map(
+    page.split(/^## /m).map((section) => {
+      const [title = '', ...lines] = section.split('\n')
+      return [title.replaceAll('`', ''), lines.join('\n')]
+    }),
+  )
+  interface Schema {
+    readonly properties?: Readonly<Record<string, object>>
+    readonly anyOf?: readonly Schema[]
+  }
+  const membersOf = (schema: object): string[] => {
+    const { properties = {}, anyOf = [] } = schema as Schema
+    return [...Object.keys(properties), ...anyOf.flatMap(membersOf)]
+  }
+  const all: [string, object][] = [
+    ...Object.entries(pluginSchema.properties),
+    ['Entries of jwt.keys', keyEntrySchema],
+    ['Entries of jwt.keys', keyFileEntrySchema],
+  ]
+  const missing = all.flatMap(([name, schema]) => {
+    const section = sections.get(name)
+    if (section === undefined) return name
+    const isOwnType = name === 'authenticator' || name === 'jwtService'
+    const members = isOwnType ? [] : membersOf(schema)
+    return members
+      .filter((member) => !new RegExp(String.raw`\*\*\`${member}\b`).test(section))
+      .map((member) => `${name}.${member}`)
+  })
+  t.strictSame(missing, [])
+
+  const { jwt, tokenRules, tokenCache, keySet } = defaults
+  const ofJwt = { ...jwt, ...tokenRules, tokenCache, ...keySet, publish: false }
+  const { login, sessions, cookies, apiKeys, hashing, credentialCache, throttle } = defaults
+  const groups = { login, sessions, cookies, apiKeys, hashing, credentialCache, throttle }
+  let count = 0
+  for (const [name, values] of Object.entries({ ...groups, jwt: ofJwt })) {
+    for (const [member, value] of Object.entries(values)) {
+      const told = new RegExp(String.raw`\*\*\`${member}\`\*\*: .*Default: \`(.+?)\``)
+      const [, literal] = told.exec(sections.get(name) ?? '') ?? []
+      if (literal === undefined) continue
+      count += 1
+      t.same(valueOf(literal), value, `${name}.${member}`)
+    }
+  }
+  t.ok(count >= 25, `${count} defaults`)
 })
 
 t.test('options of a class or a prototype stop the startup', async (t) => {

@@ -266,7 +266,7 @@ t.test('boot', async (t) => {
       { sessions: { store } },
       /"sessions.store": found .*redisSessions\(redis, \{ prefix: 'shop' \}\)/,
     ]),
-    ['text', { sessions: 'memory' }, /"sessions": found a string/],
+    ['text', { sessions: 'memory' }, /"sessions": found an invalid string/],
     ['no keys', { sessions: true, jwt: undefined }, /"jwt" is missing/],
     ['tokenFunc', { sessions: true, login: { tokenFunc: () => 'x' } }, /login.claims/],
     ['no key that signs', { sessions: true, login: { signingMethod: 'ES256' } }, /key that signs/],

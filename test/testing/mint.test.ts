@@ -161,7 +161,7 @@ t.test('an app that only verifies has no good tokens, but some that are broken',
   }
   t.throws(() => mintToken(app, { sub: 'alice', broken: 'expired' }), {
     code: 'ERR_AUTH_TESTING',
-    message: /"expired" takes the key that signs, .* none for RS256/,
+    message: /"expired" needs the key that signs, .* none for RS256/,
   })
   t.throws(() => mintToken(app, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
 })
@@ -171,7 +171,7 @@ t.test('misuse says what to do', async (t) => {
   const cases: [RegExp, () => unknown][] = [
     [/"sub" or "claims"/, () => mintToken(app, {})],
     [/expected one of expired, /, () => mintToken(app, { sub: 'a', broken: '__proto__' as never })],
-    [/"confused" takes a public key/, () => mintToken(app, { sub: 'a', broken: 'confused' })],
+    [/"confused" needs a public key/, () => mintToken(app, { sub: 'a', broken: 'confused' })],
     [/no jwtService\. Await app\.ready\(\)/, () => mintToken(Fastify(), { sub: 'a' })],
   ]
   for (const [message, action] of cases) t.throws(action, { code: 'ERR_AUTH_TESTING', message })

@@ -107,7 +107,7 @@ t.test('a thenable that is no Promise, as those of query builders', async (t) =>
 function isFault(t: Test, { code, error }: CaughtError, cause: unknown, title: string): void {
   t.equal(code, 'ERR_AUTH_USER_SERVICE', title)
   t.match(error, { name: 'AuthenticationFault', statusCode: 500 })
-  t.equal(error.message, 'The request could not be authenticated because of an internal fault.')
+  t.equal(error.message, 'The request could not be authenticated because of an internal error.')
   t.equal(error.cause, cause, title)
 }
 

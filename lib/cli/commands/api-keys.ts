@@ -31,13 +31,13 @@ interface IssueOptions extends StoreOptions {
 
 const issue: Command<IssueOptions> = {
   name: 'issue',
-  summary: 'make a key, and print it, which is the only time that it is shown',
+  summary: 'make a key and print it; it is not shown again',
   details,
-  arguments: [new Argument('<owner>', 'the user whose key it is, as findByUsername gets it')],
+  arguments: [new Argument('<owner>', 'the user who owns the key, as findByUsername gets it')],
   options: [
     new Option('--key-prefix <prefix>', 'the option apiKeys.prefix').makeOptionMandatory(),
     new Option('--name <name>', 'what the owner calls the key').makeOptionMandatory(),
-    new Option('--scope <scope>', 'what it may be used for, repeated for several; none by default')
+    new Option('--scope <scope>', 'a scope of the key, can be repeated')
       .argParser((scope: string, others: string[]) => [...others, scope])
       .default([], 'none'),
     new Option('--expires <days>', 'such as 90d, or never').makeOptionMandatory(),
@@ -65,7 +65,7 @@ const issue: Command<IssueOptions> = {
 
 const list: Command<StoreOptions> = {
   name: 'list',
-  summary: 'show the keys of a user',
+  summary: 'list the keys of a user',
   details,
   arguments: [new Argument('<owner>', 'the user')],
   options,
@@ -107,7 +107,7 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
 /** Prints the table of the SQL store; issues, shows and revokes the keys of a store. */
 export const apiKeys: Command = {
   name: 'api-keys',
-  summary: 'print the table for API keys; issue, show or revoke the keys of a user',
+  summary: 'print the SQL for API keys; issue, list or revoke the keys of a user',
   subcommands: [schema, issue, list, revoke],
   examples: [schema, issue, list, revoke].flatMap(({ examples }) => examples),
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],

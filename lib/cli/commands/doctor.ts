@@ -37,9 +37,9 @@ const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
 export const doctor: Command<Options> = {
   name: 'doctor',
   summary: 'check the configuration in the environment, by starting an app with it',
-  details: `Errors stop a startup, one at a time. Warnings do not, but are probably mistakes. Notes only inform.
+  details: `An error makes startup fail; only the first one is reported. Warnings are probably mistakes. Notes are only for information.
 No value of a variable is printed, except the paths of files.`,
-  options: [algOption('what the app has as jwt.signingMethod'), envOption, keySetOption],
+  options: [algOption('the option jwt.signingMethod of the app'), envOption, keySetOption],
   examples: ['npx fastify-authn doctor --env .env', 'npx fastify-authn doctor --alg ES256 --json'],
   exits: ['nothing is wrong', 'there are errors or warnings'],
   async run(options) {
@@ -91,7 +91,7 @@ async function startupFindings(options: Options): Promise<Finding[]> {
   try {
     const method = await startApp(options)
     if (method !== undefined) {
-      add('note', `the app has to have jwt.signingMethod: '${method}', since the default is HS256.`)
+      add('note', `the app must set jwt.signingMethod: '${method}', because the default is HS256.`)
     }
   } catch (error) {
     add('error', startupError(error))

@@ -8,15 +8,15 @@ import { readSecret } from '../input.js'
 /** Prints the bcrypt hash of a password. */
 export const hash: Command<{ cost: number }> = {
   name: 'hash',
-  summary: 'hash a password with bcrypt: typed unseen, or piped in',
-  details: 'Of piped input, one line break at the end is not part of the password.',
+  summary: 'hash a password with bcrypt; type it, or pipe it in',
+  details: 'One line break at the end of piped input is ignored.',
   options: [
     new Option('--cost <n>', 'binary logarithm of the rounds, 4 to 31')
       .default(defaults.hashing.cost)
       .argParser(toCost),
   ],
   examples: ['npx fastify-authn hash', 'npx fastify-authn hash --cost 12 < password.txt'],
-  exits: ['done', 'the password is empty, too long, or typed in two ways'],
+  exits: ['done', 'the password is empty or too long, or the two entries differ'],
   noArguments:
     'a password does not belong on the command line: other users and the shell history see it. Type it when asked, or pipe it in.',
   async run({ cost }, _, io) {

@@ -49,25 +49,25 @@ export const inspect: Command<Options> = {
   name: 'inspect',
   summary: 'show what is in a token, and whether it is valid',
   details: `Nothing is sent anywhere. A "Bearer " before the token does not matter.
-The token is read from standard input; at a terminal it is asked for, and not shown.
-Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair.`,
+The token is read from standard input. At a terminal you are asked for it, and it is not shown.
+Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key pair.`,
   arguments: [
-    new Argument('[token]', 'better not: other users and the shell history see arguments'),
+    new Argument('[token]', 'not recommended: other users and the shell history see arguments'),
   ],
   options: [
-    algOption('what the server accepts; default: see above'),
-    new Option('--issuer <text>', 'what the server has as jwt.issuer'),
+    algOption('the method that the server accepts; default: see above'),
+    new Option('--issuer <text>', 'the option jwt.issuer of the server'),
     new Option(
       '--audience <text>',
-      'what the server has as jwt.audience, as often as needed',
+      'the option jwt.audience of the server, can be repeated',
     ).argParser(collect),
     new Option(
       '--clock-tolerance <seconds>',
-      'what the server has as jwt.clockTolerance',
+      'the option jwt.clockTolerance of the server',
     ).argParser(toTolerance),
     new Option(
       '--typ <type>',
-      'the typ of its authenticator, as often as needed; default: JWT, at+jwt or none',
+      'the typ that the server accepts, can be repeated; default: JWT, at+jwt or none',
     ).argParser(collect),
     new Option('--claim-name <name>', 'the claim that names the user').default(
       defaults.jwtAuthenticator.claimName,

@@ -25,15 +25,15 @@ interface Options {
 /** Makes a key set file. */
 export const init: Command<Options> = {
   name: 'init',
-  summary: 'make a key set file, with a key that signs and the next one',
-  details: 'The file is readable by you alone. An existing file is never written over.',
+  summary: 'make a key set file with an active key and a next key',
+  details: 'Only you can read the file. An existing file is never overwritten.',
   arguments: [new Argument('<alg>', 'signing method').choices(signingMethods)],
   options: [
     keySetOption,
     bitsOption,
     new Option(
       '--passphrase-env <name>',
-      'encrypt the keys, with the passphrase in this variable',
+      'encrypt the keys with the passphrase in this variable',
     ).argParser(toVariable),
     envOption,
   ],
@@ -52,7 +52,7 @@ export const init: Command<Options> = {
       json: { keySet: file, keys: keys.map(shownKey) },
       aside: [
         `Name the file in the app: jwt: { keys: ${quoted(file)} }`,
-        `Then rotate now and then: npx fastify-authn keys rotate --key-set ${quoted(file)}`,
+        `Rotate it regularly: npx fastify-authn keys rotate --key-set ${quoted(file)}`,
         ...(passphraseEnv === undefined
           ? []
           : [`The app needs the passphrase in ${passphraseEnv}.`]),
@@ -64,21 +64,21 @@ export const init: Command<Options> = {
 /** Lets the next key of a key set sign. */
 export const rotate: Command<Options> = {
   name: 'rotate',
-  summary: 'let the next key of a key set sign, and make a new next one',
+  summary: 'make the next key of a key set active, and add a new next key',
   details:
-    'The key that signed until now verifies for lag + life + 300 seconds more, so that no valid token is rejected. Keys that are past their time are removed.',
+    'The key that was active verifies for another lag + life + 300 seconds, so that no valid token is rejected. Expired keys are removed.',
   options: [
     keySetOption,
-    algOption('which key, where several sign; or what to change to'),
+    algOption('which key, if several are active; or the method to change to'),
     spanOption(
       '--life <span>',
-      `longest life of a token; default ${defaults.jwt.expiry}, or AUTH_JWT_EXPIRY if more`,
+      `longest life of a token; default ${defaults.jwt.expiry}, or AUTH_JWT_EXPIRY if that is longer`,
     ),
     spanOption(
       '--lag <span>',
-      'until all processes have the file, at least jwt.reloadEvery',
+      'time until all processes have the file; at least jwt.reloadEvery',
     ).default(120),
-    spanOption('--settle <span>', 'the least age of the key that signs').default(600),
+    spanOption('--settle <span>', 'minimum age of the active key').default(600),
     envOption,
   ],
   examples: [
@@ -92,7 +92,7 @@ export const rotate: Command<Options> = {
     const rotation = { alg, lag, settle, life: life ?? longest }
     const changed = await changeKeySet(file, (keys) => rotateKeys(keys, rotation, makeLike))
     return outcomeOf(file, changed, [
-      `Every process has to have the new file within ${lag} seconds (--lag); see jwt.reloadEvery.`,
+      `Every process must have the new file within ${lag} seconds (--lag); see jwt.reloadEvery.`,
     ])
   },
 }
@@ -102,7 +102,7 @@ export const revoke: Command<Options> = {
   name: 'revoke',
   summary: 'remove a leaked key from a key set at once',
   details:
-    'All its tokens are rejected as soon as the processes have the new file. If it was the key that signs, the next one takes over, and a new next one is made.',
+    'All its tokens are rejected as soon as the processes have the new file. If it was the active key, the next key takes over, and a new next key is made.',
   arguments: [
     new Argument(
       '<kid>',
@@ -120,7 +120,7 @@ export const revoke: Command<Options> = {
     const changed = await changeKeySet(file, (keys) => revokeKey(keys, String(kid), makeLike))
     return outcomeOf(file, changed, [
       'Put the file on every machine now, and reload: until then its tokens are accepted there.',
-      'Users with such a token log in again. Consumers accept its tokens until they fetch the keys again.',
+      'Users with such a token must log in again. Services that fetch the published keys accept its tokens until they fetch them again.',
     ])
   },
 }
@@ -128,10 +128,10 @@ export const revoke: Command<Options> = {
 /** Shows the keys of a key set, and nothing that is secret of them. */
 export const list: Command<Options> = {
   name: 'list',
-  summary: 'show what keys are in a key set, and nothing secret of them',
+  summary: 'show the keys of a key set, without their secrets',
   options: [keySetOption, envOption],
   examples: ['npx fastify-authn keys list --key-set keys/keys.json'],
-  exits: ['done', 'the key set cannot be read, or would stop a startup'],
+  exits: ['done', 'the key set cannot be read, or is not valid'],
   async run({ keySet }) {
     const file = fileOf(keySet)
     const keys = await readKeySet(file)
@@ -141,7 +141,9 @@ export const list: Command<Options> = {
 
 function fileOf(keySet: string | undefined): string {
   const file = keySet ?? process.env.AUTH_JWT_KEYS
-  return file || misuse('--key-set is missing, and AUTH_JWT_KEYS is not set: which file?')
+  return (
+    file || misuse('--key-set is missing, and AUTH_JWT_KEYS is not set. Name the key set file.')
+  )
 }
 
 function toVariable(name: string): string {

@@ -19,15 +19,18 @@ interface Options {
 /** Writes a key pair into two PEM files. */
 export const keys: Command<Options> = {
   name: 'keys',
-  summary: 'make a key pair, as two PEM files; or look after a key set',
-  details: `The private file is readable by you alone. Existing files are never written over.
-The commands below make and change a key set file, for keys that rotate: option jwt.keys.`,
+  summary: 'make a key pair as two PEM files, or maintain a key set',
+  details: `Only you can read the private file. Existing files are never overwritten.
+The commands below make and change a key set file: see the option jwt.keys.`,
   subcommands: [init, rotate, revoke, list],
   arguments: [new Argument('<alg>', 'signing method').choices(methods)],
   options: [
     new Option('--out <folder>', 'where to write the files').default('.', 'the current folder'),
-    new Option('--encrypt', 'encrypt the private key: asks for a passphrase, or reads it'),
-    new Option('--passphrase-file <file>', 'encrypt it with the passphrase in this file'),
+    new Option('--encrypt', 'encrypt the private key with a passphrase that is typed or piped in'),
+    new Option(
+      '--passphrase-file <file>',
+      'encrypt the private key with the passphrase in this file',
+    ),
     bitsOption,
   ],
   examples: [

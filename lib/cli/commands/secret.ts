@@ -13,7 +13,7 @@ export const secret: Command<{ alg: SigningMethod }> = {
   options: [
     new Option('--alg <method>', 'signing method')
       .choices(methods)
-      .default('HS512', 'enough for all of them'),
+      .default('HS512', 'long enough for all of them'),
   ],
   examples: ['npx fastify-authn secret >> .env', 'npx fastify-authn secret --alg HS256'],
   exits: ['done', 'it could not be done'],

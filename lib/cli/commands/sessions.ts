@@ -11,7 +11,7 @@ const { details, options, schema } = storeCommand(kind, 'sessions', 'sessions.na
 
 const list: Command<StoreOptions> = {
   name: 'list',
-  summary: 'show the sessions of a user',
+  summary: 'list the sessions of a user',
   details,
   arguments: [new Argument('<sub>', 'the user, as in the claim "sub"')],
   options,
@@ -63,7 +63,7 @@ const revoke: Command<StoreOptions & { readonly sid?: string }> = {
 /** Prints the tables of the SQL store; shows and revokes sessions of a store. */
 export const sessions: Command = {
   name: 'sessions',
-  summary: 'print the tables for sessions; show or revoke the sessions of a user',
+  summary: 'print the SQL for sessions; list or revoke the sessions of a user',
   subcommands: [schema, list, revoke],
   examples: [...schema.examples, ...list.examples, ...revoke.examples],
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],

@@ -26,15 +26,15 @@ export const token: Command<Options> = {
   name: 'token',
   summary: 'make a token with the keys of the environment, to try an API',
   details:
-    'Without --alg: HS256 where AUTH_JWT_SECRET is set, else what fits the only key pair; with a key set, its sign key.',
+    'Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key pair; with a key set, that of its active key.',
   options: [
-    new Option('--sub <name>', 'whose token it is: the claim "sub"'),
+    new Option('--sub <name>', 'the user of the token: the claim "sub"'),
     new Option(
       '--claim <name=value>',
-      'another claim, as often as needed; JSON where it is any (admin=true), else text',
+      'another claim, can be repeated; read as JSON if it is JSON (admin=true)',
     ).argParser(collect),
     algOption('signing method; default: see above'),
-    new Option('--typ <type>', 'what it is for, such as reset+jwt; default: JWT, a login'),
+    new Option('--typ <type>', 'its purpose, such as reset+jwt; default: JWT'),
     spanOption('--expires <span>', 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300'),
     envOption,
     keySetOption,
@@ -64,7 +64,8 @@ function claimsOf({ sub, expires, claim = [] }: Options): Record<string, unknown
     if (claims.has(name)) misuse(`claim ${quoted(name)} is given twice.`)
     claims.set(name, value)
   }
-  if (sub === undefined && claim.length === 0) misuse('--sub is missing: whose token is it?')
+  if (sub === undefined && claim.length === 0)
+    misuse('--sub is missing: it names the user of the token.')
   return Object.fromEntries(claims)
 }
 

@@ -56,7 +56,7 @@ function wrong(name: string, problem: string, remedy: string): never {
 
 function checkEntries(list: unknown, file?: string): AnyEntry[] {
   if (!Array.isArray(list) || list.length === 0) {
-    wrong(namesOf('jwt', file)('keys'), 'expected an array of 1 key or more.', makeOne)
+    wrong(namesOf('jwt', file)('keys'), 'expected an array of at least one key.', makeOne)
   }
   return list.map((given: unknown, index) => {
     // A copy without a prototype, so that a polluted Object.prototype adds nothing.
@@ -81,19 +81,19 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
   const found = halves.filter((half) => entry[half] !== undefined)
   if (found.length !== 1 || !allowed.includes(String(found[0]))) {
     const what = found.join(' and ') || 'none of them'
-    const remedy = 'Of a pair give the private key: its public half comes with it.'
+    const remedy = 'Of a pair, give only the private key: it contains the public one.'
     wrong(nameOf(), `found ${what}, expected ${allowed.join(' or ')} for ${alg}.`, remedy)
   }
   if (secret !== undefined && (kid === undefined || Buffer.from(kid).equals(Buffer.from(secret)))) {
-    const problem = kid === undefined ? 'is missing beside a secret.' : 'it is the secret.'
-    const remedy = 'Tokens show it to anyone: give any other name, such as "2027-01".'
+    const problem = kid === undefined ? 'is missing; a secret needs one.' : 'is the secret itself.'
+    const remedy = 'Every token shows it: choose another name, such as "2027-01".'
     wrong(nameOf('kid'), problem, remedy)
   }
   for (const member of ['since', 'until'] as const) {
     const day = entry[member]?.slice(0, 10)
     // Date.parse() takes the 31st of February for a day in March.
     if (day === undefined || new Date(day).toISOString().startsWith(day)) continue
-    wrong(nameOf(member), `there is no ${day}.`, 'Give a day of the calendar.')
+    wrong(nameOf(member), `${day} does not exist.`, 'Use a day of the calendar.')
   }
   const remedy = 'Give it the state verify, or change that.'
   if (state === 'verify') return

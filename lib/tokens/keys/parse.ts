@@ -113,7 +113,7 @@ export function parsePair(
   const verifying = publicKey ?? derived
   if (verifying === undefined) {
     const remedy = 'Set "private" to sign and verify, or "public" to verify only.'
-    return keyError(nameOf(), 'names no key.', remedy)
+    return keyError(nameOf(), 'has no key.', remedy)
   }
   if (derived && !derived.equals(verifying)) {
     const remedy = 'Give the two halves of one pair, or leave the public one out.'
@@ -138,7 +138,7 @@ function parsePrivate(pem: string, passphrase: string | undefined, wrong: Wrong)
     if (/BEGIN (?:\w+ )?PUBLIC KEY|BEGIN CERTIFICATE/.test(pem)) {
       return wrong('holds a public key', 'Give the private key of the pair.')
     }
-    if (!pem.includes('ENCRYPTED')) return wrong('is no private key in PEM', 'Give PKCS#8 PEM.')
+    if (!pem.includes('ENCRYPTED')) return wrong('is not a private key in PEM', 'Give PKCS#8 PEM.')
     return wrong(
       `is encrypted, and its passphrase is ${passphrase === undefined ? 'missing' : 'wrong'}`,
       'Set "passphrase" beside it; in a key set file, "passphraseEnv".',
@@ -154,6 +154,6 @@ function parsePublic(pem: string, wrong: Wrong): KeyObject {
   try {
     return createPublicKey(pem)
   } catch {
-    return wrong('is no public key in PEM', 'Give SPKI PEM.')
+    return wrong('is not a public key in PEM', 'Give SPKI PEM.')
   }
 }

@@ -115,7 +115,7 @@ t.test('the method is that of the key', async (t) => {
   const both = { ...rsa, AUTH_JWT_ECDSA_PRIVATE: privatePem(keys.p256.privateKey) }
   const { exit, stdout, stderr } = await cli('token --sub alice', { env: both })
   t.strictSame([exit, stdout], [2, ''])
-  t.match(stderr, /several key pairs are configured\.\nSay which signing method is meant: --alg/)
+  t.match(stderr, /several key pairs are configured\.\nChoose the signing method: --alg/)
 })
 
 t.test('variables from a file; those of the environment win', async (t) => {

@@ -140,8 +140,8 @@ const wrong: [option: string, pem: string, text: string, more?: KeyPairConfig][]
   ['eddsa.private', ec.private, 'of type ec'],
   ['eddsa.private', privatePem(moreKeys.x25519.privateKey), 'of type x25519'],
   ['ecdsa.private', privatePem(moreKeys.secp256k1.privateKey), 'is on the curve secp256k1'],
-  ['rsa.private', pemOf('PRIVATE KEY', Buffer.from('AAAA')), 'is no private key'],
-  ['rsa.public', pemOf('PUBLIC KEY', Buffer.from('AAAA')), 'is no public key'],
+  ['rsa.private', pemOf('PRIVATE KEY', Buffer.from('AAAA')), 'is not a private key'],
+  ['rsa.public', pemOf('PUBLIC KEY', Buffer.from('AAAA')), 'is not a public key'],
 ]
 
 t.test('keys that stop the boot: the error names option, file and remedy', async (t) => {
@@ -167,7 +167,7 @@ t.test('keys that stop the boot: the error names option, file and remedy', async
   for (const pair of [{}, { passphrase }]) {
     const { code, message } = thrownBy(() => new JwtService({ rsa: pair }))
     t.equal(code, 'ERR_AUTH_KEY')
-    t.match(message, /"jwt\.rsa": names no key/)
+    t.match(message, /"jwt\.rsa": has no key/)
   }
 })
 

@@ -62,7 +62,8 @@ export async function follow(
           t.pass(where)
         } catch (error) {
           const found = `${(error as Error).message}\n${reader.shown()}`
-          return void t.fail(where, { found: found.split('\n') })
+          t.fail(where, { found: found.split('\n') })
+          return
         }
       }
     },

@@ -1,0 +1,244 @@
+// Makes the pages of the site of the Markdown files of the repository, in site/.pages/: those of docs/, the README, and
+// what they link to, which may be another Markdown file, a source file or a folder. Nothing is written here that the
+// files say themselves; the navigation comes from docs/README.md.
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const out = fileURLToPath(new URL('.pages/', import.meta.url))
+const { posix } = path
+
+const index = 'docs/README.md'
+/** Pages that have another place on the site than in the repository. */
+const places = new Map([
+  ['README.md', 'getting-started'],
+  [index, 'all-pages'],
+])
+/** Folders of the repository that code spans may name: the site makes them links. */
+const linkedFolders = /^(?:examples|bench)\//
+const notPublished = new Set(['node_modules', 'dist', 'keys', 'results', 'api'])
+
+const read = (file) => readFileSync(path.join(root, file), 'utf8')
+const isFolder = (file) => statSync(path.join(root, file)).isDirectory()
+const filesIn = (folder) =>
+  readdirSync(path.join(root, folder), { withFileTypes: true })
+    .filter(({ name }) => !name.startsWith('.') && !notPublished.has(name))
+    .toSorted((a, b) => a.name.localeCompare(b.name))
+
+function pagesBelow(folder) {
+  return filesIn(folder).flatMap((entry) => {
+    const file = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return pagesBelow(file)
+    return file.endsWith('.md') ? [file] : []
+  })
+}
+
+/** Where a file or folder of the repository is on the site, without an extension. */
+function placeOf(file) {
+  const place = places.get(file)
+  if (place !== undefined) return place
+  if (file.endsWith('.md')) {
+    const inDocs = file.replace(/^docs\//, '').replace(/\.md$/, '')
+    // README.md, SECURITY.md, …: the page of their folder, or in small letters.
+    return inDocs === inDocs.toUpperCase()
+      ? inDocs.toLowerCase()
+      : inDocs.replace(/README$/, 'index')
+  }
+  if (isFolder(file)) return `${file}/index`
+  return `${posix.dirname(file)}/${posix.basename(file).replaceAll('.', '-')}`.replace(/^\.\//, '')
+}
+
+/** Links that do not name a page: they lead out of the site, or into the same page. */
+const leadsOut = /^(?:[a-z]+:|#|\/)/
+
+/** Applies a change to the parts of a Markdown text that are not in code blocks. */
+function outsideOfCode(markdown, change) {
+  return markdown
+    .split(/^( *```[^]*?^ *```$)/m)
+    .map((part, at) => (at % 2 === 1 ? part : change(part)))
+    .join('')
+}
+
+/** The text of a page, and the files that it links to. */
+function pageOf(file) {
+  const links = new Set()
+  const linkTo = (target, hash = '') => {
+    const folderPage = isFolder(target) ? `${target}/README.md` : target
+    const found = existsSync(path.join(root, folderPage)) ? folderPage : target
+    links.add(found)
+    return `/${placeOf(found)}.md${hash}`
+  }
+  const text = outsideOfCode(read(file), (part) =>
+    part
+      // Marks of the tests. What else looks like HTML is shown as it stands.
+      .replaceAll(/^<!--.*?-->\n?/gms, '')
+      .replaceAll(/(!?)\]\(([^)\s]+)\)/g, (whole, _, link) => {
+        if (leadsOut.test(link)) return whole
+        const [name, hash] = link.split(/(?=#)/)
+        const target = posix.join(posix.dirname(file), name).replace(/\/$/, '')
+        if (!existsSync(path.join(root, target))) throw new Error(`${file}: there is no ${link}`)
+        if (/\.(?:png|svg|jpe?g|gif)$/.test(target)) return `](/${target.replace(/^docs\//, '')})`
+        return `](${linkTo(target, hash)})`
+      })
+      .replaceAll(/(?<!\[)`([\w./-]+)`/g, (whole, name) => {
+        const target = name.replace(/\/$/, '')
+        if (!linkedFolders.test(name) || !existsSync(path.join(root, target))) return whole
+        return `[${whole}](${linkTo(target)})`
+      }),
+  )
+  return { text, links }
+}
+
+/** A source file, as it is. */
+function codePage(file) {
+  const text = read(file)
+  const language = { mjs: 'js', txt: 'text', LICENSE: 'text' }
+  const extension = posix.basename(file).split('.').at(-1)
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([{ length }]) => length))
+  const fence = '`'.repeat(longest + 1)
+  return [
+    frontMatter({ outline: false, search: false, prev: false, next: false, pageClass: 'source' }),
+    `# ${file}\n\n${fence}${language[extension] ?? extension}\n${text.trimEnd()}\n${fence}\n`,
+  ].join('\n')
+}
+
+/** What is in a folder. */
+function folderPage(folder) {
+  const links = filesIn(folder).map((entry) => `${folder}/${entry.name}`)
+  const rows = links.map((file) => `- [${posix.basename(file)}](/${placeOf(file)}.md)`)
+  const head = frontMatter({ outline: false, search: false, prev: false, next: false })
+  return { text: `${head}\n# ${folder}/\n\n${rows.join('\n')}\n`, links }
+}
+
+// JSON is YAML too.
+const frontMatter = (values) => `---\n${JSON.stringify(values, null, 2)}\n---\n`
+
+const titleOf = (markdown) => /^# (.*)$/m.exec(markdown)?.[1]
+
+/** `code` and the few other marks that stand in a heading or a link, as HTML, or as plain text. */
+const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+const htmlOf = (text) => escaped(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
+const plain = (text) => text.replaceAll('`', '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+
+/**
+ * The sections of docs/README.md: each heading, and its links in groups, which a line of its own names.
+ */
+export function sections() {
+  const found = []
+  let title = ''
+  for (const line of read(index).split('\n')) {
+    const heading = /^## (.*)$/.exec(line)?.[1]
+    const links = line.startsWith('- ') ? [...line.matchAll(/\[(.*?)\]\((.*?)\)/g)] : []
+    if (heading !== undefined) {
+      found.push({ title: heading, groups: [] })
+      title = ''
+    } else if (links.length > 0) {
+      const groups = found.at(-1).groups
+      if (groups.at(-1)?.title !== title) groups.push({ title, links: [] })
+      for (const [at, [, words, link]] of links.entries()) {
+        const [name, hash = ''] = link.split(/(?=#)/)
+        const target = posix.join(posix.dirname(index), name)
+        // A second link of a line stands in a sentence, which is not here.
+        const text = at === 0 ? words : (titleOf(read(target)) ?? words)
+        groups.at(-1).links.push({ text: htmlOf(text), link: `/${placeOf(target)}${hash}` })
+      }
+    } else if (line.trim() !== '' && !/[.:]$/.test(line)) {
+      // A sentence ends with a full stop, the name of a group does not.
+      title = line.replaceAll(/^#+ |\*\*/g, '')
+    }
+  }
+  return found.filter(({ groups }) => groups.length > 0)
+}
+
+/** What the sidebar shows besides: Markdown files of the repository that are not in docs/. */
+export function otherPages() {
+  return [...pages().keys()]
+    .filter((file) => file.endsWith('.md') && !file.startsWith('docs/') && file !== 'README.md')
+    .map((file) => ({ text: htmlOf(titleOf(read(file)) ?? file), link: `/${placeOf(file)}` }))
+    .toSorted((a, b) => a.text.localeCompare(b.text))
+}
+
+export const titles = { start: htmlOf('Getting started'), all: titleOf(read(index)) }
+
+/** The lines of the first sample of the README, as far as its first route. */
+function sampleOf(readme) {
+  const [, code = ''] = /^```ts\n([^]*?)^```$/m.exec(readme) ?? []
+  const lines = code.trimEnd().split('\n')
+  const end = lines.findIndex((line) => line.startsWith('app.get('))
+  return lines.slice(0, end === -1 ? undefined : end + 1).join('\n')
+}
+
+/** The first page: what the README says first, its sample, and the links of docs/README.md. */
+async function homePage(render) {
+  const readme = read('README.md')
+  const [intro = ''] = readme.replace(/^# .*\n+/, '').split('\n\n')
+  const [first = '', ...others] = plain(intro.replaceAll('\n', ' ')).split(/(?<=\.) (?=[A-Z])/)
+  const groups = sections().flatMap((section) =>
+    section.groups.map((group) => ({ section, group })),
+  )
+  // A card for each group; tutorials, which are few and long, have one each.
+  const cards = groups.flatMap(({ section, group: { title, links } }) =>
+    section === sections()[0] && section.groups.length === 1
+      ? links.map(({ text, link }) => ({ title: text, link }))
+      : [
+          {
+            title: title || section.title,
+            details: links.map(({ text }) => text).join(' · '),
+            link: links[0].link,
+          },
+        ],
+  )
+  return frontMatter({
+    layout: 'home',
+    sample: await render(`\`\`\`ts\n${sampleOf(readme)}\n\`\`\``),
+    hero: {
+      name: titleOf(readme),
+      text: first.replace(/\.$/, ''),
+      tagline: others.at(-1),
+      actions: [
+        { theme: 'brand', text: titles.start, link: '/getting-started' },
+        { theme: 'alt', text: titles.all, link: '/all-pages' },
+      ],
+    },
+    features: cards,
+  })
+}
+
+/** All pages by their file in the repository: what docs/ and the README lead to, however far. */
+let known
+function pages() {
+  if (known !== undefined) return known
+  known = new Map()
+  const waiting = ['README.md', ...pagesBelow('docs')]
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    if (known.has(file)) continue
+    if (file.endsWith('.md')) {
+      const { text, links } = pageOf(file)
+      known.set(file, text)
+      waiting.push(...links)
+    } else if (isFolder(file)) {
+      const { text, links } = folderPage(file)
+      known.set(file, text)
+      waiting.push(...links)
+    } else known.set(file, codePage(file))
+  }
+  return known
+}
+
+/** @param {(markdown: string) => Promise<string>} render what makes HTML of Markdown */
+export async function writePages(render) {
+  rmSync(out, { recursive: true, force: true })
+  cpSync(path.join(root, 'docs/images'), path.join(out, 'images'), { recursive: true })
+  cpSync(fileURLToPath(new URL('public', import.meta.url)), path.join(out, 'public'), {
+    recursive: true,
+  })
+  const write = (place, text) => {
+    const file = path.join(out, `${place}.md`)
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+  write('index', await homePage(render))
+  for (const [file, text] of pages()) write(placeOf(file), text)
+}

@@ -10,7 +10,7 @@ export interface ApiKeysOptions {
    */
   header?: string | undefined
   /**
-   * How long a successful look-up is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
+   * How long a successful lookup is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
    * most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the store.
    */
   cache?: Partial<Record<'max' | 'ttl', number | undefined>> | false | undefined
@@ -30,11 +30,11 @@ export interface ApiKeyInfo {
   readonly scopes: readonly string[]
   /** When it was issued. */
   readonly createdAt: Date
-  /** Null for a key that does not expire. */
+  /** When it expires; null for a key that does not. */
   readonly expiresAt: Date | null
   /** Its last successful use, precise to a minute or so; null where there was none. */
   readonly lastUsedAt: Date | null
-  /** Null for a key that is not revoked. */
+  /** When it was revoked; null if it was not. */
   readonly revokedAt: Date | null
   /** The `id` of the key that `rotate` has made in its place; null where there is none. */
   readonly replacedBy: string | null
@@ -52,7 +52,7 @@ export type RequestApiKey = Readonly<Pick<ApiKeyInfo, 'id' | 'name' | 'owner' | 
 /** `app.authn.apiKeys`: the API keys of a registration. All methods reject with ERR_AUTH_STORE_UNAVAILABLE where the store fails. */
 export interface ApiKeys {
   /**
-   * Makes a key. Nothing has a default, so that no key is eternal or may do everything because something was left out.
+   * Makes a key. Nothing has a default, so that no key lasts forever or has all rights because something was left out.
    *
    * @param key - `name`: 1 to 100 characters without control characters. `scopes`: at most 100 of RFC 6749 §3.3, each of
    * at most 128 characters. `expiresAt`: in the future, or null for a key that does not expire
@@ -83,7 +83,7 @@ export interface ApiKeys {
 
 /** Counts of the API keys of a registration, since this process has started. */
 export interface ApiKeyStats {
-  /** Look-ups in the store. */
+  /** Lookups in the store. */
   readonly lookups: number
   /** Requests whose key was cached. */
   readonly hits: number

@@ -45,7 +45,7 @@ export interface IssuerEvent {
   readonly outcome: 'renewed' | 'failed'
   /** How many keys verify tokens now. */
   readonly keys: number
-  /** How many keys of the new set are left out, such as those for encryption. */
+  /** How many keys of the new set are not used, such as those for encryption. */
   readonly leftOut: number
   /** Why it failed; null where it did not. It quotes nothing from the issuer's body. */
   readonly reason: string | null

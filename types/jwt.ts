@@ -41,7 +41,7 @@ export interface JwtConfig extends TokenRules {
   /** Keys of EdDSA: Ed25519 or Ed448. */
   eddsa?: KeyPairConfig | undefined
   /**
-   * A key set, in place of `secret`, `rsa`, `ecdsa` and `eddsa`: its keys can be replaced while tokens of earlier ones
+   * A key set, instead of `secret`, `rsa`, `ecdsa` and `eddsa`: its keys can be replaced while tokens of earlier ones
    * are still accepted. A list, or the path of a key set file, which is a JSON array of {@link KeyFileEntry}.
    */
   keys?: string | readonly KeyEntry[] | undefined
@@ -104,7 +104,7 @@ export interface JwtServiceLike {
    * Makes sure that a key fits a signing method, now and after every reload.
    *
    * @param signingMethod - default: `jwt.signingMethod`; to verify with `jwt.keys`, any
-   * @param wanted - what needs it, for the error
+   * @param wanted - what needs the key, for the error
    * @throws `ERR_AUTH_KEY`
    */
   require(signingMethod: SigningMethod | undefined, use: 'sign' | 'verify', wanted: string): void
@@ -112,7 +112,7 @@ export interface JwtServiceLike {
   /**
    * Prepares {@link verify} for many tokens: the key is checked now, the rules are resolved once.
    *
-   * @param wanted - what needs it, for the error
+   * @param wanted - what needs the key, for the error
    * @throws `ERR_AUTH_KEY`
    */
   verifier(

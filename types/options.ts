@@ -112,10 +112,10 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   audit?: 'explicit' | AuditOptions | undefined
   /** Tokens and their keys. */
   jwt?: JwtConfig | undefined
-  /** A service that the app made itself, in place of `jwt`. */
+  /** A service that the app made itself, instead of `jwt`. */
   jwtService?: JwtServiceLike | undefined
   /**
-   * Issuers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
+   * Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
    */
   issuers?: Readonly<Record<string, IssuerOptions>> | undefined
   /** The username and the password of the authenticator `configBasic`. */

@@ -66,18 +66,18 @@ export interface RequestSession {
 /** `app.authn.sessions`: the sessions of a registration. */
 export interface Sessions {
   /**
-   * Logs a user in without a password: after a sign-up, a link in a mail, a passkey, or another service. It does what
+   * Logs a user in without a password: after a sign-up, a link in an e-mail, a passkey, or another service. It does what
    * `POST /login` does with the right password: it asks the user service, begins a session, sets the cookies where
    * there is the option `cookies`, and publishes `login`.
    *
    * It checks nothing else. The caller has authenticated the user, and has made sure that the request is not one by
-   * which a page of another site logs its visitor in as somebody else (login CSRF).
+   * which a page of another site logs its visitor in as another user (login CSRF).
    *
    * @param username - as for `findByUsername`; `login.subject` gets it too
    * @param request - the request by which the user logs in
    * @param reply - gets the cookies, and `Cache-Control: no-store`
    * @returns the body of `POST /login`, to be sent
-   * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, and for what is no name;
+   * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, or for a value that is not a name;
    * ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked meanwhile; ERR_AUTH_STORE_UNAVAILABLE;
    * ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
    */

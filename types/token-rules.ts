@@ -8,7 +8,7 @@ export interface TokenRules {
   issuer?: string | undefined
   /**
    * A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). `false`: the claim is not checked. Default: a
-   * token that has the claim is rejected, since it is for somebody else.
+   * token that has the claim is rejected, since it is for another service.
    */
   audience?: string | readonly string[] | false | undefined
 }

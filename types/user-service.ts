@@ -60,13 +60,13 @@ export interface BasicUser {
 export interface UserService<Stored extends object = StoredUser> {
   /**
    * Finds a user by username. Called for every request with a valid token or with Basic credentials, and twice for
-   * every login: what it returns from a cache would hide that the password was changed meanwhile.
+   * every login: a cache would hide that the password was changed in between.
    *
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from the claim of a token only, a finite number
    * @param request - the request to authenticate
    * @returns the user, or `null`/`undefined` when there is none
-   * @throws any error, or rejects with it, when the look-up fails: the client gets a 500, never a 401
+   * @throws any error, or rejects with it, if the lookup fails: the client gets a 500, never a 401
    */
   findByUsername(
     username: string | number,
@@ -79,8 +79,8 @@ export interface UserService<Stored extends object = StoredUser> {
    * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this throws,
    * the error is logged, and the login succeeds.
    *
-   * @param user - looked up again when the new hash is ready. This is not called where the user is gone or has another
-   * hash by then
+   * @param user - looked up again when the new hash is ready. Not called if the user is gone or has another hash
+   * by then
    * @param passwordHash - a bcrypt hash
    * @param previousHash - the hash that it replaces
    */

@@ -7,7 +7,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 declare module 'fastify-authn' {
   interface AuthUser {
     id: number
-    email: string
   }
 }
 

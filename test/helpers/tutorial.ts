@@ -26,13 +26,24 @@ export interface Surroundings {
   readonly ports?: Readonly<Record<number, number>>
 }
 
+/** The reader, whose servers run on until the next page says otherwise, or the test ends. */
+export interface Followed {
+  /** Where the app listens that is on port 3000 of the page. */
+  readonly origin: string
+  /** Goes on with more pages. */
+  follow(pages: readonly string[]): Promise<void>
+}
+
 /**
  * Does everything that pages say, one after the other, up to the first block that does not do what it says.
  *
  * @param pages - such as `docs/start/web-app.md`
- * @returns the folder of the reader's app
  */
-export async function follow(t: Test, pages: string[], more: Surroundings = {}): Promise<string> {
+export async function follow(
+  t: Test,
+  pages: readonly string[],
+  more: Surroundings = {},
+): Promise<Followed> {
   const home = mkdtempSync(path.join(tmpdir(), 'fastify-authn-tutorial-'))
   const port = await freePort()
   const env = { ...(await environment(home)), PORT: String(port), ...more.env }
@@ -41,17 +52,24 @@ export async function follow(t: Test, pages: string[], more: Surroundings = {}):
     await reader.end()
     rmSync(home, { recursive: true, force: true })
   })
-  for (const step of pages.flatMap(stepsOf)) {
-    const where = `${step.page}:${step.line}`
-    try {
-      await reader.take(step)
-      t.pass(where)
-    } catch (error) {
-      t.fail(where, { found: `${(error as Error).message}\n${reader.shown()}`.split('\n') })
-      break
-    }
+  const followed: Followed = {
+    origin: `http://127.0.0.1:${port}`,
+    async follow(pages) {
+      for (const step of pages.flatMap(stepsOf)) {
+        const where = `${step.page}:${step.line}`
+        try {
+          await reader.take(step)
+          t.pass(where)
+        } catch (error) {
+          const found = `${(error as Error).message}\n${reader.shown()}`
+          t.fail(where, { found: found.split('\n') })
+          return
+        }
+      }
+    },
   }
-  return reader.folder
+  await followed.follow(pages)
+  return followed
 }
 
 /** A block that is a file or commands. */

@@ -45,7 +45,7 @@ export interface Authenticator<User extends object = object> {
   init?(app: FastifyInstance): void | Promise<void>
 
   /**
-   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only where a
+   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only if a
    * route accepts several authenticators. Default: the `Authorization` header has {@link scheme}.
    */
   accepts?(request: FastifyRequest): boolean

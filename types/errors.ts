@@ -70,7 +70,7 @@ export interface RejectionLike extends Error {
 export interface AuthenticationErrorLike extends Error {
   /** Why the request is rejected. */
   readonly code: RefusalCode
-  /** HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 where the client has to wait. */
+  /** HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to wait. */
   readonly statusCode: number
   /** The key of the message, or null if {@link Error.message} is sent as it is. */
   readonly key: MessageKey | null

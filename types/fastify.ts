@@ -56,7 +56,7 @@ declare module 'fastify' {
     authn: Authn
     /**
      * Issues and verifies tokens: the service of the nearest registration of fastify-authn that has one.
-     * Undefined where none has `jwt` or `jwtService`.
+     * Undefined if none has `jwt` or `jwtService`.
      */
     jwtService: JwtServiceLike | undefined
   }

@@ -38,7 +38,7 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    * so keep the users of several issuers, and those who log in with a password, apart.
    *
    * @param claims - frozen at any depth; `sub` is a non-empty string or a finite number
-   * @returns the user; null or undefined where there is none, which gives a 401
+   * @returns the user; null or undefined if there is none, which gives a 401
    * @throws AuthenticationError to reject the token; any other error gives a 500
    */
   user: (claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>

@@ -31,7 +31,7 @@ export interface JwtConfig extends TokenRules {
   validAfterField?: string | undefined
   /**
    * The default algorithm of tokens that are issued and accepted: `HS256`. With `keys` it only selects which key signs
-   * by default; it is needed where keys of several algorithms can sign.
+   * by default; it is needed if keys of several algorithms can sign.
    */
   signingMethod?: SigningMethod | undefined
   /** Keys of RS256 … PS512: RSA of 2048 bits or more. */
@@ -132,7 +132,7 @@ export interface JwtServiceLike {
 
   /**
    * A token with claims of the caller plus `nbf` and `exp`, which the caller may override. With an `aud`, it is accepted
-   * only where an `audience` is configured.
+   * only if an `audience` is configured.
    *
    * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970
    * @param signingMethod - default: `jwt.signingMethod`
@@ -167,7 +167,7 @@ export interface JwtServiceLike {
   /** Counts of tokens and keys. */
   stats(): JwtStats
 
-  /** The path of `jwt.publish`; undefined where nothing is published. */
+  /** The path of `jwt.publish`; undefined if nothing is published. */
   readonly publish: string | undefined
 
   /** The public halves of the keys of `jwt.keys` that verify now. */

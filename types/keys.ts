@@ -18,7 +18,7 @@ export type SigningMethod =
 
 /** A pair of asymmetric keys. Each is PEM text, or the path of a PEM file. */
 export interface KeyPairConfig {
-  /** Private key: signs. Its public half also verifies where `public` is left out. */
+  /** Private key: signs. Its public half also verifies if `public` is left out. */
   private?: string | undefined
   /** Public key, or a certificate that holds it: verifies. */
   public?: string | undefined

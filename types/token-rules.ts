@@ -18,7 +18,7 @@ export interface VerifyRules extends TokenRules {
   /**
    * The purpose of the tokens that are accepted: their header must have one of these as its `typ` (RFC 7515 §4.1.9).
    * Upper and lower case are equal, and `application/` may be left out. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or
-   * none at all; where this is set, a token without `typ` is rejected.
+   * none at all; if this is set, a token without `typ` is rejected.
    */
   typ?: string | readonly string[] | undefined
 }

@@ -13,7 +13,7 @@ import type { FastifyRequest } from 'fastify'
 export interface AuthUser {}
 
 /**
- * The user as the user service returns it, with the password hash in it where Basic or login are used.
+ * The user as the user service returns it, with the password hash in it if Basic or login are used.
  * It has the fields of {@link AuthUser}; declare the others here, to have them in `tokenFunc` and `storedUser()`.
  */
 // Empty: the app fills it in.
@@ -21,14 +21,14 @@ export interface StoredUser extends AuthUser {}
 
 declare const unstated: unique symbol
 
-/** The stored user where the options do not give its type: a {@link StoredUser} that may have other fields. */
+/** The stored user if the options do not give its type: a {@link StoredUser} that may have other fields. */
 export interface UnstatedUser extends StoredUser {
   /** For the compiler only; no object has it. */
   readonly [unstated]?: never
 }
 
 /**
- * Names of the fields of a stored user that can hold a password hash: those of type `string`, also where they may be
+ * Names of the fields of a stored user that can hold a password hash: those of type `string`, also if they may be
  * null or missing. Any name as long as the app has not declared the fields of its users.
  *
  * @typeParam Stored - the stored record
@@ -55,7 +55,7 @@ export interface BasicUser {
 /**
  * Finds users in the database of the app. Usernames must be unique.
  *
- * @typeParam Stored - the stored record, with the password hash in it where Basic or login are used
+ * @typeParam Stored - the stored record, with the password hash in it if Basic or login are used
  */
 export interface UserService<Stored extends object = StoredUser> {
   /**

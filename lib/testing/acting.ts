@@ -33,7 +33,7 @@ export interface ActingOptions {
   readonly extra?: RequestExtra | undefined
   /**
    * The scopes that the user has, instead of those that `access.scopesOf` or the {@link claims} give; `[]` for none.
-   * Default: as in production, so that a route with a scope answers 403 where neither gives it.
+   * Default: as in production, so that a route with a scope answers 403 if neither gives it.
    */
   readonly scopes?: readonly string[] | undefined
   /** The roles that the user has, instead of those that `access.rolesOf` or the user give; `[]` for none. */

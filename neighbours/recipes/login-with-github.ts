@@ -13,7 +13,7 @@ export interface Account {
   readonly id: number
   /** Unique, by an index of the database. */
   readonly githubId: number
-  /** To be shown. On GitHub, people change it, and others may take it then. */
+  /** For display only: people can change it on GitHub, and others can take it then. */
   readonly name: string
 }
 
@@ -54,7 +54,7 @@ export async function buildApp(secret: string, options: GithubOptions): Promise<
     startRedirectPath: '/login/github',
     callbackUri: `${origin}/login/github/callback`,
     pkce: 'S256',
-    // Only this host can set such cookies, and only over TLS.
+    // No other host can set such cookies, and they require TLS.
     hostPrefixedCookies: origin.startsWith('https:'),
     cookie: { path: '/', maxAge: 600 },
   })
@@ -78,7 +78,7 @@ interface GithubUser {
   readonly login: string
 }
 
-/** Null where the login was not begun in this browser, was refused, or GitHub does not answer. */
+/** Null if the login was not started in this browser, the user has refused, or GitHub fails. */
 async function githubUser(
   { github }: FastifyInstance,
   userUrl: string,
@@ -88,8 +88,8 @@ async function githubUser(
   try {
     // Compares the state with the cookie, and sends the code with the verifier of the other cookie.
     const { token } = await github.getAccessTokenFromAuthorizationCodeFlow(request, reply)
-    // For a code that it does not accept, GitHub answers 200 without a token.
-    if (typeof token.access_token !== 'string') throw new Error('GitHub has not accepted the code')
+    // For a wrong code, GitHub answers 200 without a token.
+    if (typeof token.access_token !== 'string') throw new Error('GitHub rejected the code')
     const response = await fetch(userUrl, {
       headers: { authorization: `Bearer ${token.access_token}`, 'user-agent': 'shop.example' },
       signal: AbortSignal.timeout(5000),
@@ -99,7 +99,7 @@ async function githubUser(
     if (!Number.isSafeInteger(id)) throw new Error('GitHub has sent no id')
     return { id: Number(id), login: String(login) }
   } catch (error) {
-    // Only the message: the error of a request may hold the request, and the secret of the client with it.
+    // Only the message: the error may contain the request, with the client secret.
     request.log.warn({ reason: (error as Error).message }, 'A login with GitHub failed')
     return null
   }

@@ -2,7 +2,7 @@ import { metrics, SpanStatusCode, trace } from '@opentelemetry/api'
 import { channels, type RefusalEvent, type SuccessEvent } from 'fastify-authn'
 
 /**
- * Reports what fastify-authn does to OpenTelemetry. Call it once, at startup.
+ * Reports the events of fastify-authn to OpenTelemetry. Call it once, at startup.
  *
  * @returns a function that stops it
  */
@@ -13,29 +13,29 @@ export function observeAuthentication(): () => void {
     description: 'Requests that were authenticated or rejected',
   })
   const durations = meter.createHistogram('auth.duration', {
-    description: 'How long it took until a request was authenticated or rejected',
+    description: 'Time until a request was authenticated or rejected',
     unit: 's',
   })
   const alarms = meter.createCounter('auth.reused_refresh_tokens', {
-    description: 'Refresh tokens that were used again, and so were copied',
+    description: 'Refresh tokens that were used again, which means that they were copied',
   })
 
   const report = (outcome: string, event: SuccessEvent | RefusalEvent): void => {
     const { authenticator, duration } = event
-    // Few different values: each combination is a time series of its own.
+    // These have few different values, since each combination is a time series of its own.
     const attributes = {
       'auth.outcome': outcome,
       'auth.authenticator': authenticator,
       ...('code' in event && { 'auth.code': event.code }),
     }
     requests.add(1, attributes)
-    // Null where the request had begun before the first subscriber came.
+    // Null if the first listener subscribed after the request had begun.
     if (duration === null) return
     durations.record(duration / 1000, attributes)
-    // The event comes when the work is done. The span of the request is its parent.
+    // The event is published at the end. The parent is the active span, that of the request.
     const end = Date.now()
     const span = tracer.startSpan('authenticate', { attributes, startTime: end - duration })
-    // A rejected client is no error of the server; a store or a user lookup that is too slow is one.
+    // Rejecting a client is no error of the server; a 503 is one.
     if (outcome === 'overloaded') span.setStatus({ code: SpanStatusCode.ERROR })
     span.end(end)
     const { id } = Object(event.user) as { id?: unknown }

@@ -35,7 +35,7 @@ export interface Accounts {
   byEmail(email: string): Promise<Account | undefined>
   passkey(id: string): Promise<Passkey | undefined>
   passkeysOf(accountId: number): Promise<Passkey[]>
-  /** Resolves to false where there is a passkey with this `id`. */
+  /** Resolves to false if there is a passkey with this `id` already. */
   addPasskey(passkey: Passkey): Promise<boolean>
   setCounter(id: string, counter: number): Promise<void>
 }
@@ -69,7 +69,7 @@ export async function buildApp(secret: string, options: PasskeyOptions): Promise
     authenticators: {
       password: {
         ...basicAuthenticator(),
-        // Browsers would answer the challenge of Basic with a dialog of their own.
+        // The challenge of Basic would make browsers show their own password dialog.
         onUnauthorized: (_error, _request, reply) => void reply.removeHeader('www-authenticate'),
       },
     },
@@ -89,7 +89,7 @@ async function passkeyRoutes(app: FastifyInstance, options: PasskeyOptions): Pro
   const { origin } = options
   const { sessions } = app.authn
   if (sessions === undefined) throw new Error('The option "sessions" is missing.')
-  // Browsers send `Origin` with every POST. Pages of other sites must not log their visitors in (login CSRF).
+  // Prevents login CSRF. Browsers send `Origin` with every POST.
   app.addHook('onRequest', (request, reply, next) => {
     void reply.header('cache-control', 'no-store')
     const { origin: from = origin } = request.headers
@@ -115,7 +115,7 @@ function challengeIn({ response }: RegistrationResponseJSON | AuthenticationResp
   }
 }
 
-/** The library throws for a response that is not right. */
+/** The library throws for an invalid response. */
 function unlessWrong<Result>(verification: Promise<Result>): Promise<Result | null> {
   return verification.catch(() => null)
 }
@@ -129,7 +129,7 @@ const schema = {
 }
 
 function addPasskey({ app, accounts, challenges, origin, rpID }: Tools): void {
-  // With the password: whoever finds an open session must not add a key of their own.
+  // With the password, so that an attacker with an open session cannot add a key.
   app.post('/passkeys/options', { config: { auth: { use: 'password' } } }, async (request) => {
     const account = storedUser<Account>(request) as Account
     const options = await generateRegistrationOptions({
@@ -169,7 +169,7 @@ function addPasskey({ app, accounts, challenges, origin, rpID }: Tools): void {
 
 function logIn({ app, accounts, challenges, origin, rpID, sessions }: Tools): void {
   app.post('/login/passkey/options', async () => {
-    // No name is asked for: the browser shows the passkeys that it has for this host.
+    // Without a username: the browser offers the passkeys that it has for this host.
     const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' })
     await challenges.add(`login: ${options.challenge}`)
     return options

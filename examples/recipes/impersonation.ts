@@ -6,6 +6,8 @@ import {
   jwtAuthenticator,
   storedUser,
   type Authenticator,
+  type RefusalEvent,
+  type SuccessEvent,
 } from 'fastify-authn'
 
 declare module 'fastify-authn' {
@@ -147,18 +149,25 @@ export interface AuditEntry {
   readonly allowed: boolean
 }
 
-/** Reports every request with a token of an impersonation. Call it once in each process. */
-export function auditImpersonation(report: (entry: AuditEntry) => void): void {
-  for (const name of ['success', 'failure'] as const) {
-    channels[name].subscribe(({ request, user }) => {
+/**
+ * Reports every request with a token of an impersonation. Call it once in each process.
+ *
+ * @returns a function that stops it
+ */
+export function auditImpersonation(report: (entry: AuditEntry) => void): () => void {
+  const stops = (['success', 'failure'] as const).map((name) => {
+    const listener = ({ request, user }: SuccessEvent | RefusalEvent): void => {
       const { actor } = request.extra
       if (actor === undefined) return
       report({
         actor: actor.id,
-        user: (user as Person | undefined)?.id,
+        user: user?.id,
         request: `${request.method} ${request.url}`,
         allowed: name === 'success',
       })
-    })
-  }
+    }
+    channels[name].subscribe(listener)
+    return () => channels[name].unsubscribe(listener)
+  })
+  return () => stops.forEach((stop) => stop())
 }

@@ -74,7 +74,7 @@ export function isAuthenticationError(error: unknown): error is AuthenticationEr
   return refusalOf((error as { code?: unknown } | null | undefined)?.code) !== undefined
 }
 
-/** An AuthenticationError stays as it is; anything else that the app throws is a fault. */
+/** An AuthenticationError stays as it is; anything else that the app throws is an internal error. */
 export function refusalOrFault(code: FaultCode, error: unknown): unknown {
   return isAuthenticationError(error) ? error : faultOf(code, error)
 }

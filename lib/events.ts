@@ -63,7 +63,7 @@ export function reportSuccess(
  * Reports a rejected request: to its log, with a reason that the client does not get, and to the listeners of its
  * channel.
  *
- * @param user - the user, where an authenticator has accepted one
+ * @param user - the user, if an authenticator has accepted one
  * @param about - what is said of the credentials
  */
 export function reportRefusal(
@@ -92,7 +92,7 @@ export function reportRefusal(
   target.publish({ request, code, ...who, ...about, authenticator, duration })
 }
 
-/** The reason for the log where a client has put what JavaScript makes of a missing token into the header. */
+/** The reason for the log if a client has put what JavaScript makes of a missing token into the header. */
 function missingTokenIn({ headers }: FastifyRequest): string | null {
   const [, word] =
     /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(headers.authorization ?? '') ??
@@ -100,7 +100,7 @@ function missingTokenIn({ headers }: FastifyRequest): string | null {
   return word === undefined ? null : `Authorization: "Bearer ${word}", so the client has no token`
 }
 
-/** @returns milliseconds, or null where the first listener came after the start */
+/** @returns milliseconds, or null if the first listener came after the start */
 function durationSince(started: number): number | null {
   return started === 0 ? null : performance.now() - started
 }

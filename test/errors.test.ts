@@ -27,7 +27,7 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
     'auth.insufficient-scope',
     'ERR_AUTH_INSUFFICIENT_SCOPE',
     403,
-    'The token does not have the scope that is needed',
+    'The token lacks the required scope',
   ],
   ['auth.api-key-invalid', 'ERR_AUTH_API_KEY_INVALID', 401, 'The API key is invalid'],
   ['auth.api-key-expired', 'ERR_AUTH_API_KEY_EXPIRED', 401, 'The API key expired'],

@@ -6,11 +6,11 @@ export interface ApiKeysOptions {
   store: ApiKeyStoreFactory
   /**
    * A header that may have the key instead of `Authorization: Bearer`, such as `x-api-key`, in any case. It is read only
-   * where `Authorization` has no credentials that the route accepts. Default: none.
+   * if `Authorization` has no credentials that the route accepts. Default: none.
    */
   header?: string | undefined
   /**
-   * How long a successful look-up is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
+   * How long a successful lookup is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
    * most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the store.
    */
   cache?: Partial<Record<'max' | 'ttl', number | undefined>> | false | undefined
@@ -30,13 +30,13 @@ export interface ApiKeyInfo {
   readonly scopes: readonly string[]
   /** When it was issued. */
   readonly createdAt: Date
-  /** Null for a key that does not expire. */
+  /** When it expires; null for a key that does not. */
   readonly expiresAt: Date | null
-  /** Its last successful use, precise to a minute or so; null where there was none. */
+  /** Its last successful use, precise to a minute or so; null if there was none. */
   readonly lastUsedAt: Date | null
-  /** Null for a key that is not revoked. */
+  /** When it was revoked; null if it was not. */
   readonly revokedAt: Date | null
-  /** The `id` of the key that `rotate` has made in its place; null where there is none. */
+  /** The `id` of the key that `rotate` has made in its place; null if there is none. */
   readonly replacedBy: string | null
 }
 
@@ -49,10 +49,10 @@ export interface IssuedApiKey extends ApiKeyInfo {
 /** The key of a request: `request.extra.apiKey`. Frozen at any depth. */
 export type RequestApiKey = Readonly<Pick<ApiKeyInfo, 'id' | 'name' | 'owner' | 'scopes'>>
 
-/** `app.authn.apiKeys`: the API keys of a registration. All methods reject with ERR_AUTH_STORE_UNAVAILABLE where the store fails. */
+/** `app.authn.apiKeys`: the API keys of a registration. All methods reject with ERR_AUTH_STORE_UNAVAILABLE if the store fails. */
 export interface ApiKeys {
   /**
-   * Makes a key. Nothing has a default, so that no key is eternal or may do everything because something was left out.
+   * Makes a key. Nothing has a default, so that no key lasts forever or has all rights because something was left out.
    *
    * @param key - `name`: 1 to 100 characters without control characters. `scopes`: at most 100 of RFC 6749 §3.3, each of
    * at most 128 characters. `expiresAt`: in the future, or null for a key that does not expire
@@ -64,7 +64,7 @@ export interface ApiKeys {
   /**
    * Revokes a key: at once in this process, in others after `cache.ttl`.
    *
-   * @param options - `owner`: revokes it only if it is a key of this owner. Always set it where the id comes from a client
+   * @param options - `owner`: revokes it only if it is a key of this owner. Always set it if the id comes from a client
    * @returns false for a key that is unknown, revoked already, or of another owner
    */
   revoke(id: string, options?: { readonly owner?: string | number }): Promise<boolean>
@@ -83,7 +83,7 @@ export interface ApiKeys {
 
 /** Counts of the API keys of a registration, since this process has started. */
 export interface ApiKeyStats {
-  /** Look-ups in the store. */
+  /** Lookups in the store. */
   readonly lookups: number
   /** Requests whose key was cached. */
   readonly hits: number
@@ -113,13 +113,13 @@ export interface StoredApiKey extends Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' 
 
 /** The API keys of one registration in a store. Every method is atomic, and rejects when the store cannot be reached. The plugin waits two seconds. */
 export interface ApiKeyStore {
-  /** Keeps a new key; rejects where there is one with this id. */
+  /** Keeps a new key; rejects if there is one with this id. */
   create(key: StoredApiKey): Promise<void>
-  /** The key with this id, be it revoked or expired; null where there is none. */
+  /** The key with this id, be it revoked or expired; null if there is none. */
   find(id: string): Promise<StoredApiKey | null>
   /** The keys of an owner, the newest first. */
   list(owner: string): Promise<readonly StoredApiKey[]>
-  /** Sets `lastUsedAt`, where that is null or at least 60 seconds older. */
+  /** Sets `lastUsedAt`, if that is null or at least 60 seconds older. */
   touch(id: string, at: number): Promise<void>
   /** Sets `revokedAt` of a key that is not revoked, and is of this owner if one is given. @returns whether it did */
   revoke(id: string, at: number, owner?: string): Promise<boolean>

@@ -13,7 +13,7 @@ import type { SecurityScheme } from './openapi.js'
 export interface Authenticator<User extends object = object> {
   /**
    * The authentication scheme (RFC 9110 §11.1) of the `Authorization` header that this authenticator
-   * reads, such as `Basic` or `Bearer`. It names the challenge of a 401, and where a route accepts
+   * reads, such as `Basic` or `Bearer`. It names the challenge of a 401. If a route accepts
    * several authenticators, the scheme of the request's header chooses the one that is asked. Leave it
    * out for credentials that come from elsewhere (a cookie, an API-key header): the 401 then has no
    * challenge of this authenticator.
@@ -45,7 +45,7 @@ export interface Authenticator<User extends object = object> {
   init?(app: FastifyInstance): void | Promise<void>
 
   /**
-   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only where a
+   * Whether the credentials of a request are meant for this authenticator, without verifying them. Called only if a
    * route accepts several authenticators. Default: the `Authorization` header has {@link scheme}.
    */
   accepts?(request: FastifyRequest): boolean
@@ -62,7 +62,7 @@ export interface Authenticator<User extends object = object> {
   authenticate(request: FastifyRequest): User | null | Promise<User | null>
 
   /**
-   * Sends the response to a rejected request. It must send before it returns, or return a promise. Where it has sent
+   * Sends the response to a rejected request. It must send before it returns, or return a promise. If it has sent
    * nothing by then, the plugin sends its own response, so that no request hangs.
    *
    * `WWW-Authenticate` is set already (RFC 9110 §15.5.2); you may replace or remove it. It is removed from a response

@@ -1,4 +1,4 @@
-/** How tokens travel in cookies, for apps in browsers: the option `cookies`. */
+/** Tokens in cookies, for apps in browsers: the option `cookies`. */
 export interface CookieOptions {
   /**
    * A part of the names of the cookies: `shop` makes `__Host-shop-token` and `__Host-shop-refresh`. Two registrations

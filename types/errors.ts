@@ -38,7 +38,7 @@ export type FaultCode =
   | 'ERR_AUTH_HASHING'
   | 'ERR_AUTH_UNGUARDED'
 
-/** Codes of misuse by the app: with most of them startup fails, the others are thrown by the wrong call. */
+/** Codes of misuse by the app: most make startup fail, the others are thrown by the wrong call. */
 export type MisuseCode =
   | 'ERR_AUTH_OPTION'
   | 'ERR_AUTH_MARK'
@@ -70,9 +70,9 @@ export interface RejectionLike extends Error {
 export interface AuthenticationErrorLike extends Error {
   /** Why the request is rejected. */
   readonly code: RefusalCode
-  /** HTTP status: 401; 403 for a missing scope or role, or for a CSRF; 429 and 503 where the client has to wait. */
+  /** HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to wait. */
   readonly statusCode: number
-  /** The key of the message, or null when {@link Error.message} is the text to send. */
+  /** The key of the message, or null if {@link Error.message} is sent as it is. */
   readonly key: MessageKey | null
   /** Seconds after which the client may try again, for `Retry-After`. */
   readonly retryAfter?: number

@@ -33,7 +33,7 @@ export interface SuccessEvent extends AuthnEvent {
 export interface RefusalEvent extends AuthnEvent {
   /** Why the request was rejected. */
   readonly code: RefusalCode
-  /** The user as in `request.user`, where an authenticator had accepted one. */
+  /** The user as in `request.user`, if an authenticator had accepted one. */
   readonly user?: AuthUser
 }
 
@@ -45,9 +45,9 @@ export interface IssuerEvent {
   readonly outcome: 'renewed' | 'failed'
   /** How many keys verify tokens now. */
   readonly keys: number
-  /** How many keys of the new set are left out, such as those for encryption. */
+  /** How many keys of the new set are not used, such as those for encryption. */
   readonly leftOut: number
-  /** Why it failed; null where it did not. It quotes nothing from the issuer's body. */
+  /** Why it failed; null if it did not. It quotes nothing from the issuer's body. */
   readonly reason: string | null
   /** How long it took, in milliseconds. */
   readonly duration: number

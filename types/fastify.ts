@@ -22,13 +22,13 @@ import type { StoredUser, UnstatedUser } from './user-service.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The access to the route: see `AuthMark`. */
+    /** The access rule of the route: see `AuthMark`. */
     auth?: AuthMark
   }
 
   interface RegisterOptions {
     /**
-     * The access to the routes of the plugin that is registered: an `AuthMark`, inherited by everything inside. Checked
+     * The access rule of the routes of the plugin that is registered: an `AuthMark`, inherited by everything inside. Checked
      * at startup and not by the compiler, since other plugins have options of this name.
      */
     auth?: unknown
@@ -56,7 +56,7 @@ declare module 'fastify' {
     authn: Authn
     /**
      * Issues and verifies tokens: the service of the nearest registration of fastify-authn that has one.
-     * Undefined where none has `jwt` or `jwtService`.
+     * Undefined if none has `jwt` or `jwtService`.
      */
     jwtService: JwtServiceLike | undefined
   }

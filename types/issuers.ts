@@ -7,10 +7,10 @@ import type { StoredUser } from './user-service.js'
 export type UserOfIssuer<Stored extends object = StoredUser> =
   Stored | null | undefined | Promise<Stored | null | undefined>
 
-/** Another server, such as Keycloak, Auth0, Entra ID or Cognito, whose access tokens are accepted. */
+/** An identity provider, such as Keycloak, Auth0, Entra ID or Cognito, whose access tokens are accepted. */
 export interface IssuerOptions<Stored extends object = StoredUser> {
   /**
-   * The `iss` claim of its tokens (RFC 7519 §4.1.1), compared character by character: a closing `/` counts. Without
+   * The `iss` claim of its tokens (RFC 7519 §4.1.1), compared character by character: a trailing `/` counts. Without
    * `jwksUri` it has to be the address of the issuer: https, or http to a loopback address, without a query.
    */
   issuer: string
@@ -34,11 +34,11 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    */
   profile?: 'rfc9068' | undefined
   /**
-   * Finds the user of a valid token. A `sub` is unique within its issuer only: `admin` of the issuer need not be yours,
+   * Finds the user of a valid token. A `sub` is unique within its issuer only: `admin` of the issuer need not be your `admin`,
    * so keep the users of several issuers, and those who log in with a password, apart.
    *
    * @param claims - frozen at any depth; `sub` is a non-empty string or a finite number
-   * @returns the user; null or undefined where there is none, which gives a 401
+   * @returns the user; null or undefined if there is none, which gives a 401
    * @throws AuthenticationError to reject the token; any other error gives a 500
    */
   user: (claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>

@@ -31,7 +31,7 @@ export interface JwtConfig extends TokenRules {
   validAfterField?: string | undefined
   /**
    * The default algorithm of tokens that are issued and accepted: `HS256`. With `keys` it only selects which key signs
-   * by default; it is needed where keys of several algorithms can sign.
+   * by default; it is needed if keys of several algorithms can sign.
    */
   signingMethod?: SigningMethod | undefined
   /** Keys of RS256 … PS512: RSA of 2048 bits or more. */
@@ -41,7 +41,7 @@ export interface JwtConfig extends TokenRules {
   /** Keys of EdDSA: Ed25519 or Ed448. */
   eddsa?: KeyPairConfig | undefined
   /**
-   * A key set, in place of `secret`, `rsa`, `ecdsa` and `eddsa`: its keys can be replaced while tokens of earlier ones
+   * A key set, instead of `secret`, `rsa`, `ecdsa` and `eddsa`: its keys can be replaced while tokens of earlier ones
    * are still accepted. A list, or the path of a key set file, which is a JSON array of {@link KeyFileEntry}.
    */
   keys?: string | readonly KeyEntry[] | undefined
@@ -104,7 +104,7 @@ export interface JwtServiceLike {
    * Makes sure that a key fits a signing method, now and after every reload.
    *
    * @param signingMethod - default: `jwt.signingMethod`; to verify with `jwt.keys`, any
-   * @param wanted - what needs it, for the error
+   * @param wanted - what needs the key, for the error
    * @throws `ERR_AUTH_KEY`
    */
   require(signingMethod: SigningMethod | undefined, use: 'sign' | 'verify', wanted: string): void
@@ -112,7 +112,7 @@ export interface JwtServiceLike {
   /**
    * Prepares {@link verify} for many tokens: the key is checked now, the rules are resolved once.
    *
-   * @param wanted - what needs it, for the error
+   * @param wanted - what needs the key, for the error
    * @throws `ERR_AUTH_KEY`
    */
   verifier(
@@ -132,7 +132,7 @@ export interface JwtServiceLike {
 
   /**
    * A token with claims of the caller plus `nbf` and `exp`, which the caller may override. With an `aud`, it is accepted
-   * only where an `audience` is configured.
+   * only if an `audience` is configured.
    *
    * @param claims - an object; its `nbf` and `exp`, if any, are seconds since 1970
    * @param signingMethod - default: `jwt.signingMethod`
@@ -167,7 +167,7 @@ export interface JwtServiceLike {
   /** Counts of tokens and keys. */
   stats(): JwtStats
 
-  /** The path of `jwt.publish`; undefined where nothing is published. */
+  /** The path of `jwt.publish`; undefined if nothing is published. */
   readonly publish: string | undefined
 
   /** The public halves of the keys of `jwt.keys` that verify now. */

@@ -18,7 +18,7 @@ export type SigningMethod =
 
 /** A pair of asymmetric keys. Each is PEM text, or the path of a PEM file. */
 export interface KeyPairConfig {
-  /** Private key: signs. Its public half also verifies where `public` is left out. */
+  /** Private key: signs. Its public half also verifies if `public` is left out. */
   private?: string | undefined
   /** Public key, or a certificate that holds it: verifies. */
   public?: string | undefined
@@ -42,7 +42,7 @@ interface CommonKeyEntry {
   readonly alg: SigningMethod
   /** Private key: signs and verifies. PEM text, or the path of a PEM file. */
   readonly private?: string | undefined
-  /** Public key, in place of a private one: verifies. PEM text, or the path of a PEM file. */
+  /** Public key, instead of a private one: verifies. PEM text, or the path of a PEM file. */
   readonly public?: string | undefined
   /**
    * Names the key in the header of its tokens (RFC 7515 §4.1.4). Default: the thumbprint of the key (RFC 7638).
@@ -67,7 +67,7 @@ interface CommonKeyEntry {
 
 /** An entry of the option `jwt.keys`. It has one of `private`, `public` and `secret`. */
 export interface KeyEntry extends CommonKeyEntry {
-  /** HMAC secret, in place of a key: signs and verifies. */
+  /** HMAC secret, instead of a key: signs and verifies. */
   readonly secret?: string | Uint8Array | undefined
   /** Passphrase of an encrypted private key. */
   readonly passphrase?: string | undefined
@@ -75,7 +75,7 @@ export interface KeyEntry extends CommonKeyEntry {
 
 /** An entry of a key set file, which is a JSON array of them. Paths of PEM files are relative to that file. */
 export interface KeyFileEntry extends CommonKeyEntry {
-  /** HMAC secret as text, in place of a key: signs and verifies. */
+  /** HMAC secret as a string, instead of a key: signs and verifies. */
   readonly secret?: string | undefined
   /**
    * Name of the environment variable with the passphrase of an encrypted private key. The passphrase itself must not be
@@ -124,7 +124,7 @@ export interface JwtStats {
 
 /** Reads key files: `node:fs`, `node:fs/promises`, or any object with such a `readFile`. */
 export interface KeyFileSystem {
-  /** Reads a file, as text or as bytes, with a callback, as in `node:fs`, or a promise. */
+  /** Reads a file, as a string or as bytes, with a callback, as in `node:fs`, or a promise. */
   // Overloads of node:fs differ too much for a narrower type.
   // oxlint-disable-next-line typescript/no-explicit-any -- see the line above
   readFile: (...args: any[]) => any

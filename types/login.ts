@@ -10,7 +10,7 @@ import type { StoredUser } from './user-service.js'
  * @param user - the stored user, password hash included
  * @param jwtService - signs tokens: the service of the registration, from its option `jwt` or `jwtService`. In a
  * registration that has neither, it has no keys
- * @returns the token; anything but a non-empty string is a fault
+ * @returns the token; anything but a non-empty string is an internal error
  */
 export type TokenFunc<Stored extends object = StoredUser> = (
   request: FastifyRequest,
@@ -33,7 +33,7 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   signingMethod?: SigningMethod | undefined
   /**
    * Returns the name of a user in tokens and sessions, the claim `sub`, which `app.authn.sessions` lists and revokes by.
-   * Default: the submitted username. Needed where several spellings find one user, such as `alice` and `Alice`:
+   * Default: the submitted username. Needed if several spellings find one user, such as `alice` and `Alice`:
    * `(user) => user.name`. Anything but a string that can be a username, or a finite number, is an internal error
    * (500). With `sessions`, it is called again at every refresh; a session whose user has another name by then is
    * revoked.

@@ -46,7 +46,7 @@ export type UserUnder<Config> = (Config & Marked<AuthUser | null>)['marked, says
   ({} | null)
 
 /**
- * The request of a marked route, for handlers and functions that stand in other files.
+ * The request of a protected route, for handlers and functions in other files.
  *
  * @typeParam Route - body, parameters and the like, as in `app.get<Route>()`
  */
@@ -58,7 +58,7 @@ export type AuthenticatedRequest<Route extends RouteGenericInterface = RouteGene
   }
 
 /**
- * The handler of a marked route that stands in another file.
+ * The handler of a protected route in another file.
  *
  * @typeParam Route - body, parameters and the like, as in `app.get<Route>()`
  */

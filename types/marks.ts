@@ -7,7 +7,7 @@
  * - `'try'`: requests without credentials, or with wrong ones, are anonymous.
  * - `false`: open, also inside a protected scope.
  * - `{ mode, use }`: a mode, and the names of the authenticators that are accepted here.
- * - `{ scope, role }`: an authenticated user with these scopes and roles is required; `use` may stand beside it.
+ * - `{ scope, role }`: an authenticated user with these scopes and roles is required; `use` may be added.
  */
 export type AuthMark = AuthMode | AuthMarkObject
 
@@ -50,7 +50,7 @@ export type NeededNames =
       readonly any: readonly string[]
     }
 
-/** Names that are easily written in place of `scope` and `role`. They are errors for the compiler and at startup. */
+/** Names that are easily written instead of `scope` and `role`. They are errors for the compiler and at startup. */
 export interface NoPlural {
   /** Not a member of a mark: write `scope`. */
   readonly scopes?: never

@@ -44,7 +44,7 @@ type DefaultField<Stored extends object> = StoredUser extends Stored ? 'password
 /** Where the scopes and roles of a user come from, for marks that require them. */
 export interface AccessOptions {
   /**
-   * Scopes that a user has. Called at most once for a request, and only where the mark requires a scope. Default: the
+   * Scopes that a user has. Called at most once for a request, and only if the mark requires a scope. Default: the
    * claim `scope` of the token, or else `scp`.
    *
    * @param user - what `request.user` shows
@@ -53,7 +53,7 @@ export interface AccessOptions {
    */
   scopesOf?: ((user: AuthUser, request: FastifyRequest) => GrantedNames) | undefined
   /**
-   * Roles that a user has. Called at most once for a request, and only where the mark requires a role and the user has
+   * Roles that a user has. Called at most once for a request, and only if the mark requires a role and the user has
    * its scopes. Default: `roles` of the user, an array or a Set of strings, or else `role`, a string.
    *
    * @param user - what `request.user` shows
@@ -112,10 +112,10 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   audit?: 'explicit' | AuditOptions | undefined
   /** Tokens and their keys. */
   jwt?: JwtConfig | undefined
-  /** A service that the app made itself, in place of `jwt`. */
+  /** A service that the app made itself, instead of `jwt`. */
   jwtService?: JwtServiceLike | undefined
   /**
-   * Issuers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
+   * Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
    */
   issuers?: Readonly<Record<string, IssuerOptions>> | undefined
   /** The username and the password of the authenticator `configBasic`. */
@@ -139,7 +139,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   apiKeys?: ApiKeysOptions | undefined
   /**
    * Makes the body of every rejection: of protected routes, and of login, refresh and logout, malformed bodies included.
-   * It is sent as JSON; status and headers stay as they are. Where it throws or returns anything but a plain object,
+   * It is sent as JSON; status and headers stay as they are. If it throws or returns anything but a plain object,
    * such as a promise, the error is logged, and the default body is sent. `onUnauthorized` of an authenticator that
    * answers itself takes precedence. Default: that of the registration around this one, or else `{ error: message }`.
    *

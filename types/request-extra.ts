@@ -10,7 +10,7 @@ import type { RequestApiKey } from './api-keys.js'
  * }
  * ```
  *
- * Tokens are not checked for such a claim: declare it optional where older tokens or other issuers may lack it.
+ * Tokens are not checked for such a claim: declare it optional if older tokens or other issuers may lack it.
  */
 export interface JwtClaims {
   /** Subject: the user of the token, whom `findByUsername` is asked for unless `claimName` names another claim. */
@@ -23,7 +23,7 @@ export interface JwtClaims {
   readonly iat?: unknown
   /** Issuer. Checked when `issuer` is configured. */
   readonly iss?: unknown
-  /** Audience: whom the token is for. Rejected where no `audience` is configured. */
+  /** Audience: whom the token is for. Rejected if no `audience` is configured. */
   readonly aud?: unknown
   /** Identifier of the token. Not checked. */
   readonly jti?: unknown

@@ -10,7 +10,7 @@ export interface AuthnRoute {
   /** Fastify's `constraints`, such as a host or a version; often empty. */
   readonly constraints: Readonly<Record<string, unknown>>
   /**
-   * The mode that applies: `false` for an open route; `'optional'` also for the mark `true` where the authenticator is
+   * The mode that applies: `false` for an open route; `'optional'` also for the mark `true` if the authenticator is
    * `optional: true`.
    */
   readonly mode: AuthMode
@@ -21,11 +21,11 @@ export interface AuthnRoute {
   /** Names of its authenticators; `custom` for one that has no name. */
   readonly authenticators: readonly string[]
   /**
-   * Where its mark stands: on the route itself, in the options of an `app.register` around it, in the option `auth` of
+   * Where its mark is: on the route itself, in the options of an `app.register` around it, in the option `auth` of
    * the plugin, or nowhere; nowhere also for the OPTIONS route of @fastify/cors, which is open in every scope.
    */
   readonly source: 'route' | 'scope' | 'plugin' | 'none'
-  /** The prefix of the scope that has the mark, empty for none; null where no scope has it. */
+  /** The prefix of the scope that has the mark, empty for none; null if no scope has it. */
   readonly sourcePrefix: string | null
   /**
    * The prefix of the nearest registration of the plugin, whose authenticators it uses; `/` for none.

@@ -11,7 +11,7 @@ export interface SessionsOptions {
   /** The longest time from login until a session expires. Default 2,592,000 (30 days). */
   lifetime?: number | undefined
   /**
-   * The time from its last use until a session expires. Default 1,209,600 (14 days), or `lifetime` where that is less.
+   * The time from its last use until a session expires. Default 1,209,600 (14 days), or `lifetime` if that is less.
    */
   idle?: number | undefined
   /**
@@ -41,7 +41,7 @@ export interface SessionInfo {
   readonly lastUsed: Date
   /** The address of the client that logged in. */
   readonly address: string
-  /** The header `User-Agent` of the login, cut at 256 characters; empty where there was none. */
+  /** The header `User-Agent` of the login, cut at 256 characters; empty if there was none. */
   readonly userAgent: string
 }
 
@@ -51,7 +51,7 @@ export interface LoginBody {
   readonly token?: string
   /** The refresh token. */
   readonly refreshToken?: string
-  /** Seconds until the access token expires; null where that is not known. */
+  /** Seconds until the access token expires; null if that is not known. */
   readonly expiresIn?: number | null
 }
 
@@ -66,19 +66,19 @@ export interface RequestSession {
 /** `app.authn.sessions`: the sessions of a registration. */
 export interface Sessions {
   /**
-   * Logs a user in without a password: after a sign-up, a link in a mail, a passkey, or another service. It does what
-   * `POST /login` does with the right password: it asks the user service, begins a session, sets the cookies where
+   * Logs a user in without a password: after a sign-up, a link in an e-mail, a passkey, or another service. It does what
+   * `POST /login` does with the right password: it asks the user service, begins a session, sets the cookies if
    * there is the option `cookies`, and publishes `login`.
    *
    * It checks nothing else. The caller has authenticated the user, and has made sure that the request is not one by
-   * which a page of another site logs its visitor in as somebody else (login CSRF).
+   * which a page of another site logs its visitor in as another user (login CSRF).
    *
    * @param username - as for `findByUsername`; `login.subject` gets it too
    * @param request - the request by which the user logs in
    * @param reply - gets the cookies, and `Cache-Control: no-store`
    * @returns the body of `POST /login`, to be sent
-   * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, and for what is no name;
-   * ERR_AUTH_INVALID_CREDENTIALS where all sessions of the user were revoked meanwhile; ERR_AUTH_STORE_UNAVAILABLE;
+   * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, or for a value that is not a name;
+   * ERR_AUTH_INVALID_CREDENTIALS if all sessions of the user were revoked meanwhile; ERR_AUTH_STORE_UNAVAILABLE;
    * ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
    */
   begin(username: string | number, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>

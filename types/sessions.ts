@@ -14,7 +14,7 @@ export interface StoredSession {
   readonly endsAt: number
   /** The address of the client that logged in. */
   readonly address: string
-  /** The header `User-Agent` of the login, cut at 256 characters; empty where there was none. */
+  /** The header `User-Agent` of the login, cut at 256 characters; empty if there was none. */
   readonly userAgent: string
   /** A string of the plugin, at most 1,024 characters, which the store returns unchanged. */
   readonly data: string
@@ -132,7 +132,7 @@ export type SessionChoice =
 
 /** The session of a refresh token. */
 export interface FoundSession extends StoreTime {
-  /** Null where there is none, or it has expired. */
+  /** Null if there is none, or it has expired. */
   readonly session: StoredSession | null
 }
 
@@ -143,11 +143,11 @@ export interface FoundSession extends StoreTime {
  */
 export interface SessionStore {
   /**
-   * Keeps a session that begins. Where the user has more than `maxPerUser` then, the oldest ones by `created` are
+   * Keeps a session that begins. If the user has more than `maxPerUser` then, the oldest ones by `created` are
    * revoked, however many processes create sessions at the same time.
    */
   create(session: NewSession): Promise<CreatedSession>
-  /** The session of a refresh token, whether it is the current one or an older one; null where there is none. */
+  /** The session of a refresh token, whether it is the current one or an older one; null if there is none. */
   find(handle: string): Promise<FoundSession>
   /** Exchanges a refresh token for its successor, or returns why not. */
   swap(swap: Swap): Promise<Swapped>
@@ -175,7 +175,7 @@ export interface SessionStoreFactory {
   readonly prefix: string
   /** Whether sessions are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean
-  /** A sentence for the log where the store does not work when the app starts: how it is set up. */
+  /** A sentence for the log if the store does not work when the app starts: how it is set up. */
   readonly help?: string | undefined
   /**
    * The sessions of one registration. Called once for each at startup.

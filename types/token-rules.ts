@@ -8,7 +8,7 @@ export interface TokenRules {
   issuer?: string | undefined
   /**
    * A token must have one of these in its `aud` claim (RFC 7519 §4.1.3). `false`: the claim is not checked. Default: a
-   * token that has the claim is rejected, since it is for somebody else.
+   * token that has the claim is rejected, since it is for another service.
    */
   audience?: string | readonly string[] | false | undefined
 }
@@ -18,7 +18,7 @@ export interface VerifyRules extends TokenRules {
   /**
    * The purpose of the tokens that are accepted: their header must have one of these as its `typ` (RFC 7515 §4.1.9).
    * Upper and lower case are equal, and `application/` may be left out. Default: `JWT`, `at+jwt` (RFC 9068 §2.1), or
-   * none at all; where this is set, a token without `typ` is rejected.
+   * none at all; if this is set, a token without `typ` is rejected.
    */
   typ?: string | readonly string[] | undefined
 }

@@ -13,7 +13,7 @@ import type { FastifyRequest } from 'fastify'
 export interface AuthUser {}
 
 /**
- * The user as the user service returns it, with the password hash in it where Basic or login are used.
+ * The user as the user service returns it, with the password hash in it if Basic or login are used.
  * It has the fields of {@link AuthUser}; declare the others here, to have them in `tokenFunc` and `storedUser()`.
  */
 // Empty: the app fills it in.
@@ -21,14 +21,14 @@ export interface StoredUser extends AuthUser {}
 
 declare const unstated: unique symbol
 
-/** The stored user where the options do not give its type: a {@link StoredUser} that may have other fields. */
+/** The stored user if the options do not give its type: a {@link StoredUser} that may have other fields. */
 export interface UnstatedUser extends StoredUser {
   /** For the compiler only; no object has it. */
   readonly [unstated]?: never
 }
 
 /**
- * Names of the fields of a stored user that can hold a password hash: those of type `string`, also where they may be
+ * Names of the fields of a stored user that can hold a password hash: those of type `string`, also if they may be
  * null or missing. Any name as long as the app has not declared the fields of its users.
  *
  * @typeParam Stored - the stored record
@@ -55,18 +55,18 @@ export interface BasicUser {
 /**
  * Finds users in the database of the app. Usernames must be unique.
  *
- * @typeParam Stored - the stored record, with the password hash in it where Basic or login are used
+ * @typeParam Stored - the stored record, with the password hash in it if Basic or login are used
  */
 export interface UserService<Stored extends object = StoredUser> {
   /**
    * Finds a user by username. Called for every request with a valid token or with Basic credentials, and twice for
-   * every login: what it returns from a cache would hide that the password was changed meanwhile.
+   * every login: a cache would hide that the password was changed in between.
    *
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from the claim of a token only, a finite number
    * @param request - the request to authenticate
    * @returns the user, or `null`/`undefined` when there is none
-   * @throws any error, or rejects with it, when the look-up fails: the client gets a 500, never a 401
+   * @throws any error, or rejects with it, if the lookup fails: the client gets a 500, never a 401
    */
   findByUsername(
     username: string | number,
@@ -79,8 +79,8 @@ export interface UserService<Stored extends object = StoredUser> {
    * password_hash = previousHash`), or a password that is changed at the same moment is changed back. When this throws,
    * the error is logged, and the login succeeds.
    *
-   * @param user - looked up again when the new hash is ready. This is not called where the user is gone or has another
-   * hash by then
+   * @param user - looked up again when the new hash is ready. Not called if the user is gone or has another hash
+   * by then
    * @param passwordHash - a bcrypt hash
    * @param previousHash - the hash that it replaces
    */

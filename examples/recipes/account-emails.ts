@@ -24,9 +24,9 @@ export interface Account {
 export interface Accounts {
   byId(id: number): Promise<Account | undefined>
   byEmail(email: string): Promise<Account | undefined>
-  /** Resolves to undefined where the address is taken. */
+  /** Resolves to undefined if the address is taken. */
   insert(email: string, password: string): Promise<Account | undefined>
-  /** Resolves to false where the row has another email or password than `before`, or the new address is taken. */
+  /** Resolves to false if the email or the password is no longer that of `before`, or if the new address is taken. */
   update(before: Account, change: Partial<Account>): Promise<boolean>
 }
 
@@ -34,7 +34,7 @@ export interface AccountOptions {
   readonly accounts: Accounts
   /** Where your pages are: `https://shop.example`. */
   readonly origin: string
-  /** Sends one of your mails. `link` is the address of the button in it. */
+  /** Sends an e-mail. `link` is the address of the button in it. */
   sendMail(kind: string, to: string, link?: string): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export async function buildApp(secret: string, options: AccountOptions): Promise
     authenticators: {
       currentPassword: {
         ...basicAuthenticator(),
-        // Browsers would answer the challenge of Basic with a dialog of their own.
+        // The challenge of Basic would make browsers show their own password dialog.
         onUnauthorized: (_error, _request, reply) => void reply.removeHeader('www-authenticate'),
       },
     },
@@ -79,16 +79,16 @@ class Links {
     const token = this.app.jwtService?.generateTokenWithClaims({ ...claims, exp }, undefined, {
       typ,
     })
-    // Browsers do not send what follows the #, so the token is in no log of a server and in no Referer.
+    // Browsers do not send what follows the #, so the token is in no server log and no Referer header.
     return `${this.options.origin}/${purpose}#${token}`
   }
 
-  /** A link that works until the address or the password of the account is another one. */
+  /** A link that works until the address or the password of the account changes. */
   makeFor(account: Account, purpose: Purpose, claims: object = {}): string {
     return this.make(purpose, { ...claims, sub: account.id, state: stateOf(account) })
   }
 
-  /** The claims of a token; null where it has another purpose, has expired, or is not ours. */
+  /** The claims of a token; null if it has another purpose, has expired, or is not ours. */
   read(purpose: Purpose, token: string) {
     try {
       return this.app.jwtService?.verify(token, undefined, { typ: `${purpose}+jwt` }) ?? null
@@ -97,7 +97,7 @@ class Links {
     }
   }
 
-  /** The account and the claims of a token of {@link makeFor} that has not been used. */
+  /** The account and the claims of a token from {@link makeFor}; null if it was used. */
   async open(purpose: Purpose, token: string) {
     const claims = this.read(purpose, token)
     if (typeof claims?.sub !== 'number') return null
@@ -120,7 +120,7 @@ interface Tools extends AccountOptions {
   readonly sessions: Sessions
   readonly links: Links
   mailLater(request: FastifyRequest, reply: FastifyReply, work: () => Promise<void>): FastifyReply
-  /** Resolves to false where the account was changed meanwhile. */
+  /** Resolves to false if the account has changed in the meantime. */
   setPassword(account: Account, password: string, request: FastifyRequest): Promise<boolean>
 }
 
@@ -129,16 +129,16 @@ async function accountRoutes(app: FastifyInstance, options: AccountOptions): Pro
   const { sessions } = app.authn
   if (sessions === undefined) throw new Error('The option "sessions" is missing.')
 
-  // Of each client, to all of these routes together.
+  // For each client, on all of these routes together.
   await app.register(rateLimit, { max: 30, timeWindow: '15 minutes' })
-  // Of mails to one address, whoever asks for them.
+  // For the e-mails to each address, from all clients together.
   const limitMails = app.createRateLimit({
     max: 3,
     timeWindow: '1 hour',
-    keyGenerator: ({ body }) => `mail to ${spelled((body as Email).email)}`,
+    keyGenerator: ({ body }) => `email to ${spelled((body as Email).email)}`,
   })
 
-  // Browsers send `Origin` with every POST. Pages of other sites must not log their visitors in (login CSRF).
+  // Prevents login CSRF. Browsers send `Origin` with every POST.
   app.addHook('onRequest', (request, reply, next) => {
     const { origin: from = origin } = request.headers
     if (from === origin) next()
@@ -162,7 +162,7 @@ async function accountRoutes(app: FastifyInstance, options: AccountOptions): Pro
         if (limit.isAllowed || !limit.isExceeded) await work()
       }
       inBackground(request, send())
-      // The same for every address, and before it is looked up.
+      // Sent before the address is looked up, and the same for every address.
       return reply.code(202).send({})
     },
     async setPassword(account, password, request) {
@@ -180,7 +180,7 @@ async function accountRoutes(app: FastifyInstance, options: AccountOptions): Pro
 }
 
 function inBackground({ log }: FastifyRequest, sent: Promise<void>): void {
-  sent.catch((error: unknown) => log.error({ err: error }, 'A mail was not sent'))
+  sent.catch((error: unknown) => log.error({ err: error }, 'An e-mail was not sent'))
 }
 
 interface Email {
@@ -236,7 +236,7 @@ function resetPassword({ app, accounts, links, mailLater, sendMail, setPassword 
   app.post<{ Body: Email }>('/reset', { schema: body({ email }) }, (request, reply) =>
     mailLater(request, reply, async () => {
       const account = await accounts.byEmail(spelled(request.body.email))
-      // To the address of the account, never to what was typed: the database may take both for the same.
+      // To the stored address, never to the typed one: a database may consider both equal.
       if (account) await sendMail('reset', account.email, links.makeFor(account, 'reset'))
     }),
   )
@@ -260,7 +260,7 @@ function changePassword({ app, sessions, setPassword }: Tools): void {
     async (request, reply) => {
       const account = storedUser<Account>(request)
       if (account === null || !(await setPassword(account, request.body.password, request))) {
-        return reply.code(409).send({ error: 'Your account was changed meanwhile.' })
+        return reply.code(409).send({ error: 'Your account has changed in the meantime.' })
       }
       return sessions.begin(account.id, request, reply)
     },

@@ -6,6 +6,8 @@ import {
   jwtAuthenticator,
   storedUser,
   type Authenticator,
+  type RefusalEvent,
+  type SuccessEvent,
 } from 'fastify-authn'
 
 declare module 'fastify-authn' {
@@ -52,7 +54,7 @@ function impersonationAuthenticator(people: People): Authenticator<Person> {
       const { act, iat } = request.extra.jwtClaims ?? {}
       const { sub } = Object(act) as { sub?: unknown }
       const actor = typeof sub === 'number' ? await people.byId(sub) : undefined
-      // Roles may have changed since the token was issued, and the admin may have logged out everywhere.
+      // Both roles, and the tokens of the admin, may have changed since the token was issued.
       const validAfter = actor?.tokensValidAfter?.getTime() ?? 0
       if (actor === undefined || !mayActAs(actor, user) || Number(iat) * 1000 < validAfter) {
         throw new AuthenticationError('auth.jwt-invalid', { cause: 'the actor is not allowed' })
@@ -84,7 +86,7 @@ export async function buildApp(
     sessions: true,
     authenticators: { impersonation: impersonationAuthenticator(people) },
   })
-  // Fastify's own last line about a request is written by the log of the reply.
+  // Fastify writes its last log line of a request with the log of the reply.
   app.addHook('onRequest', async (request, reply) => {
     if (request.extra.actor !== undefined) reply.log = request.log
   })
@@ -115,7 +117,7 @@ function impersonationRoute(app: FastifyInstance, people: People): void {
       return reply.code(403).send({ error: 'You cannot act as this user.' })
     }
     const { reason } = request.body
-    request.log.warn({ user: user.id, actor: actor.id, reason }, 'An impersonation begins')
+    request.log.warn({ user: user.id, actor: actor.id, reason }, 'An impersonation starts')
     const exp = Math.floor(Date.now() / 1000) + lifetime
     const claims = { sub: user.id, act: { sub: actor.id }, scope: 'notes:read', exp }
     const token = app.jwtService?.generateTokenWithClaims(claims, undefined, { typ })
@@ -131,9 +133,9 @@ function notesRoutes(app: FastifyInstance): void {
     actor: extra.actor ?? null,
   }))
   app.get('/notes', { config: { auth: { use, scope: 'notes:read' } } }, () => [])
-  // The token of an admin has only the scope to read: 403.
+  // A token of an impersonation does not have this scope: 403.
   app.post('/notes', { config: { auth: { use, scope: 'notes:write' } } }, () => ({ id: 1 }))
-  // What an admin must never do as somebody else accepts only tokens of a login: 401.
+  // Routes that are closed to impersonation accept only tokens of a login: 401.
   app.get('/sessions', { config: { auth: true } }, (request, reply) => {
     const session = app.authn.sessions?.of(request)
     return session ? app.authn.sessions?.list(session.sub) : reply.code(403).send()
@@ -147,18 +149,25 @@ export interface AuditEntry {
   readonly allowed: boolean
 }
 
-/** Reports every request of an admin who acts as somebody else. Call it once in a process. */
-export function auditImpersonation(report: (entry: AuditEntry) => void): void {
-  for (const name of ['success', 'failure'] as const) {
-    channels[name].subscribe(({ request, user }) => {
+/**
+ * Reports every request with a token of an impersonation. Call it once in each process.
+ *
+ * @returns a function that stops it
+ */
+export function auditImpersonation(report: (entry: AuditEntry) => void): () => void {
+  const stops = (['success', 'failure'] as const).map((name) => {
+    const listener = ({ request, user }: SuccessEvent | RefusalEvent): void => {
       const { actor } = request.extra
       if (actor === undefined) return
       report({
         actor: actor.id,
-        user: (user as Person | undefined)?.id,
+        user: user?.id,
         request: `${request.method} ${request.url}`,
         allowed: name === 'success',
       })
-    })
-  }
+    }
+    channels[name].subscribe(listener)
+    return () => channels[name].unsubscribe(listener)
+  })
+  return () => stops.forEach((stop) => stop())
 }

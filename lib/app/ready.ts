@@ -34,7 +34,7 @@ function isOfApp({ options }: DeclaredRoute): boolean {
 }
 
 /**
- * Finds a registration that is meant for the app, and protects nothing of it: most often it stands in a plugin that is
+ * Finds a registration that is meant for the app, and protects nothing of it: most often it is in a plugin that is
  * not wrapped by fastify-plugin, and so in a scope of its own.
  *
  * @throws ERR_AUTH_OPTION
@@ -55,7 +55,7 @@ function requireRoutes({ routes, registered }: AppRecord): void {
 }
 
 /**
- * Warns about an app that has marked routes and never registers the plugin. It is a process warning because the app may
+ * Warns about an app whose routes have marks and which never registers the plugin. It is a process warning because the app may
  * have no logger, and no error because `config.auth` may belong to another plugin.
  */
 export function warnUnregistered({ routes }: AppRecord): void {

@@ -143,7 +143,7 @@ function voidScopes(plugin: unknown, options: unknown, isComputed: boolean): Mar
 }
 
 /**
- * Adds the guard to an app, once, as one hook of its root: a marked route outside of the plugin's scope must not be
+ * Adds the guard to an app, once, as one hook of its root: a route with a mark outside of the plugin's scope must not be
  * open, and a hook for each route would miss the routes that were declared before the plugin.
  *
  * @throws ERR_AUTH_MARK, when the app gets ready, for a mark that is not valid or has no authenticator

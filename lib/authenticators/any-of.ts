@@ -11,7 +11,7 @@ import type { Authenticator } from '../../types/authenticator.js'
 /**
  * An authenticator that asks exactly one of several for each request:
  *
- * - of those whose scheme the `Authorization` header names, the first that accepts the request; where none does, the first
+ * - of those whose scheme the `Authorization` header names, the first that accepts the request; if none does, the first
  *   of them, which rejects it;
  * - otherwise the first that accepts the request; or else a `jwtAuthenticator`, which rejects the token in a cookie, if
  *   there is one; or else the member that has neither a scheme nor `accepts`.
@@ -74,7 +74,7 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     )
   }
 
-  /** A cookie with a token that no member accepts has to be rejected, also where credentials are optional. */
+  /** A cookie with a token that no member accepts has to be rejected, also if credentials are optional. */
   function unnamed(request: FastifyRequest): Authenticator | undefined {
     const sources = registrationOf(request.server)?.tokenSources ?? []
     const isRejected = ofOwnTokens.length > 0 && ownTokenIn(request, sources) !== null

@@ -58,7 +58,7 @@ export function basicAuthenticator<Stored extends object>(
   return authenticator
 }
 
-/** The error of a Basic header that breaks RFC 7617, which is rejected even where credentials are optional. */
+/** The error of a Basic header that breaks RFC 7617, which is rejected even if credentials are optional. */
 export function malformed(): AuthenticationError {
   return refusal('auth.no-credentials-provided', {
     code: 'ERR_AUTH_MALFORMED_CREDENTIALS',

@@ -32,9 +32,9 @@ export function namedAuthenticators(
 }
 
 /**
- * The authenticator of marks without `use`; none where the app has to choose one.
+ * The authenticator of marks without `use`; none if the app has to choose one.
  *
- * @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, and ERR_AUTH_KEY where no key fits `jwt.signingMethod`
+ * @throws ERR_AUTH_OPTION, ERR_AUTH_MARK, and ERR_AUTH_KEY if no key fits `jwt.signingMethod`
  */
 export function defaultAuthenticators(
   options: ResolvedOptions,
@@ -66,7 +66,7 @@ export function defaultAuthenticators(
 }
 
 /**
- * Makes startup fail where there are users and no way to authenticate them, most often because an env file was not
+ * Makes startup fail if there are users and no way to authenticate them, most often because an env file was not
  * loaded. An app with authenticators or tokens of its own may do without a default; then marks without `use` are
  * errors.
  *

@@ -55,7 +55,7 @@ export function relative(seconds: number): string {
   return inWords.format(Math.trunc(span / size), unit)
 }
 
-/** A time in whole seconds, as it stands in a key set file. */
+/** A time in whole seconds, as a key set file has it. */
 export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -28,7 +28,7 @@ export function faultOf(code: FaultCode, error: unknown): Error {
 }
 
 /**
- * Whether an error is a fault, by its code and its message. Clients see the message, and an error of the app with one
+ * Whether an error is an AuthenticationFault, by its code and its message. Clients see the message, and an error of the app with one
  * of these codes could have any.
  */
 export function isAuthenticationFault(error: unknown): error is AuthenticationFault {

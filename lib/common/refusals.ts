@@ -44,7 +44,7 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
   ERR_AUTH_INSUFFICIENT_SCOPE: row(
     403,
     'auth.insufficient-scope',
-    'The token does not have the scope that is needed',
+    'The token lacks the required scope',
   ),
   ERR_AUTH_FORBIDDEN: row(403, 'auth.forbidden', 'The user may not do this'),
   ERR_AUTH_LOGIN_REFUSED: row(403, 'auth.forbidden', 'The user may not log in'),

@@ -26,9 +26,9 @@ function lineOf(cookie: NewCookie): string {
   // With the size, which is no secret: without it, a login that has no effect is hard to explain.
   throw new AuthenticationFault(
     'ERR_AUTH_COOKIE',
-    new RangeError('Give the token fewer claims: the user is looked up at each request anyway.'),
+    new RangeError('Give the token fewer claims: the user is looked up on every request anyway.'),
     500,
-    `The cookie ${cookie.name} would have ${line.length} bytes, and browsers keep ${longestCookie}.`,
+    `The cookie ${cookie.name} would have ${line.length} bytes, but browsers keep at most ${longestCookie}.`,
   )
 }
 

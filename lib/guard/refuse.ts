@@ -57,7 +57,7 @@ function ask(attempt: Rejected, error: AuthenticationErrorLike, localized: Local
   }
   const giveUp = (fault: unknown): void => {
     if (isAnswered()) {
-      request.log.error({ err: fault }, 'onUnauthorized failed after it had answered')
+      request.log.error({ err: fault }, 'onUnauthorized failed after it had sent a response')
       return
     }
     reply.removeHeader('www-authenticate')

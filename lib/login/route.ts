@@ -87,7 +87,7 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
 /** For API documents. */
 const documented = {
   summary: 'Log in',
-  description: 'Answers with a token for a username and a password.',
+  description: 'Returns a token for a username and a password.',
   tags: ['authentication'],
 }
 

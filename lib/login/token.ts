@@ -102,7 +102,7 @@ export function claimsMaker(login: ResolvedLogin | false): ClaimsOf {
 }
 
 const otherSpelling =
-  "fastify-authn: findByUsername has found a user whose name is spelled otherwise than the typed one, as in alice and Alice. Tokens and sessions have the typed one, so that revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, the name by which findByUsername finds the user. This is logged once"
+  "fastify-authn: findByUsername found a user whose name is spelled differently from the submitted one, such as Alice for alice. Tokens and sessions have the submitted name, so revoke({ sub: 'alice' }) leaves Alice logged in. Set login: { subject: (user) => user.name }, with the name by which findByUsername finds the user. This is logged once"
 
 function isOtherSpelling(sub: unknown, user: object, fields: ReadonlySet<string>): boolean {
   if (typeof sub !== 'string') return false

@@ -26,7 +26,7 @@ const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
  * Reads `scope` or `role` of a mark: one name, `{ all: […] }` or `{ any: […] }`. A bare array is an error, because half
  * of all packages read it as "all of them" and half as "one of them".
  *
- * @param place - where the mark stands, for the error
+ * @param place - where the mark is, for the error
  * @returns null where the mark does not have it
  * @throws ERR_AUTH_MARK
  */

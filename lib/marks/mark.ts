@@ -22,7 +22,7 @@ const modes: ReadonlySet<unknown> = new Set<AuthMode>([true, false, 'optional', 
 /**
  * Reads a mark.
  *
- * @param place - where it stands, for the error
+ * @param place - where it is, for the error
  * @throws ERR_AUTH_MARK for a value that is not a mark
  */
 export function parseMark(mark: unknown, place: string): ParsedMark {
@@ -108,7 +108,7 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
   return `route ${[method].flat().join()} ${url}, config.auth`
 }
 
-/** What is easily written in `config` in place of the mark, by the member of the mark that is meant. */
+/** What is easily written in `config` instead of the mark, by the member of the mark that is meant. */
 const misplaced = new Map([
   ['scope', 'scope'],
   ['scopes', 'scope'],

@@ -35,7 +35,7 @@ export interface Needs {
 /**
  * The plan of a mark.
  *
- * @param place - where the mark stands, for the error
+ * @param place - where the mark is, for the error
  * @throws ERR_AUTH_MARK
  */
 export function planOf(mark: unknown, place: string, registration: Registration): Plan {

@@ -47,7 +47,7 @@ export function transform(
 ): ReturnType<Transform> {
   const { route, schema = {}, openapiObject, swaggerObject } = input
   const isOwn = ownRouteOf(route) !== undefined
-  // The app's transform may expect schemas of another library, such as Zod, in place of our body.
+  // The app's transform may expect schemas of another library, such as Zod, instead of our body.
   const given = isOwn ? { ...input, schema: { ...schema, body: undefined } } : input
   const result = appTransform?.(given) ?? {}
   const transformed = result.schema ?? schema

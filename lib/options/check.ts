@@ -31,7 +31,7 @@ function explain(schema: Type.TSchema, problem: Problem, where: string): string 
   return `option "${name}": found ${describe(problem.value, quoting)}, expected ${description}.`
 }
 
-/** The names that are allowed in place of an unknown one. */
+/** The names that are allowed instead of an unknown one. */
 function knownProperties(schema: Type.TSchema, steps: readonly string[]): string[] {
   const branches = [schema, ...((schema.anyOf as Type.TSchema[] | undefined) ?? [])]
   const object = branches.find(({ properties }) => properties !== undefined) as Type.TObject

@@ -88,7 +88,7 @@ export function setCredential(
   Object.assign(ensureState(request), { scopes, credential })
 }
 
-/** The scopes to which a request is limited; null where those of its claims count. */
+/** The scopes to which a request is limited; null if those of its claims count. */
 export function limitOf(request: FastifyRequest): ReadonlySet<string> | null {
   return stateOf(request)?.scopes ?? null
 }

@@ -32,11 +32,11 @@ export interface ActingOptions {
   /** More properties of `request.extra`, such as those that an authenticator of the app sets. */
   readonly extra?: RequestExtra | undefined
   /**
-   * The scopes that the user has, in place of those that `access.scopesOf` or the {@link claims} give; `[]` for none.
-   * Default: as in production, so that a route with a scope answers 403 where neither gives it.
+   * The scopes that the user has, instead of those that `access.scopesOf` or the {@link claims} give; `[]` for none.
+   * Default: as in production, so that a route with a scope answers 403 if neither gives it.
    */
   readonly scopes?: readonly string[] | undefined
-  /** The roles that the user has, in place of those that `access.rolesOf` or the user give; `[]` for none. */
+  /** The roles that the user has, instead of those that `access.rolesOf` or the user give; `[]` for none. */
   readonly roles?: readonly string[] | undefined
 }
 
@@ -57,7 +57,7 @@ export interface Acting extends Pick<ActingOptions, 'claims' | 'extra'> {
 const actings = new WeakMap<object, Acting>()
 
 /**
- * Makes options with which `app.inject` is authenticated as a user on every marked route, with any authenticator. It
+ * Makes options with which `app.inject` is authenticated as a user on every protected route, with any authenticator. It
  * needs no password and no token, and the user service is not asked. It works only in apps in which the plugin
  * `authnTesting` is registered; in others it has no effect.
  *

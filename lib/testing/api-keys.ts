@@ -6,7 +6,7 @@ import { misuse } from './error.js'
 import { now } from './forge.js'
 import type { Authn } from '../../types/authn.js'
 
-/** Names of API keys that must be refused. Each has exactly one fault. */
+/** Names of API keys that must be rejected. Each has exactly one flaw. */
 export type BrokenApiKey =
   'checksum' | 'expired' | 'malformed' | 'otherPrefix' | 'revoked' | 'secret' | 'unknown'
 
@@ -26,7 +26,7 @@ export interface MintApiKeyOptions {
   readonly name?: string | undefined
   /** Default: null, for a key that does not expire. */
   readonly expiresAt?: Date | null | undefined
-  /** The one fault that the key has. Default: none. */
+  /** The one flaw that the key has. Default: none. */
   readonly broken?: BrokenApiKey | undefined
 }
 
@@ -42,10 +42,10 @@ export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>>
 }
 
 /**
- * Makes an API key of the app, in the app's own store. With `broken`, it has one fault and is good otherwise.
+ * Makes an API key of the app, in the app's own store. With `broken`, it has one flaw and is good otherwise.
  *
  * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
- * @throws (rejects) ERR_AUTH_TESTING where the app has no API keys, or for an unknown fault; ERR_AUTH_API_KEY and
+ * @throws (rejects) ERR_AUTH_TESTING if the app has no API keys, or for an unknown flaw; ERR_AUTH_API_KEY and
  * ERR_AUTH_STORE_UNAVAILABLE as `app.authn.apiKeys.issue()` does
  *
  * @example

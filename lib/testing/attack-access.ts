@@ -23,7 +23,7 @@ const leaveOut = (what: string): Cases => ({ cases: [], leftOut: [what] })
 
 /**
  * Requests of the right user without the scopes or roles that the route asks for, or with some that are nearly
- * the same. Only 403 is a refusal of theirs: a 401 would say that something else was wrong with them.
+ * the same. Only a 403 rejects them rightly: a 401 would say that something else was wrong with them.
  */
 export async function accessCases(target: Target): Promise<Cases> {
   const parts = [await scopesByToken(target)]

@@ -3,13 +3,13 @@ import { MALFORMED, parseBasic } from '../http/authorization.js'
 import type { Bad } from './broken.js'
 import type { Material } from './material.js'
 
-/** A request that must be refused. */
+/** A request that must be rejected. */
 export interface AttackCase {
   readonly name: string
   readonly request: Pick<InjectOptions, 'method' | 'headers' | 'query' | 'cookies' | 'simulate'>
   /** Whether the request counts as one without credentials, which optional routes accept. */
   readonly none?: boolean
-  /** The statuses of a refusal. Default 401. */
+  /** The statuses of a rejection. Default 401. */
   readonly refusals?: readonly number[]
 }
 

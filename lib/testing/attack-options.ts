@@ -28,7 +28,7 @@ export interface AttackOptions {
   /**
    * Credentials that the route accepts: the value of `Authorization`, or headers by name; of several cookies, those of
    * the one with a token, or else the first. Default: a token of `jwtService` for {@link sub}, in the header, and in
-   * the cookie too where the plugin reads one there.
+   * the cookie too if the plugin reads one there.
    */
   readonly good?: string | Readonly<Record<string, string>> | undefined
   /** The name of an existing user. */

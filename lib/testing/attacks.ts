@@ -27,7 +27,7 @@ const patience = 10_000
  * On a route with a scope or a role, the right user is played without it too, or with one that is nearly the same:
  * there, every response but a 403 is a problem. Roles, and scopes that are not those of a token, take `authnTesting`.
  *
- * At the beginning and at the end it checks that good credentials are accepted: a route that refuses everything
+ * At the beginning and at the end it checks that good credentials are accepted: a route that rejects everything
  * would prove nothing.
  *
  * @param app - the app; `ready()` is called. `authnTesting` need not be registered otherwise
@@ -102,7 +102,7 @@ class Attack {
     return key
   }
 
-  /** Checks that good credentials are accepted: a route that refuses everything would pass every other case. */
+  /** Checks that good credentials are accepted: a route that rejects everything would pass every other case. */
   async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
     if (this.#good === undefined) {
       const why = 'no good credentials are known, so the route may reject all: give "sub" or "good"'

@@ -16,7 +16,7 @@ interface BrokenRow {
   readonly make: (material: Material) => string
 }
 
-/** Names of tokens that must be refused. Each has exactly one fault. */
+/** Names of tokens that must be rejected. Each has exactly one flaw. */
 export type BrokenToken =
   | 'badSignature'
   | 'confused'

@@ -10,12 +10,12 @@ export interface MintOptions extends TokenContent {
    * place of the issuer's for as long as the app lives, and nothing is fetched any more. Default: a token of the app.
    */
   readonly issuer?: string | undefined
-  /** The one fault that the token has. Default: none. */
+  /** The one flaw that the token has. Default: none. */
   readonly broken?: BrokenToken | undefined
 }
 
 /**
- * Makes a token of the app, signed with the app's keys. With `broken`, it has one fault and is good otherwise.
+ * Makes a token of the app, signed with the app's keys. With `broken`, it has one flaw and is good otherwise.
  *
  * @param app - the app, after `ready()`; or the inner scope in which the plugin is registered
  * @throws ERR_AUTH_TESTING when the app has no tokens, or lacks the key for this one; ERR_AUTH_KEY,

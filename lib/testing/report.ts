@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert'
 
-/** A case that was not refused as it should have been. */
+/** A case that was not rejected as it should have been. */
 export interface AttackProblem {
   /** What was sent. */
   readonly case: string

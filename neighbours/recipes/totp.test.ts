@@ -61,6 +61,7 @@ async function setUp(t: TestContext) {
     change,
     post,
     byPassword,
+    now: () => clock.now,
     /** Seconds later. */
     wait: (seconds: number) => void (clock.now += seconds * 1000),
     async me(response: LightMyRequestResponse): Promise<unknown> {
@@ -140,7 +141,7 @@ test('the password alone opens nothing', async (t) => {
 })
 
 test('tokens of other kinds, of other users, and from other times', async (t) => {
-  const { app, post, enable, ticket, code, change, byPassword, wait } = await setUp(t)
+  const { app, post, enable, ticket, code, change, byPassword, wait, now } = await setUp(t)
   const bobsSession = cookies(await byPassword('bob'))
   const bobs = (await byPassword('bob', '/totp')).json<{ uri: string; token: string }>()
   const bobsTotp = URI.parse(bobs.uri) as TOTP
@@ -163,12 +164,17 @@ test('tokens of other kinds, of other users, and from other times', async (t) =>
   for (const [name, each] of Object.entries(forged)) {
     assert.equal((await code(each, alice.codeAt(0))).statusCode, 401, name)
   }
-  const confirm = { token: bobs.token, code: bobsTotp.generate() }
+  const confirm = { token: bobs.token, code: bobsTotp.generate({ timestamp: now() }) }
   assert.equal((await post('/totp/confirm', confirm, alice.session)).statusCode, 401, 'of bob')
   assert.equal((await post('/totp/confirm', confirm)).statusCode, 401)
   assert.equal((await post('/totp/confirm', { ...confirm, token }, bobsSession)).statusCode, 401)
+  // The token of a login has no secret.
+  const none = new TOTP({ secret: 'undefined' }).generate({ timestamp: now() })
+  const ofLogin = { token, code: none }
+  assert.equal((await post('/totp/confirm', ofLogin, alice.session)).statusCode, 401)
   const wrong = { ...confirm, code: '12345a' }
   assert.equal((await post('/totp/confirm', wrong, bobsSession)).statusCode, 401)
+  assert.equal((await post('/totp/confirm', confirm, bobsSession)).statusCode, 200)
 
   change(1, { password: hashes.bob })
   assert.equal((await code(token, alice.codeAt(0))).statusCode, 401, 'the password was changed')

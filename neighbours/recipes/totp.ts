@@ -7,7 +7,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 declare module 'fastify-authn' {
   interface AuthUser {
     id: number
-    email: string
   }
 }
 
@@ -21,7 +20,7 @@ export interface Account {
   readonly totpSecret: string | null
 }
 
-/** Your queries. The last four resolve to whether they have changed a row. */
+/** Your queries. The last four resolve to whether they changed a row. */
 export interface Accounts {
   byId(id: number): Promise<Account | undefined>
   byEmail(email: string): Promise<Account | undefined>
@@ -53,7 +52,7 @@ export async function buildApp(secret: string, options: TotpOptions): Promise<Fa
     jwt: { secret },
     login: {
       subject: ({ id }) => id,
-      // POST /login would begin a session after the password alone. The hook closes it, and not refresh and logout.
+      // Closes POST /login, which would begin a session with the password alone, but not refresh and logout.
       routeOptions: { onRequest: async (_request, reply) => reply.callNotFound() },
     },
     sessions: true,
@@ -61,7 +60,7 @@ export async function buildApp(secret: string, options: TotpOptions): Promise<Fa
     authenticators: {
       password: {
         ...basicAuthenticator(),
-        // Browsers would answer the challenge of Basic with a dialog of their own.
+        // The challenge of Basic would make browsers show their own password dialog.
         onUnauthorized: (_error, _request, reply) => void reply.removeHeader('www-authenticate'),
       },
     },
@@ -84,7 +83,7 @@ class Tickets {
     return this.app.jwtService?.generateTokenWithClaims(all, undefined, { typ: `${purpose}+jwt` })
   }
 
-  /** Null for any other token, and after a change of the password or of the second factor. */
+  /** Null for any other token, and if the password or the second factor has changed. */
   async open(purpose: Purpose, token: string) {
     const claims = this.#read(purpose, token)
     const account = claims === null ? undefined : await this.accounts.byId(Number(claims.sub))
@@ -111,7 +110,7 @@ function digestOf(text: string): string {
 type Outcome = 'right' | 'wrong' | 'too many'
 
 class Codes {
-  /** Of each account, whatever the address: whoever gets here has the password. */
+  /** Of each account, from all addresses together: clients that get here know the password. */
   readonly #attempts = new RateLimiterMemory({ points: 5, duration: 900 })
 
   constructor(
@@ -119,7 +118,7 @@ class Codes {
     private readonly now: () => number,
   ) {}
 
-  /** The time step of a code: the one before or after counts too, since clocks differ. Null for a wrong code. */
+  /** The time step of a code, which may be the one before or after, since clocks differ. Null for a wrong code. */
   stepOf(secret: string, code: string): number | null {
     const totp = new TOTP({ secret })
     const timestamp = this.now()
@@ -130,7 +129,7 @@ class Codes {
   /** Each code is right once. */
   async check({ id, totpSecret }: Account, code: string): Promise<Outcome> {
     try {
-      // Counted before the code is looked at, so that guesses at the same time count too.
+      // Counted before the code is checked, so that simultaneous guesses count too.
       await this.#attempts.consume(id)
     } catch (rejected) {
       if (rejected instanceof Error) throw rejected
@@ -179,7 +178,7 @@ async function totpRoutes(
 ): Promise<void> {
   const { sessions } = app.authn
   if (sessions === undefined) throw new Error('The option "sessions" is missing.')
-  // Browsers send `Origin` with every POST. Pages of other sites must not log their visitors in (login CSRF).
+  // Prevents login CSRF. Browsers send `Origin` with every POST.
   app.addHook('onRequest', (request, reply, next) => {
     void reply.header('cache-control', 'no-store')
     const { origin: from = origin } = request.headers
@@ -227,7 +226,8 @@ function logIn({ app, codes, sessions, tickets }: Tools): void {
 function setUp({ app, accounts, codes, tickets }: Tools): void {
   app.post('/totp', { config: byPassword }, async (request, reply) => {
     const account = storedUser<Account>(request) as Account
-    if (account.totpSecret !== null) return reply.code(409).send({ error: 'It is on already.' })
+    if (account.totpSecret !== null)
+      return reply.code(409).send({ error: 'Two-factor authentication is already on.' })
     const totp = new TOTP({ issuer: 'Shop', label: account.email })
     const ticket = tickets.make('totp-setup', account, { secret: totp.secret.base32 })
     // For the QR code of your page.
@@ -248,7 +248,7 @@ function setUp({ app, accounts, codes, tickets }: Tools): void {
       const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode)
       const digests = recoveryCodes.map(recoveryDigest)
       if (!(await accounts.enable(opened.account.id, secret, step, digests))) {
-        return reply.code(409).send({ error: 'It is on already.' })
+        return reply.code(409).send({ error: 'Two-factor authentication is already on.' })
       }
       // Shown once, to be printed.
       return { recoveryCodes }

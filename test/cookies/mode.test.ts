@@ -328,7 +328,7 @@ t.test('a cookie that browsers would drop is a fault that names its size', async
   t.equal(response.statusCode, 500)
   t.match(JSON.parse(response.body), {
     code: 'ERR_AUTH_COOKIE',
-    message: 'The cookie __Host-token would have 4097 bytes, and browsers keep 4096.',
+    message: 'The cookie __Host-token would have 4097 bytes, but browsers keep at most 4096.',
   })
   t.strictSame(linesOf(response), [])
 })

@@ -28,7 +28,7 @@ interface Given {
 const forbidden = 'You are not allowed to do this.'
 const insufficient = 'Your credentials do not allow this action.'
 const lacking = (scope: string): string =>
-  `Bearer realm="Authorization required", error="insufficient_scope", error_description="The token does not have the scope that is needed", scope="${scope}"`
+  `Bearer realm="Authorization required", error="insufficient_scope", error_description="The token lacks the required scope", scope="${scope}"`
 
 /** What a request is to have, as it says itself: names may contain spaces. */
 const namesIn = ({ headers }: FastifyRequest, key: 'scopes' | 'roles'): string[] =>

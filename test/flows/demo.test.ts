@@ -213,7 +213,7 @@ t.test('every route of the demo', async (t) => {
     const headers = await login(t, app, '/es256/login', bob)
     await answer({ ...request, headers }, 403, noScope, {
       ...refusal(),
-      'www-authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="The token does not have the scope that is needed", scope="notes:write"`,
+      'www-authenticate': `${bearerChallenge}, error="insufficient_scope", error_description="The token lacks the required scope", scope="notes:write"`,
     })
     await answer(request, 401, noCredentials, refusal())
     t.strictSame(await counts(), before, 'no handler ran')

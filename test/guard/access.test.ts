@@ -117,7 +117,7 @@ t.test('roles of the user', async (t) => {
 
 t.test('the challenge of RFC 6750, and only for a token that lacks a scope', async (t) => {
   const start =
-    'Bearer realm="R", error="insufficient_scope", error_description="The token does not have the scope that is needed"'
+    'Bearer realm="R", error="insufficient_scope", error_description="The token lacks the required scope"'
   const use = ['jwt', 'basic']
   const rows: [mark: object, scope: string][] = [
     [{ scope: 'a' }, 'a'],

@@ -24,15 +24,28 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   /** Ports of this machine, by those on the page. From 3000 to 3999 they are the reader's own, and need no entry. */
   readonly ports?: Readonly<Record<number, number>>
+  /** Markdown of pages that are not in the project. */
+  readonly pages?: Readonly<Record<string, string>>
+}
+
+/** The reader, whose servers run on until the next page says otherwise, or the test ends. */
+export interface Followed {
+  /** Where the app listens that is on port 3000 of the page. */
+  readonly origin: string
+  /** Goes on with more pages. */
+  follow(pages: readonly string[]): Promise<void>
 }
 
 /**
  * Does everything that pages say, one after the other, up to the first block that does not do what it says.
  *
  * @param pages - such as `docs/start/web-app.md`
- * @returns the folder of the reader's app
  */
-export async function follow(t: Test, pages: string[], more: Surroundings = {}): Promise<string> {
+export async function follow(
+  t: Pick<Test, 'pass' | 'fail' | 'teardown'>,
+  pages: readonly string[],
+  more: Surroundings = {},
+): Promise<Followed> {
   const home = mkdtempSync(path.join(tmpdir(), 'fastify-authn-tutorial-'))
   const port = await freePort()
   const env = { ...(await environment(home)), PORT: String(port), ...more.env }
@@ -41,17 +54,25 @@ export async function follow(t: Test, pages: string[], more: Surroundings = {}):
     await reader.end()
     rmSync(home, { recursive: true, force: true })
   })
-  for (const step of pages.flatMap(stepsOf)) {
-    const where = `${step.page}:${step.line}`
-    try {
-      await reader.take(step)
-      t.pass(where)
-    } catch (error) {
-      t.fail(where, { found: `${(error as Error).message}\n${reader.shown()}`.split('\n') })
-      break
-    }
+  const followed: Followed = {
+    origin: `http://127.0.0.1:${port}`,
+    async follow(pages) {
+      const textOf = (page: string): string => more.pages?.[page] ?? readPage(page)
+      for (const step of pages.flatMap((page) => stepsOf(page, textOf(page)))) {
+        const where = `${step.page}:${step.line}`
+        try {
+          await reader.take(step)
+          t.pass(where)
+        } catch (error) {
+          const found = `${(error as Error).message}\n${reader.shown()}`
+          t.fail(where, { found: found.split('\n') })
+          return
+        }
+      }
+    },
   }
-  return reader.folder
+  await followed.follow(pages)
+  return followed
 }
 
 /** A block that is a file or commands. */
@@ -63,8 +84,7 @@ interface Step extends Block {
   readonly answer: Block | null
 }
 
-function stepsOf(page: string): Step[] {
-  const markdown = readPage(page)
+function stepsOf(page: string, markdown: string): Step[] {
   const lines = markdown.split('\n')
   const steps: Step[] = []
   let end = 0
@@ -75,10 +95,9 @@ function stepsOf(page: string): Step[] {
     const before = steps.at(-1)
     const isAnswer =
       /^(?:text|json)$/.test(block.language) && block.marker === null && fileOf(step) === null
-    if (!isAnswer) steps.push(step)
-    else if (before?.language !== 'sh' || before.answer !== null)
-      throw new Error(`${page}:${block.line}: nothing prints this`)
-    else steps.splice(-1, 1, { ...before, answer: block })
+    if (isAnswer && before?.language === 'sh' && before.answer === null)
+      steps.splice(-1, 1, { ...before, answer: block })
+    else steps.push(step)
   }
   return steps
 }

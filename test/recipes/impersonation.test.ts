@@ -15,9 +15,6 @@ const hash = await hashPassword(password, { cost: 4 })
 const typ = 'impersonation+jwt'
 const reason = 'ticket 42: a note is missing'
 
-const audited: AuditEntry[] = []
-auditImpersonation((entry) => audited.push(entry))
-
 type Names = 'root' | 'ann' | 'alice' | 'bob'
 const ids: Readonly<Record<Names, number>> = { root: 1, ann: 2, alice: 3, bob: 4 }
 
@@ -73,6 +70,8 @@ async function setUp(t: Test) {
 }
 
 t.test('an admin sees what a user sees, and both names are on record', async (t) => {
+  const audited: AuditEntry[] = []
+  t.teardown(auditImpersonation((entry) => audited.push(entry)))
   const { lines, send, impersonate, logIn } = await setUp(t)
   const root = await logIn('root')
   audited.length = 0

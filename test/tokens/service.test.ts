@@ -273,7 +273,7 @@ t.test('reload: all or nothing', async (t) => {
     [
       'another curve, which does not fit the method in use',
       { 'ec.pem': privatePem(keys.p384.privateKey), 'ec.pub': publicPem(keys.p384.publicKey) },
-      'is on the curve secp384r1, but ES256 needs prime256v1, which the route asks for',
+      'is on the curve secp384r1, but ES256 needs prime256v1, which the route needs',
     ],
   ]
   for (const [title, changes, text] of cases) {

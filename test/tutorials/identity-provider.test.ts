@@ -13,11 +13,13 @@ async function startProvider(t: Test): Promise<number> {
   t.intercept(console, 'warn', { value: () => undefined })
   const mount = '/realms/notes'
   let answer: RequestListener | undefined
-  const server = createServer((request: IncomingMessage & { originalUrl?: string | undefined }, response) => {
-    request.originalUrl = request.url
-    request.url = String(request.url).replace(mount, '')
-    answer?.(request, response)
-  })
+  const server = createServer(
+    (request: IncomingMessage & { originalUrl?: string | undefined }, response) => {
+      request.originalUrl = request.url
+      request.url = String(request.url).replace(mount, '')
+      answer?.(request, response)
+    },
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo

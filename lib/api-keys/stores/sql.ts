@@ -7,7 +7,7 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
  * @param options - `query`: runs one statement, as `pool.query` of `pg` and `db.query` of PGlite do, on any connection.
  * `prefix`: the name of the app, with which the name of the table begins: at most 40 characters of a-z, 0-9 and _, the
  * first of them no digit
- * @throws ERR_AUTH_OPTION for a prefix that does not fit, or where `query` is no function
+ * @throws ERR_AUTH_OPTION for a prefix that does not fit, or if `query` is no function
  *
  * @example
  * sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' })

@@ -40,7 +40,10 @@ const revoke: Command<StoreOptions & { readonly sid?: string }> = {
   summary: 'revoke all sessions of a user, or one',
   details,
   arguments: [new Argument('[sub]', 'the user, as in the claim "sub"')],
-  options: [new Option('--sid <sid>', 'one session, in place of all of a user'), ...options],
+  options: [
+    new Option('--sid <sid>', 'one session, instead of all sessions of a user'),
+    ...options,
+  ],
   examples: ['npx fastify-authn sessions revoke alice --prefix shop --env .env'],
   exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
   async run({ sid, ...where }, [sub]) {

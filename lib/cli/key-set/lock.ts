@@ -47,7 +47,7 @@ export async function withLock<Result>(
   }
 }
 
-/** What stands in a lock file. */
+/** The content of a lock file. */
 interface Holder {
   readonly pid: number
   readonly host: string

@@ -3,7 +3,7 @@ import { count, timeText } from '../text.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
-/** A key of a key set file, with its `kid`, which need not stand in the file. */
+/** A key of a key set file, with its `kid`, which need not be in the file. */
 export interface SetKey {
   readonly entry: KeyFileEntry
   readonly kid: string

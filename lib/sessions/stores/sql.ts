@@ -23,7 +23,7 @@ import { sqlStatements, type SqlStatements } from './sql-statements.js'
  * `prefix`: the name of the app, with which the names of the tables begin: at most 40 characters of a-z, 0-9 and _, the
  * first of them no digit. Apps that use the same database need different ones, or alice of the one could refresh as
  * alice of the other
- * @throws ERR_AUTH_OPTION where the prefix is missing or does not fit, or where `query` is no function
+ * @throws ERR_AUTH_OPTION if the prefix is missing or does not fit, or if `query` is no function
  *
  * @example
  * sqlSessions({ query: (text, params) => pool.query(text, params), prefix: 'shop' })

@@ -154,7 +154,7 @@ export class Keyset {
     const key = this.keys.find((each) => algorithmOf(each.alg).family === family)
     if (key === undefined) keyError(name(), `is missing, but ${wanted} needs ${alg}.`, remedy)
     const problem = misfit(key, alg)
-    if (problem !== null) keyError(name(), `${problem}, which ${wanted} asks for.`, remedy)
+    if (problem !== null) keyError(name(), `${problem}, which ${wanted} needs.`, remedy)
     keyError(name('private'), `is missing, but ${wanted} needs it to sign.`, 'Set it.')
   }
 }

@@ -49,7 +49,7 @@ export function checkWeakness(name: string, secret: Uint8Array): void {
   if (warned.has(name)) return
   warned.add(name)
   process.emitWarning(
-    `fastify-authn: ${name}: ${problem} Startup fails with it where NODE_ENV is production. ${remedy}`,
+    `fastify-authn: ${name}: ${problem} With NODE_ENV=production, startup fails. ${remedy}`,
     { code: 'AUTHN_WEAK_SECRET' },
   )
 }

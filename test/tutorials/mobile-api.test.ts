@@ -1,0 +1,12 @@
+// Follows both parts of the tutorial, with a PostgreSQL in this process where the deployed app has a server.
+import t from 'tap'
+import { startPostgres } from '../../examples/support/embedded-postgres.js'
+import { unlessFound } from '../helpers/programs.js'
+import { follow } from '../helpers/tutorial.js'
+
+t.test('an API for a mobile app, and its client', { skip: unlessFound('curl') }, async (t) => {
+  const server = await startPostgres()
+  t.teardown(() => server.close())
+  const ports = { 5432: Number(new URL(server.connectionString).port) }
+  await follow(t, ['docs/start/mobile-api.md', 'docs/start/mobile-client.md'], { ports })
+})

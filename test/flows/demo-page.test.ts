@@ -33,7 +33,7 @@ t.test('the tables are those that the command line prints', async (t) => {
 async function logIn(page: Page, { name, password }: { name: string; password: string }) {
   await page.locator('[name=username]').fill(name)
   await page.locator('[name=password]').fill(password)
-  await page.locator('#login button').click()
+  await page.locator('#login .primary').click()
 }
 
 async function renewals(page: Page, count: number): Promise<void> {
@@ -45,7 +45,7 @@ async function renewals(page: Page, count: number): Promise<void> {
 async function write(page: Page, title: string): Promise<void> {
   await page.locator('[name=title]').fill(title)
   await page.locator('[name=text]').fill('At five.')
-  await page.locator('#write button').click()
+  await page.locator('#write .primary').click()
   await page.locator('#notes strong', { hasText: title }).waitFor()
 }
 
@@ -60,12 +60,14 @@ t.test('somebody uses the page', { skip }, async (t) => {
   await page.goto(origin)
   t.equal(page.url(), `${origin}/app/`)
   await page.locator('#login').waitFor()
+  await page.locator('#published li').nth(1).waitFor()
+  t.strictSame(complaints, [], 'an anonymous visitor asks for nothing that needs a login')
   await logIn(page, { name: alice.name, password: 'wrong' })
   await page.locator('#problem', { hasText: 'Invalid credentials.' }).waitFor()
   await logIn(page, alice)
   await page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
   t.equal(await page.locator('#name').innerText(), 'alice')
-  t.equal(await page.locator('#sessions tr').count(), 1)
+  t.equal(await page.locator('#sessions li').count(), 1)
   t.equal(await page.evaluate('document.cookie'), '')
   const renewed = renewals(page, 2)
   await write(page, 'Tea')
@@ -76,7 +78,7 @@ t.test('somebody uses the page', { skip }, async (t) => {
   if (second === undefined) throw new Error('no second browser')
   await second.goto(`${origin}/app/`)
   await logIn(second, alice)
-  await second.locator('#sessions tr').nth(1).waitFor()
+  await second.locator('#sessions li').nth(1).waitFor()
 
   // Beyond the life of the token: nobody is asked for a password. Each renewal comes when two thirds are over.
   await renewed
@@ -84,13 +86,21 @@ t.test('somebody uses the page', { skip }, async (t) => {
   t.equal(await page.locator('#login').isVisible(), false)
 
   await page.reload()
-  await page.locator('#sessions tr').nth(1).waitFor()
+  await page.locator('#sessions li').nth(1).waitFor()
   const picture = process.env.PAGE_SCREENSHOT
-  if (picture !== undefined) await page.screenshot({ path: picture })
+  if (picture !== undefined) {
+    await page.setViewportSize({ width: 1000, height: 1090 })
+    await page.screenshot({ path: picture })
+  }
   await page.locator('#sessions button').click()
-  await page.locator('#sessions tr').nth(1).waitFor({ state: 'detached' })
+  await page.locator('#sessions li').nth(1).waitFor({ state: 'detached' })
+  await second.locator('#write [name=title]').fill('A draft')
   await second.locator('#notes li button').first().click()
-  await second.locator('#login').waitFor()
+  await second.locator('#problem', { hasText: 'revoked elsewhere' }).waitFor()
+  await second.locator('[name=username]:focus').waitFor()
+  await logIn(second, alice)
+  await second.locator('#notes li').first().waitFor()
+  t.equal(await second.locator('#write [name=title]').inputValue(), 'A draft')
 
   // The server is started again, with another secret: the page goes on with the session in the database.
   await app.close()
@@ -116,6 +126,66 @@ t.test('somebody uses the page', { skip }, async (t) => {
   await again.close()
 })
 
+t.test('roles, a server that fails or is away, and the looks', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await openPage(t, chromium ?? '', 'en')
+  await page.goto(`${origin}/app/`)
+  await page.getByRole('button', { name: 'Fill in bob' }).click()
+  await page.locator('#login .primary:focus').press('Enter')
+  const unpublish = page.locator('#published li button')
+  await unpublish.first().click()
+  await page.locator('#published-problem', { hasText: 'editor' }).waitFor()
+  t.match(await page.locator('#published-problem code').innerText(), '403')
+  t.equal(await unpublish.count(), 2, 'nothing has changed')
+
+  // What was typed stays: offline, when the server fails, and until it is stored.
+  const [title, add] = [page.locator('#write [name=title]'), page.locator('#write .primary')]
+  const problem = page.locator('#write-problem')
+  await title.fill('Tea')
+  await page.context().setOffline(true)
+  await page.locator('#status', { hasText: 'offline' }).waitFor()
+  await add.click()
+  await problem.filter({ hasText: 'cannot be reached' }).waitFor()
+  await page.context().setOffline(false)
+  await page.route('**/app/notes', (route) => route.fulfill({ status: 500, body: '{}' }))
+  await add.click()
+  await problem.filter({ hasText: '500' }).waitFor()
+  t.equal(await title.inputValue(), 'Tea')
+  await page.unroute('**/app/notes')
+  await add.click()
+  await page.locator('#notes strong', { hasText: 'Tea' }).waitFor()
+  t.strictSame([await title.inputValue(), await problem.innerText()], ['', ''])
+  await page.locator('#write [name=title]:focus').waitFor()
+  await page.getByRole('button', { name: 'Delete Tea' }).press('Enter')
+  await page.locator('#notes li:last-child button:focus').waitFor()
+  t.equal(await page.locator('#notes li').count(), 2)
+
+  const colours = new Set<unknown>()
+  for (const url of [page.url(), `${origin}/pages/docs/reference/options.md`]) {
+    await page.goto(url)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      colours.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        const found = await page.evaluate('document.documentElement.scrollWidth')
+        t.equal(found, width, `${url} at ${width} pixels, ${colorScheme}`)
+      }
+    }
+  }
+  t.equal(colours.size, 2)
+
+  await page.goto(`${origin}/app/`)
+  await page.locator('#leave').click()
+  await logIn(page, alice)
+  await unpublish.first().click()
+  await unpublish.nth(1).waitFor({ state: 'detached' })
+  await page.locator('#published li button:focus').waitFor()
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
+})
+
 t.test('somebody makes, rotates and revokes an API key', { skip }, async (t) => {
   const app = await startDemo(t, environment(t.testdir()))
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -138,10 +208,10 @@ t.test('somebody makes, rotates and revokes an API key', { skip }, async (t) => 
   // A key that may do nothing is not made.
   await page.locator('#new-key [name=name]').fill('<b>nightly</b>')
   await page.locator('[value="notes:read"]').uncheck()
-  await page.locator('#new-key button').click()
+  await page.locator('#new-key .primary').click()
   await focused('#new-key [name=scopes]')
   await page.locator('[value="notes:read"]').check()
-  await page.locator('#new-key button').click()
+  await page.locator('#new-key .primary').click()
   await focused('#fresh')
   const first = await fresh.innerText()
   t.match(first, /^demo_[\dA-Za-z]{54}$/)
@@ -190,7 +260,7 @@ t.test('somebody makes, rotates and revokes an API key', { skip }, async (t) => 
   t.strictSame(await states(), ['revoked', 'revoked'])
   await page.locator('#new-key [name=name]').fill('another')
   await page.context().setOffline(true)
-  await page.locator('#new-key button').click()
+  await page.locator('#new-key .primary').click()
   await page.locator('#keys-problem', { hasText: 'cannot be reached' }).waitFor()
   const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
   t.strictSame(others, [])

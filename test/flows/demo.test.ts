@@ -387,6 +387,25 @@ t.test('every route of the demo', async (t) => {
     }
     const { body } = await app.inject('/app/')
     t.notMatch(body, /<script(?![^>]* src=)|<style| style=| on\w+=|javascript:|https?:/)
+    const script = (await app.inject('/app/page.js')).body
+    for (const { name, password } of demoUsers)
+      t.match(script, `'${name}', password: '${password}'`)
+
+    const links = [...body.matchAll(/href="(\/(?:docs|pages)[^"]*)"/g)].map(([, url]) =>
+      String(url),
+    )
+    t.ok(links.length > 5)
+    links.push('/pages/docs/README.md', '/pages/docs/images/demo-page.png', '/pages/README.md')
+    for (const url of links) t.ok((await app.inject(url)).statusCode < 400, url)
+    const page = (await app.inject('/pages/docs/README.md')).body
+    t.match(page, /<a href="guides\/access\.md">/)
+    t.notMatch(page, /<script|<style| style=/)
+    for (const url of [
+      '/pages/package.json',
+      '/pages/docs/../package.json',
+      '/pages/docs/nothing.md',
+    ])
+      t.equal((await app.inject(url)).statusCode, 404, url)
 
     const login = async ({ name, password }: { name: string; password: string }) => {
       const payload = { username: name, password }
@@ -406,6 +425,11 @@ t.test('every route of the demo', async (t) => {
     t.equal((await list(other)).length, 1)
     const headers = { ...mine, origin: 'https://evil.example' }
     t.equal((await app.inject({ method: 'POST', url: '/app/notes', headers })).statusCode, 403)
+    const unpublish = { method: 'DELETE', url: '/app/notes/published/99' } as const
+    t.equal((await app.inject({ ...unpublish, headers: mine })).statusCode, 404)
+    t.equal((await app.inject({ ...unpublish, headers: other })).statusCode, 403)
+    const anonymous = await app.inject(unpublish)
+    t.notMatch(anonymous.headers['www-authenticate'], 'Basic', 'no prompt of the browser')
     const [own] = await list(mine)
     t.equal((await end(own?.sid)).statusCode, 204)
     t.equal((await app.inject({ url: '/app/me', headers: mine })).statusCode, 401)
@@ -616,9 +640,10 @@ t.test('what is printed', async (t) => {
   const madeUp = readSettings({})
   const text = banner(address, madeUp)
   t.match(text, `listens on ${address}`)
+  t.ok(text.indexOf('Users') > text.lastIndexOf('curl '), 'addresses and users stand last')
   t.match(text, 'alice / wonderland-1865 (editor), bob / builder-1999 (author)')
   t.match(text, `-u admin:${madeUp.basic.password} ${address}/admin/stats`)
-  t.match(text, 'made up for this run: set AUTH_JWT_SECRET')
+  t.match(text, 'generated for this run: set AUTH_JWT_SECRET')
   t.match(text, 'in memory')
   t.notMatch(text, String(madeUp.jwt.secret))
   t.notMatch(text, 'Warning')

@@ -67,7 +67,7 @@ export async function seedUsers(database: Database, cost: number): Promise<void>
        insert into demo_notes (owner_id, title, text, published)
        select id, title, text, published from person, (values
          ('Shopping', 'Tea, and no cake that says "eat me".', false),
-         ('Hello', 'A note that everybody may read.', true)
+         ('Hello', 'A note that anyone can read.', true)
        ) as note (title, text, published)`,
       [name, email, role, await hashPassword(password, { cost })],
     )

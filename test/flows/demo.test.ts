@@ -27,7 +27,7 @@ const profiles = {
   alice: { id: 1, name: 'alice', email: 'alice@example.org', role: 'editor' },
   bob: { id: 2, name: 'bob', email: 'bob@example.org', role: 'author' },
 }
-const hello = { title: 'Hello', text: 'A note that everybody may read.', published: true }
+const hello = { title: 'Hello', text: 'A note that anyone can read.', published: true }
 const published = [
   { id: 2, owner: 'alice', ...hello },
   { id: 4, owner: 'bob', ...hello },

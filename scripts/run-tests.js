@@ -1,15 +1,15 @@
 // Runs compiled tests (scripts/compile-tests.js), each program in a process of its own. Tells the seconds of
 // each, what failed, and at the end what was skipped and why; the last line says how many assertions were right and wrong.
 //
-//   node scripts/run-tests.js                       all programs of .tests/run/
+//   node scripts/run-tests.js                       all programs of .tests/run/, but for the tutorials
 //   node scripts/run-tests.js .tests/run/jwt.js …   these
-//     --skipped       those of which the last run has skipped a test; a test that is skipped again has failed
+//     --skipped       those that the last run has left out or skipped a test of; a test that is skipped again has failed
 //     --coverage      fails too when they, with the last run for --skipped, leave out more of lib/ than .taprc allows
 // The variable TAP_TIMEOUT, which is tap's own, says how many seconds a program may take, if not 270.
 //
 // Not `tap run`: it puts a module loader into each program and each process that a test starts, which takes a third more of
 // the processor: 248 s instead of 179 s for the whole suite, and 8 s after each installation.
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
@@ -45,7 +45,9 @@ const needs = {
 }
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
-const first = ['small', 'flows', 'flows-demo', 'cli', 'readme', 'sessions-stores-faults']
+const first = ['tutorials-mobile-api', 'small', 'flows', 'flows-demo', 'cli', 'readme']
+/** Each takes half a minute, most of it for npm and TypeScript. `.ci/run` follows them with --skipped. */
+const tutorial = /^tutorials-(?!follow)/
 
 const { values, positionals } = parseArgs({
   options: { coverage: { type: 'boolean' }, skipped: { type: 'boolean' } },
@@ -57,6 +59,8 @@ const coverage = path.join(root, '.tests/coverage')
 const reportedCoverage = path.join(root, '.tap/coverage')
 const limit = Number(process.env.TAP_TIMEOUT ?? 270)
 const nameOf = (file) => path.parse(file).name
+const logOf = (name) => path.join(logs, `${name}.tap`)
+const needOf = (reason) => needs[reason.replace(/^needs /, '')]
 
 let right = 0
 let wrong = 0
@@ -99,21 +103,17 @@ async function reportCoverage() {
   if (code !== 0) wrong += 1
 }
 
-function needOf(reason) {
-  return needs[reason.replace(/^needs /, '')]
-}
-
 function programs() {
   if (positionals.length > 0) return positionals
-  const files = values.skipped
-    ? readdirSync(logs).filter((file) => reasonsIn(path.join(logs, file)).length > 0)
-    : readdirSync(path.join(root, '.tests/run'))
-  return files.map((file) => `.tests/run/${nameOf(file)}.js`)
+  const all = readdirSync(path.join(root, '.tests/run'), { encoding: 'utf8' }).map(nameOf)
+  const isLeft = (name) => !existsSync(logOf(name)) || reasonsIn(logOf(name)).length > 0
+  const names = all.filter(values.skipped ? isLeft : (name) => !tutorial.test(name))
+  return names.map((name) => `.tests/run/${name}.js`)
 }
 
 async function run(program) {
   const name = nameOf(program)
-  const log = path.join(logs, `${name}.tap`)
+  const log = logOf(name)
   const output = await open(log, 'w')
   const { code, seconds } = await runNode(
     ['--no-warnings', '--enable-source-maps', '--import', './scripts/coverage.js', program],

@@ -59,7 +59,7 @@ function factsOf(
     ],
   ]
   if (!isLoopback(host)) {
-    facts.push(['Warning', `everybody who reaches ${host} can sign in with these passwords`])
+    facts.push(['Warning', `anyone who reaches ${host} can sign in with these passwords`])
   }
   return facts
 }

@@ -19,7 +19,7 @@ export interface Settings {
   readonly basic: BasicConfig
   /** The bcrypt cost of new passwords. Tests take a lower one. */
   readonly passwordCost: number
-  /** What was not set and was made up for this run. */
+  /** What was not set, and was generated for this run. */
   readonly madeUp: { readonly secret: boolean; readonly basic: boolean }
 }
 

@@ -24,7 +24,7 @@ try {
 function closeOnSignals(app: FastifyInstance): void {
   let closing = false
   const close = (): void => {
-    // npm passes on the signal that the terminal has already sent to everybody.
+    // npm passes on the signal that the terminal has already sent to all processes.
     if (closing) return
     closing = true
     // Browsers hold connections open on which they have asked nothing yet.

@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 export interface NoteContent {
   title: string
   text: string
-  /** Whether everybody may read it. */
+  /** Whether anyone may read it. */
   published: boolean
 }
 
@@ -56,7 +56,7 @@ export function createNotes(database: Database) {
     },
 
     /**
-     * Takes a note back that everybody may read, whoever owns it.
+     * Unpublishes a note, whoever owns it.
      *
      * @returns whether there was such a note
      */

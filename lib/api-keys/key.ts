@@ -47,7 +47,7 @@ export function keyChecker(prefix: string): (text: string) => 'no API key' | 'ch
   }
 }
 
-/** SHA-256 in base64url. A slow hash would not help: nobody can try 190 random bits. */
+/** SHA-256 in base64url. A slow hash would add nothing: 190 random bits cannot be guessed. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }

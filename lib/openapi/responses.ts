@@ -18,7 +18,7 @@ export function responsesOf(
   const members = membersOf(authenticator)
   const hasPasswords = readsBasic(authenticator)
   const forbidden = [
-    ...(needs === null ? [] : [`The user lacks what is required: ${needsInWords(needs)}.`]),
+    ...(needs === null ? [] : [`The user does not have ${needsInWords(needs)}.`]),
     ...(hasPasswords || members.some(readsOwnTokens)
       ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
       : []),

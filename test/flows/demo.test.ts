@@ -655,7 +655,7 @@ t.test('what is printed', async (t) => {
   t.match(guarded, "-u root 'http://[::]:3000/admin/stats'")
   t.match(guarded, 'PostgreSQL, at DATABASE_URL')
   t.match(guarded, 'HS256, from AUTH_JWT_SECRET')
-  t.match(guarded, /Warning +everybody who reaches ::/)
+  t.match(guarded, /Warning +anyone who reaches ::/)
   for (const hidden of [secret, admin.password, 'hidden']) t.notMatch(guarded, hidden)
 })
 

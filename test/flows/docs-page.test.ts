@@ -157,7 +157,7 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
       [withdraw, 'the role editor'],
     ] as const) {
       const described = block.locator('.response[data-code="403"]').last()
-      t.match(await described.innerText(), `The user lacks what is required: ${needed}.`)
+      t.match(await described.innerText(), `The user does not have ${needed}.`)
     }
   })
 

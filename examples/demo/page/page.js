@@ -191,7 +191,7 @@ async function unpublish({ id, title }) {
   const path = `/notes/published/${id}`
   const response = await ask(path, 'DELETE').catch(() => null)
   if (response?.status === 403 && user !== null) {
-    // The page could hide the button. The route would be no less protected, and nobody would see it.
+    // The page could hide the button. The route would be no less protected, and the 403 would be hidden.
     publishedProblem.replaceChildren(
       element('strong', ['Only an editor can unpublish a note.']),
       element('p', [

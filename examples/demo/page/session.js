@@ -1,5 +1,5 @@
 // The session of the page. Its tokens are in cookies that no script can read: all that is known here is for how many
-// seconds the access token lives, and whether somebody has logged in with this browser.
+// seconds the access token lives, and whether a user has logged in with this browser.
 
 /** A token is refreshed when this part of its lifetime has passed. */
 const renewAt = 2 / 3

@@ -19,6 +19,7 @@ const { connections } = settingsOf<{ connections: number }>()
 const streams = new Map<string, Stream>()
 let open: KeepAlive[] = []
 let current: Stream | undefined
+let isAwake = false
 const count = { right: 0, wrong: 0 }
 
 function replied(isOk: boolean): void {
@@ -44,6 +45,7 @@ function streamOf({ port, texts }: LoadOrder): Stream {
 async function run(stream: Stream): Promise<void> {
   const isConnected = current?.port === stream.port
   current = stream
+  if (!isAwake) stayAwake()
   if (isConnected) return
   hangUp()
   const next = (): string => (current ?? stream).next()
@@ -79,11 +81,13 @@ function stop(): void {
   count.wrong = 0
 }
 
-// An idle core halts, and whoever wakes it is charged for that: a faster server less often than a slower one.
-// So this process never idles.
+/**
+ * An idle core halts, and whoever wakes it is charged for that: a faster server less often than a slower one. So this
+ * process never idles while it sends.
+ */
 function stayAwake(): void {
-  setImmediate(stayAwake)
+  isAwake = current !== undefined
+  if (isAwake) setImmediate(stayAwake)
 }
-stayAwake()
 
 answer({ ready: () => true, start, prepare, use, count: (): LoadCount => count, stop })

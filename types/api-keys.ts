@@ -103,7 +103,7 @@ export interface StoredApiKey extends Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' 
   readonly ownerType: 'string' | 'number'
   /** When the key was issued. */
   readonly createdAt: number
-  /** When the key expires, if it does. */
+  /** When it expires, if it does. */
   readonly expiresAt: number | null
   /** When the key was last used, within a minute. */
   readonly lastUsedAt: number | null

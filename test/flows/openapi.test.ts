@@ -281,7 +281,7 @@ for (const [version, options] of everyVersion) {
     for (const [index, [auth, needed, now, before]] of needs.entries()) {
       const { security, description, responses } = document.paths[`/${index}`].get as Node
       const name = JSON.stringify(auth)
-      t.ok(responses['403'].description.includes(`: ${needed}.`), name)
+      t.ok(responses['403'].description.includes(` ${needed}.`), name)
       if (version === '2.0') t.equal(description, `Needs ${needed}.`, name)
       else t.strictSame(security, version === '3.1' ? now : before, name)
     }

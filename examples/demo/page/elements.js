@@ -51,3 +51,20 @@ export function replaceRows(list, rows, heading, none) {
   const next = rows[Math.min(at, rows.length - 1)]?.querySelector('button')
   ;(next ?? heading).focus()
 }
+
+/**
+ * What went wrong.
+ *
+ * @param {Response | null} response null where the server is away
+ * @returns {Promise<string>}
+ */
+export async function wordsFor(response) {
+  if (response === null) {
+    return 'The server cannot be reached. Nothing is lost: try again in a moment.'
+  }
+  if (response.status >= 500) {
+    return `The server has failed (${response.status}). Nothing is lost: try again in a moment.`
+  }
+  const { error, message } = await response.json().catch(() => ({}))
+  return message ?? error ?? `That did not work (${response.status}).`
+}

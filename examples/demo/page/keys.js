@@ -1,5 +1,5 @@
 // The panel "API keys": makes a key and shows it once, lists, rotates and revokes.
-import { button, element, find } from './elements.js'
+import { button, element, find, wordsFor } from './elements.js'
 
 /**
  * @typedef {object} Key
@@ -36,7 +36,10 @@ export function createKeysPanel(ask) {
     if (response?.ok) return response
     // It is said at the login.
     if (response?.status === 401) return null
-    problem.textContent = await wordsFor(response)
+    problem.textContent =
+      response?.status === 400
+        ? 'This name cannot be used: letters, digits and spaces can.'
+        : await wordsFor(response)
     return null
   }
 
@@ -177,18 +180,6 @@ function confirm(name, how) {
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true })
   })
-}
-
-/** @param {Response | null} response null where the network is away */
-async function wordsFor(response) {
-  if (response === null)
-    return 'The server cannot be reached. Nothing is lost: try again in a moment.'
-  if (response.status >= 500) {
-    return `The server has failed (${response.status}). Nothing is lost: try again in a moment.`
-  }
-  if (response.status === 400) return 'This name cannot be used: letters, digits and spaces can.'
-  const { error } = await response.json().catch(() => ({}))
-  return error ?? `That did not work (${response.status}).`
 }
 
 /** @param {Key} key */

@@ -1,4 +1,4 @@
-import { button, element, find, replaceRows } from './elements.js'
+import { button, element, find, replaceRows, wordsFor } from './elements.js'
 import { createKeysPanel } from './keys.js'
 import { AwayError, createSession } from './session.js'
 
@@ -120,18 +120,6 @@ async function answerOf(box, asked) {
   if (response?.status === 401 && user === null && box !== problem) return null
   box.textContent = await wordsFor(response)
   return null
-}
-
-/** @param {Response | null} response null where the server is away */
-async function wordsFor(response) {
-  if (response === null) {
-    return 'The server cannot be reached. Nothing is lost: try again in a moment.'
-  }
-  if (response.status >= 500) {
-    return `The server has failed (${response.status}). Nothing is lost: try again in a moment.`
-  }
-  const { error, message } = await response.json().catch(() => ({}))
-  return message ?? error ?? `That did not work (${response.status}).`
 }
 
 /** Who is logged in, and what is theirs. */

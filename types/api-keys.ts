@@ -132,7 +132,7 @@ export interface ApiKeyStore {
 
 /** Where API keys are kept: the option `apiKeys.store`. */
 export interface ApiKeyStoreFactory {
-  /** What the names of all records in the store begin with: the name of the app. */
+  /** The name of the app, with which the names of all records in the store begin. */
   readonly prefix: string
   /** Whether keys are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean

@@ -38,8 +38,8 @@ interface Marked<User> {
 export type MarkedConfig<Config> = Config & Marked<AuthUser>
 
 /**
- * The type of `request.user` on a route with this `config`. It is no conditional type: to TypeScript 5, the request of
- * one `config` would then be no request of another.
+ * The type of `request.user` on a route with this `config`. It is not a conditional type: TypeScript 5 would
+ * then treat the requests of two different `config` types as incompatible.
  */
 export type UserUnder<Config> = (Config & Marked<AuthUser | null>)['marked, says fastify-authn'] &
   // An intersection with `object` would not be the same type as AuthUser.

@@ -171,7 +171,7 @@ export interface SessionStore {
 
 /** Where sessions are kept: the option `sessions.store`. */
 export interface SessionStoreFactory {
-  /** What the names of all records and channels in the store begin with. */
+  /** The name of the app, with which the names of all records and channels in the store begin. */
   readonly prefix: string
   /** Whether sessions are kept in the memory of one process, which others do not share. */
   readonly isLocal: boolean

@@ -58,7 +58,7 @@ export class KeyLookup {
   /** Keys whose last use was sent to the store within the last minute. */
   readonly #touched = new LRUCache<string, true>({ max: 10_000, ttl: touchEvery * 1000 })
 
-  /** @param cache - how many keys, and for how many seconds; false to ask the store each time */
+  /** @param cache - at most `max` keys, each for `ttl` seconds; false: every request asks the store */
   constructor(
     access: StoreAccess<ApiKeyStore>,
     prefix: string,

@@ -3,7 +3,7 @@ import { Check } from '@sinclair/typebox/value'
 
 /** What does not fit a schema. */
 export interface Problem {
-  /** The names of the members that lead to it. */
+  /** The member names from the outermost object down to the value. */
   readonly path: readonly string[]
   /** What it has to fit; for an unknown member, the schema of its object. */
   readonly schema: TSchema

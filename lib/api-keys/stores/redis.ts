@@ -8,7 +8,7 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
  *
  * @param client - a client of ioredis, which is neither configured nor closed
  * @param options - `prefix`: the name of the app, with which all keys begin: letters, digits and `_ . : -`, at most 64
- * @throws ERR_AUTH_OPTION for another client, or a prefix that does not fit
+ * @throws ERR_AUTH_OPTION if the client is not one of ioredis, or the prefix has other characters or is too long
  */
 export function redisApiKeys(
   client: object,
@@ -30,7 +30,7 @@ export function redisApiKeys(
  *
  * - `:api-key:<id>`: a key, a hash with the members that change, and in `about` the others as JSON. It is deleted 30 days
  *   after the key has expired or was revoked
- * - `:api-keys:<digest of the owner>`: the ids of an owner's keys, by the time at which they were made
+ * - `:api-keys:<digest of the owner>`: a sorted set of the ids of an owner's keys, the oldest first
  */
 const common = `
 local root = KEYS[1]

@@ -43,7 +43,7 @@ type SwapRow =
  * @param options - `prefix`: the name of the app, with which all keys and channels begin: letters, digits and `_ . : -`,
  * at most 64 of them. Apps that use the same Redis need different ones, or alice of the one could refresh as alice of
  * the other
- * @throws ERR_AUTH_OPTION for another client, or if the prefix is missing or does not fit
+ * @throws ERR_AUTH_OPTION if the client is not one of ioredis, or the prefix is missing, has other characters or is too long
  */
 export function redisSessions(
   client: object,

@@ -158,6 +158,7 @@ t.test('roles, a server that fails or is away, and the looks', { skip }, async (
   t.strictSame([await title.inputValue(), await problem.innerText()], ['', ''])
   await page.locator('#write [name=title]:focus').waitFor()
   await page.getByRole('button', { name: 'Delete Tea' }).press('Enter')
+  await page.locator('#notes strong', { hasText: 'Tea' }).waitFor({ state: 'detached' })
   await page.locator('#notes li:last-child button:focus').waitFor()
   t.equal(await page.locator('#notes li').count(), 2)
 

@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { memoryApiKeys, redisApiKeys, sqlApiKeys } from '../../lib/api-keys/index.js'
 import { authn, type AuthnOptions } from '../../lib/index.js'
+import { setNodeEnv } from '../helpers/environment.js'
 import { secret, userService } from '../helpers/app.js'
 import { prefix } from '../helpers/api-keys.js'
 
@@ -101,12 +102,7 @@ t.test('stores', async (t) => {
 })
 
 t.test('keys in memory are a warning in production', async (t) => {
-  const { NODE_ENV } = process.env
-  t.teardown(() => {
-    if (NODE_ENV === undefined) delete process.env.NODE_ENV
-    else process.env.NODE_ENV = NODE_ENV
-  })
-  process.env.NODE_ENV = 'production'
+  setNodeEnv(t, 'production')
   const lines: string[] = []
   const app = Fastify({
     logger: { level: 'warn', stream: { write: (line) => void lines.push(line) } },

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { isProduction } from '../../lib/common/production.js'
+import { setNodeEnv } from '../helpers/environment.js'
 
 t.test('every spelling of production counts', async (t) => {
   for (const name of [
@@ -22,12 +23,7 @@ t.test('other names do not', async (t) => {
 })
 
 t.test('it is the environment of the process unless another is given', async (t) => {
-  const { NODE_ENV } = process.env
-  t.teardown(() => {
-    if (NODE_ENV === undefined) delete process.env.NODE_ENV
-    else process.env.NODE_ENV = NODE_ENV
-  })
-  process.env.NODE_ENV = 'Prod'
+  setNodeEnv(t, 'Prod')
   t.ok(isProduction())
   process.env.NODE_ENV = 'test'
   t.notOk(isProduction())

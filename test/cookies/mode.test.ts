@@ -11,6 +11,7 @@ import {
   standardOptions,
   tokensOf,
 } from '../helpers/app.js'
+import { setNodeEnv } from '../helpers/environment.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
 import { nameOf, probe, texts, type AnyResponse } from '../helpers/flows.js'
 
@@ -29,16 +30,6 @@ function behindTls(t: Test, options: Partial<AuthnOptions> = {}) {
     login: (headers: Record<string, string> = tls): Promise<AnyResponse> =>
       app.inject({ method: 'POST', url: '/login', payload, headers }),
   }))
-}
-
-/** Changes `NODE_ENV` for one test. */
-function production(t: Test): void {
-  const before = process.env.NODE_ENV
-  process.env.NODE_ENV = 'production'
-  t.teardown(() => {
-    if (before === undefined) delete process.env.NODE_ENV
-    else process.env.NODE_ENV = before
-  })
 }
 
 t.test('a login sets the token as a cookie, and shows it nowhere else', async (t) => {
@@ -193,7 +184,7 @@ t.test('a request that a proxy has passed on is not local', async (t) => {
 })
 
 t.test('with it wherever NODE_ENV is production', async (t) => {
-  production(t)
+  setNodeEnv(t, 'production')
   const jwt = { secret: randomBytes(32).toString('base64url') }
   const { login } = await behindTls(t, { jwt })
   const [cookie] = cookiesOf(await login({ host: 'localhost:3000' }))

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { authn, type JwtClaims } from '../../lib/index.js'
 import { memorySessions, redisSessions } from '../../lib/sessions/index.js'
 import { Revocations } from '../../lib/sessions/revocations.js'
+import { setNodeEnv } from '../helpers/environment.js'
 import { type TestApp, logLines, secret, standardOptions, userService } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { isRefusal, texts, tokenChallenge } from '../helpers/flows.js'
@@ -343,12 +344,7 @@ t.test('boot', async (t) => {
   })
   t.test('a warning in production', async (t) => {
     const { lines, stream } = logLines()
-    const { NODE_ENV } = process.env
-    t.teardown(() => {
-      process.env.NODE_ENV = NODE_ENV
-      if (NODE_ENV === undefined) delete process.env.NODE_ENV
-    })
-    process.env.NODE_ENV = 'production'
+    setNodeEnv(t, 'production')
     const server = { logger: { stream } }
     const random = randomBytes(64).toString('base64url')
     await sessionApp(t, { jwt: { secret: random } }, undefined, server)

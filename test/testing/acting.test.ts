@@ -14,6 +14,7 @@ import {
 } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
+import { setNodeEnv } from '../helpers/environment.js'
 import { basic, bearer, secret, standardOptions, users, tokensOf } from '../helpers/app.js'
 import {
   bearerChallenge,
@@ -232,11 +233,7 @@ t.test('no byte on a socket acts as anybody', async (t) => {
 })
 
 t.test('in production the kit stops the boot, however it is spelled', async (t) => {
-  const { NODE_ENV } = process.env
-  t.teardown(() => {
-    if (NODE_ENV === undefined) delete process.env.NODE_ENV
-    else process.env.NODE_ENV = NODE_ENV
-  })
+  setNodeEnv(t, 'production')
   for (const name of ['production', 'Production', 'prod', 'production ', ' PROD\r']) {
     process.env.NODE_ENV = name
     const app = Fastify()

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { memorySessions } from '../../../lib/sessions/index.js'
 import { sessionStoreSuite } from '../../../lib/testing/index.js'
+import { everyFaultIsFound } from '../../helpers/store-faults.js'
 import type { SessionStore, SessionStoreFactory } from '../../../types/sessions.js'
 
 t.test('the contract, in memory', async (t) => {
@@ -135,16 +136,9 @@ function withFault(factory: SessionStoreFactory, change: Change): SessionStoreFa
 }
 
 t.test('every fault of a store is found', async (t) => {
-  const all = Object.entries(faulty).map(async ([fault, [change, caseName]]) => {
-    const cases = sessionStoreSuite((prefix) => withFault(memorySessions({ prefix }), change))
-    const results = await Promise.allSettled(cases.map(({ run }) => run()))
-    const failed = cases.filter((_, index) => results[index]?.status === 'rejected')
-    t.ok(
-      failed.some(({ name }) => caseName.test(name)),
-      `${fault}: ${failed.map(({ name }) => name).join('; ')}`,
-    )
-  })
-  await Promise.all(all)
+  await everyFaultIsFound(t, faulty, (change) =>
+    sessionStoreSuite((prefix) => withFault(memorySessions({ prefix }), change)),
+  )
 })
 
 t.test('names and prefixes that are not told apart are found', async (t) => {

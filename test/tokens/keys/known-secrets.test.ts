@@ -4,6 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { JwtService } from '../../../lib/index.js'
 import { checkWeakness, weaknessOf } from '../../../lib/tokens/keys/known-secrets.js'
+import { setNodeEnv } from '../../helpers/environment.js'
 import { root } from '../../helpers/project.js'
 
 const weak = 'a-secret-of-at-least-32-bytes-here'
@@ -51,11 +52,6 @@ t.test('secrets in the documentation and the examples are known', async (t) => {
 })
 
 t.test('a weak secret stops the boot in production, and is a warning elsewhere', async (t) => {
-  const { NODE_ENV } = process.env
-  t.teardown(() => {
-    if (NODE_ENV === undefined) delete process.env.NODE_ENV
-    else process.env.NODE_ENV = NODE_ENV
-  })
   const warnings: (Error & { code?: string })[] = []
   const listen = (warning: Error): unknown => warnings.push(warning)
   process.on('warning', listen)
@@ -67,7 +63,7 @@ t.test('a weak secret stops the boot in production, and is a warning elsewhere',
   t.equal(warnings.length, 1)
   t.notMatch(warnings[0]?.message, weak)
 
-  process.env.NODE_ENV = 'production'
+  setNodeEnv(t, 'production')
   for (const secret of [weak, Buffer.from(weak), 'x'.repeat(40)]) {
     t.throws(() => new JwtService({ secret }), {
       code: 'ERR_AUTH_KEY',

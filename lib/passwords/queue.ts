@@ -79,7 +79,11 @@ export class HashingQueue {
         settle()
       }
       const enter = (): void => leave(resolve)
-      const expire = (): void => leave(() => reject(this.#overloaded()))
+      // After the event loop was blocked, timers run before slots become free whose work has finished meanwhile.
+      const expire = (): unknown =>
+        setImmediate(() => {
+          if (this.#slots.waiting.has(enter)) leave(() => reject(this.#overloaded()))
+        })
       const timer = setTimeout(expire, this.settings.maxWait * 1000)
       const unwatch = request && onGone(request, () => leave(() => reject(ABANDONED)))
       this.#slots.waiting.add(enter)

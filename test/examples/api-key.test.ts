@@ -1,15 +1,13 @@
+import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { buildApp } from '../../examples/api-key.js'
 import { bearer, login } from '../helpers/examples.js'
-import { hashPassword } from 'fastify-authn'
 
 const users = new Map(
-  await Promise.all(
-    ['alice', 'bob'].map(async (username, id) => {
-      const password = await hashPassword(`${username}-1865`, { cost: 4 })
-      return [username, { id, username, password }] as const
-    }),
-  ),
+  ['alice', 'bob'].map((username, id) => {
+    const password = bcrypt.hashSync(`${username}-1865`, 4)
+    return [username, { id, username, password }] as const
+  }),
 )
 
 async function setUp(t: Test) {

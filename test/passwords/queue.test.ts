@@ -85,6 +85,16 @@ t.test('one that waits too long is refused, and leaves nothing behind', async (t
   t.equal(arrive(queue).waited, false, 'its place is not lost')
 })
 
+t.test('a wait that a blocked event loop made too long is no refusal', async (t) => {
+  const queue = queueOf({ maxWait: 0.02 })
+  const [first, second] = [arrive(queue), arrive(queue)]
+  const end = performance.now() + 40
+  while (performance.now() < end);
+  setImmediate(first.end.resolve)
+  await until(() => second.fate.state !== 'pending' || second.waited === true, 'it is decided')
+  t.equal(second.waited, true)
+})
+
 t.test(
   'a client that has left before does not even wait; one that left later frees no place',
   async (t) => {

@@ -172,12 +172,17 @@ t.test('credentials of another kind, with refusals of their own', async (t) => {
     String(request.headers['x-api-key']).startsWith('k3') ? 'in' : reply.code(401).send(),
   )
   const found = await authAttacks(loose, { url: '/me', ...own })
+  const more = [
+    'a character more',
+    'padded',
+    'a comma',
+    'twice, with a comma',
+    'twice, with a space',
+  ]
+  const near = ['another last character', 'last character missing', ...more, 'not ASCII']
   t.strictSame(
-    found.problems.map(({ case: name, status }) => [name, status]),
-    ['a character less', 'a character more', 'another last character', 'twice'].map((title) => [
-      `x-api-key: ${title}`,
-      200,
-    ]),
+    namesOf(found),
+    near.map((title) => `x-api-key: ${title}`),
   )
 })
 

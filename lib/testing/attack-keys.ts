@@ -1,21 +1,19 @@
 import { brokenKeys, changeAt, mintApiKey, sealed, type BrokenApiKey } from './api-keys.js'
 import { lackingNames } from './attack-access.js'
 import { elsewhereCases, headerCases, type AttackCase, type Target } from './attack-cases.js'
-import { scopeOf, type Headers } from './attack-options.js'
+import { scopeOf } from './attack-options.js'
 
 /** Bad API keys, where a good one is known: one among the good headers, or one that was made. */
 export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
   const { options, good, watched } = target
-  const [header, text] = Object.entries(good).find(([, value]) => isKey(bare(value))) ?? []
+  const [header = 'authorization', text] =
+    Object.entries(good).find(([, value]) => isKey(bare(value))) ?? []
   const key = text === undefined ? target.key : bare(text)
   if (key === undefined) return []
-  const headersOf = (bad: string): Headers =>
-    header === undefined || header === 'authorization'
-      ? { authorization: `Bearer ${bad}` }
-      : { [header]: bad }
   const cases: AttackCase[] = []
   const add = (title: string, bad: string, refusals: readonly number[]): void => {
-    const request = { headers: { ...good, ...headersOf(bad) } }
+    const value = header === 'authorization' ? `Bearer ${bad}` : bad
+    const request = { headers: { ...good, [header]: value } }
     cases.push({ name: `API key: ${title}`, request, refusals })
   }
   // Wrong secrets of one key are throttled; the right one still passes.
@@ -23,8 +21,8 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
   for (const index of key.split('').keys()) {
     const changed = changeAt(key, index)
     add(`place ${index + 1} changed`, changed, wrong)
-    if (sealed(changed) !== key)
-      add(`place ${index + 1} changed, with a right checksum`, sealed(changed), wrong)
+    const resealed = sealed(changed)
+    if (resealed !== key) add(`place ${index + 1} changed, with a right checksum`, resealed, wrong)
   }
   if (good.authorization !== `Bearer ${key}`) {
     const material = { ...target.material, token: key }

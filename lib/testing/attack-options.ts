@@ -63,11 +63,7 @@ export interface AttackOptions {
   readonly except?: readonly (string | RegExp)[] | undefined
 }
 
-/**
- * The scopes that the options ask for.
- *
- * @throws ERR_AUTH_MARK
- */
+/** @throws ERR_AUTH_MARK */
 export function scopeOf({ scope }: AttackOptions): NeededNames | null {
   return scope === undefined ? null : parseNeed({ scope }, 'scope', 'authAttacks')
 }

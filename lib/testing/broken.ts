@@ -7,12 +7,16 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** A bad value, with what is wrong with it. */
 export type Bad = readonly [title: string, value: string]
 
-/** What has to be known to make a broken token. */
-type Need = 'token' | 'key' | 'publicKey'
+/** What has to be known to make broken tokens. */
+export const needTexts = {
+  key: 'the key that signs',
+  publicKey: 'a public key',
+  token: 'a good token',
+}
 
 interface BrokenRow {
   /** Default: nothing but claims. */
-  readonly needs?: Need
+  readonly needs?: keyof typeof needTexts
   readonly make: (material: Material) => string
 }
 
@@ -64,16 +68,15 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
     make: (material) => {
       const pem = (material.publicKey as KeyObject).export({ type: 'spki', format: 'pem' })
       const key = createSecretKey(Buffer.from(pem))
-      return resign({ ...material, method: 'HS256', key }, {})
+      return resign({ ...material, method: 'HS256', key })
     },
   },
   wrongAlgorithm: {
     needs: 'key',
-    make: (material) => resign({ ...material, method: siblingOf(material.method) }, {}),
+    make: (material) => resign({ ...material, method: siblingOf(material.method) }),
   },
   otherKey: {
-    make: (material) =>
-      resign({ ...material, key: keyOf('attacker', material.method).privateKey }, {}),
+    make: (material) => resign({ ...material, key: keyOf('attacker', material.method).privateKey }),
   },
   embeddedKey: {
     make: (material) => {
@@ -101,12 +104,6 @@ function siblingOf(method: SigningMethod): SigningMethod {
   if (method === 'EdDSA') return 'ES256'
   const siblings = signingMethods.filter((other) => other.startsWith(method.slice(0, 2)))
   return siblings[(siblings.indexOf(method) + 1) % siblings.length] as SigningMethod
-}
-
-export const needTexts: Readonly<Record<Need, string>> = {
-  key: 'the key that signs',
-  publicKey: 'a public key',
-  token: 'a good token',
 }
 
 /**

@@ -34,7 +34,11 @@ export function issuerMaterial(
     authenticator &&
     kit.replaceKeys?.(authenticator, ({ algorithms }) => {
       method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
-      return { keys: [jwkOf(method, caller)] }
+      if (algorithmOf(method).family === 'secret') {
+        misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
+      }
+      const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
+      return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
     })
   if (issuer === undefined) {
     return misuse(
@@ -42,14 +46,6 @@ export function issuerMaterial(
     )
   }
   return tokenOf(issuer, method, content)
-}
-
-function jwkOf(method: SigningMethod, caller: string): object {
-  if (algorithmOf(method).family === 'secret') {
-    misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
-  }
-  const { publicKey } = keyOf('issuer', method)
-  return { ...publicKey.export({ format: 'jwk' }), kid, alg: method, use: 'sig' }
 }
 
 function tokenOf(issuer: IssuerRules, method: SigningMethod, content: TokenContent): Material {

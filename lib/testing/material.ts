@@ -70,12 +70,8 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
 }
 
 /** The claims that were asked for, without those that every token has. */
-export function claimsOf({
-  claims,
-  sub,
-  expiresIn,
-  notBefore,
-}: TokenContent): Record<string, unknown> {
+export function claimsOf(content: TokenContent): Record<string, unknown> {
+  const { claims, sub, expiresIn, notBefore } = content
   const exp = expiresIn === undefined ? claims?.exp : now() + expiresIn
   const nbf = notBefore === undefined ? claims?.nbf : now() + notBefore
   return withoutUndefined({ ...claims, sub: sub ?? claims?.sub, exp, nbf })
@@ -111,7 +107,7 @@ function keysOf(
 }
 
 /** A good token with other claims, or with more in its header. */
-export function resign(material: Material, change: object, header: object = {}): string {
+export function resign(material: Material, change: object = {}, header: object = {}): string {
   const { claims, method, key } = material
   return forge(headerLike(material, header), { ...claims, ...change }, method, key as KeyObject)
 }

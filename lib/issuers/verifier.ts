@@ -89,7 +89,7 @@ const foreignKind = /^(?:application\/)?(?:id|refresh|offline|logout)/i
 function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
   const foreign =
     foreignClaims.find((claim) => Object.hasOwn(claims, claim)) ??
-    ['typ', 'token_use'].find((claim) => foreignKind.test(String(ownProperty(claims, claim))))
+    ['typ', 'token_use'].find((claim) => !isAccessKind(ownProperty(claims, claim)))
   if (foreign !== undefined) throw invalidToken(`claim ${foreign}`)
   if (audienceClaim === 'aud') return
   if (!audience.includes(ownProperty(claims, audienceClaim) as string)) {
@@ -97,6 +97,10 @@ function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssue
   }
   // Only this claim distinguishes access tokens of Cognito from its ID tokens.
   if (ownProperty(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
+}
+
+function isAccessKind(kind: unknown): boolean {
+  return kind === undefined || (typeof kind === 'string' && !foreignKind.test(kind))
 }
 
 /** Compact serialization (RFC 7515 §7.1): three parts of base64url. */

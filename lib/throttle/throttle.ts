@@ -98,7 +98,7 @@ export interface FailureKeys {
 }
 
 /**
- * Spellings that many databases treat as one name, such as another case or width, share one key.
+ * Spellings that many databases treat as one name, such as another case or accent, share one key.
  *
  * @param space - what the keys begin with: failures of another kind are counted apart
  */
@@ -108,9 +108,10 @@ export function failureKeys(username: string, ip: string | undefined, space = ''
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 
-/** What all spellings that many databases treat as one name have in common. */
+/** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
 export function spellingOf(name: string): string {
-  return name.normalize('NFKC').trim().toLowerCase()
+  const ignored = /[\p{M}\p{Default_Ignorable_Code_Point}]/gu
+  return name.normalize('NFKD').replace(ignored, '').trim().toUpperCase()
 }
 
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */

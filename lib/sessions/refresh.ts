@@ -36,14 +36,14 @@ export async function refreshSession(
   const claims = await tools.claimsOf(name, request, user)
   if (String(claims.sub) !== presented.session.sub) {
     // Otherwise `revoke({ sub })` would not find the session.
-    await revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
+    return revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
   }
   const now = Date.now() / 1000
   const exchanged = await exchange(tools, request, presented, 'refresh')
   const { refreshToken } = exchanged
   const { sid, endsAt, lastUsed } = exchanged.session
   // While the store was asked; or before, and it has lost the revocation with its newest writes.
-  if (tools.revocations.has(sid)) await revokeInvalid(tools, sid, 'session revoked')
+  if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - exchanged.now
   tools.counts.refreshed += 1
   return { tokens: sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining }), user }

@@ -93,7 +93,7 @@ export function takenRoute(url: string, kind: OwnRoute['kind']): never {
   )
 }
 
-/** The URL of an own route, with the prefix of its scope. */
+/** With the prefix of the scope. */
 export function urlOf({ app }: Registration, path: string): string {
   return `${app.prefix.replace(/\/$/, '')}${path}`
 }

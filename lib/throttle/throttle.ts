@@ -90,19 +90,16 @@ export class Throttle {
   }
 }
 
-/** The keys under which failed attempts are counted. */
-export interface FailureKeys {
-  /** Username and address together. The name is a digest: Redis must not learn usernames. */
-  readonly username: string
-  readonly address: string
-}
+export type FailureKeys = ReturnType<typeof failureKeys>
 
 /**
- * Spellings that many databases treat as one name, such as another case or accent, share one key.
+ * The keys under which failed attempts are counted: by username and address together, and by address. Spellings that many
+ * databases treat as one name, such as another case or accent, share one key.
  *
  * @param space - what the keys begin with: failures of another kind are counted apart
  */
-export function failureKeys(username: string, ip: string | undefined, space = ''): FailureKeys {
+export function failureKeys(username: string, ip: string | undefined, space = '') {
+  // Redis must not learn usernames.
   const digest = createHash('sha256').update(spellingOf(username)).digest('base64url')
   const address = addressOf(ip)
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }

@@ -376,11 +376,14 @@ t.test('login.claims without sessions', async (t) => {
 })
 
 t.test('app.authn.sessions lists and revokes', async (t) => {
-  const { login, me, app, advance, refresh } = await setting(t)
+  const { factory, advance } = heldStore()
+  const server = { trustProxy: true }
+  const app = await sessionApp(t, { sessions: { store: factory } }, undefined, server)
+  const { login, me, refresh } = clientOf(app)
   const { sessions } = app.authn
   if (sessions === undefined) throw new Error('no sessions')
   const agent = `Agent\u0007/1.0 ${'x'.repeat(300)}`
-  const first = await login({ 'user-agent': agent })
+  const first = await login({ 'user-agent': agent, 'x-forwarded-for': '1'.repeat(70) })
   advance(5)
   const second = await login()
   advance(5)
@@ -398,7 +401,7 @@ t.test('app.authn.sessions lists and revokes', async (t) => {
       sid: claimsOf(first.token).sid,
       created: new Date(1_800_000_000_000),
       lastUsed: new Date(1_800_000_010_000),
-      address: '127.0.0.1',
+      address: '1'.repeat(64),
       userAgent: agent.replace('\u0007', '').slice(0, 256),
     },
   ])
@@ -426,15 +429,6 @@ t.test('app.authn.sessions lists and revokes', async (t) => {
   // No session has such a name, and databases fail at it.
   t.strictSame(await sessions.list('a\0b'), [])
   t.equal(await sessions.revoke({ sid: '\ud83e' }), 0)
-})
-
-t.test('what a proxy says of an address is cut', async (t) => {
-  const { factory } = heldStore()
-  const server = { trustProxy: true }
-  const app = await sessionApp(t, { sessions: { store: factory } }, undefined, server)
-  await clientOf(app).login({ 'x-forwarded-for': '1'.repeat(70) })
-  const [session] = (await app.authn.sessions?.list('alice')) ?? []
-  t.equal(session?.address, '1'.repeat(64))
 })
 
 t.test('a Unix socket has no address of the client', async (t) => {

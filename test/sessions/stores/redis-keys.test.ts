@@ -2,7 +2,6 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'
-import { newSession, swapOf } from '../../../lib/testing/stores/bench.js'
 import { settle, until } from '../../helpers/load.js'
 
 const options = { prefix: 'app' }
@@ -76,35 +75,6 @@ t.test('what is no client of ioredis, and prefixes', async (t) => {
   t.match(redisSessions(client, { prefix }), { prefix, isLocal: false })
 })
 
-t.test('rows', async (t) => {
-  const { sid, sub, address, userAgent, data } = newSession()
-  const about = { sid, sub, address, userAgent, data }
-  const row = (created: string) => [JSON.stringify(about), created, '2.5', '9']
-  const session = { ...about, created: 1, lastUsed: 2.5, endsAt: 9 }
-  let answer: unknown
-  const store = redisSessions(new FakeClient(() => answer), options).open('shop')
-  const gives = (given: unknown) => {
-    answer = given
-    return store
-  }
-  t.strictSame(await gives(['1.5', ['9:a']]).create(newSession()), {
-    now: 1.5,
-    revoked: [{ sid: 'a', until: 9 }],
-  })
-  t.strictSame(await gives(['3', row('1')]).find('h'), { session, now: 3 })
-  t.strictSame(await gives(['3', null]).find('h'), { session: null, now: 3 })
-  const swap = swapOf(newSession())
-  const swapped = { outcome: 'swapped', session, now: 3 }
-  t.strictSame(await gives(['swapped', '3', row('1')]).swap(swap), swapped)
-  t.strictSame(await gives(['late']).swap(swap), { outcome: 'late' })
-  const repeated = { ...swapped, outcome: 'repeated', sealed: 's' }
-  t.strictSame(await gives(['repeated', '3', row('1'), 's']).swap(swap), repeated)
-  t.strictSame(await gives(['9.5:a:b']).revoke({ sid: 'a:b' }, 1), [{ sid: 'a:b', until: 9.5 }])
-  t.strictSame(await gives(['0', ['9:a']]).revoke({ sub: 'x' }, 1), [{ sid: 'a', until: 9 }])
-  const newest = (await gives([row('1'), row('2')]).list('x')).map(({ created }) => created)
-  t.strictSame(newest, [2, 1])
-})
-
 t.test(
   'a client that has lost its connection is not asked: it would queue the command',
   async (t) => {
@@ -120,13 +90,6 @@ t.test(
     t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
   },
 )
-
-t.test('errors of a script are errors', async (t) => {
-  const client = new FakeClient(() => {
-    throw new Error('READONLY You can not write against a read only replica.')
-  })
-  await t.rejects(redisSessions(client, options).open('shop').create(newSession()), /READONLY/)
-})
 
 t.test('the second connection', async (t) => {
   const client = new FakeClient(() => ['1', ['9:a']])

@@ -248,15 +248,6 @@ t.test('a bad key set changes nothing', async (t) => {
   t.rejects(service.reload(), 'login needs a key that signs')
 })
 
-t.test('tokenCache: false', async (t) => {
-  const { service, reload } = await serviceOf([a, old], { tokenCache: false })
-  const token = service.generateToken('alice')
-  t.equal(service.verify(token).sub, 'alice')
-  t.strictSame(service.stats().tokens, { size: 0, bytes: 0, hits: 0, misses: 0 })
-  await reload([{ ...b, state: 'sign' }])
-  t.equal(refused(service, token), 'unknown kid')
-})
-
 t.test('a service without a log warns as a process does', async (t) => {
   const found: string[] = []
   const listener = (warning: Error & { code?: string }): void => {

@@ -3,7 +3,7 @@
 //
 //   npm run check:package                     builds it first
 //   node scripts/check-package.js             all checks
-//   node scripts/check-package.js run types   some of them: contents, lint, run, types, pages
+//   node scripts/check-package.js run types   some of them: contents, lint, run, types
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { symlinkSync, writeFileSync } from 'node:fs'
@@ -78,7 +78,7 @@ try {
   const packed = await report('npm pack', pack)
   if (packed !== undefined) {
     // The longest come first. Two at a time: one for each core of a small machine.
-    const makers = { types, pages, lint, run: consumers, contents }
+    const makers = { types, lint, run: consumers, contents }
     const names = Object.keys(makers).filter((each) => wanted.length === 0 || wanted.includes(each))
     const checks = names.flatMap((each) => Object.entries(makers[each](packed)))
     await severalAtATime(2, checks, ([title, check]) => report(title, check))
@@ -244,10 +244,4 @@ function types() {
   return Object.fromEntries(
     Object.entries(compilers).map(([major, compiler]) => checkOf(Number(major), compiler)),
   )
-}
-
-/** The API pages: every public name is documented, every link leads somewhere, or typedoc fails. */
-function pages() {
-  const out = path.join(temporary, 'api')
-  return { typedoc: () => node(installed('typedoc/bin/typedoc'), '--out', out) }
 }

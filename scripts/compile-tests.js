@@ -25,9 +25,9 @@ const small =
   /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|recipes|request|throttle|users)\/.*)\.test\.ts$/
 /** Folders whose tests share a program. */
 const folder = /^test\/(cli|flows|tokens|sessions|testing)\//
-/** But for those that take long, or change what the others need: the clock, the context of all requests, … */
+/** But for those that take long, need a server, or change what the others need, such as the clock. */
 const alone =
-  /^test\/(?:app\/fastify|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|request\/storage|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
+  /^test\/(?:app\/fastify|cli\/commands\/(?:api-keys|sessions)|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|request\/storage|sessions\/startup|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 

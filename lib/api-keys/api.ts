@@ -4,7 +4,9 @@ import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
 import { isId, newKey } from './key.js'
 import { ownerOf, wholeKey } from './lookup.js'
+import type { StoreAccess } from '../stores/store-access.js'
 import type { ApiKeyInfo, ApiKeys, ApiKeyStore, StoredApiKey } from '../../types/api-keys.js'
+import type { ApiKeyEvent } from '../../types/events.js'
 
 /** What each argument has to be. */
 const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
@@ -33,38 +35,36 @@ function isScope(name: unknown): boolean {
 
 /** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
 function check(method: string, given: object, required: string[], optional: string[] = []): void {
+  const known = [...required, ...optional]
   const fail = (problem: string): never => {
     throw new AuthnUsageError('ERR_AUTH_API_KEY', `apiKeys.${method}(): ${problem}.`)
   }
-  if (typeof given !== 'object' || given === null)
-    fail(`expected an object with ${required.join(', ')}`)
-  const known = [...required, ...optional]
-  const unknown = Object.keys(given).find((name) => !known.includes(name))
-  if (unknown !== undefined) fail(`found the unknown "${unknown}", expected ${known.join(', ')}`)
-  for (const name of known) {
+  if (typeof given !== 'object' || given === null) {
+    fail(`expected an object with ${known.join(', ')}`)
+  }
+  for (const name of new Set([...Object.keys(given), ...required])) {
+    if (!known.includes(name)) fail(`found the unknown "${name}", expected ${known.join(', ')}`)
     const [isRight, expected] = rules[name] as (typeof rules)[string]
-    const isNeeded = required.includes(name) || Object.hasOwn(given, name)
     const value: unknown = given[name as keyof typeof given]
-    if (isNeeded && !isRight(value)) {
-      fail(`"${name}" is ${value === undefined ? 'missing' : 'wrong'}, expected ${expected}`)
-    }
+    if (isRight(value)) continue
+    fail(`"${name}" is ${value === undefined ? 'missing' : 'wrong'}, expected ${expected}`)
   }
 }
 
-/** What the functions work with. */
-interface ApiKeyTools {
-  /** Calls the store. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
-  ask<T>(call: (store: ApiKeyStore) => Promise<T>): Promise<T>
-  /** Called when a key may have changed. */
-  forget(id: string): void
-}
-
-/** `app.authn.apiKeys`. @param prefix - the option `apiKeys.prefix` */
-export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKeys {
+/**
+ * `app.authn.apiKeys`.
+ *
+ * @param prefix - the option `apiKeys.prefix`
+ * @param forget - called when a key may have changed
+ */
+export function apiKeysApi(
+  prefix: string,
+  access: Pick<StoreAccess<ApiKeyStore>, 'ask'>,
+  forget: (id: string) => void,
+): ApiKeys {
   /** The stored key with an id, if its owner is the given one, or none is given. */
   async function find(id: string, owner: string | undefined): Promise<StoredApiKey | null> {
-    if (!isId(id)) return null
-    const found = await ask(async (store) => wholeKey(await store.find(id), id))
+    const found = await access.ask(async (store) => wholeKey(await store.find(id), id))
     return owner === undefined || found?.owner === owner ? found : null
   }
 
@@ -75,30 +75,27 @@ export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKey
       const ownerType = typeof owner === 'number' ? 'number' : 'string'
       const about = { owner: String(owner), ownerType, name, scopes: [...scopes] } as const
       const { key, stored } = newKey(prefix, about, expiresAt && expiresAt.getTime() / 1000)
-      await ask((store) => store.create(stored))
+      await access.ask((store) => store.create(stored))
       report('issued', stored)
       return { ...infoOf(stored), key }
     },
 
     async list(owner) {
       check('list', { owner }, ['owner'])
-      const all = await ask(async (store) =>
-        (await store.list(String(owner))).map(
-          (each) => wholeKey(each ?? undefined) as StoredApiKey,
-        ),
-      )
-      return all.map(infoOf)
+      return access.ask(async (store) => {
+        const all = await store.list(String(owner))
+        return all.map((each) => infoOf(wholeKey(each, each.id) as StoredApiKey))
+      })
     },
 
-    async revoke(id, options) {
-      check('revoke', options === undefined ? {} : options, [], ['owner'])
-      const owner = options?.owner === undefined ? undefined : String(options.owner)
+    async revoke(id, options = {}) {
+      check('revoke', options, [], ['owner'])
       if (!isId(id)) return false
+      const owner = options.owner?.toString()
       // For the event only: where this fails, the key is revoked nevertheless.
       const stored = channels.apiKey.hasSubscribers ? await find(id, owner).catch(() => null) : null
       try {
-        const now = Date.now() / 1000
-        const isRevoked = await ask((store) => store.revoke(id, now, owner))
+        const isRevoked = await access.ask((store) => store.revoke(id, Date.now() / 1000, owner))
         if (isRevoked && stored !== null) report('revoked', stored)
         return isRevoked
       } finally {
@@ -109,16 +106,16 @@ export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKey
     async rotate(id, options) {
       check('rotate', options, ['overlap'], ['owner', 'expiresAt'])
       const { overlap, expiresAt } = options
-      const owner = options.owner === undefined ? undefined : String(options.owner)
-      const old = await find(id, owner)
+      const owner = options.owner?.toString()
+      const old = isId(id) ? await find(id, owner) : null
       if (old === null) return null
       const now = Date.now() / 1000
       const same = old.expiresAt && now + old.expiresAt - old.createdAt
       const expiry = expiresAt === undefined ? same : expiresAt && expiresAt.getTime() / 1000
       const { key, stored } = newKey(prefix, old, expiry)
       try {
-        const replace = ask((store) => store.replace(id, stored, now + overlap, owner))
-        if (!(await replace)) return null
+        const isDone = await access.ask((store) => store.replace(id, stored, now + overlap, owner))
+        if (!isDone) return null
       } finally {
         forget(id)
       }
@@ -129,7 +126,7 @@ export function apiKeysApi(prefix: string, { ask, forget }: ApiKeyTools): ApiKey
 }
 
 function infoOf(stored: StoredApiKey): ApiKeyInfo {
-  const { id, name, scopes, createdAt, replacedBy } = stored
+  const { id, name, scopes, replacedBy } = stored
   const dateOf = (time: number | null): Date | null =>
     time === null ? null : new Date(Math.round(time * 1000))
   return {
@@ -137,7 +134,7 @@ function infoOf(stored: StoredApiKey): ApiKeyInfo {
     owner: ownerOf(stored),
     name,
     scopes: [...scopes],
-    createdAt: dateOf(createdAt) as Date,
+    createdAt: dateOf(stored.createdAt) as Date,
     expiresAt: dateOf(stored.expiresAt),
     lastUsedAt: dateOf(stored.lastUsedAt),
     revokedAt: dateOf(stored.revokedAt),
@@ -145,11 +142,7 @@ function infoOf(stored: StoredApiKey): ApiKeyInfo {
   }
 }
 
-function report(
-  action: 'issued' | 'revoked' | 'rotated',
-  stored: StoredApiKey,
-  more: { replacedBy?: string } = {},
-): void {
+function report(action: ApiKeyEvent['action'], stored: StoredApiKey, replacement = {}): void {
   const { id, name } = stored
-  channels.apiKey.publish({ action, id, owner: ownerOf(stored), name, ...more })
+  channels.apiKey.publish({ action, id, owner: ownerOf(stored), name, ...replacement })
 }

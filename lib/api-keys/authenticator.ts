@@ -11,33 +11,27 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { UserService } from '../../types/user-service.js'
 
-interface Settings {
-  readonly prefix: string
-  /** In lower case; undefined for `Authorization` alone. */
-  readonly header: string | undefined
-  readonly userService: UserService
-}
-
-/** The authenticator of API keys, in the `Authorization` header (RFC 6750 §2.1) or in a header of the app's choice. */
+/**
+ * The authenticator of API keys, in the `Authorization` header (RFC 6750 §2.1) or in a header of the app's choice.
+ *
+ * @param header - in lower case; undefined for `Authorization` alone
+ */
 export function apiKeyAuthenticator(
-  { prefix, header, userService }: Settings,
+  prefix: string,
+  header: string | undefined,
+  userService: UserService,
   lookup: KeyLookup,
-  byHeader: WeakSet<FastifyRequest>,
 ): Authenticator {
   const check = keyChecker(prefix)
   const start = `${prefix}_`
-  const state = perRegistration('apiKey', ({ passwords, options }) => ({
-    passwords,
-    timeout: options.userServiceTimeout,
-  }))
+  const state = perRegistration('apiKey', (registration) => registration)
 
   /** @throws ERR_AUTH_MALFORMED_CREDENTIALS where the header of the app's choice was sent twice */
   function credentialsIn(request: FastifyRequest): string | typeof MALFORMED | null {
     const bearer = credentialsOf(request.headers.authorization, 'Bearer') || null
     if (bearer !== null || header === undefined) return bearer
     const value = request.headers[header]
-    if (value === undefined || value === '') return null
-    byHeader.add(request)
+    if (!value) return null
     // Node joins the values of several headers by commas.
     if (typeof value === 'string' && !value.includes(',')) return value
     throw refusal('auth.no-credentials-provided', {
@@ -47,11 +41,12 @@ export function apiKeyAuthenticator(
   }
 
   function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey) {
+    const { userServiceTimeout } = state.of(request).options
     setCredential(request, scopes, { apiKeyId: shown.id })
     if (expiresAt !== null && expiresAt * 1000 <= Date.now()) throw refusal('auth.api-key-expired')
     const extra = extraOf(request)
     extra.apiKey = shown
-    return findUser(userService, shown.owner, request, state.of(request).timeout, (user) => {
+    return findUser(userService, shown.owner, request, userServiceTimeout, (user) => {
       // The mode 'try' lets the request pass, and its handler must not see the key.
       if (user === null) extra.apiKey = undefined
       return requireUser(user)
@@ -59,7 +54,7 @@ export function apiKeyAuthenticator(
   }
 
   async function enterLater(request: FastifyRequest, text: string): Promise<object> {
-    const id = idOf(text, prefix)
+    const id = idOf(text)
     setCredential(request, null, { apiKeyId: id })
     const found = await lookup.find(text)
     if (isGone(request)) throw ABANDONED
@@ -68,8 +63,8 @@ export function apiKeyAuthenticator(
       await state.of(request).passwords.countRejectedToken(`api-key ${id}`, request)
     }
     if (typeof found === 'string') throw invalid(found)
-    const user = await enter(request, found.known)
-    lookup.touch(id, found.lastUsedAt)
+    const user = await enter(request, found)
+    lookup.touch(found)
     return user
   }
 

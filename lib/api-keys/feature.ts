@@ -1,11 +1,10 @@
-import type { FastifyRequest } from 'fastify'
 import { kit } from '../common/kit.js'
 import { wrongOption } from '../errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
-import { KeyLookup } from './lookup.js'
+import { keyLookup } from './lookup.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
 
@@ -43,30 +42,18 @@ export function createFeature(context: FeatureContext): Feature {
       'The store of API keys is unavailable: requests with a key that is not cached are rejected until it is back',
     patience: 2,
   })
-  const lookup = new KeyLookup(access, prefix, cache)
+  const lookup = keyLookup(access, cache)
   opened.set(context.app, { prefix, access })
-  /** Requests whose key came in the header of the app's choice. */
-  const byHeader = new WeakSet<FastifyRequest>()
   return {
     name: 'apiKeys',
-    authenticators: {
-      apiKey: apiKeyAuthenticator({ prefix, header, userService }, lookup, byHeader),
-    },
+    authenticators: { apiKey: apiKeyAuthenticator(prefix, header, userService, lookup) },
     countsFailures: true,
-    onPass(request, reply) {
+    onPass({ headers }, reply) {
       // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.
-      if (!byHeader.has(request) || reply.hasHeader('cache-control')) return
+      if (header === undefined || !headers[header] || reply.hasHeader('cache-control')) return
       void reply.header('cache-control', 'private')
     },
-    api: apiKeysApi(prefix, {
-      ask: (call) => access.ask(call),
-      forget: (id) => lookup.forget(id),
-    }),
-    stats: () => ({
-      lookups: lookup.lookups,
-      hits: lookup.hits,
-      size: lookup.size,
-      storeFailures: access.failures,
-    }),
+    api: apiKeysApi(prefix, access, lookup.forget),
+    stats: lookup.stats,
   }
 }

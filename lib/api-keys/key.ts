@@ -8,13 +8,7 @@ const idLength = 16
 const secretLength = 32
 export const checksumLength = 6
 
-/**
- * Makes a key.
- *
- * @param prefix - the option `apiKeys.prefix`
- * @param expiresAt - seconds since 1970; null for never
- * @returns the key, and what is stored of it
- */
+/** Makes a key. @param expiresAt - seconds since 1970; null for never @returns also what is stored of it */
 export function newKey(
   prefix: string,
   { owner, ownerType, name, scopes }: Pick<StoredApiKey, 'owner' | 'ownerType' | 'name' | 'scopes'>,
@@ -28,9 +22,9 @@ export function newKey(
   return { key, stored: { ...about, ...times, replacedBy: null } }
 }
 
-/** Where the id of a key is, which must have been checked, or be compared with a whole key. */
-export function idOf(key: string, prefix: string): string {
-  return key.slice(prefix.length + 1, prefix.length + 1 + idLength)
+/** Where a key has its id: the caller checks its form, or compares the whole key. */
+export function idOf(key: string): string {
+  return key.slice(-idLength - secretLength - checksumLength, -secretLength - checksumLength)
 }
 
 export function isId(value: unknown): value is string {
@@ -61,22 +55,13 @@ function randomDigits(length: number): string {
   return text.slice(0, length)
 }
 
-/** The table of CRC-32 with the polynomial 0xEDB88320. Node has `zlib.crc32` since 20.15 only. */
-const table = Array.from({ length: 256 }, (_, index) => {
-  let value = index
-  for (let bit = 0; bit < 8; bit++) value = (value >>> 1) ^ (value & 1 ? 0xed_b8_83_20 : 0)
-  return value
-})
-
-/** CRC-32 as a base62 number with six digits. */
+/** CRC-32 (Node has `zlib.crc32` since 20.15 only) as a base62 number with six digits. */
 export function checksumOf(text: string): string {
   let crc = -1
-  for (const byte of Buffer.from(text)) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
-  let number = ~crc >>> 0
-  let checksum = ''
-  for (let position = 0; position < checksumLength; position++) {
-    checksum = digits.charAt(number % 62) + checksum
-    number = Math.floor(number / 62)
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0)
   }
-  return checksum
+  const place = (at: number): number => Math.floor((~crc >>> 0) / 62 ** at) % 62
+  return [5, 4, 3, 2, 1, 0].map((at) => digits[place(at)]).join('')
 }

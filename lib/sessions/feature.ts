@@ -13,7 +13,7 @@ import { declareSessionRoutes } from './routes.js'
 import { memorySessions } from './stores/memory.js'
 import { digestOf } from './refresh-token.js'
 import { storeTimeout, type SessionTools } from './tools.js'
-import { userRevocationsOf } from './user-revocations.js'
+import { UserRevocations } from './user-revocations.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 /** The largest `clockTolerance` that an authenticator can have, in seconds. */
@@ -37,7 +37,6 @@ export function createFeature(context: FeatureContext): Feature {
     )
   }
   const factory = settings.store ?? memorySessions()
-  const { expiry } = service
   const { store, access, place } = openStore(context, {
     option: 'sessions',
     factory,
@@ -56,11 +55,10 @@ export function createFeature(context: FeatureContext): Feature {
     tag: digestOf(place).slice(0, 6),
     access,
     revocations,
-    userRevocations: userRevocationsOf(factory, settings.name),
+    userRevocations: new UserRevocations(),
     service,
     method: signingMethod,
-    expiry,
-    revocationTtl: expiry + longestTolerance,
+    revocationTtl: service.expiry + longestTolerance,
     claimsOf: claimsMaker(options.login),
     tokenChecks,
     counts: { begun: 0, refreshed: 0, reused: 0 },

@@ -107,11 +107,11 @@ interface TokenParts {
  * @throws AuthenticationFault where JSON cannot express the claims of the app
  */
 export function sessionTokens(
-  { service, method, expiry, tokenChecks }: SessionTools,
+  { service, method, tokenChecks }: SessionTools,
   { sid, claims, user, refreshToken, now, remaining }: TokenParts,
 ): IssuedTokens {
   const nbf = Math.floor(now)
-  const exp = Math.min(nbf + expiry, Math.floor(now + remaining))
+  const exp = Math.min(nbf + service.expiry, Math.floor(now + remaining))
   const own = { iat: issuedAt(now, user, tokenChecks), nbf, exp, jti: randomName(), sid }
   try {
     return {

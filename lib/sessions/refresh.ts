@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal, type AuthenticationError } from '../errors.js'
 import { channels } from '../events.js'
-import type { OwnClaims } from '../login/token.js'
 import { findUser } from '../users/user.js'
 import { sessionTokens, type SessionData } from './issue.js'
 import {
@@ -33,7 +32,12 @@ export async function refreshSession(
   text: string,
 ): Promise<{ readonly tokens: IssuedTokens; readonly user: object }> {
   const presented = await presentedSession(tools, text)
-  const { user, claims } = await claimsOf(tools, registration, request, presented.session)
+  const { user, name } = await ownerOf(tools, registration, request, presented.session)
+  const claims = await tools.claimsOf(name, request, user)
+  if (String(claims.sub) !== presented.session.sub) {
+    // Otherwise `revoke({ sub })` would not find the session.
+    await revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
+  }
   const now = Date.now() / 1000
   const exchanged = await exchange(tools, request, presented, 'refresh')
   const { refreshToken } = exchanged
@@ -125,20 +129,6 @@ export async function ownerOf(
   if (user === null) return revokeInvalid(tools, sid, 'user not found')
   if (begun >= issuedAfter(tools.tokenChecks, user)) return { user, name }
   return revokeInvalid(tools, sid, 'logged out since')
-}
-
-/** {@link ownerOf}, with the claims of the next access token. */
-async function claimsOf(
-  tools: SessionTools,
-  registration: Registration,
-  request: FastifyRequest,
-  session: StoredSession,
-): Promise<{ readonly user: object; readonly claims: OwnClaims }> {
-  const { user, name } = await ownerOf(tools, registration, request, session)
-  const claims = await tools.claimsOf(name, request, user)
-  if (String(claims.sub) === session.sub) return { user, claims }
-  // Otherwise `revoke({ sub })` would not find the session.
-  return revokeInvalid(tools, session.sid, 'the user has another "sub" now')
 }
 
 async function revokeInvalid(tools: SessionTools, sid: string, reason: string): Promise<never> {

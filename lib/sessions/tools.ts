@@ -22,8 +22,6 @@ export interface SessionTools {
   readonly userRevocations: UserRevocations
   readonly service: JwtService
   readonly method: SigningMethod | undefined
-  /** Seconds for which access tokens are valid. */
-  readonly expiry: number
   /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
   readonly revocationTtl: number
   readonly claimsOf: ClaimsOf

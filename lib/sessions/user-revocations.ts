@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { digestOf, newRefreshToken } from './refresh-token.js'
-import type { NewSession, SessionStore, SessionStoreFactory } from '../../types/sessions.js'
+import type { NewSession, SessionStore } from '../../types/sessions.js'
 
 /** Seconds for which it is known that all sessions of a user were revoked: longer than a login takes. */
 const kept = 3600
@@ -63,14 +63,4 @@ export function recordOf(sub: string, author: string): NewSession {
     userAgent: '',
     data: isRecord,
   }
-}
-
-/** By the store and the name of the registration: apps of one process may share a store in memory. */
-const all = new WeakMap<SessionStoreFactory, Map<string, UserRevocations>>()
-
-export function userRevocationsOf(factory: SessionStoreFactory, name: string): UserRevocations {
-  const byName = all.get(factory) ?? new Map<string, UserRevocations>()
-  const found = byName.get(name) ?? new UserRevocations()
-  all.set(factory, byName.set(name, found))
-  return found
 }

@@ -27,26 +27,25 @@ export function runnerOf<Name extends string>(
   root: string,
   scripts: Readonly<Record<Name, string>>,
 ): RunScript<Name> {
+  const digests = new Map(
+    Object.values<string>(scripts).map((script) => [
+      script,
+      createHash('sha1').update(script).digest('hex'),
+    ]),
+  )
   return async (name, ...values) => {
     const { status } = client
     // ioredis would keep the command until there is a connection again.
     if (lost.has(status)) throw new Error(`the Redis client is not ready, but ${status}`)
+    const script = scripts[name]
     const texts = values.map(String)
     try {
-      return await client.evalsha(digestOf(scripts[name]), 1, root, ...texts)
+      return await client.evalsha(digests.get(script) as string, 1, root, ...texts)
     } catch (error) {
       if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
-      return client.eval(scripts[name], 1, root, ...texts)
+      return client.eval(script, 1, root, ...texts)
     }
   }
-}
-
-const digests = new Map<string, string>()
-
-function digestOf(script: string): string {
-  const digest = digests.get(script) ?? createHash('sha1').update(script).digest('hex')
-  digests.set(script, digest)
-  return digest
 }
 
 /**

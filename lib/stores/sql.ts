@@ -65,38 +65,28 @@ export function openSql(
   const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`, example)
   const help = `The SQL that creates its tables: npx fastify-authn ${command} schema --prefix ${prefix}`
   const rows: RowsOf = async (text, params) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const result = (await query(text, params)) as Partial<SqlResult> | undefined
-        if (Array.isArray(result?.rows)) return result.rows as Row[]
-        return wrongOption(
-          `${factory}({ query }): query(text, params) returned no array "rows". Expected: ${example}.`,
-        )
-      } catch (error) {
-        const code = String((error as { code?: unknown } | null)?.code)
-        if (code === '42P01') {
-          const message = `PostgreSQL: the tables of the ${command} are missing. ${help}`
-          throw new Error(message, { cause: error })
-        }
-        if (error instanceof TypeError && usesThis(query)) {
-          wrongOption(
-            `${factory}({ query }): found a method such as pool.query, which loses its "this" when it is passed alone. Expected: ${example}.`,
-            error,
-          )
-        }
-        if (attempt === attempts || !repeatable.has(code)) throw error
+    try {
+      const result = (await query(text, params)) as Partial<SqlResult> | undefined
+      if (Array.isArray(result?.rows)) return result.rows as Row[]
+      return wrongOption(
+        `${factory}({ query }): query(text, params) returned no array "rows". Expected: ${example}.`,
+      )
+    } catch (error) {
+      if ((error as { code?: unknown } | null)?.code === '42P01') {
+        const message = `PostgreSQL: the tables of the ${command} are missing. ${help}`
+        throw new Error(message, { cause: error })
       }
+      if (error instanceof TypeError && usesThis(query)) {
+        wrongOption(
+          `${factory}({ query }): found a method such as pool.query, which loses its "this" when it is passed alone. Expected: ${example}.`,
+          error,
+        )
+      }
+      throw error
     }
   }
   return { prefix, rows, help }
 }
-
-/**
- * Codes of a statement that conflicted with another transaction, has changed nothing, and may be run again. This does
- * not happen with the usual isolation level, READ COMMITTED.
- */
-const repeatable = new Set(['40001', '40P01'])
-const attempts = 3
 
 /** Whether a function is no arrow function, is not bound, and has `this` in its source. */
 function usesThis(query: SqlQuery): boolean {

@@ -1,7 +1,10 @@
 import type { InjectOptions } from 'fastify'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
+import { changeAt } from './api-keys.js'
+import type { AttackOptions, Headers } from './attack-options.js'
 import type { Bad } from './broken.js'
 import type { Material } from './material.js'
+import type { Watched } from './watched.js'
 
 /** A request that must be rejected. */
 export interface AttackCase {
@@ -13,20 +16,30 @@ export interface AttackCase {
   readonly refusals?: readonly number[]
 }
 
-/** Cases, and what could not be played. */
-export interface Cases {
-  readonly cases: readonly AttackCase[]
-  readonly leftOut: readonly string[]
+/** What is attacked, and what is known of it. */
+export interface Target {
+  readonly options: AttackOptions
+  /** In capitals. */
+  readonly method: string
+  /** Headers with good credentials; empty if none are known. */
+  readonly good: Headers
+  readonly material: Material
+  /** Broken ones. */
+  readonly tokens: readonly Bad[]
+  /** Null where the guard is not ours. */
+  readonly watched: Watched | null
+  /** An API key that was made for the attack, with the scopes of the route. */
+  readonly key: string | undefined
+  /** Gets what cannot be played. */
+  readonly leftOut: string[]
+  readonly statusOf: (request: AttackCase['request']) => Promise<number | null>
 }
-
-/** Headers by lower-case name. */
-export type Headers = Readonly<Record<string, string>>
 
 /** Strings that programs may read as no value, as one of their own, or as a query. */
 const oddTexts = ['null', 'undefined', '__proto__', '{"$ne":1}', "' OR '1'='1", '%00']
 
-/** Credentials that are nearly good, or nothing like it, for any scheme. */
-function nearMisses(scheme: string, good: string): Bad[] {
+/** Credentials that are nearly good, or nothing like it, for any scheme or header. */
+function nearMisses(good: string): Bad[] {
   return [
     ['first character missing', good.slice(1)],
     ['last character missing', good.slice(0, -1)],
@@ -35,7 +48,6 @@ function nearMisses(scheme: string, good: string): Bad[] {
     ['a comma', `${good},`],
     ['twice, with a comma', `${good}, ${good}`],
     ['twice, with a space', `${good} ${good}`],
-    ['the scheme twice', `${scheme} ${good}`],
     ['quoted', `"${good}"`],
     ['a parameter', `token="${good}"`],
     ['not ASCII', `${good}\u00e9`],
@@ -66,34 +78,28 @@ function wrongPairs(username: string, password: string): Bad[] {
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64')
 
-/**
- * Bad `Authorization` headers.
- *
- * @param authorization - a good header, if one is known
- * @param username - the name of an existing user
- */
-export function headerCases(
-  authorization: string | undefined,
-  { token = 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln' }: Pick<Material, 'token'>,
-  username: string,
-  tokens: readonly Bad[],
-): AttackCase[] {
+/** Bad `Authorization` headers. */
+export function headerCases({ options, good, material, tokens }: Target): AttackCase[] {
+  const { token = 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln' } = material
+  const { authorization } = good
+  const username = String(options.sub ?? 'alice')
   const basic = parseBasic(authorization)
   const pair = basic === null || basic === MALFORMED ? { username, password: 'guess' } : basic
   const [, own = 'Bearer', credentials = token] = /^(\S+) +(.+)$/.exec(authorization ?? '') ?? []
   const bad: Record<string, readonly Bad[]> = {
     Basic: [
-      ...nearMisses('Basic', encoded(`${pair.username}:${pair.password}`)),
+      ...nearMisses(encoded(`${pair.username}:${pair.password}`)),
       ...wrongPairs(pair.username, pair.password),
     ],
-    Bearer: nearMisses('Bearer', token),
-    ...(/^basic$/i.test(own) ? {} : { [own]: nearMisses(own, credentials) }),
+    Bearer: nearMisses(token),
+    ...(/^basic$/i.test(own) ? {} : { [own]: nearMisses(credentials) }),
   }
   const rows = Object.entries(bad).flatMap(([scheme, values]) =>
     values.map(([title, value]): Bad => [`${scheme}, ${title}`, `${scheme} ${value}`]),
   )
   const misplaced: Bad[] = [
     ['the scheme alone', own],
+    ['the scheme twice', `${own} ${own} ${credentials}`],
     ['no scheme', credentials],
     ['another scheme', `Digest ${credentials}`],
     ['a scheme that begins alike', `${own}s ${credentials}`],
@@ -101,32 +107,22 @@ export function headerCases(
     ['no space after the scheme', `${own}${credentials}`],
   ]
   return [
-    ...[...rows, ...misplaced].map((each) => headerCase('Authorization', each)),
-    ...tokens.map(([title, each]) => headerCase('token', [title, `Bearer ${each}`])),
-  ]
+    ...[...rows, ...misplaced].map(([title, text]): Bad => [`Authorization: ${title}`, text]),
+    ...tokens.map(([title, each]): Bad => [`token: ${title}`, `Bearer ${each}`]),
+  ].map(([name, text]) => ({ name, request: { headers: { authorization: asSent(text) } } }))
 }
 
-function headerCase(kind: string, [title, header]: Bad): AttackCase {
-  // As Node.js hands on the bytes that a client sends.
-  const authorization = Buffer.from(header).toString('latin1')
-  return { name: `${kind}: ${title}`, request: { headers: { authorization } } }
-}
+/** As Node.js hands on the bytes that a client sends. */
+const asSent = (text: string): string => Buffer.from(text).toString('latin1')
 
-/**
- * Requests without credentials: no header at all, and good credentials in wrong places.
- *
- * @param cookieName - the cookie that is no wrong place
- */
-export function elsewhereCases(
-  method: string,
-  { authorization = '' }: Headers,
-  cookieName: string | null,
-): AttackCase[] {
+/** Requests without credentials: no header at all, and good credentials in wrong places. */
+export function elsewhereCases({ method, good, watched }: Target): AttackCase[] {
+  const { authorization = '' } = good
   const requests: [string, AttackCase['request']][] = [['no credentials', {}]]
   const [scheme = '', token = ''] = authorization.split(' ')
   if (token !== '') {
     const hidden = Object.entries({ access_token: token, token, authorization })
-    const cookies = Object.fromEntries(hidden.filter(([name]) => name !== cookieName))
+    const cookies = Object.fromEntries(hidden.filter(([name]) => name !== watched?.cookie))
     requests.push(
       [`good ${scheme} in the query`, { query: Object.fromEntries(hidden) }],
       [`good ${scheme} in cookies`, { cookies }],
@@ -134,32 +130,21 @@ export function elsewhereCases(
     )
   }
   const cases = requests.map(([name, request]): AttackCase => ({ name, request, none: true }))
-  if (method.toUpperCase() !== 'GET') return cases
+  if (method !== 'GET') return cases
   const head = { name: 'no credentials, HEAD', request: { method: 'HEAD' as const }, none: true }
   return [...cases, { ...head, refusals: [401, 404, 405] }]
 }
 
 /** Headers of another kind than `Authorization` and `Cookie`, such as API keys. */
-export function keyCases(good: Headers): AttackCase[] {
+export function keyCases({ good }: Target): AttackCase[] {
   return Object.entries(good)
     .filter(([name]) => name !== 'authorization' && name !== 'cookie')
     .flatMap(([name, value]) => {
-      const start = value.slice(0, -1)
-      const bad: Bad[] = [
-        ['empty', ''],
-        ['a character less', start],
-        ['a character more', `${value}x`],
-        [
-          'another last character',
-          `${start}${String.fromCharCode(value.charCodeAt(start.length) ^ 1)}`,
-        ],
-        ['twice', `${value}, ${value}`],
-        ...oddTexts.map((text): Bad => [text, text]),
-        ['15,000 letters', 'x'.repeat(15_000)],
-      ]
+      const other = changeAt(value, value.length - 1)
+      const bad = [['empty', ''], ['another last character', other], ...nearMisses(value)] as const
       return bad.map(([title, text]) => ({
         name: `${name}: ${title}`,
-        request: { headers: { ...good, [name]: text } },
+        request: { headers: { ...good, [name]: asSent(text) } },
         none: text === '',
       }))
     })

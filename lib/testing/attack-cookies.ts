@@ -1,4 +1,6 @@
-import type { AttackCase, Cases, Headers } from './attack-cases.js'
+import { watch } from './watched.js'
+import type { AttackCase, Target } from './attack-cases.js'
+import type { Headers } from './attack-options.js'
 import type { Bad } from './broken.js'
 
 /** A cookie that is let in. */
@@ -12,24 +14,11 @@ interface GoodCookie {
 /** Methods that change nothing: pages of other sites may send them. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/**
- * Bad cookies, and good ones in requests of other sites.
- *
- * @param good - headers with good credentials
- * @param token - a good token
- * @param cookieName - the cookie that the plugin reads there
- * @param tokens - bad ones
- * @returns with the headers of a good cookie; null where none is known
- */
-export function cookieCases(
-  good: Headers,
-  token: string | undefined,
-  cookieName: string | null,
-  method: string,
-  tokens: readonly Bad[],
-): (Cases & { readonly good: Headers }) | null {
-  const cookie = goodCookie(good.cookie, token, cookieName)
-  if (cookie === null) return null
+/** Bad cookies, and good ones in requests of other sites; none where no good cookie is known. */
+export async function cookieCases(target: Target): Promise<AttackCase[]> {
+  const { good, method, tokens, leftOut, statusOf } = target
+  const cookie = goodCookie(target)
+  if (cookie === null) return []
   // Without the header that would count in place of the cookie.
   const { authorization: _, ...beside } = good
   const headersOf = (...pairs: readonly string[]): Headers => ({
@@ -37,32 +26,32 @@ export function cookieCases(
     cookie: [...cookie.others, ...pairs].join('; '),
   })
   const { name, value } = cookie
+  const fresh = headersOf(`${name}=${value}`)
+  // The route may look at the header only.
+  const isRead = good.cookie ?? (await watch((simulate) => statusOf({ headers: fresh, simulate })))
+  if (isRead === null) return []
   const broken = tokens.map(([title, text]): Bad => [`token: ${title}`, `${name}=${text}`])
   const bad = [...badPairs(cookie), ...broken].map(([title, ...pairs]) => ({
     name: `cookie: ${title}`,
     request: { headers: headersOf(...pairs) },
     none: !pairs.some((pair) => pair.startsWith(`${name}=`) && pair !== `${name}=`),
   }))
-  const fresh = headersOf(`${name}=${value}`)
-  const crossSite = safe.has(method.toUpperCase()) ? [] : crossSiteCases(fresh)
-  const leftOut = crossSite.length > 0 ? [] : [`cross-site requests (${method} changes nothing)`]
-  return { good: fresh, cases: [...bad, ...crossSite], leftOut }
+  if (!safe.has(method)) return [...bad, ...crossSiteCases(fresh)]
+  leftOut.push(`cross-site requests (${method} changes nothing)`)
+  return bad
 }
 
 /** Among the good headers; or the good token, where the plugin reads a cookie. */
-function goodCookie(
-  header: string | undefined,
-  token: string | undefined,
-  cookieName: string | null,
-): GoodCookie | null {
-  if (header === undefined) {
+function goodCookie({ good, material: { token }, watched }: Target): GoodCookie | null {
+  const cookieName = watched?.cookie ?? null
+  if (good.cookie === undefined) {
     const isKnown = cookieName !== null && token !== undefined
     return isKnown ? { name: cookieName, value: token, others: [] } : null
   }
-  const pairs = header.split(/; */)
+  const pairs = good.cookie.split(/; */)
   const isOwn = (pair: string): boolean =>
     pair.startsWith(`${cookieName}=`) || pair.endsWith(`=${token}`)
-  const own = pairs.find(isOwn) ?? header.split(';', 1).join()
+  const own = pairs.find(isOwn) ?? good.cookie.split(';', 1).join()
   const [name = '', ...value] = own.split('=')
   return { name, value: value.join('='), others: pairs.filter((pair) => pair !== own) }
 }

@@ -1,9 +1,10 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parseNeed } from '../marks/access.js'
-import type { Headers } from './attack-cases.js'
-import type { Material } from './material.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
+
+/** Headers by lower-case name. */
+export type Headers = Readonly<Record<string, string>>
 
 /** The parts of an app that `authAttacks` uses. */
 export interface AttackedApp {
@@ -62,26 +63,13 @@ export interface AttackOptions {
   readonly except?: readonly (string | RegExp)[] | undefined
 }
 
-/**
- * The scopes that the options ask for.
- *
- * @throws ERR_AUTH_MARK
- */
+/** @throws ERR_AUTH_MARK */
 export function scopeOf({ scope }: AttackOptions): NeededNames | null {
   return scope === undefined ? null : parseNeed({ scope }, 'scope', 'authAttacks')
 }
 
-/** Headers with good credentials, by lower-case name; undefined when none are known. */
-export function goodHeaders(
-  { good, sub, claims }: AttackOptions,
-  { token }: Pick<Material, 'token'>,
-): Headers | undefined {
+/** The headers with good credentials that were given. */
+export function givenHeaders({ good = {} }: AttackOptions): Headers {
   if (typeof good === 'string') return { authorization: good }
-  if (good !== undefined) {
-    return Object.fromEntries(
-      Object.entries(good).map(([name, value]) => [name.toLowerCase(), value]),
-    )
-  }
-  const isKnown = sub !== undefined || claims !== undefined
-  return isKnown && token !== undefined ? { authorization: `Bearer ${token}` } : undefined
+  return Object.fromEntries(Object.entries(good).map(([name, text]) => [name.toLowerCase(), text]))
 }

@@ -1,23 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { accessCases } from './attack-access.js'
-import {
-  elsewhereCases,
-  headerCases,
-  keyCases,
-  type AttackCase,
-  type Cases,
-  type Headers,
-} from './attack-cases.js'
+import { scopesOf } from '../users/granted.js'
+import { mintApiKey } from './api-keys.js'
+import { accessCases, enoughOf } from './attack-access.js'
+import { elsewhereCases, headerCases, keyCases, type AttackCase } from './attack-cases.js'
 import { badTokens } from './broken.js'
 import { cookieCases } from './attack-cookies.js'
-import { apiKeyCases, goodKey } from './attack-keys.js'
-import { goodHeaders, scopeOf, type AttackedApp, type AttackOptions } from './attack-options.js'
+import { apiKeyCases } from './attack-keys.js'
+import {
+  givenHeaders,
+  scopeOf,
+  type AttackedApp,
+  type AttackOptions,
+  type Headers,
+} from './attack-options.js'
 import { attackMaterial, type Material } from './material.js'
 import { AttackReport, problemOf } from './report.js'
 import { watch } from './watched.js'
 
 /** How long a response may take, in milliseconds. */
 const patience = 10_000
+
+/** What makes the cases, in the order in which they are played. */
+const parts = [elsewhereCases, keyCases, headerCases, cookieCases, apiKeyCases, accessCases]
 
 /**
  * Sends attacks to a route of an app: broken tokens, malformed headers, wrong passwords, cookies and API keys,
@@ -49,54 +53,60 @@ class Attack {
   readonly report: AttackReport
   readonly #app: AttackedApp
   readonly #options: AttackOptions
-  readonly #method: NonNullable<AttackOptions['method']>
+  readonly #method: Uppercase<NonNullable<AttackOptions['method']>>
   readonly #material: Material
-  #good: Headers | undefined
+  /** Headers with good credentials; empty if none are known. */
+  #good: Headers
 
   constructor(app: AttackedApp, options: AttackOptions) {
-    const { method = 'GET', url } = options
+    const { method = 'GET', url, good, sub, claims } = options
     this.#app = app
     this.#options = options
-    this.#method = method
-    this.#material = attackMaterial(app, options)
-    this.#good = goodHeaders(options, this.#material)
-    this.report = new AttackReport(`${method.toUpperCase()} ${url}`)
+    this.#method = method.toUpperCase() as Uppercase<typeof method>
+    this.#good = givenHeaders(options)
+    this.#material = attackMaterial(app, options, this.#good)
+    const { token } = this.#material
+    if (good === undefined && token !== undefined && (sub ?? claims) !== undefined) {
+      this.#good = { authorization: `Bearer ${token}` }
+    }
+    this.report = new AttackReport(`${this.#method} ${url}`)
   }
 
   async run(): Promise<void> {
-    const key = await this.#goodKey()
-    let isIn = false
+    const { leftOut, problems } = this.report
+    const key = await this.#makeKey()
+    const good = this.#good
+    const hasGood = Object.keys(good).length > 0
+    let isIn = true
     const watched = await watch(async (simulate) => {
-      isIn = await this.#letsIn('good credentials', { simulate })
+      if (hasGood) isIn = await this.#letsIn('good credentials', { simulate })
     })
+    if (!hasGood) {
+      const why = 'no good credentials are known, so the route may reject all: give "sub" or "good"'
+      problems.push({ case: 'good credentials', status: null, why })
+    }
     if (!isIn || (await this.#isOpen())) return
-    const good = this.#good ?? {}
-    const cookieName = watched?.cookie ?? null
-    const { tokens, leftOut } = badTokens(this.#material)
-    const username = String(this.#options.sub ?? 'alice')
-    const cases = [
-      ...elsewhereCases(this.#method, good, cookieName),
-      ...keyCases(good),
-      ...headerCases(good.authorization, this.#material, username, tokens),
-    ]
-    await this.#play({ cases, leftOut })
-    const byCookie = cookieCases(good, this.#material.token, cookieName, this.#method, tokens)
-    if (byCookie !== null && (await this.#readsCookie(byCookie.good))) await this.#play(byCookie)
-    await this.#play(await apiKeyCases(good, key, watched, this.#method, this.#options))
-    const [scope, material] = [scopeOf(this.#options), this.#material]
+    const [options, method, material] = [this.#options, this.#method, this.#material]
+    const tokens = badTokens(material, leftOut)
     const statusOf = (request: AttackCase['request']) => this.#statusOf(request)
-    await this.#play(await accessCases({ watched, scope, material, good, statusOf }))
-    if (this.#good !== undefined) await this.#letsIn('good credentials, after all the others')
+    const target = { options, method, good, material, tokens, watched, key, leftOut, statusOf }
+    for (const casesOf of parts) await this.#play(await casesOf(target))
+    if (hasGood) await this.#letsIn('good credentials, after all the others')
   }
 
-  /** An API key where the route takes one; it is the good credentials where the route takes no tokens of the material. */
-  async #goodKey(): Promise<string | undefined> {
-    const { sub, good, issuer = 'jwt' } = this.#options
-    if (sub === undefined) return undefined
+  /**
+   * Makes an API key where the route takes one, with the scopes that it needs and those of the claims. It is the good
+   * credentials where the route takes no tokens of the material.
+   */
+  async #makeKey(): Promise<string | undefined> {
+    const { sub: owner, good, claims, issuer = 'jwt' } = this.#options
     const headers = { authorization: 'Bearer x' }
     const refused = await watch((simulate) => this.#statusOf({ headers, simulate }), 'failure')
-    const key = await goodKey(refused, this.#options)
-    if (key !== undefined && good === undefined && refused?.names.includes(issuer) !== true) {
+    if (owner === undefined || !refused?.keyApp) return undefined
+    const need = scopeOf(this.#options) ?? refused.scope
+    const scopes = new Set([...(need === null ? [] : enoughOf(need)), ...scopesOf(claims)])
+    const key = await mintApiKey(refused.keyApp, { owner, scopes: [...scopes] })
+    if (good === undefined && !refused.names.includes(issuer)) {
       this.#good = { authorization: `Bearer ${key}` }
     }
     return key
@@ -104,11 +114,6 @@ class Attack {
 
   /** Checks that good credentials are accepted: a route that rejects everything would pass every other case. */
   async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
-    if (this.#good === undefined) {
-      const why = 'no good credentials are known, so the route may reject all: give "sub" or "good"'
-      this.report.problems.push({ case: name, status: null, why })
-      return true
-    }
     const status = await this.#statusOf({ headers: this.#good, ...more })
     if (status !== null && status < 400) return true
     const why =
@@ -127,37 +132,25 @@ class Attack {
     return true
   }
 
-  /** Whether the route takes its token from the cookie: it may look at the header only. */
-  async #readsCookie(headers: Headers): Promise<boolean> {
-    if (this.#good?.cookie !== undefined) return true
-    return (await watch((simulate) => this.#statusOf({ headers, simulate }))) !== null
-  }
-
-  async #play({ cases, leftOut }: Cases): Promise<void> {
-    this.report.leftOut.push(...leftOut)
+  async #play(cases: readonly AttackCase[]): Promise<void> {
+    const { optional = false, except = [], refusals: more = [] } = this.#options
     for (const { name, request, none = false, refusals = [401] } of cases) {
-      if (this.#isExcepted(name) || (none && this.#options.optional === true)) continue
-      if (this.#isForeign(request)) continue
+      if (except.some((each) => (typeof each === 'string' ? each === name : each.test(name)))) {
+        this.report.leftOut.push(`${name} (excepted)`)
+        continue
+      }
+      if (optional && (none || this.#isForeign(request))) continue
       this.report.cases += 1
       const status = await this.#statusOf(request)
-      const why = problemOf(status, [...refusals, ...(this.#options.refusals ?? [])])
+      const why = problemOf(status, [...refusals, ...more])
       if (why !== undefined) this.report.problems.push({ case: name, status, why })
     }
   }
 
-  #isExcepted(name: string): boolean {
-    const { except = [] } = this.#options
-    const isExcepted = except.some((each) =>
-      typeof each === 'string' ? each === name : each.test(name),
-    )
-    if (isExcepted) this.report.leftOut.push(`${name} (excepted)`)
-    return isExcepted
-  }
-
   /** Whether an optional route takes a header for no credentials at all: one of another scheme than its own. */
   #isForeign({ headers }: AttackCase['request']): boolean {
-    if (this.#options.optional !== true || headers?.authorization === undefined) return false
-    const scheme = this.#good?.authorization?.split(' ', 1)[0]?.toLowerCase()
+    if (headers?.authorization === undefined) return false
+    const scheme = this.#good.authorization?.split(' ', 1)[0]?.toLowerCase()
     return !String(headers.authorization).toLowerCase().startsWith(`${scheme} `)
   }
 

@@ -8,6 +8,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
+import type { Material } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** Base64url of bytes, of a string, or of an object as JSON. */
@@ -19,15 +20,9 @@ export function encode(value: unknown): string {
 /** Seconds since 1970. */
 export const now = (): number => Math.floor(Date.now() / 1000)
 
-interface GoodHeader {
-  readonly method: SigningMethod
-  readonly typ?: unknown
-  readonly kid?: string | undefined
-}
-
 /** The header of a good token, slightly changed. */
 export function headerLike(
-  { method, typ = 'JWT', kid }: GoodHeader,
+  { method, typ = 'JWT', kid }: Pick<Material, 'method' | 'typ' | 'kid'>,
   more: object = {},
   alg: unknown = method,
 ): object {
@@ -60,10 +55,7 @@ function signatureOf(input: string, method: SigningMethod, key: KeyObject): Buff
 }
 
 /** A key that signs and the key that verifies; for HMAC both are the same secret. */
-export interface ForgedKey {
-  readonly privateKey: KeyObject
-  readonly publicKey: KeyObject
-}
+type ForgedKey = Readonly<Record<'privateKey' | 'publicKey', KeyObject>>
 
 const makers: Readonly<Record<KeyFamily, (curve: string) => ForgedKey>> = {
   secret: () => {

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
 import { kit, type IssuerRules } from '../common/kit.js'
-import { withoutUndefined } from '../common/objects.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
 import { forge, headerLike, keyOf, now } from './forge.js'
-import type { Material, TokenContent } from './material.js'
+import { claimsOf, type Material, type TokenContent } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The name of the one key in the key set that takes the place of an issuer's. */
@@ -35,7 +34,11 @@ export function issuerMaterial(
     authenticator &&
     kit.replaceKeys?.(authenticator, ({ algorithms }) => {
       method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
-      return { keys: [jwkOf(method, caller)] }
+      if (algorithmOf(method).family === 'secret') {
+        misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
+      }
+      const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
+      return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
     })
   if (issuer === undefined) {
     return misuse(
@@ -45,30 +48,20 @@ export function issuerMaterial(
   return tokenOf(issuer, method, content)
 }
 
-function jwkOf(method: SigningMethod, caller: string): object {
-  if (algorithmOf(method).family === 'secret') {
-    misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
-  }
-  const { publicKey } = keyOf('issuer', method)
-  return { ...publicKey.export({ format: 'jwk' }), kid, alg: method, use: 'sig' }
-}
-
 function tokenOf(issuer: IssuerRules, method: SigningMethod, content: TokenContent): Material {
-  const { sub, expiresIn = 300, notBefore, typ } = content
   const [audience] = issuer.audience
-  const claims = withoutUndefined({
+  const claims = {
     iss: issuer.issuer,
     ...(issuer.audienceClaim === 'aud'
       ? { aud: audience }
       : { client_id: audience, token_use: 'access' }),
     iat: now(),
-    nbf: notBefore === undefined ? undefined : now() + notBefore,
-    exp: now() + expiresIn,
-    ...content.claims,
-    sub: sub ?? content.claims?.sub,
-  })
+    exp: now() + 300,
+    ...claimsOf(content),
+  }
   const { privateKey: key, publicKey } = keyOf('issuer', method)
-  const like = { method, kid, typ: typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt') }
+  const typ = content.typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt')
+  const like = { method, kid, typ }
   const token = forge(headerLike(like), claims, method, key)
   return { ...like, claims, claimName: 'sub', token, key, publicKey }
 }

@@ -6,7 +6,7 @@ import { unverifiedPart } from '../tokens/claims.js'
 import { forge, headerLike, now } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'
-import type { AttackedApp, AttackOptions } from './attack-options.js'
+import type { AttackedApp, AttackOptions, Headers } from './attack-options.js'
 import type { Key } from '../tokens/keys/key.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
@@ -58,20 +58,23 @@ export interface TokenContent {
  */
 export function materialOf(app: TokenApp, content: TokenContent, caller: string): Material {
   const service = serviceOf(app, caller)
-  const { sub, expiresIn, notBefore, typ } = content
-  const method = content.algorithm ?? service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
-  const wanted = withoutUndefined({
-    ...content.claims,
-    sub: sub ?? content.claims?.sub,
-    exp: expiresIn === undefined ? content.claims?.exp : now() + expiresIn,
-    nbf: notBefore === undefined ? content.claims?.nbf : now() + notBefore,
-  }) as Record<string, unknown>
+  const { algorithm, typ } = content
+  const method = algorithm ?? service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
+  const wanted = claimsOf(content)
   const known = { method, claimName: 'sub', typ, ...keysOf(service, method) }
   if (!service.canSign(method)) {
     return { claims: { nbf: now(), exp: now() + 300, ...wanted }, ...known }
   }
   const token = service.generateTokenWithClaims(wanted, method, typ === undefined ? {} : { typ })
   return { claims: { ...unverifiedPart(token, 1) }, token, ...known }
+}
+
+/** The claims that were asked for, without those that every token has. */
+export function claimsOf(content: TokenContent): Record<string, unknown> {
+  const { claims, sub, expiresIn, notBefore } = content
+  const exp = expiresIn === undefined ? claims?.exp : now() + expiresIn
+  const nbf = notBefore === undefined ? claims?.nbf : now() + notBefore
+  return withoutUndefined({ ...claims, sub: sub ?? claims?.sub, exp, nbf })
 }
 
 export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceLike {
@@ -87,11 +90,7 @@ function heldBy(service: JwtServiceLike, method?: SigningMethod): readonly Key[]
   return (kit.keysOf?.(service, method) ?? []) as readonly Key[]
 }
 
-/**
- * The key of a service for a method.
- *
- * @param kid - the key's name; default: the key that signs
- */
+/** @param kid - the name of the key; default: the one that signs */
 function keysOf(
   service: JwtServiceLike,
   method: SigningMethod,
@@ -107,25 +106,30 @@ function keysOf(
   return { ...named, publicKey, key: sign === undefined ? undefined : createPrivateKey(sign) }
 }
 
-/** A good token with other claims, or with another header. */
-export function resign(
-  material: Material,
-  change: object,
-  head: object = headerLike(material),
-): string {
+/** A good token with other claims, or with more in its header. */
+export function resign(material: Material, change: object = {}, header: object = {}): string {
   const { claims, method, key } = material
-  return forge(head, { ...claims, ...change }, method, key as KeyObject)
+  return forge(headerLike(material, header), { ...claims, ...change }, method, key as KeyObject)
 }
 
-/** The material for an attack: the good token that was given, or a token of the issuer or of the app. */
-export function attackMaterial(app: AttackedApp, options: AttackOptions): Material {
-  const { good, sub = 'alice', claims, claimName = 'sub', algorithm, issuer, typ } = options
-  const { authorization = '', cookie = '' } =
-    typeof good === 'string' ? { authorization: good } : (good ?? {})
+/**
+ * The material for an attack: the good token that was given, or a token of the issuer or of the app.
+ *
+ * @param good - headers with good credentials that were given
+ */
+export function attackMaterial(app: AttackedApp, options: AttackOptions, good: Headers): Material {
+  const { sub = 'alice', claims, claimName = 'sub', algorithm, issuer, typ } = options
+  const { authorization = '', cookie = '' } = good
   const token =
     /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(authorization)?.[1] ??
     /=(eyJ[\w-]*\.[\w-]+\.[\w-]*)(?:;|$)/.exec(cookie)?.[1]
-  if (token !== undefined) return { ...materialOfToken(app, token, algorithm), claimName }
+  if (token !== undefined) {
+    const [header, payload] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
+    const method = algorithm ?? signingMethods.find((each) => each === header?.alg) ?? 'HS256'
+    const keys = app.jwtService && keysOf(app.jwtService, method, header?.kid)
+    const known = { claims: payload ?? { exp: now() + 300 }, method, claimName, token }
+    return { ...known, typ: header?.typ, ...keys }
+  }
   if (issuer !== undefined) {
     return issuerMaterial(app, issuer, { sub, claims, algorithm }, 'authAttacks')
   }
@@ -134,16 +138,4 @@ export function attackMaterial(app: AttackedApp, options: AttackOptions): Materi
     return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName, typ }
   }
   return { ...materialOf(app, { claims: wanted, algorithm, typ }, 'authAttacks'), claimName }
-}
-
-function materialOfToken(
-  { jwtService }: AttackedApp,
-  token: string,
-  algorithm: SigningMethod | undefined,
-): Omit<Material, 'claimName'> {
-  const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
-  const { alg, typ, kid } = header ?? {}
-  const method = algorithm ?? signingMethods.find((each) => each === alg) ?? 'HS256'
-  const keys = jwtService && keysOf(jwtService, method, kid)
-  return { claims: claims ?? { exp: now() + 300 }, method, typ, token, ...keys }
 }

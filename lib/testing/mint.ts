@@ -1,4 +1,4 @@
-import { brokenTokens, type BrokenToken } from './broken.js'
+import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
 import { misuse } from './error.js'
 import { issuerMaterial } from './issuer.js'
 import { materialOf, serviceOf, type TokenApp, type TokenContent } from './material.js'
@@ -37,17 +37,14 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
     // Without a signing key the service throws an error that says what is missing.
     return material.token ?? serviceOf(app, 'mintToken').generateTokenWithClaims({ sub }, algorithm)
   }
-  const row = brokenTokens[broken] ?? unknown(broken)
-  const { needs } = row
-  if (needs === undefined || material[needs] !== undefined) return row.make(material)
-  const what = needs === 'publicKey' ? 'a public key' : 'the key that signs'
+  if (!Object.hasOwn(brokenTokens, broken)) {
+    misuse(
+      `mintToken: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenTokens).join(', ')}.`,
+    )
+  }
+  const { needs, make } = brokenTokens[broken]
+  if (needs === undefined || material[needs] !== undefined) return make(material)
   return misuse(
-    `mintToken: broken: "${broken}" needs ${what}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,
-  )
-}
-
-function unknown(broken: string): never {
-  return misuse(
-    `mintToken: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenTokens).join(', ')}.`,
+    `mintToken: broken: "${broken}" needs ${needTexts[needs]}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,
   )
 }

@@ -11,15 +11,6 @@ import type { Authenticator } from '../../types/authenticator.js'
 /** The apps in which this plugin is registered. */
 const roots = new WeakSet<object>()
 
-async function register(app: FastifyInstance): Promise<void> {
-  if (isProduction()) {
-    misuse(
-      `authnTesting is registered while NODE_ENV is ${JSON.stringify(process.env.NODE_ENV)}. It is for tests only: register it in the test, not in the app.`,
-    )
-  }
-  roots.add(rootOf(app))
-}
-
 /**
  * A plugin for the app under test. `actingAs` works only in an app with this plugin, and then in the whole app. Register
  * it before or after `fastify-authn`, before the app is ready.
@@ -28,7 +19,17 @@ async function register(app: FastifyInstance): Promise<void> {
  *
  * @throws ERR_AUTH_TESTING where `NODE_ENV` is `production` or `prod`, in any case
  */
-export const authnTesting = fp(register, { fastify: '^5.12.5', name: 'fastify-authn-testing' })
+export const authnTesting = fp(
+  async (app: FastifyInstance): Promise<void> => {
+    if (isProduction()) {
+      misuse(
+        `authnTesting is registered while NODE_ENV is ${JSON.stringify(process.env.NODE_ENV)}. It is for tests only: register it in the test, not in the app.`,
+      )
+    }
+    roots.add(rootOf(app))
+  },
+  { fastify: '^5.12.5', name: 'fastify-authn-testing' },
+)
 
 /** Whether `actingAs` works in the app of a scope. */
 export function hasTestKit(scope: FastifyInstance): boolean {

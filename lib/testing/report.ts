@@ -45,12 +45,7 @@ export class AttackReport {
   }
 }
 
-/**
- * Why a status is a problem.
- *
- * @param refusals - the statuses that count as a refusal, the expected one first
- * @returns undefined when it is not a problem
- */
+/** @returns why a status is a problem, if it is; of the statuses that are rejections, the expected one is the first */
 export function problemOf(status: number | null, refusals: readonly number[]): string | undefined {
   if (status === null) return 'no answer'
   if (refusals.includes(status)) return undefined

@@ -14,7 +14,6 @@ export interface Watched extends Needs {
   readonly user: AuthUser
   /** Whether the app itself says which scopes a user has. */
   readonly hasScopesOf: boolean
-  readonly hasRolesOf: boolean
   /** The cookie of an access token; null where the plugin reads none. */
   readonly cookie: string | null
   /** Whether `actingAs` works there. */
@@ -57,13 +56,11 @@ function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
   const registration = registrationOf(server)
   const { needs, names = [] } = routeOf(routeOptions.config)?.plan ?? {}
   const { scope = null, role = null } = needs ?? {}
-  const { scopesOf, rolesOf } = registration?.options.access ?? {}
   return {
     user,
     scope,
     role,
-    hasScopesOf: scopesOf !== undefined,
-    hasRolesOf: rolesOf !== undefined,
+    hasScopesOf: registration?.options.access?.scopesOf !== undefined,
     cookie: registration?.tokenSources[0]?.cookieName?.(request) ?? null,
     canAct: hasTestKit(server),
     names,

@@ -13,15 +13,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { authn } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  passwords,
-  secret,
-  standardOptions,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, basic, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
 import {
   basicChallenge,
   bearerChallenge,
@@ -373,42 +365,5 @@ t.test('@fastify/websocket: an upgrade is a request like any other', async (t) =
     const answer = await upgrade(port, path, headers, 1)
     if ('messages' in answer) t.fail(`${path} was opened`)
     else isRefusal(t, answer.refused, expected, path)
-  }
-})
-
-t.test('decorators of the app that are ours in other places', async (t) => {
-  const app = fastify(t)
-  app.decorate('user', 'of the app')
-  app.decorateReply('user', null)
-  await app.register(authn, { jwt: { secret } })
-  t.equal(await bootError(() => app.ready()), undefined)
-})
-
-t.test('a preflight reaches no handler of the app', async (t) => {
-  for (const withCors of [false, true]) {
-    let calls = 0
-    const app = await appWith(
-      t,
-      { basic: { username: 'a', password: 'b' }, auth: true },
-      async (app) => {
-        await app.register(
-          async (inner) => {
-            inner.all('/files/*', () => (calls += 1))
-            inner.options('/proxy/*', () => (calls += 1))
-          },
-          { prefix: '/in' },
-        )
-        app.options('/all*', () => (calls += 1))
-        if (withCors) await app.register(cors)
-      },
-    )
-    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
-    for (const url of ['/in/files/x', '/in/proxy/x', '/all']) {
-      const response = await app.inject({ method: 'OPTIONS', url, headers })
-      t.equal(response.statusCode, 401, url)
-    }
-    t.equal(calls, 0)
-    const elsewhere = await app.inject({ method: 'OPTIONS', url: '/other', headers })
-    t.equal(elsewhere.statusCode, withCors ? 204 : 404)
   }
 })

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
+import { type AuthnOptions } from '../../lib/index.js'
 import { runAs, userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
 import { deferred, listen, nameOf, send } from '../helpers/flows.js'
@@ -335,21 +335,6 @@ t.test('a request that a handler injects is not of its user', async (t) => {
   t.strictSame(login.json(), { status: 200, inner: '{"token":"token of null"}', after: 'alice' })
 })
 
-t.test('an inner registration puts its own user into the context', async (t) => {
-  const app = await appWith(t, standardOptions(), async (app) => {
-    app.get('/outer', { config: { auth: true } }, () => ({ name: current() }))
-    await app.register(async (app) => {
-      await app.register(authn, {
-        authenticator: { authenticate: () => ({ name: 'robot' }) },
-      })
-      app.get('/inner', { config: { auth: true } }, () => ({ name: current() }))
-    })
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  t.strictSame((await app.inject({ url: '/outer', headers })).json(), { name: 'alice' })
-  t.strictSame((await app.inject({ url: '/inner', headers })).json(), { name: 'robot' })
-})
-
 t.test('what a content-type parser does with the stream is done for the user', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.addContentTypeParser('test/events', (_, payload, done) => {
@@ -397,27 +382,4 @@ t.test('what a content-type parser does with the stream is done for the user', a
       }
     }
   }
-})
-
-t.test('a handler works for somebody else, and then for its user again', async (t) => {
-  const robot = { id: 9, name: 'robot' }
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.get('/', { config: { auth: true } }, async (request) => {
-      const before = current()
-      const inside = await runAs(robot, async () => {
-        await immediate()
-        const { body } = await app.inject('/open')
-        return [current(), body, current()]
-      })
-      return { before, inside, after: current(), request: nameOf(request) }
-    })
-    app.get('/open', () => ({ name: current() }))
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  t.strictSame((await app.inject({ url: '/', headers })).json(), {
-    before: 'alice',
-    inside: ['robot', '{"name":null}', 'robot'],
-    after: 'alice',
-    request: 'alice',
-  })
 })

@@ -113,18 +113,6 @@ t.test('a user who is deleted, disabled or locked takes effect at once', async (
   isWelcome(t, await get(alice), 'alice', 'back again')
 })
 
-t.test('failures are never cached', async (t) => {
-  const watch = watchBcrypt(t)
-  const { app, get, take } = await setting(t)
-  for (const count of [1, 2, 3]) {
-    isRefusal(t, await get(wrong), refused)
-    isRefusal(t, await get(basic('nobody', 'wonderland')), refused)
-    t.equal(watch.runs.length, 2 * count)
-  }
-  t.equal(take(), 0)
-  t.strictSame(cached(app), { hits: 0, misses: 6, size: 0 })
-})
-
 t.test('login neither remembers nor profits', async (t) => {
   const watch = watchBcrypt(t)
   const { app, get } = await setting(t)

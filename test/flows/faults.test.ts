@@ -1,21 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  logLines,
-  passwords,
-  secret,
-  users,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, bearer, passwords, secret, users, tokensOf } from '../helpers/app.js'
 import {
   bearerChallenge,
-  deferred,
-  isFault,
   isRefusal,
   isWelcome,
   listen,
@@ -84,87 +72,6 @@ t.test('refusals do not go through the error handler', async (t) => {
     challenge: bearerChallenge,
   })
   t.equal(asked, 0)
-})
-
-t.test('a fault is logged once, with its cause; a refusal is no error', async (t) => {
-  const { lines, stream } = logLines()
-  let answer: () => unknown = away
-  const app = await appWith(
-    t,
-    options(() => answer()),
-    (app) => void app.get('/', { config: { auth: { use: ['jwt', 'basic'] } } }, () => 'ran'),
-    { logger: { level: 'info', stream } },
-  )
-  for (const headers of [await credentials(app), basic('alice', passwords.alice)]) {
-    lines.length = 0
-    isFault(t, await app.inject({ url: '/', headers }))
-    const errors = lines.filter(({ level }) => Number(level) >= 50)
-    t.equal(errors.length, 1)
-    t.match(errors[0], { err: { code: 'ERR_AUTH_USER_SERVICE', stack: /connection refused/ } })
-  }
-  answer = () => null
-  lines.length = 0
-  const refused = await app.inject({ url: '/', headers: basic('alice', passwords.alice) })
-  t.equal(refused.statusCode, 401)
-  t.strictSame(
-    lines.filter(({ level }) => Number(level) >= 40),
-    [],
-  )
-})
-
-t.test('faults and successes side by side', async (t) => {
-  const { handler, take } = probe()
-  let count = 0
-  const app = await appWith(
-    t,
-    options(async () => {
-      count += 1
-      const fails = count % 3 === 0
-      await delay(count % 5)
-      return fails ? away() : users[0]
-    }),
-    (app) => void app.get('/', { config: { auth: true } }, handler),
-  )
-  const headers = await credentials(app)
-  const statuses = await Promise.all(
-    Array.from({ length: 60 }, async () => (await app.inject({ url: '/', headers })).statusCode),
-  )
-  t.equal(statuses.filter((status) => status === 200).length, 40)
-  t.equal(statuses.filter((status) => status === 500).length, 20)
-  t.equal(take(), 40)
-})
-
-t.test('a login whose client leaves while the user service hangs', async (t) => {
-  const asked = deferred()
-  let hangs = true
-  const app = await appWith(
-    t,
-    options(() => {
-      if (!hangs) return users[0]
-      asked.resolve()
-      return new Promise(() => undefined)
-    }),
-    undefined,
-    { forceCloseConnections: true },
-  )
-  const port = await listen(app)
-  const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify(login)
-  const client = new AbortController()
-  const hanging = send(port, {
-    method: 'POST',
-    path: '/login',
-    headers,
-    body,
-    signal: client.signal,
-  })
-  await asked.promise
-  client.abort()
-  await t.rejects(hanging, { name: 'AbortError' })
-  hangs = false
-  const response = await send(port, { method: 'POST', path: '/login', headers, body })
-  t.equal(response.statusCode, 200)
-  await app.close()
 })
 
 t.test('a hook that answers before the guard keeps its answer', async (t) => {

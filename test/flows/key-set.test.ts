@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
-import { authn, JwtService, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
+import { authn, JwtService, type AuthnOptions } from '../../lib/index.js'
 import { publicJwk, thumbprintOf } from '../../lib/tokens/keys/key.js'
 import { authAttacks, authnTesting, actingAs, mintToken } from '../../lib/testing/index.js'
 import { appWith, bearer, logLines, passwords, userService, type TestApp } from '../helpers/app.js'
@@ -85,25 +84,6 @@ t.test('a timer does not keep a process alive, and close() of a service ends it'
   const { reloads } = early.stats().keys
   await new Promise((resolve) => setTimeout(resolve, 30))
   t.equal(early.stats().keys.reloads, reloads)
-})
-
-t.test('an authenticator with a method of its own takes that one only', async (t) => {
-  const app = await appWith(
-    t,
-    {
-      ...options({ keys: [a, rsa, old], signingMethod: 'RS256' }),
-      authenticators: { es: jwtAuthenticator({ signingMethod: 'ES256' }) },
-    },
-    (app) => {
-      declare(app)
-      app.get('/es', { config: { auth: { use: 'es' } } }, () => 'in')
-    },
-  )
-  const es = mintToken(app, { sub: 'alice', algorithm: 'ES256' })
-  const rs = mintToken(app, { sub: 'alice' })
-  t.strictSame([headerOf(es).kid, headerOf(rs).kid], ['a', 'r'])
-  t.strictSame([await statusOf(app, es), await statusOf(app, rs)], [200, 200])
-  t.strictSame([await statusOf(app, es, '/es'), await statusOf(app, rs, '/es')], [200, 401])
 })
 
 /** What is no token does not depend on the keys. */
@@ -332,28 +312,4 @@ t.test('published: registered twice in one scope, the keys of the last one', asy
   const last = await appWith(t, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
   await app.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
   t.same((await app.inject(wellKnown)).json(), (await last.inject(wellKnown)).json())
-})
-
-t.test('published: createRemoteJWKSet of jose follows the rotations', async (t) => {
-  const { file, write } = await keySetFile(t, [a, b])
-  const app = await appWith(t, options({ keys: file, publish: true }), declare)
-  const address = await app.listen({ port: 0, host: '127.0.0.1' })
-  const jwks = createRemoteJWKSet(new URL(wellKnown, address), { cooldownDuration: 0 })
-  const accept = async (token: string) =>
-    t.match(await jwtVerify(token, jwks, { algorithms: ['ES256', 'EdDSA'] }), {
-      payload: { sub: 'alice' },
-    })
-  const first = await login(app)
-  await accept(first)
-  await write([
-    { ...a, state: 'verify' },
-    { ...b, state: 'sign' },
-  ])
-  await app.jwtService.reload()
-  const second = await login(app)
-  for (const token of [first, second]) await accept(token)
-  await write([{ ...b, state: 'verify' }, edwards])
-  await app.jwtService.reload()
-  const third = await login(app)
-  for (const token of [second, third]) await accept(token)
 })

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { AuthenticationError, authn, type AuthnOptions } from '../../lib/index.js'
+import { authn, type AuthnOptions } from '../../lib/index.js'
 import { locales } from '../../locales/index.js'
-import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
   isRefusal,
@@ -264,25 +264,6 @@ t.test('odd values of request.lang never break a refusal', async (t) => {
     app.get('/', { config: { auth: true } }, () => 'ran')
     const response = await app.inject('/')
     isRefusal(t, response, { error: texts.none, challenge: bearerChallenge }, typeof value)
-  }
-})
-
-t.test('a text of the app is sent as it is, in every language', async (t) => {
-  const app = await appWith(
-    t,
-    {
-      authenticator: {
-        authenticate: () => {
-          throw new AuthenticationError('Nur für Mitglieder.')
-        },
-      },
-    },
-    (app) => void app.get('/', { config: { auth: true } }, () => 'ran'),
-  )
-  for (const language of ['de', 'fr', 'en']) {
-    const headers = { ...basic('a', 'b'), 'accept-language': language }
-    const response = await app.inject({ url: '/', headers })
-    isRefusal(t, response, { error: 'Nur für Mitglieder.', challenge: null, language: null })
   }
 })
 

@@ -1,11 +1,11 @@
 // A login whose password is being compared when the user changes.
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
-import { memorySessions, type SessionStoreFactory } from '../../lib/sessions/index.js'
+import { memorySessions } from '../../lib/sessions/index.js'
 import { bearer, passwords, secret, type TestApp } from '../helpers/app.js'
 import { bearerChallenge, deferred, isRefusal, texts, type AnyResponse } from '../helpers/flows.js'
 import { until, watchBcrypt } from '../helpers/load.js'
-import { clientOf, heldStore, pairOf, sessionApp } from '../helpers/sessions.js'
+import { clientOf, pairOf, sessionApp } from '../helpers/sessions.js'
 import type { AuthnOptions } from '../../lib/index.js'
 
 const alice = { username: 'alice', password: passwords.alice }
@@ -139,34 +139,24 @@ async function heldAtUser({ asked, wait, post }: Awaited<ReturnType<typeof setti
   }
 }
 
-/** The stores of two apps: of one process, or as if each were a process of its own. */
-const memory = memorySessions()
-const { factory: local } = heldStore()
-const stores: Record<string, () => SessionStoreFactory> = {
-  memory: () => local,
-  'a shared store': () => ({ ...memory, isLocal: false }),
-}
-
-for (const [name, storeOf] of Object.entries(stores)) {
-  t.test(`all sessions of a user are revoked during a login, in ${name}`, async (t) => {
-    const one = await setting(t, { sessions: { store: storeOf() } })
-    const other = await setting(t, { sessions: { store: storeOf() } })
-    for (const [title, revoke] of Object.entries({
-      'in this process': () => other.app.authn.sessions?.revoke({ sub: 'alice' }),
-      'in another one': () => one.app.authn.sessions?.revoke({ sub: 'alice' }),
-      async 'by a logout'() {
-        const { token } = await one.login()
-        return one.post('/logout', { everywhere: true }, bearer(token))
-      },
-    })) {
-      const login = await heldAtUser(other)
-      await revoke()
-      isRefusal(t, await login.finish(), refusal, title)
-      t.strictSame(await other.app.authn.sessions?.list('alice'), [], title)
-      t.equal(await other.me((await other.login()).token), 200, `${title}: the next login`)
-    }
+t.test('all sessions of a user are revoked during a login', async (t) => {
+  const sessions = { store: memorySessions() }
+  const [one, other] = [await setting(t, { sessions }), await setting(t, { sessions })]
+  for (const [title, revoke] of Object.entries({
+    'in this process': () => other.app.authn.sessions?.revoke({ sub: 'alice' }),
+    'in another one': () => one.app.authn.sessions?.revoke({ sub: 'alice' }),
+    async 'by a logout'() {
+      const { token } = await one.login()
+      return one.post('/logout', { everywhere: true }, bearer(token))
+    },
+  })) {
     const login = await heldAtUser(other)
-    await one.app.authn.sessions?.revoke({ sub: 'bob' })
-    t.equal(await other.me(pairOf(await login.finish()).token), 200, 'another user')
-  })
-}
+    await revoke()
+    isRefusal(t, await login.finish(), refusal, title)
+    t.strictSame(await other.app.authn.sessions?.list('alice'), [], title)
+    t.equal(await other.me((await other.login()).token), 200, `${title}: the next login`)
+  }
+  const login = await heldAtUser(other)
+  await one.app.authn.sessions?.revoke({ sub: 'bob' })
+  t.equal(await other.me(pairOf(await login.finish()).token), 200, 'another user')
+})

@@ -198,25 +198,6 @@ t.test('a mark on a group, overridden both ways at every depth', async (t) => {
   }
 })
 
-t.test('the plugin option auth marks the scope of the registration', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(t, { ...standardOptions(), auth: true }, async (app) => {
-    app.get('/closed', handler)
-    app.get('/opened', { config: { auth: false } }, handler)
-    await app.register(async (app) => void app.get('/inner', handler))
-    await app.register(async (app) => void app.get('/public', handler), scope(false))
-  })
-  for (const url of ['/closed', '/inner']) isRefusal(t, await app.inject(url), noToken, url)
-  t.equal(take(), 0)
-  for (const url of ['/opened', '/public']) isWelcome(t, await app.inject(url), null, url)
-  t.equal(take(), 2)
-  const login = { username: 'alice', password: passwords.alice }
-  const reply = await app.inject({ method: 'POST', url: '/login', payload: login })
-  t.equal(reply.statusCode, 200, 'the login route stays open')
-  const { token } = reply.json<{ token: string }>()
-  isWelcome(t, await app.inject({ url: '/closed', headers: bearer(token) }), 'alice')
-})
-
 t.test('the plugin option auth in an inner scope leaves the outside open', async (t) => {
   const { handler, take } = probe()
   const app = fastify(t)
@@ -274,22 +255,6 @@ for (const awaited of [true, false]) {
     t.equal(take(), 2)
   })
 }
-
-t.test('a scope that is registered before the plugin has what the others have', async (t) => {
-  const app = fastify(t)
-  await app.register(async (app) => {
-    app.get('/early', (request) => ({
-      user: request.user === null ? 'null' : typeof request.user,
-      extra: typeof request.extra,
-      lang: request.lang,
-      token: request.bearerToken(),
-    }))
-  })
-  await app.register(authn, standardOptions())
-  const response = await app.inject('/early')
-  t.equal(response.statusCode, 200)
-  t.strictSame(response.json(), { user: 'null', extra: 'object', lang: 'en', token: null })
-})
 
 t.test('a mark that a later onRoute hook sets', async (t) => {
   const { handler, take } = probe()

@@ -20,7 +20,7 @@ import {
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { runFaults, runHanging, runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
+import { runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
 import { claims, hmacToken } from '../helpers/tokens.js'
 
 const service = (): UserService => anyService(userService())
@@ -88,12 +88,6 @@ const rows: Row[] = [
 t.test('use: [jwt, basic]: modes and credentials', async (t) =>
   runMatrix(t, { options, ...both }, rows),
 )
-
-t.test('use: [jwt, basic]: faults of the user service', async (t) => {
-  await runFaults(t, { options, ...both }, () => bearer(token()), userService())
-  await runFaults(t, { options, ...both }, basic('alice', passwords.alice), userService())
-  await runHanging(t, { options, ...both }, () => bearer(token()), userService())
-})
 
 t.test('the option authenticator: anyOf(…), and an array of names', async (t) => {
   const given: NonNullable<AuthnOptions['authenticator']>[] = [

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import {
-  authn,
   AuthenticationError,
   jwtAuthenticator,
   type Authenticator,
@@ -9,7 +8,6 @@ import {
 } from '../../lib/index.js'
 import { appWith, basic, bearer, logLines, standardOptions, tokensOf } from '../helpers/app.js'
 import {
-  serviceOf,
   bearerChallenge,
   isFault,
   isRefusal,
@@ -337,26 +335,6 @@ t.test('custom: an onUnauthorized that hijacks the reply has the word', async (t
   t.equal(response.body, 'raw')
 })
 
-t.test('custom: onUnauthorized is not asked about faults', async (t) => {
-  let asked = 0
-  const app = await appWith(
-    t,
-    {
-      authenticator: {
-        authenticate: () => {
-          throw new Error('away')
-        },
-        onUnauthorized: () => {
-          asked += 1
-        },
-      },
-    },
-    (app) => void app.get('/', { config: { auth: true } }, () => 'ran'),
-  )
-  isFault(t, await app.inject('/'), 'ERR_AUTH_AUTHENTICATOR')
-  t.equal(asked, 0)
-})
-
 t.test('custom: init is called once for a registration, with the app', async (t) => {
   const calls: unknown[] = []
   const authenticator = apiKeys({
@@ -422,30 +400,6 @@ t.test('wrapping a built-in by spreading it', async (t) => {
     challenge: tokenChallenge('The token is invalid'),
   })
   t.equal(take(), 0)
-})
-
-t.test('one authenticator for two registrations takes the users and keys of each', async (t) => {
-  const shared = jwtAuthenticator()
-  const { handler } = probe()
-  const app = await appWith(t, { ...standardOptions(), authenticator: shared }, async (app) => {
-    app.get('/outer', { config: { auth: true } }, handler)
-    await app.register(async (app) => {
-      await app.register(authn, {
-        userService: serviceOf((name) => ({ name: `inner ${name}` })),
-        jwt: { secret: 'i'.repeat(32) },
-        authenticator: shared,
-        login: false,
-      })
-      app.get('/inner', { config: { auth: true } }, handler)
-      app.get('/token', () => tokensOf(app).generateToken('x'))
-    })
-  })
-  const outer = bearer(app.jwtService.generateToken('alice'))
-  const inner = bearer((await app.inject('/token')).body)
-  isWelcome(t, await app.inject({ url: '/outer', headers: outer }), 'alice')
-  isWelcome(t, await app.inject({ url: '/inner', headers: inner }), 'inner x')
-  t.equal((await app.inject({ url: '/outer', headers: inner })).statusCode, 401)
-  t.equal((await app.inject({ url: '/inner', headers: outer })).statusCode, 401)
 })
 
 t.test('an authenticator of the app wins over a built-in of the same name', async (t) => {

@@ -25,7 +25,7 @@ import {
   texts,
   tokenChallenge,
 } from '../helpers/flows.js'
-import { runFaults, runHanging, runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
+import { runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
 import { claims, hmacToken, now } from '../helpers/tokens.js'
 
 const secret = secret512
@@ -104,12 +104,6 @@ const rows: Row[] = [
 ]
 
 t.test('jwt: modes and credentials', async (t) => runMatrix(t, { options, use, lenient }, rows))
-
-t.test('jwt: faults of the user service', async (t) => {
-  const credentials = (): Record<string, string> => bearer(token())
-  await runFaults(t, { options, use, lenient }, credentials, userService())
-  await runHanging(t, { options, use, lenient }, credentials, userService())
-})
 
 t.test(
   'jwt: the user service is asked for the claim, and only where there is a usable one',

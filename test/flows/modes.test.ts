@@ -1,22 +1,7 @@
 import t from 'tap'
-import {
-  authn,
-  basicAuthenticator,
-  jwtAuthenticator,
-  type AuthMark,
-  type Authenticator,
-} from '../../lib/index.js'
+import { authn, basicAuthenticator, jwtAuthenticator, type AuthMark } from '../../lib/index.js'
 import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
-import {
-  basicChallenge,
-  bearerChallenge,
-  isFault,
-  isRefusal,
-  isWelcome,
-  probe,
-  texts,
-  tokenChallenge,
-} from '../helpers/flows.js'
+import { basicChallenge, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 type Seen = string | null | 401
 
@@ -88,28 +73,6 @@ for (const place of ['route', 'group', 'plugin'] as const) {
   })
 }
 
-t.test('optional: the refusal of wrong credentials is that of a required route', async (t) => {
-  const { handler } = probe()
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.get('/token', { config: { auth: 'optional' } }, handler)
-    app.get('/password', { config: { auth: { mode: 'optional', use: 'basic' } } }, handler)
-    app.get('/both', { config: { auth: { mode: 'optional', use: ['basic', 'jwt'] } } }, handler)
-  })
-  const wrong = basic('alice', 'wrong')
-  isRefusal(t, await app.inject({ url: '/token', headers: bearer('x') }), {
-    error: texts.jwtInvalid,
-    challenge: tokenChallenge('The token is invalid'),
-  })
-  isRefusal(t, await app.inject({ url: '/password', headers: wrong }), {
-    error: texts.invalid,
-    challenge: basicChallenge,
-  })
-  isRefusal(t, await app.inject({ url: '/both', headers: wrong }), {
-    error: texts.invalid,
-    challenge: [basicChallenge, bearerChallenge],
-  })
-})
-
 t.test('what passes as nobody leaves nothing behind', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.get('/', { config: { auth: 'try' } }, (request) => ({
@@ -121,23 +84,6 @@ t.test('what passes as nobody leaves nothing behind', async (t) => {
   const response = await app.inject({ url: '/', headers: bearer('a.b.c') })
   t.equal(response.statusCode, 200)
   t.strictSame(response.json(), { user: null, extra: [], token: 'a.b.c' })
-})
-
-t.test('no mode forgives a fault', async (t) => {
-  const broken: Authenticator = {
-    optional: true,
-    authenticate: () => Promise.reject(new Error('away')),
-  }
-  const { handler, take } = probe()
-  const app = await appWith(t, { authenticator: broken }, (app) => {
-    for (const mode of [true, 'optional', 'try'] as const) {
-      app.get(`/${String(mode)}`, { config: { auth: mode } }, handler)
-    }
-  })
-  for (const url of ['/true', '/optional', '/try']) {
-    isFault(t, await app.inject(url), 'ERR_AUTH_AUTHENTICATOR', url)
-  }
-  t.equal(take(), 0)
 })
 
 t.test('an optional authenticator is optional in its own registration only', async (t) => {

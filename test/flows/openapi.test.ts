@@ -690,25 +690,6 @@ t.test('schemas of Zod', async (t) => {
   t.strictSame((await app.inject(request)).json(), { b: 1 })
 })
 
-t.test('what is sent does not change', async (t) => {
-  const app = await appOf(t, {
-    declare(app) {
-      // A handler that answers 401 itself, with more than the refusals of the plugin say.
-      app.get('/handler', { config: { auth: 'try' } }, (_, reply) =>
-        reply.code(401).send({ error: 'no', extra: 1 }),
-      )
-      const response = { 200: { type: 'object', properties: { a: { type: 'number' } } } }
-      app.get('/schema', { config: { auth: 'optional' }, schema: { response } }, () => ({
-        a: 1,
-        b: 2,
-      }))
-    },
-  })
-  await checked(t, app)
-  t.strictSame((await app.inject('/handler')).json(), { error: 'no', extra: 1 })
-  t.strictSame((await app.inject('/schema')).json(), { a: 1 })
-})
-
 t.test('every way in which @fastify/swagger can be registered', async (t) => {
   const declare = (app: FastifyInstance): unknown =>
     app.get('/', { config: { auth: true } }, answer)
@@ -756,14 +737,6 @@ t.test('every way in which @fastify/swagger can be registered', async (t) => {
     })
     t.strictSame(app.swagger(), document)
   })
-})
-
-t.test('without the plugin, documents are as if it were not there', async (t) => {
-  const declare = (app: FastifyInstance): unknown => app.get('/', answer)
-  const { paths, components } = await documentOf(t, { authn: null, declare })
-  t.strictSame(components, { schemas: {} })
-  t.strictSame(Object.keys(paths['/'].get as object), ['responses'])
-  t.strictSame(statusesOf(paths['/'].get as Node), ['200'])
 })
 
 t.test(

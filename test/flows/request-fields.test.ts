@@ -2,8 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
-import { nameOf } from '../helpers/flows.js'
+import { appWith, bearer, standardOptions, tokensOf } from '../helpers/app.js'
 
 t.test('request.bearerToken()', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
@@ -80,25 +79,6 @@ t.test('request.extra is an object of its own for each request, without prototyp
     claims: 'alice',
   })
   t.strictSame((await app.inject('/assign')).json(), { assigned: 'TypeError' }, 'it is read-only')
-})
-
-t.test('claims of a token are not left behind by Basic', async (t) => {
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.get('/', { config: { auth: { use: ['jwt', 'basic'] } } }, (request) => ({
-      user: nameOf(request),
-      claims: request.extra[EXTRA_JWT_CLAIMS]?.sub ?? null,
-    }))
-  })
-  const token = bearer(app.jwtService.generateToken('alice'))
-  t.strictSame((await app.inject({ url: '/', headers: token })).json(), {
-    user: 'alice',
-    claims: 'alice',
-  })
-  const password = basic('bob', passwords.bob)
-  t.strictSame((await app.inject({ url: '/', headers: password })).json(), {
-    user: 'bob',
-    claims: null,
-  })
 })
 
 t.test('the fields are there on every route of the scope, and in its handlers', async (t) => {

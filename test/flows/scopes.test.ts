@@ -186,17 +186,6 @@ t.test('registered again without tokens: jwtService is not there any more', asyn
   t.equal(again.jwtService, undefined)
 })
 
-t.test('several apps in one process share nothing', async (t) => {
-  const first = await appWith(t, standardOptions())
-  const second = await appWith(
-    t,
-    { ...standardOptions(), jwt: { secret: 'o'.repeat(40) } },
-    (app) => void app.get('/me', { config: { auth: true } }, () => 'me'),
-  )
-  const token = first.jwtService.generateToken('alice')
-  t.equal((await second.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
-})
-
 t.test('folders of @fastify/autoload with options: { auth: true }', async (t) => {
   const folder = (name: string): string =>
     fileURLToPath(new URL(`../fixtures/autoload/${name}`, import.meta.url))

@@ -41,24 +41,6 @@ t.test('options', async (t) => {
   t.ok(names.length > 5 && names.every((name) => name.length <= 63), 'what PostgreSQL does not cut')
 })
 
-t.test('statements that were in the way of others are run again', async (t) => {
-  const failures = [failure('40001'), failure('40P01')]
-  let calls = 0
-  const rows = rowsWith(async () => {
-    calls += 1
-    const error = failures.shift()
-    if (error !== undefined) throw error
-    return { rows: [{ count: 1 }] }
-  }, 'a')
-  t.strictSame(await rows('x', []), [{ count: 1 }])
-  t.equal(calls, 3)
-  failures.push(failure('40001'), failure('40001'), failure('40001'))
-  await t.rejects(rows('x', []), { code: '40001' }, 'but not for ever')
-  failures.splice(0, 3, failure('57P01'))
-  await t.rejects(rows('x', []), { code: '57P01' })
-  t.equal(calls, 7)
-})
-
 t.test('what is no result, and tables that are missing', async (t) => {
   for (const result of [undefined, null, {}, { rows: 1 }, []]) {
     await t.rejects(rowsWith(async () => result as never, 'a')('x', []), /no array "rows"/)

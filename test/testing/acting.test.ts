@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
 import Fastify, { type FastifyInstance, type LightMyRequestChain } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -26,6 +27,7 @@ import {
   texts,
 } from '../helpers/flows.js'
 import { rejectionOf } from '../helpers/errors.js'
+import { root } from '../helpers/project.js'
 
 /** The tests merge no fields into AuthUser. */
 const alice: AuthUser & { name: string } = { name: 'alice' }
@@ -42,6 +44,7 @@ async function appWithKit(
   t: Test,
   when: 'before' | 'after' | 'never' = 'before',
   more: AuthnOptions = {},
+  declare: (app: FastifyInstance) => void = () => undefined,
 ): Promise<Subject> {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -65,6 +68,7 @@ async function appWithKit(
     { auth: true, prefix: '/group' },
   )
   app.get('/open', handler)
+  declare(app)
   await app.ready()
   return { app, options, take }
 }
@@ -182,12 +186,9 @@ t.test('handlers see what they would see in production', async (t) => {
 })
 
 t.test('a request that the handler injects acts as nobody', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authnTesting)
-  await app.register(authn, standardOptions())
-  app.get('/outer', { config: { auth: true } }, async () => (await app.inject('/inner')).statusCode)
-  app.get('/inner', { config: { auth: true } }, () => 'in')
+  const { app } = await appWithKit(t, 'before', {}, (app) => {
+    app.get('/outer', { config: { auth: true } }, async () => (await app.inject('/me')).statusCode)
+  })
   t.equal((await app.inject({ url: '/outer', ...actingAs(alice) })).body, '401')
 })
 
@@ -322,4 +323,15 @@ t.test('names of scopes and roles are checked', async (t) => {
   for (const [options, message] of rows) {
     t.throws(() => actingAs(alice, options as never), { code: 'ERR_AUTH_TESTING', message })
   }
+})
+
+t.test('one range of Fastify versions, in package.json and in both plugins', async (t) => {
+  const { peerDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    peerDependencies: { fastify: string }
+  }
+  const rangeOf = (plugin: object): unknown =>
+    (plugin as Record<symbol, { fastify?: unknown } | undefined>)[Symbol.for('plugin-meta')]
+      ?.fastify
+  t.strictSame([authn, authnTesting].map(rangeOf), Array(2).fill(peerDependencies.fastify))
+  t.equal(peerDependencies.fastify, '^5.12.5', 'earlier versions have known holes')
 })

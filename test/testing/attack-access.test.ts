@@ -1,8 +1,7 @@
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import {
   anyOf,
-  authn,
   basicAuthenticator,
   EXTRA_JWT_CLAIMS,
   jwtAuthenticator,
@@ -10,7 +9,7 @@ import {
   type AuthnOptions,
 } from '../../lib/index.js'
 import { authAttacks, authnTesting, type AttackOptions } from '../../lib/testing/index.js'
-import { basic, passwords, secret, userService, users } from '../helpers/app.js'
+import { appWith, basic, passwords, secret, userService, users } from '../helpers/app.js'
 import { anyService } from '../helpers/flows.js'
 
 interface Wanted {
@@ -23,25 +22,20 @@ interface Wanted {
 }
 
 async function appFor(t: Test, { auth, options, fields, kit, preHandler }: Wanted) {
-  const app = Fastify() as FastifyInstance
-  t.teardown(() => app.close())
   let runs = 0
-  if (kit === true) await app.register(authnTesting)
-  await app.register(authn, {
-    userService: anyService(userService(users.map((user) => ({ ...user, ...fields })))),
-    jwt: { secret },
-    hashing: { cost: 4 },
-    ...options,
-  })
-  app.get('/', {
-    config: { auth: auth as true },
-    preHandler: async (request, reply) => {
-      if (preHandler?.(request) === false) await reply.code(403).send('no')
-    },
-    handler: () => {
-      runs += 1
-      return 'in'
-    },
+  const service = anyService(userService(users.map((user) => ({ ...user, ...fields }))))
+  const app = await appWith(t, { userService: service, jwt: { secret }, ...options }, (app) => {
+    if (kit === true) void app.register(authnTesting)
+    app.get('/', {
+      config: { auth: auth as true },
+      preHandler: async (request, reply) => {
+        if (preHandler?.(request) === false) await reply.code(403).send('no')
+      },
+      handler: () => {
+        runs += 1
+        return 'in'
+      },
+    })
   })
   return { app, runs: () => runs }
 }
@@ -55,7 +49,7 @@ const attack = (scope: unknown, more: Partial<AttackOptions> = {}): AttackOption
   url: '/',
   sub: 'alice',
   claims: { scope },
-  except: [/^(?!scope|role|fields)/],
+  except: [/^(?!scope|role)/],
   ...more,
 })
 
@@ -172,7 +166,7 @@ t.test('an access.scopesOf that compares badly is found', async (t) => {
   const { problems } = await authAttacks(app, attack('notes'))
   t.strictSame(
     problems.map((problem) => problem.case),
-    ['notes:x', 'NOTES'].map((near) => `scope of the token: "${near}" for "notes"`),
+    ['notes:x', 'NOTES', 'notes:*'].map((near) => `scope of the token: "${near}" for "notes"`),
   )
 })
 
@@ -196,40 +190,21 @@ t.test('an onUnauthorized that lets in who may not, or says 401', async (t) => {
       kit: true,
     })
     const report = await authAttacks(app, attack('a'))
-    t.ok(report.problems.length > 40, String(report))
+    t.ok(report.problems.length > 30, String(report))
     t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
     const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
-    t.strictSame(kinds, new Set(['scope of the token', 'role of the user', 'fields of the user']))
+    t.strictSame(kinds, new Set(['scope of the token', 'role of the user']))
     if (status !== 401) continue
     const meant = await authAttacks(app, attack('a', { refusals: [401] }))
     t.strictSame(meant.problems, [], 'where it is meant')
   }
 })
 
-t.test('HEAD of a route, also of one that a hook has marked', async (t) => {
-  for (const isByHook of [false, true]) {
-    const app = Fastify() as FastifyInstance
-    t.teardown(() => app.close())
-    await app.register(authn, { userService: anyService(userService()), jwt: { secret } })
-    const auth = { scope: 'a' } as const
-    app.addHook('onRoute', (route) => {
-      if (isByHook && route.method === 'GET') Object.assign((route.config ??= {}), { auth })
-    })
-    app.get('/', isByHook ? {} : { config: { auth } }, () => 'in')
-    const report = await authAttacks(app, attack('a', { method: 'HEAD' }))
-    t.strictSame(report.problems, [], String(report))
-    t.ok(report.cases > 20)
-    const without = await authAttacks(app, attack('b', { method: 'HEAD' }))
-    t.match(without.problems, [{ case: 'good credentials', status: 403 }], 'it needs the scope')
-  }
-})
-
-t.test('cases can be left out, and options are checked', async (t) => {
+t.test('HEAD of a route, and options are checked', async (t) => {
   const { app } = await appFor(t, { auth: { scope: 'a' } })
-  const except = [/^scope of the token: (?!none)/]
-  const report = await authAttacks(app, attack('a', { except }))
-  t.ok(report.leftOut.includes('scope of the token: no claim (excepted)'))
-  t.strictSame(report.problems, [])
+  const report = await authAttacks(app, attack('a', { method: 'HEAD' }))
+  t.strictSame(report.problems, [], String(report))
+  t.ok(report.cases > 20)
   await t.rejects(authAttacks(app, attack('a', { scope: ['a'] as never })), {
     code: 'ERR_AUTH_MARK',
     message: /authAttacks: found an array for scope/,

@@ -1,11 +1,11 @@
 import { AssertionError } from 'node:assert'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { claimsOf } from '../helpers/sessions.js'
-import { authAttacks, type AttackedApp, type AttackOptions } from '../../lib/testing/index.js'
+import { authAttacks, type AttackOptions } from '../../lib/testing/index.js'
 import { AttackReport, problemOf } from '../../lib/testing/report.js'
-import { basic, passwords, secret, userService, tokensOf } from '../helpers/app.js'
+import { appWith, basic, passwords, secret, userService } from '../helpers/app.js'
 import { unusable } from '../helpers/attacks.js'
 import { anyService } from '../helpers/flows.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
@@ -14,26 +14,17 @@ const rsa = { private: privatePem(keys.rsa.privateKey) }
 
 /** An app of ours, with a handler that counts. */
 async function ours(t: Test, options: AuthnOptions = {}, auth: unknown = true) {
-  const app = Fastify() as FastifyInstance
-  t.teardown(() => app.close())
   const users = userService()
   let runs = 0
-  await app.register(authn, {
-    userService: anyService(users),
-    jwt: { secret },
-    hashing: { cost: 4 },
-    ...options,
-  })
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/me',
-    config: { auth } as { auth: true },
-    handler: (request) => {
+  const all = { userService: anyService(users), jwt: { secret }, ...options }
+  const app = await appWith(t, all, (app) => {
+    const config = { auth } as { auth: true }
+    const handler = (request: FastifyRequest): unknown => {
       runs += 1
       return request.user
-    },
+    }
+    app.route({ method: ['GET', 'POST'], url: '/me', config, handler })
   })
-  await app.ready()
   return { app, users, runs: () => runs }
 }
 
@@ -85,7 +76,7 @@ t.test('a good token of the caller: from an app that cannot sign', async (t) => 
   const { app } = await ours(t, {
     jwt: { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' },
   })
-  const good = `Bearer ${tokensOf(issuer.app).generateToken('alice')}`
+  const good = `Bearer ${issuer.app.jwtService.generateToken('alice')}`
   const report = await authAttacks(app, { url: '/me', good })
   t.strictSame(report.problems, [])
   t.ok(report.leftOut.includes('expired (the key that signs is not known)'), String(report))
@@ -113,7 +104,7 @@ t.test('cookies, and requests of other sites', async (t) => {
   t.ok(report.cases > 30, `${report.cases} cases`)
   t.equal(runs(), 3, 'the good token in the header and in the cookie, and at the end')
   t.same(unusable(users.asked), [])
-  const cookie = `other=1; token=${tokensOf(app).generateToken('alice')}; more=2`
+  const cookie = `other=1; token=${app.jwtService.generateToken('alice')}; more=2`
   const byCookie = await authAttacks(app, { ...post, sub: undefined, good: { cookie } })
   t.strictSame([byCookie.problems, byCookie.cases > 30], [[], true], String(byCookie))
   const get = await authAttacks(app, { url: '/me', sub: 'alice', ...byName })
@@ -172,12 +163,17 @@ t.test('credentials of another kind, with refusals of their own', async (t) => {
     String(request.headers['x-api-key']).startsWith('k3') ? 'in' : reply.code(401).send(),
   )
   const found = await authAttacks(loose, { url: '/me', ...own })
+  const more = [
+    'a character more',
+    'padded',
+    'a comma',
+    'twice, with a comma',
+    'twice, with a space',
+  ]
+  const near = ['another last character', 'last character missing', ...more, 'not ASCII']
   t.strictSame(
-    found.problems.map(({ case: name, status }) => [name, status]),
-    ['a character less', 'a character more', 'another last character', 'twice'].map((title) => [
-      `x-api-key: ${title}`,
-      200,
-    ]),
+    namesOf(found),
+    near.map((title) => `x-api-key: ${title}`),
   )
 })
 
@@ -195,7 +191,7 @@ t.test('a guard that believes alg none, and fails on what it does not expect', a
     return sub === 'alice' && (alg === 'none' || header === good)
   })
   const issuer = await ours(t)
-  const good = `Bearer ${tokensOf(issuer.app).generateToken('alice')}`
+  const good = `Bearer ${issuer.app.jwtService.generateToken('alice')}`
   const report = await authAttacks(app, { url: '/me', good, ...tokens })
   t.match(report.problems, [
     { case: 'token: none', status: 200, why: 'let through' },
@@ -207,7 +203,7 @@ t.test('a guard that believes alg none, and fails on what it does not expect', a
 
 t.test('a guard that takes every algorithm, and one that takes everything', async (t) => {
   const issuer = await ours(t, { jwt: { secret: secret + secret } })
-  const jwtService = tokensOf(issuer.app)
+  const jwtService = issuer.app.jwtService
   const anyHmac = theirs(t, (header) =>
     (['HS256', 'HS384', 'HS512'] as const).some((method) => {
       try {
@@ -289,9 +285,4 @@ t.test('cases that the app accepts on purpose can be left out', async (t) => {
   const report = await authAttacks(app, { url: '/me', sub: 'alice', except })
   t.strictSame(report.problems, [])
   t.ok(report.leftOut.includes('token: withoutExp (excepted)'))
-})
-
-t.test('an app that does not boot is not attacked', async (t) => {
-  const refusing: AttackedApp = { ...Fastify(), ready: () => Promise.reject(new Error('no boot')) }
-  await t.rejects(authAttacks(refusing, { url: '/' }), { message: 'no boot' })
 })

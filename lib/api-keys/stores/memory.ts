@@ -25,21 +25,15 @@ export function memoryApiKeys(options: { readonly prefix: string }): ApiKeyStore
   }
 }
 
+const isOver = (time: number | null, now: number): boolean => time !== null && time <= now
+
 /** Its methods are atomic, because they await nothing. */
 function memoryStore(): ApiKeyStore {
   const keys = new Map<string, StoredApiKey>()
-  const hasExpired = (time: number | null, now: number): boolean => time !== null && time <= now
-  /** Changes the key of an owner, if it has not been changed so before. */
-  const change = (
-    id: string,
-    owner: string | undefined,
-    changes: (key: StoredApiKey) => Partial<StoredApiKey> | null,
-  ): boolean => {
+  /** The key with an id, if it is one of this owner, where one is given. */
+  const find = (id: string, owner?: string): StoredApiKey | null => {
     const key = keys.get(id)
-    if (key === undefined || (owner !== undefined && key.owner !== owner)) return false
-    const changed = changes(key)
-    if (changed !== null) keys.set(id, { ...key, ...changed })
-    return changed !== null
+    return key === undefined || (owner !== undefined && key.owner !== owner) ? null : key
   }
   return {
     async create(key) {
@@ -47,28 +41,30 @@ function memoryStore(): ApiKeyStore {
       keys.set(key.id, key)
       const latest = key.createdAt - kept
       const old = [...keys.values()].filter(
-        ({ expiresAt, revokedAt }) =>
-          hasExpired(expiresAt, latest) || hasExpired(revokedAt, latest),
+        ({ expiresAt, revokedAt }) => isOver(expiresAt, latest) || isOver(revokedAt, latest),
       )
       for (const { id } of old.slice(0, batch)) keys.delete(id)
     },
-    find: async (id) => keys.get(id) ?? null,
+    find: async (id) => find(id),
     list: async (owner) => [...keys.values()].filter((key) => key.owner === owner).toReversed(),
     async touch(id, at) {
-      change(id, undefined, ({ lastUsedAt }) =>
-        lastUsedAt === null || lastUsedAt + 60 <= at ? { lastUsedAt: at } : null,
-      )
+      const key = find(id)
+      if (key && (key.lastUsedAt ?? -Infinity) <= at - 60) keys.set(id, { ...key, lastUsedAt: at })
     },
-    revoke: async (id, at, owner) =>
-      change(id, owner, ({ revokedAt }) => (revokedAt === null ? { revokedAt: at } : null)),
+    async revoke(id, at, owner) {
+      const key = find(id, owner)
+      if (key?.revokedAt !== null) return false
+      keys.set(id, { ...key, revokedAt: at })
+      return true
+    },
     async replace(id, next, until, owner) {
-      const isDone = change(id, owner, ({ revokedAt, replacedBy, expiresAt }) =>
-        revokedAt !== null || replacedBy !== null || hasExpired(expiresAt, next.createdAt)
-          ? null
-          : { replacedBy: next.id, expiresAt: Math.min(expiresAt ?? until, until) },
-      )
-      if (isDone) keys.set(next.id, next)
-      return isDone
+      const key = find(id, owner)
+      if (key?.revokedAt !== null || key.replacedBy !== null) return false
+      if (isOver(key.expiresAt, next.createdAt)) return false
+      const expiresAt = Math.min(key.expiresAt ?? until, until)
+      keys.set(id, { ...key, replacedBy: next.id, expiresAt })
+      keys.set(next.id, next)
+      return true
     },
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { openRedis, runnerOf, type RunScript, type ScriptClient } from '../../stores/redis.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
@@ -16,12 +15,11 @@ export function redisApiKeys(
 ): ApiKeyStoreFactory {
   const methods = ['evalsha', 'eval']
   const opened = openRedis<ScriptClient>(client, options, 'redisApiKeys', methods)
-  const { prefix } = opened
   return {
-    prefix,
+    prefix: opened.prefix,
     isLocal: false,
     // The braces make a hash tag: a cluster has all keys of a registration in one slot.
-    open: (name) => storeOver(runnerOf(opened.client, `{${prefix}:${name}}`, scripts)),
+    open: (name) => storeOver(runnerOf(opened.client, `{${opened.prefix}:${name}}`, scripts)),
   }
 }
 
@@ -30,7 +28,7 @@ export function redisApiKeys(
  *
  * - `:api-key:<id>`: a key, a hash with the members that change, and in `about` the others as JSON. It is deleted 30 days
  *   after the key has expired or was revoked
- * - `:api-keys:<digest of the owner>`: a sorted set of the ids of an owner's keys, the oldest first
+ * - `:api-keys:<owner>`: a sorted set of the ids of an owner's keys, the oldest first
  */
 const common = `
 local root = KEYS[1]
@@ -102,26 +100,21 @@ function storeOver(run: RunScript<keyof typeof scripts>): ApiKeyStore {
     create: async (key) => void (await run('create', ...valuesOf(key))),
     find: async (id) => keyOf((await run('find', id)) as Row),
     async list(owner) {
-      const rows = (await run('list', ownerOf(owner))) as Row[]
+      const rows = (await run('list', owner)) as Row[]
       return rows.flatMap((row) => keyOf(row) ?? [])
     },
     touch: async (id, at) => void (await run('touch', id, at)),
-    revoke: async (id, at, owner) => (await run('revoke', id, at, ownerOf(owner))) === 1,
+    revoke: async (id, at, owner) => (await run('revoke', id, at, owner ?? '')) === 1,
     replace: async (id, next, until, owner) =>
-      (await run('replace', id, until, ownerOf(owner), ...valuesOf(next))) === 1,
+      (await run('replace', id, until, owner ?? '', ...valuesOf(next))) === 1,
   }
 }
 
 type Row = readonly [about: string | null, ...changing: (string | null)[]]
 
-/** The owner's part of a Redis key: a digest, since a name may be long and have any characters. */
-function ownerOf(owner: string | undefined): string {
-  return owner === undefined ? '' : createHash('sha256').update(owner).digest('base64url')
-}
-
 function valuesOf(key: StoredApiKey): (string | number)[] {
   const { id, owner, createdAt, expiresAt } = key
-  return [id, ownerOf(owner), createdAt, expiresAt ?? '', JSON.stringify(key)]
+  return [id, owner, createdAt, expiresAt ?? '', JSON.stringify(key)]
 }
 
 function keyOf([about, ...changing]: Row): StoredApiKey | null {

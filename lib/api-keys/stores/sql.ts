@@ -18,25 +18,22 @@ export function sqlApiKeys(options: SqlOptions): ApiKeyStoreFactory {
   return { prefix, isLocal: false, open: (name) => storeOver(rows, sql, name) }
 }
 
-type Value = string | number | null
-
 function storeOver(rows: RowsOf, sql: ReturnType<typeof statementsOf>, name: string): ApiKeyStore {
-  const run = (text: string, ...params: Value[]): Promise<readonly Row[]> =>
+  const run = (text: string, ...params: Parameters<RowsOf>[1]): Promise<readonly Row[]> =>
     rows(text, [name, ...params])
   return {
     create: async (key) => void (await run(sql.create, ...valuesOf(key))),
     find: async (id) => (await run(sql.find, id)).map(keyOf)[0] ?? null,
     list: async (owner) => (await run(sql.list, owner)).map(keyOf),
     touch: async (id, at) => void (await run(sql.touch, id, at)),
-    revoke: async (id, at, owner = null as never) =>
-      (await run(sql.revoke, id, at, owner)).length > 0,
-    replace: async (id, next, until, owner = null as never) =>
-      (await run(sql.replace, ...valuesOf(next), id, until, owner)).length > 0,
+    revoke: async (id, at, owner) => (await run(sql.revoke, id, at, owner ?? null)).length > 0,
+    replace: async (id, next, until, owner) =>
+      (await run(sql.replace, ...valuesOf(next), id, until, owner ?? null)).length > 0,
   }
 }
 
 /** The values of the columns from `id` to `expires_at`. */
-function valuesOf(key: StoredApiKey): Value[] {
+function valuesOf(key: StoredApiKey) {
   const { id, digest, owner, ownerType, name, scopes, createdAt, expiresAt } = key
   return [id, digest, owner, ownerType, name, scopes.join(' '), createdAt, expiresAt]
 }

@@ -18,7 +18,7 @@ function withKeys<Result>(
   keyPrefix = '',
 ): Promise<Result> {
   return withStore(kind, where, (store) =>
-    work(apiKeysApi(keyPrefix, { ask: (call) => call(store), forget: () => undefined })),
+    work(apiKeysApi(keyPrefix, { ask: (call) => call(store) }, () => undefined)),
   )
 }
 

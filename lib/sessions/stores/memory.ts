@@ -1,14 +1,10 @@
 import { defaults } from '../../options/resolve.js'
 import type {
-  NewSession,
   Revocation,
-  SessionChoice,
   SessionStore,
   SessionStoreFactory,
   SessionWatcher,
   StoredSession,
-  Swap,
-  Swapped,
 } from '../../../types/sessions.js'
 
 /** Options of {@link memorySessions}. */
@@ -28,38 +24,17 @@ export interface MemorySessionsOptions {
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
   const { prefix = defaults.memorySessions.prefix, now = () => Date.now() / 1000 } = options
-  const spaces = new Map<string, MemorySpace>()
+  const spaces = new Map<string, () => SessionStore>()
   return {
     prefix,
     isLocal: true,
     open(name) {
-      const space = spaces.get(name) ?? new MemorySpace(now)
-      spaces.set(name, space)
-      return storeOver(space)
+      const open = spaces.get(name) ?? memorySpace(now)
+      spaces.set(name, open)
+      return open()
     },
   }
 }
-
-/** The store of one registration. Its methods are atomic, because they await nothing. */
-function storeOver(space: MemorySpace): SessionStore {
-  const watchers = new Set<SessionWatcher>()
-  return {
-    create: async (session) => space.create(session),
-    find: async (handle) => space.find(handle),
-    swap: async (swap) => space.swap(swap),
-    revoke: async (which, revocationTtl) => space.revoke(which, revocationTtl),
-    list: async (sub) => space.list(sub),
-    watch(watcher) {
-      watchers.add(watcher)
-      space.watch(watcher)
-    },
-    async close() {
-      for (const watcher of watchers) space.watchers.delete(watcher)
-    },
-  }
-}
-
-type Answer<Method extends keyof SessionStore> = Awaited<ReturnType<SessionStore[Method]>>
 
 /** A session, with its refresh tokens. */
 interface Entry {
@@ -76,117 +51,111 @@ interface Entry {
 /** Seconds between two searches for what has expired. */
 const sweepEvery = 60
 
-/** The sessions of all stores with one name. */
-class MemorySpace {
-  readonly watchers = new Set<SessionWatcher>()
-  readonly #now: () => number
-  readonly #byHandle = new Map<string, Entry>()
-  readonly #bySid = new Map<string, Entry>()
-  readonly #bySub = new Map<string, Set<Entry>>()
-  /** By `sid`, until when a revocation is reported to new watchers. */
-  readonly #revocations = new Map<string, number>()
-  #sweptAt = Number.NEGATIVE_INFINITY
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  create(begins: NewSession): Answer<'create'> {
-    const { handle, current, lifetime, idle, revocationTtl, maxPerUser, ...given } = begins
-    const now = this.#now()
-    this.#sweep(now)
-    const session = { ...given, created: now, lastUsed: now, endsAt: now + lifetime }
-    const expires = now + Math.min(lifetime, idle)
-    const entry: Entry = { handle, session, current, previous: null, expires, revocationTtl }
-    const older = this.#alive(session.sub, now)
-    const revoked = this.#revoke(older.slice(0, Math.max(0, older.length + 1 - maxPerUser)), 0, now)
-    this.#byHandle.set(handle, entry)
-    this.#bySid.set(session.sid, entry)
-    const others = this.#bySub.get(session.sub) ?? new Set()
-    this.#bySub.set(session.sub, others.add(entry))
-    return { now, revoked }
-  }
-
-  find(handle: string): Answer<'find'> {
-    const now = this.#now()
-    const entry = this.#byHandle.get(handle)
-    return { session: entry !== undefined && now < entry.expires ? entry.session : null, now }
-  }
-
-  swap({ handle, presented, next, sealed, grace, idle, deadline, revocationTtl }: Swap): Swapped {
-    const now = this.#now()
-    if (now >= deadline) return { outcome: 'late' }
-    const entry = this.#byHandle.get(handle)
-    if (entry === undefined || now >= entry.expires) return { outcome: 'unknown' }
-    const { session, previous } = entry
-    entry.revocationTtl = Math.max(entry.revocationTtl, revocationTtl)
-    if (presented === entry.current) {
-      entry.previous = { digest: presented, sealed, until: now + grace }
-      entry.current = next
-      entry.session = { ...session, lastUsed: now }
-      entry.expires = Math.min(session.endsAt, now + idle)
-      return { outcome: 'swapped', session: entry.session, now }
-    }
-    if (presented === previous?.digest && now < previous.until) {
-      return { outcome: 'repeated', session, sealed: previous.sealed, now }
-    }
-    this.#revoke([entry], revocationTtl, now)
-    return { outcome: 'reused', session, now }
-  }
-
-  revoke(which: SessionChoice, revocationTtl: number): Revocation[] {
-    const now = this.#now()
-    if ('sub' in which) return this.#revoke(this.#alive(which.sub, now), revocationTtl, now)
-    const entry = this.#bySid.get(which.sid)
-    const isAlive = entry !== undefined && now < entry.expires
-    return this.#revoke(isAlive ? [entry] : [], revocationTtl, now)
-  }
-
-  list(sub: string): StoredSession[] {
-    const alive = this.#alive(sub, this.#now())
-    return alive.map(({ session }) => session).toReversed()
-  }
-
-  watch(watcher: SessionWatcher): void {
-    this.watchers.add(watcher)
-    const revocations = [...this.#revocations].map(([sid, until]) => ({ sid, until }))
-    watcher.revoked(revocations, this.#now())
-    watcher.caughtUp()
-  }
-
+/** @returns a function that opens stores of the same sessions. Their methods are atomic, because they await nothing */
+function memorySpace(clock: () => number): () => SessionStore {
+  const watchers = new Map<SessionStore, SessionWatcher>()
+  const byHandle = new Map<string, Entry>()
+  const bySid = new Map<string, Entry>()
   /** The oldest first. */
-  #alive(sub: string, now: number): Entry[] {
-    return [...(this.#bySub.get(sub) ?? [])].filter(({ expires }) => now < expires)
-  }
+  const bySub = new Map<string, Set<Entry>>()
+  /** By `sid`, until when a revocation is reported to new watchers. */
+  const revocations = new Map<string, number>()
+  let sweptAt = Number.NEGATIVE_INFINITY
 
-  #revoke(entries: readonly Entry[], revocationTtl: number, now: number): Revocation[] {
-    const revocations = entries.map(({ session: { sid }, revocationTtl: own }) => ({
-      sid,
-      until: now + Math.max(own, revocationTtl),
-    }))
-    for (const entry of entries) this.#remove(entry)
-    for (const { sid, until } of revocations) this.#revocations.set(sid, until)
-    for (const watcher of this.watchers) watcher.revoked(revocations, now)
-    return revocations
-  }
+  const alive = (entries: Iterable<Entry | undefined>, now: number): Entry[] =>
+    [...entries].filter((entry) => entry !== undefined && now < entry.expires) as Entry[]
+  const ofUser = (sub: string, now: number): Entry[] => alive(bySub.get(sub) ?? [], now)
 
-  #remove(entry: Entry): void {
+  function remove(entry: Entry): void {
     const { sid, sub } = entry.session
-    this.#byHandle.delete(entry.handle)
-    this.#bySid.delete(sid)
-    const others = this.#bySub.get(sub)
+    byHandle.delete(entry.handle)
+    bySid.delete(sid)
+    const others = bySub.get(sub)
     others?.delete(entry)
-    if (others?.size === 0) this.#bySub.delete(sub)
+    if (others?.size === 0) bySub.delete(sub)
+  }
+
+  function revoke(entries: readonly Entry[], ttl: number, now: number): Revocation[] {
+    entries.forEach(remove)
+    const revoked = entries.map(({ session: { sid }, revocationTtl }) => ({
+      sid,
+      until: now + Math.max(revocationTtl, ttl),
+    }))
+    for (const { sid, until } of revoked) revocations.set(sid, until)
+    for (const watcher of watchers.values()) watcher.revoked(revoked, now)
+    return revoked
   }
 
   /** Drops what has expired, once a minute at most, since it looks at everything. */
-  #sweep(now: number): void {
-    if (now - this.#sweptAt < sweepEvery) return
-    this.#sweptAt = now
-    for (const entry of this.#byHandle.values()) {
-      if (now >= entry.expires) this.#remove(entry)
+  function sweep(now: number): void {
+    if (now - sweptAt < sweepEvery) return
+    sweptAt = now
+    for (const entry of byHandle.values()) {
+      if (now >= entry.expires) remove(entry)
       else if (entry.previous !== null && now >= entry.previous.until) entry.previous.sealed = ''
     }
-    for (const [sid, until] of this.#revocations) if (now >= until) this.#revocations.delete(sid)
+    for (const [sid, until] of revocations) if (now >= until) revocations.delete(sid)
+  }
+
+  return () => {
+    const store: SessionStore = {
+      async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, ...given }) {
+        const now = clock()
+        sweep(now)
+        const session = { ...given, created: now, lastUsed: now, endsAt: now + lifetime }
+        const expires = now + Math.min(lifetime, idle)
+        const entry = { handle, session, current, previous: null, expires, revocationTtl }
+        const older = ofUser(session.sub, now)
+        const revoked = revoke(older.slice(0, Math.max(0, older.length + 1 - maxPerUser)), 0, now)
+        byHandle.set(handle, entry)
+        bySid.set(session.sid, entry)
+        bySub.set(session.sub, (bySub.get(session.sub) ?? new Set()).add(entry))
+        return { now, revoked }
+      },
+      async find(handle) {
+        const now = clock()
+        const [entry] = alive([byHandle.get(handle)], now)
+        return { session: entry?.session ?? null, now }
+      },
+      async swap({ handle, presented, next, sealed, grace, idle, deadline, revocationTtl }) {
+        const now = clock()
+        if (now >= deadline) return { outcome: 'late' }
+        const [entry] = alive([byHandle.get(handle)], now)
+        if (entry === undefined) return { outcome: 'unknown' }
+        const { session, previous } = entry
+        entry.revocationTtl = Math.max(entry.revocationTtl, revocationTtl)
+        if (presented === entry.current) {
+          entry.previous = { digest: presented, sealed, until: now + grace }
+          entry.current = next
+          entry.session = { ...session, lastUsed: now }
+          entry.expires = Math.min(session.endsAt, now + idle)
+          return { outcome: 'swapped', session: entry.session, now }
+        }
+        if (presented === previous?.digest && now < previous.until) {
+          return { outcome: 'repeated', session, sealed: previous.sealed, now }
+        }
+        revoke([entry], 0, now)
+        return { outcome: 'reused', session, now }
+      },
+      async revoke(which, revocationTtl) {
+        const now = clock()
+        const entries = 'sub' in which ? ofUser(which.sub, now) : alive([bySid.get(which.sid)], now)
+        return revoke(entries, revocationTtl, now)
+      },
+      list: async (sub) =>
+        ofUser(sub, clock())
+          .map(({ session }) => session)
+          .toReversed(),
+      watch(watcher) {
+        watchers.set(store, watcher)
+        watcher.revoked(
+          [...revocations].map(([sid, until]) => ({ sid, until })),
+          clock(),
+        )
+        watcher.caughtUp()
+      },
+      close: async () => void watchers.delete(store),
+    }
+    return store
   }
 }

@@ -7,8 +7,7 @@
  * - `:sealed:<handle>`: the successor that the last token before the current one gets again during the grace
  * - `:sid:<sid>`: the handle of a session
  * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they expire
- * - `:revoked`: revoked sessions, by the time of the revocation; `:until`: the same, by the time at which the
- *   revocation expires. A member is `<until>:<sid>`
+ * - `:revoked`: revocations, `<until>:<sid>`, by the time of the revocation
  *
  * All keys expire. Numbers are returned as strings, because Redis cuts off their fractions.
  */
@@ -44,19 +43,15 @@ end
 
 local function revoke(session, ttl)
   ttl = math.max(ttl, tonumber(session.ttl))
-  local ending = text(now + ttl)
-  local member = ending .. ':' .. session.sid
+  local member = text(now + ttl) .. ':' .. session.sid
   redis.call('DEL', root .. ':session:' .. session.handle, root .. ':about:' .. session.handle,
     root .. ':sealed:' .. session.handle, root .. ':sid:' .. session.sid)
   redis.call('ZREM', root .. ':owner:' .. session.owner, session.handle)
   redis.call('ZADD', root .. ':revoked', text(now), member)
-  redis.call('ZADD', root .. ':until', ending, member)
-  for _, old in ipairs(redis.call('ZRANGEBYSCORE', root .. ':until', '-inf', text(now), 'LIMIT', 0, 10)) do
-    redis.call('ZREM', root .. ':revoked', old)
-    redis.call('ZREM', root .. ':until', old)
+  for _, old in ipairs(redis.call('ZRANGE', root .. ':revoked', 0, 9)) do
+    if tonumber(string.match(old, '^[^:]*')) <= now then redis.call('ZREM', root .. ':revoked', old) end
   end
   keepUntil(root .. ':revoked', now + ttl)
-  keepUntil(root .. ':until', now + ttl)
   -- The message may be lost: every process polls twice a second.
   redis.pcall('PUBLISH', root .. ':revoked', session.sid)
   return member
@@ -73,7 +68,8 @@ local function keep(handle, sid, owner, expires)
 end
 `
 
-const create = `
+export const scripts = {
+  create: `${common}
 local handle, current, sid, owner, about, lifetime, idle, ttl, most = unpack(ARGV)
 local ownerKey = root .. ':owner:' .. owner
 redis.call('ZREMRANGEBYSCORE', ownerKey, '-inf', text(now))
@@ -99,21 +95,22 @@ redis.call('HSET', root .. ':session:' .. handle, 'created', text(now), 'used', 
   'owner', owner, 'ttl', ttl)
 keep(handle, sid, owner, expires)
 return { text(now), revoked }
-`
+`,
 
-const find = `
+  find: `${common}
 local session = load(ARGV[1])
 return { text(now), session and row(session) or false }
-`
+`,
 
-const swap = `
+  swap: `${common}
 local handle, presented, following, sealed, grace, idle, deadline, ttl = unpack(ARGV)
 if now >= tonumber(deadline) then return { 'late' } end
 local session = load(handle)
 if not session then return { 'unknown' } end
 local sealedKey = root .. ':sealed:' .. handle
-local function keepTtl()
-  if tonumber(ttl) > tonumber(session.ttl) then redis.call('HSET', root .. ':session:' .. handle, 'ttl', ttl) end
+if tonumber(ttl) > tonumber(session.ttl) then
+  session.ttl = ttl
+  redis.call('HSET', root .. ':session:' .. handle, 'ttl', ttl)
 end
 
 if presented == session.current then
@@ -125,7 +122,6 @@ if presented == session.current then
   redis.call('SET', sealedKey, sealed)
   redis.call('PEXPIREAT', sealedKey, milliseconds(graceEnd))
   keep(handle, session.sid, session.owner, expires)
-  keepTtl()
   return { 'swapped', text(now), row(session) }
 end
 
@@ -133,61 +129,50 @@ if presented == session.previous and now < tonumber(session.grace) then
   local successor = redis.call('GET', sealedKey)
   -- Redis may have evicted it. That is not theft.
   if not successor then return redis.error_reply('ERR the successor of a refresh token is gone before its time') end
-  keepTtl()
   return { 'repeated', text(now), row(session), successor }
 end
 
-revoke(session, tonumber(ttl))
+revoke(session, 0)
 return { 'reused', text(now), row(session) }
-`
+`,
 
-const revokeSid = `
-local handle = redis.call('GET', root .. ':sid:' .. ARGV[1])
-local session = handle and load(handle)
-return session and { revoke(session, tonumber(ARGV[2])) } or {}
-`
-
-/** Revokes at most 100, so that it does not block Redis. @returns whether there may be more, and what was revoked */
-const revokeOwner = `
-local handles = redis.call('ZRANGEBYSCORE', root .. ':owner:' .. ARGV[1], '(' .. text(now), '+inf', 'LIMIT', 0, 100)
+  /**
+   * One session, or, where an owner is given, at most 100, so that it does not block Redis. @returns whether there may be
+   * more, and what was revoked
+   */
+  revoke: `${common}
+local sid, owner, ttl = unpack(ARGV)
+local ownerKey = root .. ':owner:' .. owner
+local handles = { redis.call('GET', root .. ':sid:' .. sid) or nil }
+if owner ~= '' then
+  handles = redis.call('ZRANGEBYSCORE', ownerKey, '(' .. text(now), '+inf', 'LIMIT', 0, 100)
+end
 local revoked = {}
 for _, handle in ipairs(handles) do
   local session = load(handle)
-  if session then
-    table.insert(revoked, revoke(session, tonumber(ARGV[2])))
-  else
-    redis.call('ZREM', root .. ':owner:' .. ARGV[1], handle)
-  end
+  if session then table.insert(revoked, revoke(session, tonumber(ttl))) end
+  if not session then redis.call('ZREM', ownerKey, handle) end
 end
 return { #handles == 100 and '1' or '0', revoked }
-`
+`,
 
-const list = `
+  list: `${common}
 local found = {}
 for _, handle in ipairs(redis.call('ZRANGEBYSCORE', root .. ':owner:' .. ARGV[1], '(' .. text(now), '+inf')) do
   local session = load(handle)
   if session then table.insert(found, row(session)) end
 end
 return found
-`
+`,
 
-/**
- * The revocations since a time; with an empty string, and where the clock of Redis has gone back, all that have not
- * expired. It writes nothing, so that it also works on a read-only server.
- */
-const revocations = `
+  /**
+   * The revocations since a time; with an empty string, and where the clock of Redis has gone back, all. It writes
+   * nothing, so that it also works on a read-only server.
+   */
+  revocations: `${common}
 local since = tonumber(ARGV[1])
-if since and since <= now then
-  -- A second more, since the clock may have been set back a little.
-  return { text(now), redis.call('ZRANGEBYSCORE', root .. ':revoked', text(since - 1), '+inf') }
-end
-return { text(now), redis.call('ZRANGEBYSCORE', root .. ':until', '(' .. text(now), '+inf') }
-`
-
-const bodies = { create, find, swap, revokeSid, revokeOwner, list, revocations }
-export type ScriptName = keyof typeof bodies
-
-/** The scripts by their names. */
-export const scripts = Object.fromEntries(
-  Object.entries(bodies).map(([name, body]) => [name, `${common}${body}`]),
-) as Readonly<Record<ScriptName, string>>
+-- A second more, since the clock may have been set back a little.
+local from = since and since <= now and text(since - 1) or '-inf'
+return { text(now), redis.call('ZRANGEBYSCORE', root .. ':revoked', from, '+inf') }
+`,
+}

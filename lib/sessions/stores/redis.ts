@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto'
-import { openRedis, runnerOf, type RunScript, type ScriptClient } from '../../stores/redis.js'
+import { openRedis, runnerOf, type ScriptClient } from '../../stores/redis.js'
 import type {
-  CreatedSession,
-  FoundSession,
   NewSession,
   Revocation,
-  SessionChoice,
   SessionStore,
   SessionStoreFactory,
-  SessionWatcher,
   StoredSession,
-  Swap,
   Swapped,
 } from '../../../types/sessions.js'
-import { scripts, type ScriptName } from './redis-scripts.js'
-import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
+import { scripts } from './redis-scripts.js'
+import { revocationPoller } from './revocation-poller.js'
 
 /** The members of an ioredis client that are used, be it for one server or a cluster. */
 interface RedisClient extends ScriptClient {
@@ -56,7 +51,7 @@ export function redisSessions(
     prefix,
     isLocal: false,
     // The braces make a hash tag: see the scripts.
-    open: (name) => new RedisSessions(opened.client, `{${prefix}:${name}}`),
+    open: (name) => storeOver(opened.client, `{${prefix}:${name}}`),
   }
 }
 
@@ -65,96 +60,71 @@ function ownerOf(sub: string): string {
   return createHash('sha256').update(sub).digest('base64url')
 }
 
-class RedisSessions implements SessionStore {
-  readonly #client: RedisClient
-  /** What all keys of the registration begin with. */
-  readonly #root: string
-  readonly #run: RunScript<ScriptName>
-  readonly #poller = new RevocationPoller((cursor) => this.#revocations(cursor))
-  #subscriber: RedisSubscriber | null = null
-
-  constructor(client: RedisClient, root: string) {
-    this.#client = client
-    this.#root = root
-    this.#run = runnerOf(client, root, scripts)
-  }
-
-  async create(session: NewSession): Promise<CreatedSession> {
-    const { handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about } = session
-    const texts = [handle, current, about.sid, ownerOf(about.sub), JSON.stringify(about)]
-    const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
-    const [now, members] = (await this.#run('create', ...values)) as [string, string[]]
-    return { now: Number(now), revoked: members.map(revocationOf) }
-  }
-
-  async find(handle: string): Promise<FoundSession> {
-    const [now, row] = (await this.#run('find', handle)) as [string, Row | null]
-    return { session: row && sessionOf(row), now: Number(now) }
-  }
-
-  async swap(swap: Swap): Promise<Swapped> {
-    const { handle, presented, next, sealed, grace, idle, deadline, revocationTtl } = swap
-    const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
-    const [outcome, ...rest] = (await this.#run('swap', ...values)) as SwapRow
-    if (rest.length === 0) return { outcome } as Swapped
-    const [now, row, successor] = rest
-    const swapped = { outcome, session: sessionOf(row), now: Number(now) }
-    return (successor === undefined ? swapped : { ...swapped, sealed: successor }) as Swapped
-  }
-
-  async revoke(which: SessionChoice, revocationTtl: number): Promise<Revocation[]> {
-    if ('sid' in which) {
-      const members = await this.#run('revokeSid', which.sid, revocationTtl)
-      return (members as string[]).map(revocationOf)
-    }
-    const revoked: Revocation[] = []
-    for (let mayBeMore = '1'; mayBeMore === '1';) {
-      const answer = await this.#run('revokeOwner', ownerOf(which.sub), revocationTtl)
-      const [more, members] = answer as [string, string[]]
-      revoked.push(...members.map(revocationOf))
-      mayBeMore = more
-    }
-    return revoked
-  }
-
-  async list(sub: string): Promise<StoredSession[]> {
-    const rows = (await this.#run('list', ownerOf(sub))) as Row[]
-    return rows.map(sessionOf).toSorted((one, other) => other.created - one.created)
-  }
-
-  watch(watcher: SessionWatcher): void {
-    this.#subscriber = this.#client.duplicate()
-    this.#listen(this.#subscriber)
-    this.#poller.start(watcher)
-  }
-
-  async close(): Promise<void> {
-    this.#poller.stop()
-    this.#subscriber?.disconnect()
-    this.#subscriber = null
-  }
-
-  /** Polls after every revocation that Redis publishes. While the connection is lost, so are the messages. */
-  #listen(subscriber: RedisSubscriber): void {
-    const { keyPrefix = '' } = this.#client.options ?? {}
-    // ioredis adds the prefix of the client to keys, but not to names of channels.
-    const channel = `${keyPrefix.toString()}${this.#root}:revoked`
-    const ignore = (): void => undefined
-    const hint = (): void => this.#poller.hint()
-    const subscribe = (): void => void subscriber.subscribe(channel).then(hint, ignore)
-    // Without a listener an error would end the process. The client of the app has the same errors.
-    subscriber.on('error', ignore)
-    subscriber.on('message', hint)
-    subscriber.on('ready', subscribe)
-    // With lazyConnect it connects at its first command.
-    subscribe()
-  }
-
-  async #revocations(cursor: string | null): Promise<RevocationPage> {
-    const answer = await this.#run('revocations', cursor ?? '')
-    const [now, members] = answer as [string, string[]]
+/** @param root - what all keys of the registration begin with */
+function storeOver(client: RedisClient, root: string): SessionStore {
+  const run = runnerOf(client, root, scripts)
+  const poller = revocationPoller(async (cursor) => {
+    const [now, members] = (await run('revocations', cursor ?? '')) as [string, string[]]
     return { revocations: members.map(revocationOf), now: Number(now), cursor: now }
+  })
+  let subscriber: RedisSubscriber | undefined
+  return {
+    async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about }) {
+      const texts = [handle, current, about.sid, ownerOf(about.sub), JSON.stringify(about)]
+      const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
+      const [now, members] = (await run('create', ...values)) as [string, string[]]
+      return { now: Number(now), revoked: members.map(revocationOf) }
+    },
+    async find(handle) {
+      const [now, row] = (await run('find', handle)) as [string, Row | null]
+      return { session: row && sessionOf(row), now: Number(now) }
+    },
+    async swap({ handle, presented, next, sealed, grace, idle, deadline, revocationTtl }) {
+      const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
+      const [outcome, ...rest] = (await run('swap', ...values)) as SwapRow
+      if (rest.length === 0) return { outcome } as Swapped
+      const [now, row, successor] = rest
+      const sealedNext = successor === undefined ? {} : { sealed: successor }
+      return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
+    },
+    async revoke(which, revocationTtl) {
+      const [sid, owner] = 'sid' in which ? [which.sid, ''] : ['', ownerOf(which.sub)]
+      const revoked: Revocation[] = []
+      for (;;) {
+        const answer = await run('revoke', sid, owner, revocationTtl)
+        const [more, members] = answer as [string, string[]]
+        revoked.push(...members.map(revocationOf))
+        if (more === '0') return revoked
+      }
+    },
+    async list(sub) {
+      const rows = (await run('list', ownerOf(sub))) as Row[]
+      return rows.map(sessionOf).toSorted((one, other) => other.created - one.created)
+    },
+    watch(watcher) {
+      subscriber = client.duplicate()
+      // ioredis adds the prefix of the client to keys, but not to names of channels.
+      const channel = `${String(client.options?.keyPrefix ?? '')}${root}:revoked`
+      listen(subscriber, channel, poller.hint)
+      poller.start(watcher)
+    },
+    async close() {
+      poller.stop()
+      subscriber?.disconnect()
+    },
   }
+}
+
+/** Calls `hint` after every message in a channel. While the connection is lost, so are the messages. */
+function listen(subscriber: RedisSubscriber, channel: string, hint: () => void): void {
+  const ignore = (): void => undefined
+  const subscribe = (): void => void subscriber.subscribe(channel).then(hint, ignore)
+  // Without a listener an error would end the process. The client of the app has the same errors.
+  subscriber.on('error', ignore)
+  subscriber.on('message', hint)
+  subscriber.on('ready', subscribe)
+  // With lazyConnect it connects at its first command.
+  subscribe()
 }
 
 function sessionOf([about, created, lastUsed, endsAt]: Row): StoredSession {

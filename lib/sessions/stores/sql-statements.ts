@@ -1,4 +1,3 @@
-/** The statements of the SQL store. Each is a transaction of its own, on any connection of a pool. */
 export type SqlStatements = ReturnType<typeof sqlStatements>
 
 const seconds = (time: string): string => `extract(epoch FROM ${time})::float8`
@@ -6,15 +5,16 @@ const after = (time: string, value: string): string =>
   `${time} + make_interval(secs => ${value}::float8)`
 
 /** The columns of a session, of the table or subquery `row`. */
-const columns = (row: string): string => `
-  ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent, ${row}.data,
+const columns = (row: string, lastUsed = `${row}.last_used_at`): string => `
+  ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent, ${row}.data, ${seconds(lastUsed)} AS last_used,
   ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS ends_at`
 
 /**
- * Statements read the clock of the server once, after they have locked a row, since they may have waited for the lock.
- * PostgreSQL then reads the row again ("Read Committed Isolation Level"). Statements that lock several sessions do so
- * in one order, or skip locked rows, so that there are no deadlocks. Those that find rows by several handles name them
- * in an array, for which the index is used also while the table has no statistics.
+ * Each is a transaction of its own, on any connection of a pool. It reads the clock of the server once, after it has
+ * locked a row, since it may have waited for the lock; PostgreSQL then reads the row again ("Read Committed Isolation
+ * Level"). Statements that lock several sessions do so in one order, or skip locked rows, so that there are no
+ * deadlocks. Those that find rows by several handles name them in an array, for which the index is used also while the
+ * table has no statistics.
  *
  * @param prefix - of the tables, checked
  */
@@ -23,10 +23,7 @@ export function sqlStatements(prefix: string) {
   const graces = `${prefix}_graces`
   const revocations = `${prefix}_revocations`
 
-  /**
-   * Revokes sessions: $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept
-   * at least.
-   */
+  /** $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept at least. */
   const revoke = (condition: string): string => `
 WITH found AS MATERIALIZED (
   SELECT handle, sid, expires_at, revocation_ttl FROM ${sessions}
@@ -46,11 +43,9 @@ SELECT sid, ${seconds('until')} AS until FROM alive`
 
   return {
     create: `
-WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
-times AS MATERIALIZED (
+WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now), times AS (
   SELECT now, ${after('now', '$9')} AS ends_at,
-    least(${after('now', '$9')}, ${after('now', '$10')}) AS expires_at
-  FROM clock
+    least(${after('now', '$9')}, ${after('now', '$10')}) AS expires_at FROM clock
 )
 INSERT INTO ${sessions} (registration, handle, sid, sub, current_token, address, user_agent, data,
   created_at, last_used_at, ends_at, expires_at, sweep_at, revocation_ttl)
@@ -69,7 +64,7 @@ RETURNING ${seconds('created_at')} AS now`,
 
     find: `
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
-SELECT ${seconds('clock.now')} AS now, ${columns('s')}, ${seconds('s.last_used_at')} AS last_used
+SELECT ${seconds('clock.now')} AS now, ${columns('s')}
 FROM clock LEFT JOIN ${sessions} s
   ON s.registration = $1 AND s.handle = $2 AND clock.now < s.expires_at`,
 
@@ -111,8 +106,8 @@ WITH found AS MATERIALIZED (
   SELECT $1, sid, ${after('now', 'greatest($9::float8, revocation_ttl)')}
   FROM decided WHERE outcome = 'reused'
 )
-SELECT j.outcome, ${seconds('j.now')} AS now, ${columns('j')},
-  ${seconds(`CASE j.outcome WHEN 'swapped' THEN j.now ELSE j.last_used_at END`)} AS last_used,
+SELECT j.outcome, ${seconds('j.now')} AS now,
+  ${columns('j', `CASE j.outcome WHEN 'swapped' THEN j.now ELSE j.last_used_at END`)},
   CASE j.outcome WHEN 'repeated' THEN j.sealed END AS sealed
 FROM decided j`,
 
@@ -120,7 +115,7 @@ FROM decided j`,
     revokeSub: revoke('sub = $2'),
 
     list: `
-SELECT ${columns('s')}, ${seconds('s.last_used_at')} AS last_used FROM ${sessions} s
+SELECT ${columns('s')} FROM ${sessions} s
 WHERE registration = $1 AND sub = $2 AND clock_timestamp() < expires_at
 ORDER BY created_at DESC, handle`,
 
@@ -173,13 +168,11 @@ SELECT count(*)::int AS count FROM due`,
 
     /** Deletes revocations that have expired. @returns how many */
     forget: `
-WITH due AS MATERIALIZED (
-  SELECT written_by, registration, sid FROM ${revocations} WHERE until <= clock_timestamp()
-  LIMIT $1 FOR UPDATE SKIP LOCKED
-), forgotten AS (
-  DELETE FROM ${revocations} e USING due
-  WHERE e.written_by = due.written_by AND e.registration = due.registration AND e.sid = due.sid
+WITH forgotten AS (
+  DELETE FROM ${revocations} WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM ${revocations} WHERE until <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED
+  )) RETURNING 1
 )
-SELECT count(*)::int AS count FROM due`,
+SELECT count(*)::int AS count FROM forgotten`,
   }
 }

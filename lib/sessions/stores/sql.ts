@@ -1,19 +1,18 @@
-import { withTimeout } from '../../common/timeout.js'
-import { openSql, type Row, type RowsOf, type SqlOptions } from '../../stores/sql.js'
+import {
+  openSql,
+  type Row,
+  type RowsOf,
+  type SqlOptions,
+  type SqlParams,
+} from '../../stores/sql.js'
 import type {
-  CreatedSession,
-  FoundSession,
-  NewSession,
   Revocation,
-  SessionChoice,
   SessionStore,
   SessionStoreFactory,
-  SessionWatcher,
   StoredSession,
-  Swap,
   Swapped,
 } from '../../../types/sessions.js'
-import { RevocationPoller, type RevocationPage } from './revocation-poller.js'
+import { revocationPoller } from './revocation-poller.js'
 import { sqlStatements, type SqlStatements } from './sql-statements.js'
 
 /**
@@ -35,79 +34,53 @@ export function sqlSessions(options: SqlOptions): SessionStoreFactory {
     prefix,
     isLocal: false,
     help,
-    open: (name) => new SqlSessions(rows, statements, name),
+    open: (name) => storeOver(rows, statements, name),
   }
 }
 
-class SqlSessions implements SessionStore {
-  readonly #rows: RowsOf
-  readonly #sql: SqlStatements
-  /** Of the registration. */
-  readonly #name: string
-  readonly #upkeep: ReturnType<typeof sqlUpkeep>
-  readonly #poller = new RevocationPoller((cursor) => this.#revocations(cursor ?? '0'))
-
-  constructor(rows: RowsOf, statements: SqlStatements, name: string) {
-    this.#rows = rows
-    this.#sql = statements
-    this.#name = name
-    this.#upkeep = sqlUpkeep(rows, statements)
-  }
-
-  async create(session: NewSession): Promise<CreatedSession> {
-    const { handle, sid, sub, current, address, userAgent, data, lifetime, idle } = session
-    const { revocationTtl, maxPerUser } = session
-    const texts = [this.#name, handle, sid, sub, current, address, userAgent, data]
-    const [row] = await this.#rows(this.#sql.create, [...texts, lifetime, idle, revocationTtl])
-    const trimmed = await this.#rows(this.#sql.trim, [this.#name, sub, 0, maxPerUser])
-    return { now: Number((row as Row).now), revoked: trimmed.map(revocationOf) }
-  }
-
-  async find(handle: string): Promise<FoundSession> {
-    const [row] = (await this.#rows(this.#sql.find, [this.#name, handle])) as [Row]
-    return { session: row.sid === null ? null : sessionOf(row), now: Number(row.now) }
-  }
-
-  async swap(swap: Swap): Promise<Swapped> {
-    const { handle, presented, next, sealed, grace, idle, deadline, revocationTtl } = swap
-    const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
-    const [row] = await this.#rows(this.#sql.swap, [this.#name, ...values])
-    const outcome = (row?.outcome ?? 'unknown') as Swapped['outcome']
-    if (row === undefined || outcome === 'unknown' || outcome === 'late') {
-      return { outcome } as Swapped
-    }
-    if (outcome === 'swapped') this.#upkeep.swapped(grace)
-    const swapped = { outcome, session: sessionOf(row), now: Number(row.now) }
-    return (outcome === 'repeated' ? { ...swapped, sealed: row.sealed } : swapped) as Swapped
-  }
-
-  async revoke(which: SessionChoice, revocationTtl: number): Promise<Revocation[]> {
-    const [statement, text] =
-      'sid' in which ? [this.#sql.revokeSid, which.sid] : [this.#sql.revokeSub, which.sub]
-    return (await this.#rows(statement, [this.#name, text, revocationTtl])).map(revocationOf)
-  }
-
-  async list(sub: string): Promise<StoredSession[]> {
-    return (await this.#rows(this.#sql.list, [this.#name, sub])).map(sessionOf)
-  }
-
-  watch(watcher: SessionWatcher): void {
-    this.#poller.start(watcher)
-  }
-
-  async close(): Promise<void> {
-    this.#poller.stop()
-  }
-
-  async #revocations(since: string): Promise<RevocationPage> {
-    const rows = await this.#rows(this.#sql.revocations, [this.#name, since])
-    void this.#upkeep.run()
-    const { cursor, now } = rows[0] as Row
-    return {
-      revocations: rows.filter(({ sid }) => sid !== null).map(revocationOf),
-      now: Number(now),
-      cursor: String(cursor),
-    }
+/** @param name - of the registration */
+function storeOver(rows: RowsOf, statements: SqlStatements, name: string): SessionStore {
+  const run = (statement: keyof SqlStatements, ...params: SqlParams): Promise<readonly Row[]> =>
+    rows(statements[statement], [name, ...params])
+  const upkeep = sqlUpkeep(rows, statements)
+  const poller = revocationPoller(async (since) => {
+    const found = await run('revocations', since ?? '0')
+    void upkeep.run()
+    const { cursor, now } = found[0] as Row
+    const revocations = found.filter(({ sid }) => sid !== null).map(revocationOf)
+    return { revocations, now: Number(now), cursor: String(cursor) }
+  })
+  return {
+    async create({ handle, sid, sub, current, address, userAgent, data, lifetime, idle, ...most }) {
+      const texts = [handle, sid, sub, current, address, userAgent, data]
+      const [row] = await run('create', ...texts, lifetime, idle, most.revocationTtl)
+      const trimmed = await run('trim', sub, 0, most.maxPerUser)
+      return { now: Number(row?.now), revoked: trimmed.map(revocationOf) }
+    },
+    async find(handle) {
+      const [row] = (await run('find', handle)) as [Row]
+      return { session: row.sid === null ? null : sessionOf(row), now: Number(row.now) }
+    },
+    async swap({ handle, presented, next, sealed, grace, idle, deadline, revocationTtl }) {
+      const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
+      const [row] = await run('swap', ...values)
+      const { outcome = 'unknown', now, sealed: successor } = row ?? {}
+      if (row === undefined || outcome === 'unknown' || outcome === 'late')
+        return { outcome } as Swapped
+      if (outcome === 'swapped') upkeep.swapped(grace)
+      const sealedNext = outcome === 'repeated' ? { sealed: successor } : {}
+      return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
+    },
+    async revoke(which, revocationTtl) {
+      const revoked =
+        'sid' in which
+          ? await run('revokeSid', which.sid, revocationTtl)
+          : await run('revokeSub', which.sub, revocationTtl)
+      return revoked.map(revocationOf)
+    },
+    list: async (sub) => (await run('list', sub)).map(sessionOf),
+    watch: (watcher) => poller.start(watcher),
+    close: async () => poller.stop(),
   }
 }
 
@@ -133,17 +106,16 @@ const batch = 500
 /** Milliseconds between two searches for sessions and revocations that have expired. */
 const pause = 30_000
 
-/** Milliseconds after which a statement is given up: its connection may be dead. */
+/** Milliseconds after which a round is given up: its connection may be dead. */
 const longest = 5000
-const late = (): Error => new Error(`no answer in ${longest} ms`)
 
 /** Deletes expired rows: in small batches, at most one of each kind for each call of `run`. */
 function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
   let nextRound = 0
   let clearUntil = 0
-  let isBusy = false
+  let busyUntil = 0
   const remove = async (what: 'clear' | 'sweep' | 'forget'): Promise<number> =>
-    Number((await withTimeout(rows(statements[what], [batch]), longest, late))[0]?.count)
+    Number((await rows(statements[what], [batch]))[0]?.count)
   return {
     /** To be called after a swap, whose sealed successor has to be deleted when the grace has passed. */
     swapped(graceSeconds: number): void {
@@ -153,17 +125,16 @@ function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
     async run(): Promise<void> {
       const now = performance.now()
       const isRound = now >= nextRound
-      if (isBusy || (!isRound && now >= clearUntil)) return
-      isBusy = true
+      if (now < busyUntil || (!isRound && now >= clearUntil)) return
+      busyUntil = now + longest
       try {
         const counts = [await remove('clear')]
         if (isRound) counts.push(await remove('sweep'), await remove('forget'))
         if (isRound) nextRound = counts.includes(batch) ? now : now + pause
       } catch {
         // The poll for revocations reports a failing store.
-      } finally {
-        isBusy = false
       }
+      busyUntil = 0
     },
   }
 }

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   NewSession,
   Revocation,
@@ -17,11 +19,61 @@ export type MakeStore<Factory = SessionStoreFactory> = (
   prefix: 'suite_one' | 'suite_two',
 ) => Factory | Promise<Factory>
 
-/** A random text in the form of a digest. */
-export const digest = (): string => randomBytes(32).toString('base64url')
+/** One test of {@link sessionStoreSuite} or {@link apiKeyStoreSuite}. */
+export interface StoreCase {
+  /** What it holds, in words. */
+  readonly name: string
+  /** Runs it. Rejects with an `AssertionError` where the store does something else. */
+  run(): Promise<void>
+}
 
-export const sleep = (seconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+/** A factory of stores of sessions, or of API keys. */
+interface Factory<Store> {
+  readonly isLocal: boolean
+  open(name: string): Store
+}
+
+type Prefix = Parameters<MakeStore>[0]
+
+/** Opens the records of a registration, by turns as two processes would. Default: those of the case. */
+type Open<Store> = (name?: string, prefix?: Prefix) => Promise<Store>
+
+/** Cases by what they hold. Each gets its records as two processes have them. */
+export type Cases<Store = SessionStore> = Readonly<
+  Record<string, (store: Store, other: Store, open: Open<Store>) => Promise<void>>
+>
+
+export function suiteOf<Store extends object>(
+  make: MakeStore<Factory<Store>>,
+  cases: Cases<Store>,
+): readonly StoreCase[] {
+  const made = new Map<string, ReturnType<typeof make>>()
+  /** Makes each factory once, so that not every case opens connections. */
+  const factoryOf = (prefix: Prefix, process: number): ReturnType<typeof make> => {
+    const key = `${prefix} ${process}`
+    const factory = made.get(key) ?? make(prefix)
+    made.set(key, factory)
+    return factory
+  }
+  const runCase = async (test: Cases<Store>[string]): Promise<void> => {
+    const ownName = `case-${randomUUID()}`
+    const opened: Store[] = []
+    const open: Open<Store> = async (name = ownName, prefix = 'suite_one') => {
+      const first = await factoryOf(prefix, 0)
+      // A store in memory has one process only.
+      const process = first.isLocal ? 0 : opened.length % 2
+      const store = (await factoryOf(prefix, process)).open(name)
+      opened.push(store)
+      return store
+    }
+    try {
+      await test(await open(), await open(), open)
+    } finally {
+      for (const store of opened) await (store as Partial<SessionStore>).close?.()
+    }
+  }
+  return Object.entries(cases).map(([name, test]) => ({ name, run: () => runCase(test) }))
+}
 
 /** What a store has told, with the time by our clock. */
 export interface Told {
@@ -30,78 +82,29 @@ export interface Told {
   readonly lost: unknown[]
 }
 
-type Prefix = Parameters<MakeStore>[0]
-
-/** A factory of stores of sessions, or of API keys. */
-interface Factory<Store> {
-  readonly isLocal: boolean
-  open(name: string): Store
-}
-
-/** Finds the factory of a process: 0 or 1. */
-type FactoryOf<Store> = (prefix: Prefix, process: number) => Promise<Factory<Store>>
-
-/** Makes each factory once, so that not every case opens connections. A store in memory has one process only. */
-function factoriesOf<Store>(make: MakeStore<Factory<Store>>): FactoryOf<Store> {
-  const made = new Map<string, ReturnType<typeof make>>()
-  const once = (prefix: Prefix, process: number): ReturnType<typeof make> => {
-    const key = `${prefix} ${process}`
-    const factory = made.get(key) ?? make(prefix)
-    made.set(key, factory)
-    return factory
-  }
-  return async (prefix, process) => {
-    const first = await once(prefix, 0)
-    return first.isLocal || process === 0 ? first : once(prefix, process)
-  }
-}
-
-/** What a case works with. */
-export class StoreBench<Store extends object = SessionStore> {
-  readonly #factoryOf: FactoryOf<Store>
-  readonly #opened: Store[] = []
-  readonly #name = `case-${randomUUID()}`
-
-  constructor(factoryOf: FactoryOf<Store>) {
-    this.#factoryOf = factoryOf
-  }
-
-  /** Opens the records of this case, by turns as two processes would. */
-  async open(): Promise<Store> {
-    return this.openAs(this.#name, 'suite_one', this.#opened.length % 2)
-  }
-
-  async openAs(name: string, prefix: Prefix = 'suite_one', process = 0): Promise<Store> {
-    const store = (await this.#factoryOf(prefix, process)).open(name)
-    this.#opened.push(store)
-    return store
-  }
-
-  async close(): Promise<void> {
-    for (const store of this.#opened) await (store as Partial<SessionStore>).close?.()
-  }
-
-  /** Watches a store until everything has been told. */
-  async watch(store: SessionStore): Promise<Told> {
-    const told: Told = { revocations: new Map(), caughtUp: 0, lost: [] }
-    store.watch({
-      revoked: (list) => list.forEach((each) => told.revocations.set(each.sid, each)),
-      caughtUp: () => void (told.caughtUp += 1),
-      lost: (error) => void told.lost.push(error),
-    })
-    await until(() => told.caughtUp > 0, 'everything that was revoked before is reported')
-    return told
-  }
+/** Watches a store until everything has been told. */
+export async function watch(store: SessionStore): Promise<Told> {
+  const told: Told = { revocations: new Map(), caughtUp: 0, lost: [] }
+  store.watch({
+    revoked: (list) => list.forEach((each) => told.revocations.set(each.sid, each)),
+    caughtUp: () => void (told.caughtUp += 1),
+    lost: (error) => void told.lost.push(error),
+  })
+  await until(() => told.caughtUp > 0, 'everything that was revoked before is reported')
+  return told
 }
 
 /** Waits until a condition holds. The limit is for slow machines: a case that needs speed measures it itself. */
-export async function until(condition: () => boolean, what: string, seconds = 5): Promise<void> {
-  const end = performance.now() + seconds * 1000
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const end = performance.now() + 5000
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
-    await sleep(0.005)
+    if (performance.now() > end) throw new Error(`not within 5 s: ${what}`)
+    await sleep(5)
   }
 }
+
+/** A random string in the form of a digest. */
+export const digest = (): string => randomBytes(32).toString('base64url')
 
 export function newSession(given: Partial<NewSession> = {}): NewSession {
   return {
@@ -136,33 +139,30 @@ export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {
   }
 }
 
-/** Cases by what they hold. */
-export type Cases<Store extends object = SessionStore> = Readonly<
-  Record<string, (bench: StoreBench<Store>) => Promise<void>>
->
+/** Strings that can occur, and that mean something else to a database or a protocol. */
+export const odd = [
+  '',
+  ' ',
+  'null',
+  `'; DROP TABLE "x"; --`,
+  '$1 %s {} [] \\ \\\\ \\u0000 \\n',
+  'Zoë 李雷 🦊 \u202e',
+  '{"sid":1}',
+  'x'.repeat(1024),
+  '🦊'.repeat(512),
+]
 
-/** One test of {@link sessionStoreSuite} or {@link apiKeyStoreSuite}. */
-export interface StoreCase {
-  /** What it holds, in words. */
-  readonly name: string
-  /** Runs it. Rejects with an `AssertionError` where the store does something else. */
-  run(): Promise<void>
-}
+/** Checks times, to the millisecond. */
+export const requireTime = (found: number | undefined, expected: number, what: string): void =>
+  assert.ok(Math.abs((found ?? 0) - expected) < 0.001, `${what}: ${found} is not ${expected}`)
 
-export function runsOf<Store extends object>(
-  make: MakeStore<Factory<Store>>,
-  cases: Cases<Store>,
-): readonly StoreCase[] {
-  const factoryOf = factoriesOf(make)
-  return Object.entries(cases).map(([name, test]) => ({
-    name,
-    async run() {
-      const bench = new StoreBench(factoryOf)
-      try {
-        await test(bench)
-      } finally {
-        await bench.close()
-      }
-    },
-  }))
+export const sidsOf = async (store: SessionStore, sub: string): Promise<string[]> =>
+  (await store.list(sub)).map(({ sid }) => sid)
+
+/** Checks that a session can no longer be used. */
+export async function requireGone(store: SessionStore, session: NewSession): Promise<void> {
+  assert.equal((await store.find(session.handle)).session, null, 'it is not found')
+  assert.deepEqual(await store.list(session.sub), [], 'it is not listed')
+  assert.equal((await store.swap(swapOf(session))).outcome, 'unknown', 'it takes no token')
+  assert.deepEqual(await store.revoke({ sid: session.sid }, 60), [], 'it cannot be revoked')
 }

@@ -37,7 +37,7 @@ export function critical(material: Material): Named[] {
   ]
   const tokens = crits.map(([crit, more]): Named => [
     `crit ${json(crit)} ${json(more)}`,
-    resign(material, {}, headerLike(material, { ...more, crit })),
+    resign(material, {}, { ...more, crit }),
   ])
   return [...tokens, ...unencoded(material)]
 }

@@ -1,7 +1,7 @@
 import { setTimeout as later } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import {
-  RevocationPoller,
+  revocationPoller,
   type RevocationPage,
 } from '../../../lib/sessions/stores/revocation-poller.js'
 import { settle, until } from '../../helpers/load.js'
@@ -16,7 +16,7 @@ interface Poll {
 function heldStore(t: Test) {
   const polls: Poll[] = []
   const told: unknown[] = []
-  const poller = new RevocationPoller(
+  const poller = revocationPoller(
     (cursor) => new Promise((answer, fail) => void polls.push({ cursor, answer, fail })),
   )
   t.teardown(() => poller.stop())
@@ -98,13 +98,12 @@ t.test(
     const { poller, told, asked, polls } = heldStore(t)
     const first = await asked(1)
     const start = performance.now()
-    await until(() => told.length === 1, 'that it is away is told')
-    t.match(told.splice(0), [/no answer in 2000 ms/])
     poller.hint()
     await later(200)
     t.equal(polls.length, 1, 'not before')
     const second = await asked(2)
     t.ok(performance.now() - start > 4900)
+    t.match(told.splice(0), [/no answer in 5000 ms/])
     t.equal(second.cursor, null, 'it reads all again')
     second.answer(page('b', []))
     const third = await asked(3)
@@ -113,13 +112,3 @@ t.test(
     t.strictSame([third.cursor, told.splice(0)], ['b', ['caughtUp']], 'what comes late is ignored')
   },
 )
-
-t.test('a slow answer counts', async (t) => {
-  const { told, asked } = heldStore(t)
-  const first = await asked(1)
-  await until(() => told.length === 1, 'that it is away is told')
-  first.answer(page('late', []))
-  await until(() => told.length === 2, 'its answer counts')
-  t.equal((await asked(2)).cursor, 'late')
-  t.equal(told[1], 'caughtUp')
-})

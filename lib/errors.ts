@@ -1,18 +1,12 @@
-import type { AuthenticationErrorLike, FaultCode, RefusalCode } from '../types/errors.js'
+import type {
+  AuthenticationErrorLike,
+  FaultCode,
+  MisuseCode,
+  RefusalCode,
+} from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 import { en } from '../locales/en.js'
-import { faultOf } from './common/faults.js'
 import { codeOfKey, refusalOf, type RefusalRow } from './common/refusals.js'
-
-export {
-  AuthenticationFault,
-  AuthnUsageError,
-  faultOf,
-  isAuthenticationFault,
-  isUsageError,
-  wrongMark,
-  wrongOption,
-} from './common/faults.js'
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.
@@ -77,4 +71,71 @@ export function isAuthenticationError(error: unknown): error is AuthenticationEr
 /** An AuthenticationError stays as it is; anything else that the app throws is an internal error. */
 export function refusalOrFault(code: FaultCode, error: unknown): unknown {
   return isAuthenticationError(error) ? error : faultOf(code, error)
+}
+
+const neutralMessage = 'The request could not be authenticated because of an internal error.'
+
+/**
+ * The server failed, not the client, for example the user service threw. The client gets a 500 with a neutral
+ * message; the real error is the `cause`, for the log.
+ */
+export class AuthenticationFault extends Error {
+  readonly code: FaultCode
+  readonly statusCode: number
+
+  /** @param message - for the client, so without users, credentials and internals of the app */
+  constructor(code: FaultCode, cause: unknown, statusCode = 500, message = neutralMessage) {
+    super(message, { cause })
+    this.code = code
+    this.statusCode = statusCode
+  }
+
+  override get name(): string {
+    return 'AuthenticationFault'
+  }
+}
+
+/** @returns an AuthenticationFault as it is */
+export function faultOf(code: FaultCode, error: unknown): Error {
+  return isAuthenticationFault(error) ? error : new AuthenticationFault(code, error)
+}
+
+/** By its code and its message: clients see the message, and an error of the app with such a code could have any. */
+export function isAuthenticationFault(error: unknown): error is AuthenticationFault {
+  return hasOurCode(error) && error.message === neutralMessage
+}
+
+function hasOurCode(error: unknown): error is Error {
+  return (
+    error instanceof Error && String((error as { code?: unknown }).code).startsWith('ERR_AUTH_')
+  )
+}
+
+/** The app uses the plugin wrongly. The message says what is wrong and how to fix it. */
+export class AuthnUsageError extends Error {
+  readonly code: MisuseCode
+
+  constructor(code: MisuseCode, message: string, cause?: unknown) {
+    super(`fastify-authn: ${message}`, cause === undefined ? {} : { cause })
+    this.code = code
+  }
+
+  override get name(): string {
+    return 'AuthnUsageError'
+  }
+}
+
+/** Errors that answer a request have our codes too, and a status. */
+export function isUsageError(error: unknown): error is AuthnUsageError {
+  return hasOurCode(error) && !('statusCode' in error)
+}
+
+/** Makes startup fail because of an option. @throws ERR_AUTH_OPTION */
+export function wrongOption(message: string, cause?: unknown): never {
+  throw new AuthnUsageError('ERR_AUTH_OPTION', message, cause)
+}
+
+/** Makes startup fail because of a mark. @throws ERR_AUTH_MARK */
+export function wrongMark(message: string): never {
+  throw new AuthnUsageError('ERR_AUTH_MARK', message)
 }

@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
 import { refusalOf } from './common/refusals.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
-import type { AuthnChannel, AuthnChannels, AuthnEvents, RefusalEvent } from '../types/events.js'
+import type { AuthnChannel, AuthnChannels, AuthnEvents } from '../types/events.js'
 
 /**
  * The events of the package: channels of `node:diagnostics_channel`, for metrics and alarms. Each is the
@@ -30,10 +30,10 @@ function open<Name extends keyof AuthnEvents>(name: Name): AuthnChannel<AuthnEve
 const { success, failure, login, throttled, overloaded } = channels
 
 /** The channel of a rejected request by its status. Default: `failure`. */
-const channelOfStatus: Readonly<Record<number, AuthnChannel<RefusalEvent>>> = {
-  429: throttled,
-  503: overloaded,
-}
+const channelOfStatus = new Map([
+  [429, throttled],
+  [503, overloaded],
+])
 
 /** @returns `performance.now()`, or 0 while no channel has a listener, to save the time of reading the clock */
 export function startClock(): number {
@@ -52,7 +52,7 @@ export function reportSuccess(
   user: object,
   authenticator: string,
   started: number,
-  about: object | null = null,
+  about?: object | null,
 ): void {
   const target = authenticator === 'login' ? login : success
   if (!target.hasSubscribers) return
@@ -73,7 +73,7 @@ export function reportRefusal(
   started: number,
   hint: string | null = null,
   user: object | null = null,
-  about: object | null = null,
+  about?: object | null,
 ): void {
   const { code, cause } = error
   const isOfToken = code === 'ERR_AUTH_JWT_INVALID' || code === 'ERR_AUTH_NO_CREDENTIALS'
@@ -85,7 +85,7 @@ export function reportRefusal(
     { code, authenticator, ...about, ...(reason !== null && { reason }) },
     'Request rejected',
   )
-  const target = channelOfStatus[status] ?? failure
+  const target = channelOfStatus.get(status) ?? failure
   if (!target.hasSubscribers) return
   const who = user === null ? {} : { user }
   const duration = durationSince(started)
@@ -100,7 +100,7 @@ function missingTokenIn({ headers }: FastifyRequest): string | null {
   return word === undefined ? null : `Authorization: "Bearer ${word}", so the client has no token`
 }
 
-/** @returns milliseconds, or null if the first listener came after the start */
+/** @returns null if the first listener came after the start */
 function durationSince(started: number): number | null {
   return started === 0 ? null : performance.now() - started
 }

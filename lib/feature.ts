@@ -90,15 +90,13 @@ export interface FeatureContext {
   readonly tokenChecks: readonly TokenCheck[]
 }
 
-/** What the entry file of a feature exports. */
-interface FeatureModule {
-  /** @throws ERR_AUTH_OPTION */
-  createFeature(context: FeatureContext): Feature
-}
-
 interface FeatureRow {
   isSet(options: ResolvedOptions, service: JwtService): boolean
-  load(): Promise<FeatureModule>
+  /** Loads the entry file of the feature. */
+  load(): Promise<{
+    /** @throws ERR_AUTH_OPTION */
+    createFeature(context: FeatureContext): Feature
+  }>
 }
 
 /** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */

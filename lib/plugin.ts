@@ -8,6 +8,7 @@ import {
   requireDefault,
 } from './authenticators/configured.js'
 import { checkSharedKeys } from './authenticators/shared-keys.js'
+import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
 import { AuthnUsageError } from './errors.js'
 import { loadFeatures, type Feature } from './feature.js'
@@ -23,7 +24,7 @@ import { createPasswordTools } from './passwords/tools.js'
 import { registrationOf, setRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/state.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { Authn, AuthnStats } from '../types/authn.js'
+import type { Authn } from '../types/authn.js'
 import type { AuthnOptions } from '../types/options.js'
 
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
@@ -115,8 +116,13 @@ function attach(record: AppRecord, registration: Registration): void {
   if (options.auth !== undefined) markScope(app, options.auth)
   const authn: Authn = {
     authenticators: [...authenticators.keys()],
-    ...Object.fromEntries(features.flatMap(({ name, api }) => (api ? [[name, api]] : []))),
-    stats: () => ({ ...passwords.stats(), ...jwtService.stats(), ...statsOf(features) }),
+    ...byName(features, ({ api }) => api),
+    stats: () => ({
+      ...passwords.stats(),
+      ...jwtService.stats(),
+      issuers: {},
+      ...byName(features, (feature) => feature.stats?.()),
+    }),
     ...routeReport(record, app),
   }
   decorate(app, 'authn', authn)
@@ -125,12 +131,8 @@ function attach(record: AppRecord, registration: Registration): void {
   warnLongExpiry(app, jwtService.expiry)
 }
 
-/** Counts of features, by their names. Those of issuers are there also without the option `issuers`. */
-function statsOf(
-  features: readonly Feature[],
-): Pick<AuthnStats, 'issuers' | 'sessions' | 'apiKeys'> {
-  const counts = features.flatMap((each) => (each.stats ? [[each.name, each.stats()]] : []))
-  return { issuers: {}, ...Object.fromEntries(counts) }
+function byName(features: readonly Feature[], valueOf: (feature: Feature) => object | undefined) {
+  return withoutUndefined(Object.fromEntries(features.map((each) => [each.name, valueOf(each)])))
 }
 
 /** @throws ERR_AUTH_DECORATOR */
@@ -159,13 +161,10 @@ async function initialize(record: AppRecord, registration: Registration): Promis
   const all = [...record.registered].flatMap((scope) => registrationOf(scope) ?? [])
   checkSharedKeys(all)
   for (const each of all) for (const feature of each.features) feature.check?.(each, all)
-  app.addHook('onReady', async () => {
-    for (const feature of features) await feature.ready?.()
-  })
-  app.addHook('preClose', async () => {
-    for (const feature of features) feature.stop?.()
-  })
-  app.addHook('onClose', async () => {
-    for (const feature of features) await feature.close?.()
-  })
+  const callEach = (step: 'ready' | 'stop' | 'close') => async (): Promise<void> => {
+    for (const feature of features) await feature[step]?.()
+  }
+  app.addHook('onReady', callEach('ready'))
+  app.addHook('preClose', callEach('stop'))
+  app.addHook('onClose', callEach('close'))
 }

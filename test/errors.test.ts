@@ -1,4 +1,3 @@
-// Also holds lib/common/faults.ts.
 // lib/common/refusals.ts has the answers of the refusals.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -58,7 +58,10 @@ export interface RejectionLike extends Error {
    * `FST_ERR_CTP_INVALID_JSON_BODY`.
    */
   readonly code: RefusalCode | (string & {})
-  /** HTTP status of the response: 401, 403, 429 or 503; for a malformed body 400, 413 or 415. */
+  /**
+   * HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to
+   * wait. For a malformed body 400, 413 or 415.
+   */
   readonly statusCode: number
   /** In the language of the request; that of a malformed body is Fastify's, in English. */
   readonly message: string
@@ -67,13 +70,9 @@ export interface RejectionLike extends Error {
 }
 
 /** The error of a rejected request. Recognise it by its `code`. */
-export interface AuthenticationErrorLike extends Error {
+export interface AuthenticationErrorLike extends RejectionLike {
   /** Why the request is rejected. */
   readonly code: RefusalCode
-  /** HTTP status: 401; 403 for a missing scope or role, or for a cross-site request (CSRF); 429 and 503 if the client has to wait. */
-  readonly statusCode: number
   /** The key of the message, or null if {@link Error.message} is sent as it is. */
   readonly key: MessageKey | null
-  /** Seconds after which the client may try again, for `Retry-After`. */
-  readonly retryAfter?: number
 }

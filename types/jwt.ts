@@ -66,16 +66,12 @@ export interface JwtConfig extends TokenRules {
 export interface JwtServiceLike {
   /** The signing method of all calls that name none; undefined for a key set in which no key signs. */
   readonly signingMethod: SigningMethod | undefined
-
   /** Seconds for which issued tokens are valid. */
   readonly expiry: number
-
   /** The option `jwt.validAfterField`. */
   readonly validAfterField: string | undefined
-
   /** The `iss` of its tokens: the option `jwt.issuer`. */
   readonly issuer: string | undefined
-
   /** The `aud` of its tokens: the option `jwt.audience`. */
   readonly audience: readonly string[] | undefined
 

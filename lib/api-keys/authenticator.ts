@@ -6,9 +6,8 @@ import { perRegistration } from '../registration.js'
 import { extraOf, setCredential } from '../request/state.js'
 import { findUser, requireUser } from '../users/user.js'
 import { idOf, keyChecker } from './key.js'
-import type { KeyLookup, KeyProblem, KnownKey } from './lookup.js'
+import type { KeyLookup, KnownKey } from './lookup.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
@@ -62,7 +61,7 @@ export function apiKeyAuthenticator(
     if (found === 'wrong secret') {
       await state.of(request).passwords.countRejectedToken(`api-key ${id}`, request)
     }
-    if (typeof found === 'string') throw invalid(found)
+    if (typeof found === 'string') throw refusal('auth.api-key-invalid', { cause: found })
     const user = await enter(request, found)
     lookup.touch(found)
     return user
@@ -83,16 +82,12 @@ export function apiKeyAuthenticator(
     authenticate(request) {
       const text = credentialsIn(request)
       if (text === null) return null
-      if (text === MALFORMED) throw invalid('no API key')
+      if (text === MALFORMED) throw refusal('auth.api-key-invalid', { cause: 'no API key' })
       const known = lookup.cached(text)
       if (known !== null) return enter(request, known)
       const problem = check(text)
-      if (problem !== null) throw invalid(problem)
+      if (problem !== null) throw refusal('auth.api-key-invalid', { cause: problem })
       return enterLater(request, text)
     },
   }
-}
-
-function invalid(reason: KeyProblem | 'no API key' | 'checksum'): AuthenticationErrorLike {
-  return refusal('auth.api-key-invalid', { cause: reason })
 }

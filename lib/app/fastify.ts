@@ -94,16 +94,15 @@ export function urlsOf(
  * it: Fastify rejects the same method and URL twice, unless the constraints differ.
  */
 export function isCorsPreflight(
-  { method, constraints, routePath }: RouteOptions & { readonly routePath: string },
-  { pluginName }: FastifyInstance,
+  { method, constraints = {}, routePath }: RouteOptions & { readonly routePath: string },
+  server: FastifyInstance,
 ): boolean {
   const isCatchAll = method === 'OPTIONS' && routePath === '*'
-  const isPlain = Object.keys(constraints ?? {}).length === 0
-  return isCatchAll && isPlain && hasCors({ pluginName })
+  return isCatchAll && Object.keys(constraints).length === 0 && hasCors(server)
 }
 
 /** Whether @fastify/cors was registered in this very scope: `pluginName` lists the plugins that share it. */
-export function hasCors({ pluginName }: Pick<FastifyInstance, 'pluginName'>): boolean {
+export function hasCors({ pluginName }: FastifyInstance): boolean {
   return pluginName.split(' -> ').includes('@fastify/cors')
 }
 

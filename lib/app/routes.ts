@@ -10,7 +10,7 @@ import { planOf, type Plan } from '../marks/plan.js'
 import { registrationOf } from '../registration.js'
 
 /** The options of a route as `onRoute` gets them. */
-export type DeclaredOptions = RouteOptions & { readonly routePath: string }
+type DeclaredOptions = RouteOptions & { readonly routePath: string }
 
 /** A route of an app. Its options are read when the app is ready, because hooks of other plugins may change them. */
 export interface DeclaredRoute extends Planned {
@@ -72,8 +72,8 @@ function requireFree(
 }
 
 /**
- * The GET route with the same constraints, since a hook may have declared other versions of it in between; or else the last
- * one, since a hook may have changed the constraints of the GET route.
+ * The GET route of a HEAD route. Of several, the one with the same constraints, since a hook may have declared other versions
+ * of it in between; or else the last one, since a hook may have changed the constraints of the GET route.
  */
 function getRouteOf(
   { constraints = {} }: RouteOptions,
@@ -81,13 +81,16 @@ function getRouteOf(
   url: string,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute | undefined {
-  const isGet = (route: DeclaredRoute): boolean =>
-    route.server === server &&
-    methodsOf(route.options.method).includes('GET') &&
-    [route.url, ...urlsOf(route.options, route.url)].includes(url)
+  const gets = others.filter(
+    (route) =>
+      route.server === server &&
+      methodsOf(route.options.method).includes('GET') &&
+      [route.url, ...urlsOf(route.options, route.url)].includes(url),
+  )
+  if (gets.length < 2) return gets[0]
   const hasSame = ({ options }: DeclaredRoute): boolean =>
     isDeepStrictEqual(options.constraints ?? {}, constraints)
-  return others.findLast((route) => isGet(route) && hasSame(route)) ?? others.findLast(isGet)
+  return gets.findLast(hasSame) ?? gets.at(-1)
 }
 
 /** The recorded route that has this `config`. */

@@ -2,13 +2,6 @@ import { inspect } from 'node:util'
 import { needText } from '../marks/access.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
-const access = new Map<AuthnRoute['mode'], string>([
-  [true, 'required'],
-  ['optional', 'optional'],
-  ['try', 'try'],
-  [false, 'open'],
-])
-
 /**
  * The routes as a table with aligned columns, for people and for snapshots. A HEAD route that Fastify added is left
  * out, since it follows its GET route.
@@ -22,7 +15,7 @@ export function printTable(rows: readonly AuthnRoute[], allMethods: readonly str
   const lines = printed.map((row) => [
     allMethods.every((method) => row.methods.includes(method)) ? 'ALL' : row.methods.join(', '),
     visible(`${row.url} ${constraintsText(row.constraints)}`.trim()),
-    access.get(row.mode) as string,
+    typeof row.mode === 'string' ? row.mode : row.mode ? 'required' : 'open',
     needsText(row),
     row.authenticators.join(', ') || '-',
     `${row.source} ${row.sourcePrefix ?? ''}`.trim() + (row.isLogin ? ' (login)' : ''),
@@ -60,10 +53,7 @@ export function visible(text: string): string {
   if (/^[ -~]*$/.test(text)) return text
   // Not a literal, for which V8 collects all these characters when it loads the package.
   const unprintable = new RegExp(String.raw`\p{C}`, 'gu')
-  return text.replaceAll(
-    unprintable,
-    (found) => `\\u{${Number(found.codePointAt(0)).toString(16)}}`,
-  )
+  return text.replaceAll(unprintable, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`)
 }
 
 function align(table: readonly (readonly string[])[]): string {

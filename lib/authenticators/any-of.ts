@@ -29,15 +29,9 @@ export function anyOf<Members extends readonly Authenticator[]>(
   return combine(members, 'anyOf()') as never
 }
 
-/**
- * {@link anyOf}.
- *
- * @param place - for the error
- */
+/** {@link anyOf}. @param place - for the error */
 export function combine(members: readonly Authenticator[], place: string): Authenticator {
-  if (members.length === 0) {
-    wrongOption(`${place}: expected one authenticator or more.`)
-  }
+  if (members.length === 0) wrongOption(`${place}: expected one authenticator or more.`)
   members.forEach((member, index) => check(authenticatorSchema, member, `${place}[${index}]`))
   checkChoice(members, place)
   const [first] = members
@@ -62,14 +56,10 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     return named.find(({ openapi = {} }) => 'bearerFormat' in openapi) ?? named[0]
   }
 
-  function accepting(
-    request: FastifyRequest,
-    named: readonly Authenticator[],
-  ): Authenticator | undefined {
-    const isCandidate = (member: Authenticator): boolean =>
-      named.length === 0 || named.includes(member)
+  function accepting(request: FastifyRequest, named: readonly Authenticator[]) {
+    const candidates = named.length === 0 ? inOrder : inOrder.filter((each) => named.includes(each))
     return (
-      inOrder.find((member) => isCandidate(member) && member.accepts?.(request) === true) ??
+      candidates.find((member) => member.accepts?.(request) === true) ??
       (named.length === 0 ? unnamed(request) : named.find(({ accepts }) => accepts === undefined))
     )
   }

@@ -23,11 +23,7 @@ export function hashesPasswords(authenticator: Authenticator): boolean {
 export function basicAuthenticator<Stored extends object>(
   options: BasicAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
-  const given = check<BasicAuthenticatorOptions>(
-    basicAuthenticatorSchema,
-    options,
-    'basicAuthenticator',
-  )
+  const given = check<typeof options>(basicAuthenticatorSchema, options, 'basicAuthenticator')
   const { userService, passwordField, optional } = withDefaults(defaults.basicAuthenticator, given)
 
   const state = perRegistration('basicAuthenticator', (registration) => {
@@ -60,7 +56,5 @@ export function basicAuthenticator<Stored extends object>(
 
 /** The error of a Basic header that breaks RFC 7617, which is rejected even if credentials are optional. */
 export function malformed(): AuthenticationError {
-  return refusal('auth.no-credentials-provided', {
-    code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
-  })
+  return refusal('auth.no-credentials-provided', { code: 'ERR_AUTH_MALFORMED_CREDENTIALS' })
 }

@@ -72,11 +72,8 @@ export function defaultAuthenticators(
  *
  * @throws ERR_AUTH_OPTION
  */
-export function requireDefault({
-  options,
-  authenticators,
-  defaultAuthenticators,
-}: Registration): void {
+export function requireDefault(registration: Registration): void {
+  const { options, authenticators, defaultAuthenticators } = registration
   const { login, userService } = options
   const isOwn = (name: string): boolean => name !== 'basic' && name !== 'configBasic'
   const ownWay = [...authenticators.keys()].some(isOwn) || (login && login.tokenFunc)

@@ -24,8 +24,8 @@ export interface AcceptedTokens extends ResolvedRules {
   readonly userService: UserService | undefined
   readonly claimName: string
   readonly signingMethod: SigningMethod | undefined
-  /** Fingerprints of the keys that verify them. */
-  readonly keys: readonly string[]
+  /** Computes the fingerprints of the keys that verify them. */
+  keys(): readonly string[]
 }
 
 /** Marks authenticators for tokens of our own keys. An app that wraps one by spreading it keeps the mark. */
@@ -51,10 +51,8 @@ export function jwtAuthenticator<Stored extends object>(
   options: JwtAuthenticatorOptions<Stored> = {},
 ): Authenticator<Stored> {
   const given = check<JwtAuthenticatorOptions>(jwtAuthenticatorSchema, options, 'jwtAuthenticator')
-  const { userService, optional, claimName, signingMethod, ...rules } = withDefaults(
-    defaults.jwtAuthenticator,
-    given,
-  )
+  const own = withDefaults(defaults.jwtAuthenticator, given)
+  const { userService, optional, claimName, signingMethod, ...rules } = own
 
   const state = perRegistration('jwtAuthenticator', (registration) => {
     const { jwtService, options: shared } = registration
@@ -79,7 +77,7 @@ export function jwtAuthenticator<Stored extends object>(
       userService: userService ?? shared.userService,
       claimName,
       signingMethod: signingMethod ?? jwtService.signingMethod,
-      keys: jwtService.fingerprints(signingMethod),
+      keys: () => jwtService.fingerprints(signingMethod),
     }),
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -149,13 +147,7 @@ export function ownTokenIn(
   return null
 }
 
-/**
- * @returns null for an authenticator that does not verify tokens by our own keys
- * @internal
- */
-export function tokensOf(
-  authenticator: Authenticator & OwnTokens,
-  registration: Registration,
-): AcceptedTokens | null {
-  return authenticator[kOwnTokens]?.(registration) ?? null
+/** @internal */
+export function tokensOf(authenticator: Authenticator & OwnTokens, registration: Registration) {
+  return authenticator[kOwnTokens]?.(registration)
 }

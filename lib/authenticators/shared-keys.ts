@@ -47,8 +47,8 @@ export function checkSharedTokens(plans: readonly Plan[]): void {
       const { registration } = plan
       const isSame = (each: (typeof found)[number]): boolean =>
         each.authenticator === authenticator && each.plan.registration === registration
-      const tokens = found.some(isSame) ? null : tokensOf(authenticator, registration)
-      if (tokens === null) continue
+      const tokens = found.some(isSame) ? undefined : tokensOf(authenticator, registration)
+      if (tokens === undefined) continue
       const other = found.find((each) => areConfused(each.tokens, tokens))
       if (other !== undefined) {
         wrongOption(
@@ -66,7 +66,7 @@ function areConfused(one: AcceptedTokens, other: AcceptedTokens): boolean {
     one.claimName === other.claimName &&
     [...one.typ].some((typ) => other.typ.has(typ)) &&
     one.signingMethod === other.signingMethod &&
-    haveSameKeys(one.keys, other.keys) &&
+    haveSameKeys(one.keys(), other.keys()) &&
     haveSameClaims(one, other)
   )
 }

@@ -93,23 +93,18 @@ export function startupError(error: unknown): string {
   throw error
 }
 
-/** A service with the keys of the environment, or with those of a key set file. */
-export interface OpenedService {
-  readonly service: JwtService
-  /** Undefined for a key set, whose keys name their methods, unless one was given. */
-  readonly method: SigningMethod | undefined
-  readonly keySet: string | undefined
-}
-
 /**
+ * A service with the keys of the environment, or with those of a key set file.
+ *
  * @param given - the options `--key-set` and `--alg`, and the rules of the server
+ * @returns also the signing method, undefined for a key set unless one was given: its keys name theirs
  * @throws CliError when no key is configured, or when several are and no method is given; for bad keys, the error of
  * startup
  */
 export async function openService(
   given: { readonly keySet?: string | undefined; readonly alg?: SigningMethod | undefined },
   rules: TokenRules = {},
-): Promise<OpenedService> {
+) {
   const { jwt } = configFromEnv()
   const keySet = given.keySet ?? (jwt?.keys as string | undefined)
   if (keySet !== undefined) {
@@ -128,19 +123,10 @@ export async function openService(
 
 /** HS256 where there is a secret, which is the default of an app too; otherwise the method of the only key pair. */
 function onlyMethod(service: JwtService): SigningMethod | undefined {
-  const [first, ...others] = signingMethods.filter((method) => fits(service, method))
+  const [first, ...others] = signingMethods.filter((method) => service.canVerify(method))
   const isPair = first !== undefined && first !== 'HS256'
   if (isPair && others.some((each) => algorithmOf(each).family !== algorithmOf(first).family)) {
     misuse('several key pairs are configured.', 'Choose the signing method: --alg RS256')
   }
   return first
-}
-
-function fits(service: JwtService, method: SigningMethod): boolean {
-  try {
-    service.require(method, 'verify', 'the command line')
-    return true
-  } catch {
-    return false
-  }
 }

@@ -57,23 +57,23 @@ export async function readSecret(io: Io, name: string): Promise<string> {
  *
  * @throws CliError (130) for Ctrl-C, for Ctrl-D on an empty line, and when the terminal goes away
  */
-export function askHidden({ stdin, stderr }: Io, questions: readonly string[]): Promise<string[]> {
-  return new Promise((resolve, reject) => {
-    // What is typed would be written there.
-    const output = new Writable({ write: (_chunk, _encoding, done) => done() })
-    const terminal = createInterface({ input: stdin, output, terminal: true, historySize: 0 })
-    const answers: string[] = []
-    stderr.write(String(questions[0]))
-    terminal.on('line', (line) => {
-      answers.push(line)
-      if (answers.length === questions.length) terminal.close()
-      else stderr.write(`\n${questions[answers.length]}`)
-    })
-    terminal.on('SIGINT', () => terminal.close())
-    terminal.on('close', () => {
-      stderr.write('\n')
-      if (answers.length === questions.length) resolve(answers)
-      else reject(new CliError(exits.cancelled, 'cancelled.'))
-    })
-  })
+export async function askHidden(
+  { stdin, stderr }: Io,
+  questions: readonly string[],
+): Promise<string[]> {
+  // What is typed would be written there.
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const terminal = createInterface({ input: stdin, output, terminal: true, historySize: 0 })
+  terminal.on('SIGINT', () => terminal.close())
+  const lines = terminal[Symbol.asyncIterator]()
+  const answers: string[] = []
+  for (const question of questions) {
+    stderr.write(question)
+    const { done, value } = await lines.next()
+    stderr.write('\n')
+    if (done) throw new CliError(exits.cancelled, 'cancelled.')
+    answers.push(value)
+  }
+  terminal.close()
+  return answers
 }

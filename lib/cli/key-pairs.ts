@@ -1,4 +1,4 @@
-import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { generateKeyPair, type KeyObject, type KeyPairKeyObjectResult as Pair } from 'node:crypto'
 import { mkdir, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -11,11 +11,6 @@ import type { SigningMethod } from '../../types/jwt.js'
 
 const generate = promisify(generateKeyPair)
 export const defaultBits = 3072
-
-export interface Pair {
-  readonly privateKey: KeyObject
-  readonly publicKey: KeyObject
-}
 
 const makers: Readonly<
   Record<Exclude<KeyFamily, 'secret'>, (method: SigningMethod, bits: number) => Promise<Pair>>

@@ -5,21 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { Option } from 'commander'
 import { isUsageError } from '../errors.js'
 import { defaults } from '../options/resolve.js'
-import { checkSqlPrefix, type SqlOptions } from '../stores/sql.js'
+import { checkSqlPrefix, type SqlOptions, type SqlQuery } from '../stores/sql.js'
 import { CliError, fail, misuse, type Command } from './command.js'
 import { envOption } from './environment.js'
-
-/** What is used of ioredis and of pg, whose errors say more than that there is no answer. */
-interface Client {
-  on(event: 'error', listener: (error: unknown) => void): void
-}
-interface Redis extends Client {
-  disconnect(): void
-}
-interface Pool extends Client {
-  query(text: string, params: unknown[]): Promise<{ rows: unknown[] }>
-  end(): Promise<void>
-}
 
 /** The stores of one kind. */
 export interface StoreKind<Store> {
@@ -33,28 +21,21 @@ interface Factory<Store> {
   open(registration: string): Store
 }
 
-/** A factory over a connection of its own, for one command. */
-interface Opened<Store> {
-  readonly factory: Factory<Store>
-  readonly client: Client
-  close(): void | Promise<void>
-}
-
+/** A factory over a connection of its own, for one command. The errors of the client say more than those of the store. */
 async function connect<Store>(
   kind: StoreKind<Store>,
   isRedis: boolean,
   url: string,
   prefix: string,
-): Promise<Opened<Store>> {
+) {
   if (isRedis) {
-    const { Redis } = await packageOf<{ Redis: new (...args: unknown[]) => Redis }>('ioredis')
+    const { Redis } = await packageOf<typeof import('ioredis')>('ioredis')
     const client = new Redis(url, { retryStrategy: () => null })
     return { factory: kind.redis(client, { prefix }), client, close: () => client.disconnect() }
   }
-  const pg = await packageOf<{ default: { Pool: new (options: object) => Pool } }>('pg')
-  const settings = { connectionString: url, max: 1, connectionTimeoutMillis: 2000 }
-  const client = new pg.default.Pool(settings)
-  const query = (text: string, params: unknown[]) => client.query(text, params)
+  const { default: pg } = await packageOf<typeof import('pg')>('pg')
+  const client = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 2000 })
+  const query: SqlQuery = (text, params) => client.query(text, params)
   return { factory: kind.sql({ query, prefix }), client, close: () => client.end() }
 }
 
@@ -130,11 +111,11 @@ export async function withStore<Store, Result>(
       'Expected redis://user:password@host:6379 or postgres://user:password@host:5432/app. Characters such as / @ ? # in a password have to be percent-encoded: %2F %40 %3F %23',
     )
   }
-  let opened: Opened<Store> | undefined
+  let opened: Awaited<ReturnType<typeof connect<Store>>> | undefined
   let lastError: unknown
   try {
     opened = await connect(kind, variable === redis, url, prefix)
-    opened.client.on('error', (error) => {
+    opened.client.on('error', (error: unknown) => {
       lastError = error
     })
     return await work(opened.factory.open(registration))

@@ -9,15 +9,9 @@ const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
  * the same value: there these characters occur only in strings, where the escape means the same.
  */
 export function printable(text: string): string {
-  return text.toWellFormed().replace(unsafe, escaped)
-}
-
-/** Writes a character as in JSON: `\u` and four hexadecimal digits for each UTF-16 unit. */
-function escaped(letter: string): string {
-  return letter
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('')
+  // As in JSON: four hexadecimal digits for each UTF-16 unit.
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.toWellFormed().replace(unsafe, (letter) => letter.split('').map(escaped).join(''))
 }
 
 /** A value as JSON on one line. */

@@ -35,9 +35,7 @@ export const kit: {
 } = {}
 
 /** Scopes and roles that a test gives to a request, in place of the results of the functions of `access`. */
-export interface TestGrants {
-  readonly scopesOf: ReadonlySet<string> | undefined
-  readonly rolesOf: ReadonlySet<string> | undefined
-}
-
-export const testGrants = new WeakMap<object, TestGrants>()
+export const testGrants = new WeakMap<
+  object,
+  Readonly<Record<'scopesOf' | 'rolesOf', ReadonlySet<string> | undefined>>
+>()

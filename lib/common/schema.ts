@@ -33,35 +33,25 @@ export function firstProblem(
 ): Problem | null {
   if (Check(schema, value)) return null
   const here = { path, schema, value, isUnknown: false }
-  const { anyOf, items, whole } = schema as Parts
+  const parts = schema as Parts
+  const { anyOf, properties = {}, required = [], additionalProperties = parts.items, whole } = parts
   if (typeof value !== 'object' || value === null || whole === true) return here
+  if (Array.isArray(value) && anyOf === undefined && parts.items === undefined) return here
   if (anyOf !== undefined) {
     // Of a member of the object, so that the object itself is what the branch expects.
     const found = anyOf.map((branch) => firstProblem(branch, value, path))
     return found.find((problem) => problem !== null && problem.path.length > path.length) ?? here
   }
-  if (!Array.isArray(value)) return memberProblem(schema, value, path) ?? here
-  const list: readonly unknown[] = value
-  const found = list.map((item, at) => items && firstProblem(items, item, [...path, String(at)]))
-  return found.find((problem) => problem) ?? here
-}
-
-function memberProblem(
-  schema: TSchema,
-  value: Readonly<Record<string, unknown>>,
-  path: readonly string[],
-): Problem | null {
-  const { properties = {}, required = [], additionalProperties } = schema as Parts
-  const names = Object.keys(properties)
-  const missing = required.filter((name) => value[name] === undefined)
-  const others = Object.getOwnPropertyNames(value).filter((name) => !names.includes(name))
-  const given = names.filter((name) => value[name] !== undefined)
-  for (const name of [...missing, ...others, ...given]) {
-    const inner = [...path, name]
+  const given = value as Readonly<Record<string, unknown>>
+  const missing = required.filter((name) => given[name] === undefined)
+  const others = Object.keys(given).filter((name) => !Object.hasOwn(properties, name))
+  const present = Object.keys(properties).filter((name) => given[name] !== undefined)
+  for (const name of [...missing, ...others, ...present]) {
+    const inner = { path: [...path, name], schema, value: given[name], isUnknown: true }
     const member = Object.hasOwn(properties, name) ? properties[name] : additionalProperties
-    if (member === false) return { path: inner, schema, value: value[name], isUnknown: true }
-    const problem = typeof member === 'object' ? firstProblem(member, value[name], inner) : null
-    if (problem !== null) return problem
+    if (member === false) return inner
+    const problem = typeof member === 'object' && firstProblem(member, inner.value, inner.path)
+    if (problem) return problem
   }
-  return null
+  return here
 }

@@ -4,7 +4,7 @@ import { isThenable } from '../common/objects.js'
 import { refusal, refusalOrFault } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needText } from '../marks/access.js'
-import { claimsOf, limitOf } from '../request/state.js'
+import { claimsOf, stateOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Needs, Plan } from '../marks/plan.js'
@@ -86,7 +86,7 @@ function grantedTo(
   if (fromTest !== undefined) return fromTest
   const { access, userServiceTimeout } = plan.registration.options
   const ask = access?.[source]
-  const limit = source === 'scopesOf' ? limitOf(request) : null
+  const limit = source === 'scopesOf' ? (stateOf(request)?.scopes ?? null) : null
   if (ask === undefined && source === 'scopesOf') return limit ?? scopesOf(claimsOf(request))
   if (ask === undefined) {
     return rolesOf(user, (field, found) => {

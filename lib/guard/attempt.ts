@@ -8,7 +8,7 @@ import { reportSuccess, startClock } from '../events.js'
 import { credentialsOf, hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { Plan } from '../marks/plan.js'
-import { credentialOf, kContext, setClaims, setUser, shared } from '../request/state.js'
+import { kContext, setClaims, setUser, shared, stateOf } from '../request/state.js'
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
@@ -123,8 +123,9 @@ class Attempt {
 
   /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
-    reportSuccess(this.request, user, this.plan.name, this.started, credentialOf(this.request))
-    runInContext(this.request, user, this.done)
+    const { request, plan, started } = this
+    reportSuccess(request, user, plan.name, started, stateOf(request)?.credential)
+    runInContext(request, user, this.done)
   }
 
   /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */

@@ -4,7 +4,7 @@ import { refusalOf } from '../common/refusals.js'
 import { faultOf } from '../errors.js'
 import { reportRefusal } from '../events.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
-import { credentialOf } from '../request/state.js'
+import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Plan } from '../marks/plan.js'
 import type { AuthUser } from '../../types/user-service.js'
@@ -30,15 +30,8 @@ export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void 
   const { request, reply, done, plan, started, user } = attempt
   try {
     const schemes = challengeSchemes(plan.authenticator)
-    reportRefusal(
-      request,
-      error,
-      plan.name,
-      started,
-      hintOf(error, request),
-      user,
-      credentialOf(request),
-    )
+    const credential = stateOf(request)?.credential
+    reportRefusal(request, error, plan.name, started, hintOf(error, request), user, credential)
     const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined)

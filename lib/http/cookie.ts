@@ -34,31 +34,12 @@ export function cookieOf(
   header: string | undefined,
   name: string,
 ): string | typeof MALFORMED | null {
-  if (header === undefined) return null
-  let found: string | null = null
-  for (let at = 0; at < header.length;) {
-    const semicolon = header.indexOf(';', at)
-    const end = semicolon === -1 ? header.length : semicolon
-    while (isBlank(header.charCodeAt(at))) at += 1
-    const equals = at + name.length
-    if (header.startsWith(name, at) && header.charCodeAt(equals) === 0x3d) {
-      if (found !== null) return MALFORMED
-      found = trimmed(header, equals + 1, end)
-    }
-    at = end + 1
-  }
-  return found === '' ? null : found
-}
-
-function trimmed(text: string, start: number, end: number): string {
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
-  return text.slice(start, end)
-}
-
-/** Space and tab (RFC 9110 §5.6.3). */
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09
+  // Only space and tab (RFC 9110 §5.6.3), and not what else trim() removes: to browsers, a name with a no-break space
+  // before `__Host-` is another one, which any subdomain may set.
+  const pairs = (header ?? '').split(';').map((pair) => pair.replace(/^[\t ]+/, ''))
+  const found = pairs.filter((pair) => pair.startsWith(`${name}=`))
+  if (found.length > 1) return MALFORMED
+  return found[0]?.slice(name.length + 1).trim() || null
 }
 
 export function setCookie({ name, value, maxAge, isSecure, sameSite }: NewCookie): string {

@@ -10,18 +10,6 @@ export interface LocalizedText {
   readonly language: string | null
 }
 
-/** Chooses languages and texts. */
-export interface Translator {
-  /**
-   * Chooses a language for the header `Accept-Language` (RFC 9110 §12.5.4) by lookup (RFC 4647 §3.4).
-   *
-   * @returns its tag, or that of the default language
-   */
-  negotiate(acceptLanguage: string | undefined): string
-  /** @param language - any tag; an unknown one is looked up like a language range */
-  translate(key: MessageKey, language: string): LocalizedText
-}
-
 interface Language {
   readonly tag: string
   readonly catalogue: Partial<Catalogue>
@@ -29,19 +17,23 @@ interface Language {
 
 type AppCatalogues = Readonly<Record<string, Partial<Catalogue>>>
 
+export type Translator = ReturnType<typeof createTranslator>
+
 /** The longest `Accept-Language` header or language tag that is read, in characters. Browsers send fewer than 100. */
 const longest = 512
+
+const builtIn = Object.entries(locales).map(([tag, catalogue]): [string, Language] => [
+  tag.toLowerCase(),
+  { tag, catalogue },
+])
 
 /**
  * @param own - catalogues of the app: they add languages (a key that is missing in them stays
  * English) or override single messages
  * @throws ERR_AUTH_OPTION for an invalid tag or key, and for a default language without a catalogue
  */
-export function createTranslator(own: AppCatalogues, defaultLanguage: string): Translator {
-  const languages = new Map<string, Language>()
-  for (const [tag, catalogue] of Object.entries(locales)) {
-    languages.set(tag.toLowerCase(), { tag, catalogue })
-  }
+export function createTranslator(own: AppCatalogues, defaultLanguage: string) {
+  const languages = new Map(builtIn)
   for (const [tag, messages] of Object.entries(own)) {
     checkCatalogue(tag, messages)
     const base = languages.get(tag.toLowerCase())
@@ -56,14 +48,20 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string): T
     )
   }
   return {
-    negotiate(acceptLanguage) {
+    /**
+     * Chooses a language for the header `Accept-Language` (RFC 9110 §12.5.4) by lookup (RFC 4647 §3.4).
+     *
+     * @returns its tag, or that of the default language
+     */
+    negotiate(acceptLanguage: string | undefined): string {
       for (const range of languageRanges(acceptLanguage)) {
         const language = lookup(languages, range)
         if (language !== undefined) return language.tag
       }
       return fallback.tag
     },
-    translate(key, language) {
+    /** @param language - any tag; an unknown one is looked up like a language range */
+    translate(key: MessageKey, language: string): LocalizedText {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
       const text = catalogue[key]
       // The English text may be the app's own.

@@ -93,17 +93,12 @@ export async function finishLogin(
   registration: Registration,
   request: FastifyRequest,
   reply: FastifyReply,
-  login: FinishedLogin,
+  login: LoginAttempt & { readonly username: string | number; readonly user: object },
 ): Promise<object> {
   const { username, user, started } = login
   const tokens = await registration.issueTokens(username, request, user, login)
   reportTokens(registration, request, user, 'login', started)
   return registration.carrier.give(request, reply, tokens)
-}
-
-interface FinishedLogin extends LoginAttempt {
-  readonly username: string | number
-  readonly user: object
 }
 
 /** @throws AuthenticationFault when a getter of the user throws */

@@ -83,11 +83,7 @@ export function declareOwnRoute<Content>(
   registration.app.route(declared)
 }
 
-/**
- * Makes startup fail because the app and the plugin both declare a route.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** Makes startup fail because the app and the plugin both declare a route. @throws ERR_AUTH_OPTION */
 export function takenRoute(url: string, kind: OwnRoute['kind']): never {
   const what = kind === 'login' ? '"login.path"' : '"sessions"'
   wrongOption(

@@ -47,9 +47,7 @@ export function addLogin(registration: Registration, routes: readonly object[]):
   if (!app.hasRoute({ method: 'POST', url })) return declareLogin(registration, login)
   const isDefault =
     !login.isExplicit && features.every(({ issueTokens }) => issueTokens === undefined)
-  const isOurs = routes.some(
-    (options) => ownRouteOf(options) !== undefined && (options as { url?: string }).url === url,
-  )
+  const isOurs = routes.some((each) => ownRouteOf(each) && (each as { url?: string }).url === url)
   if (!isDefault || !isOurs) takenRoute(url, 'login')
   app.log.warn(`POST ${url} already exists; this registration of fastify-authn adds no login route`)
 }
@@ -71,6 +69,11 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
     200: registration.carrier.schema,
     401: 'The username or the password is wrong.',
   }
+  const documented = {
+    summary: 'Log in',
+    description: 'Returns a token for a username and a password.',
+    tags: ['authentication'],
+  }
   const route: OwnRoute<Credentials> = {
     kind: 'login',
     path,
@@ -78,17 +81,8 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
     work: logIn(registration),
     notes: { responses },
   }
-  declareOwnRoute(registration, route, {
-    ...login.routeOptions,
-    schema: { ...documented, ...schema },
-  })
-}
-
-/** For API documents. */
-const documented = {
-  summary: 'Log in',
-  description: 'Returns a token for a username and a password.',
-  tags: ['authentication'],
+  const options = { ...login.routeOptions, schema: { ...documented, ...schema } }
+  declareOwnRoute(registration, route, options)
 }
 
 /** The first of the `examples` in the app's schema of the body, whose other members are not used. */

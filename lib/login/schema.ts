@@ -41,8 +41,8 @@ export function loginBody(
   const fields = { [usernameField]: text, [passwordField]: text }
   const schema = Type.Object(fields, example && { example })
   const read = (body: unknown): Credentials => {
-    const { [usernameField]: username, [passwordField]: password } = body as Record<string, string>
-    return { username: username as string, password: password as string }
+    const given = body as Record<string, string>
+    return { username: String(given[usernameField]), password: String(given[passwordField]) }
   }
   return {
     schema,

@@ -3,6 +3,7 @@ import {
   anyFunction,
   fieldName,
   flag,
+  nonEmpty,
   oneOf,
   optional,
   options,
@@ -12,7 +13,6 @@ import {
 import { signingMethod, verifyRules } from './jwt-schemas.js'
 
 export const httpToken = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
-const nonEmpty = Type.String({ minLength: 1 })
 
 /** A Security Scheme Object with the fields that OpenAPI requires. */
 const securityScheme = Type.Union(
@@ -36,10 +36,7 @@ const securityScheme = Type.Union(
 
 const securitySchemes = Type.Union(
   [securityScheme, Type.Object({}, { additionalProperties: securityScheme, minProperties: 1 })],
-  {
-    whole: true,
-    description: securityScheme.description as string,
-  },
+  { whole: true, description: String(securityScheme.description) },
 )
 
 /** The members of an authenticator; others are allowed. */

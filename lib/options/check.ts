@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import { firstProblem, type Problem } from '../common/schema.js'
+import { firstProblem } from '../common/schema.js'
 import { wrongOption } from '../errors.js'
 
 /**
@@ -10,17 +10,13 @@ import { wrongOption } from '../errors.js'
  */
 export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
   const problem = problemOf(schema, value, where)
-  if (problem === null) return value as T
-  return wrongOption(problem)
+  return problem === null ? (value as T) : wrongOption(problem)
 }
 
-/** The first error of options: which one, what was found, and what was expected; null where there is none. */
+/** The error of {@link check}; null where there is none. */
 export function problemOf(schema: Type.TSchema, value: unknown, where: string): string | null {
   const problem = firstProblem(schema, value)
-  return problem === null ? null : explain(schema, problem, where)
-}
-
-function explain(schema: Type.TSchema, problem: Problem, where: string): string {
+  if (problem === null) return null
   const { path } = problem
   const name = [where, ...path].filter((step) => step !== '').join('.') || 'options'
   if (problem.isUnknown) {
@@ -67,11 +63,10 @@ interface Expectation {
   whole?: boolean
 }
 
-/** A non-empty string. */
-export const text = (
-  description: string,
-  options?: Omit<Expectation, 'description'> & { pattern?: string },
-) => Type.String({ minLength: 1, description, ...options })
+export const nonEmpty = Type.String({ minLength: 1 })
+
+export const text = (description: string, options?: Partial<Expectation> & { pattern?: string }) =>
+  Type.String({ minLength: 1, description, ...options })
 
 export const anyFunction = (description: string) => Type.Function([], Type.Any(), { description })
 

@@ -5,6 +5,7 @@ import {
   fieldName,
   flag,
   longestExpiry,
+  nonEmpty,
   oneOf,
   options,
   or,
@@ -15,10 +16,9 @@ import {
 export const signingMethod = oneOf(signingMethods)
 
 /** One audience or several (RFC 7519 §4.1.3). */
-export const audience = Type.Union(
-  [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })],
-  { description: 'a non-empty string, or an array of them' },
-)
+export const audience = Type.Union([nonEmpty, Type.Array(nonEmpty, { minItems: 1 })], {
+  description: 'a non-empty string, or an array of them',
+})
 
 export const tokenRules = {
   clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
@@ -44,12 +44,11 @@ export const verifyRules = {
   }),
 }
 
-const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
-const keyPair = options({
-  private: keyValue,
-  public: keyValue,
-  passphrase: text('a non-empty string', { secret: true }),
-})
+export const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
+
+export const passphrase = text('a non-empty string', { secret: true })
+
+const keyPair = options({ private: keyValue, public: keyValue, passphrase })
 
 export const verifyRulesSchema = options(verifyRules)
 
@@ -61,17 +60,13 @@ export const jwtSchema = options(
       description: 'a string or a Buffer',
       secret: true,
     }),
-    expiry: Type.Integer({
-      minimum: 1,
-      maximum: longestExpiry,
-      description: expirySeconds,
-    }),
+    expiry: Type.Integer({ minimum: 1, maximum: longestExpiry, description: expirySeconds }),
     validAfterField: fieldName,
     signingMethod,
     rsa: keyPair,
     ecdsa: keyPair,
     eddsa: keyPair,
-    keys: Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.Any())], {
+    keys: Type.Union([nonEmpty, Type.Array(Type.Any())], {
       description: 'the path of a key set file, or an array of keys',
     }),
     reloadEvery: Type.Number({

@@ -1,8 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
-import { flag, oneOf, optional, strict, text } from './check.js'
-import { signingMethod } from './jwt-schemas.js'
-
-const keyValue = text('PEM text, or the path of a PEM file', { secret: true })
+import { flag, nonEmpty, oneOf, optional, strict, text } from './check.js'
+import { keyValue, passphrase, signingMethod } from './jwt-schemas.js'
 
 /** RFC 3339, with or without seconds. */
 const time = text('a time in ISO 8601 with a zone, such as 2027-01-01T00:10:00Z', {
@@ -28,20 +26,16 @@ const common = {
   legacy: optional(flag),
 }
 
+const secret = Type.Union([nonEmpty, Type.Uint8Array()], {
+  description: 'a string or a Buffer',
+  secret: true,
+})
+
 const description = 'an object with alg, state, and one of private, public and secret'
 
 /** An entry of the option `jwt.keys`. */
 export const keyEntrySchema = strict(
-  {
-    ...common,
-    secret: optional(
-      Type.Union([Type.String({ minLength: 1 }), Type.Uint8Array()], {
-        description: 'a string or a Buffer',
-        secret: true,
-      }),
-    ),
-    passphrase: optional(text('a non-empty string', { secret: true })),
-  },
+  { ...common, secret: optional(secret), passphrase: optional(passphrase) },
   description,
 )
 

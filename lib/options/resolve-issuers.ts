@@ -6,7 +6,6 @@ import { audience, tokenRules } from './jwt-schemas.js'
 import { defaults } from './resolve.js'
 import type { ResolvedRules } from './resolve-jwt.js'
 import type { IssuerOptions } from '../../types/issuers.js'
-import type { SigningMethod } from '../../types/jwt.js'
 
 /** HMAC is never accepted: a shared secret that verifies can sign too. */
 export const issuerMethods = signingMethods.filter((method) => !method.startsWith('HS'))
@@ -29,26 +28,12 @@ const issuerSchema = strict(
 )
 
 /** An entry of the option `issuers` with all defaults. */
-export interface ResolvedIssuer {
-  /** Its name in the option. */
-  readonly name: string
-  /** The `iss` of its tokens. */
-  readonly issuer: string
-  readonly audience: readonly string[]
-  readonly audienceClaim: 'aud' | 'client_id'
-  /** The address of its key set; undefined for the one from discovery. */
-  readonly jwksUri: string | undefined
-  /** Undefined for those that the keys name. */
-  readonly algorithms: readonly SigningMethod[] | undefined
-  readonly user: IssuerOptions['user']
-  /** With {@link issuer}, and with {@link audience} where that is the claim `aud`. */
-  readonly rules: ResolvedRules
-}
+export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
 
 /** The `typ` of RFC 9068 §2.1. */
 const accessTokens: ReadonlySet<string> = new Set(['at+jwt'])
 
-const builtIn: ReadonlySet<string> = new Set(['jwt', 'basic', 'configBasic'])
+const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
 /**
  * Checks the option `issuers`, and adds the defaults.
@@ -83,32 +68,22 @@ export function resolveIssuers(
   return all
 }
 
-function resolveIssuer(name: string, given: IssuerOptions): ResolvedIssuer {
+function resolveIssuer(name: string, given: IssuerOptions) {
   const place = `issuers.${name}`
   const checked = check<IssuerOptions>(issuerSchema, given, place)
-  const { issuer, jwksUri, algorithms, profile } = checked
-  const { audienceClaim = defaults.issuer.audienceClaim } = checked
+  const { issuer, jwksUri, algorithms, profile, audienceClaim = 'aud' } = checked
   if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true)
   else checkAddress(`${place}.jwksUri`, jwksUri, false)
-  const audience = [checked.audience].flat()
-  const { clockTolerance, requireExp } = checked
-  return {
-    name,
+  const audience: readonly string[] = [checked.audience].flat()
+  const rules: ResolvedRules = {
+    clockTolerance: checked.clockTolerance ?? defaults.tokenRules.clockTolerance,
+    requireExp: checked.requireExp ?? defaults.tokenRules.requireExp,
+    typ: profile === undefined ? defaults.typ : accessTokens,
     issuer,
-    audience,
-    audienceClaim,
-    jwksUri,
-    algorithms,
-    user: (claims, request) => given.user(claims, request),
-    rules: {
-      ...defaults.tokenRules,
-      typ: profile === undefined ? defaults.typ : accessTokens,
-      ...(clockTolerance !== undefined && { clockTolerance }),
-      ...(requireExp !== undefined && { requireExp }),
-      issuer,
-      audience: audienceClaim === 'aud' && audience,
-    },
+    audience: audienceClaim === 'aud' && audience,
   }
+  const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
+  return { name, issuer, audience, audienceClaim, jwksUri, algorithms, user, rules }
 }
 
 /** @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2) */

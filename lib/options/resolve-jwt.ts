@@ -3,7 +3,7 @@ import { wrongOption } from '../errors.js'
 import { check } from './check.js'
 import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.js'
 import { defaults, withDefaults } from './resolve.js'
-import type { JwtConfig, SigningMethod, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
+import type { JwtConfig, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
 
 /** Rules of tokens with all defaults. */
 export interface ResolvedRules {
@@ -17,27 +17,18 @@ export interface ResolvedRules {
 }
 
 /** The option `jwt` with all defaults. */
-export type ResolvedJwtConfig = Omit<JwtConfig, keyof VerifyRules> &
-  ResolvedRules & {
-    readonly expiry: number
-    /** Undefined only with `keys`, where it has no default. */
-    readonly signingMethod: SigningMethod | undefined
-    readonly tokenCache: typeof defaults.tokenCache | false
-    /** Seconds; 0 for never. */
-    readonly reloadEvery: number
-    /** The path; undefined where nothing is published. */
-    readonly publish: string | undefined
-  }
+export type ResolvedJwtConfig = ReturnType<typeof resolveJwtConfig>
 
 /** Checks the option `jwt`, and adds the defaults; the entries of `keys` are checked later. @throws ERR_AUTH_OPTION */
-export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
-  const checked: JwtConfig = withDefaults({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
+export function resolveJwtConfig(config: unknown) {
+  const checked = withDefaults({}, check<JwtConfig>(jwtSchema, config, 'jwt'))
   const { tokenCache, signingMethod, keys, reloadEvery, publish } = checked
   if (config !== noKeys) requireKeys(checked)
   return {
     ...withDefaults(defaults.jwt, checked),
     ...fillRules(checked, { ...defaults.tokenRules, typ: defaults.typ }),
     keys,
+    // With `keys` it has no default.
     signingMethod: signingMethod ?? (keys === undefined ? defaults.jwt.signingMethod : undefined),
     tokenCache: tokenCache !== false && withDefaults(defaults.tokenCache, tokenCache),
     reloadEvery: reloadEvery ?? (typeof keys === 'string' ? defaults.keySet.reloadEvery : 0),
@@ -48,10 +39,8 @@ export function resolveJwtConfig(config: unknown): ResolvedJwtConfig {
 /** The option `jwt` of a registration that has neither `jwt` nor `jwtService`. */
 export const noKeys: JwtConfig = {}
 
-const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
-const ofKeySet = ['reloadEvery', 'publish'] as const
-
 function requireKeys(config: JwtConfig): void {
+  const families = ['secret', 'rsa', 'ecdsa', 'eddsa'] as const
   const given = families.filter((name) => config[name] !== undefined)
   if (config.keys !== undefined && given.length > 0) {
     wrongOption(
@@ -59,6 +48,7 @@ function requireKeys(config: JwtConfig): void {
     )
   }
   if (config.keys !== undefined) return
+  const ofKeySet = ['reloadEvery', 'publish'] as const
   const alone = ofKeySet.find((name) => config[name] !== undefined && config[name] !== false)
   if (alone !== undefined) {
     wrongOption(`option "jwt.${alone}": it is for a key set. Set jwt.keys, or leave it out.`)

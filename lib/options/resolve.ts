@@ -4,22 +4,22 @@ import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
-import type { CookieOptions } from '../../types/cookies.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { LoginOptions } from '../../types/login.js'
-import type { AuditOptions, AuthnOptions } from '../../types/options.js'
-import type { HashingOptions, ThrottleOptions } from '../../types/passwords.js'
+import type { AuthnOptions } from '../../types/options.js'
+import type { HashingOptions } from '../../types/passwords.js'
 import type { SessionsOptions } from '../../types/session-api.js'
 
 /** The defaults of all options. Times are in seconds. */
 export const defaults = {
-  passwordField: 'password',
-  maxPasswordBytes: 72 as number | false,
-  authenticators: {},
-  realm: 'Authorization required',
-  languages: {},
-  defaultLanguage: 'en',
-  audit: { middleware: false },
+  plugin: {
+    passwordField: 'password',
+    maxPasswordBytes: 72 as number | false,
+    authenticators: {} as NonNullable<AuthnOptions['authenticators']>,
+    realm: 'Authorization required',
+    languages: {} as NonNullable<AuthnOptions['languages']>,
+    defaultLanguage: 'en',
+  },
   jwt: { expiry: 300, signingMethod: 'HS256' as SigningMethod },
   /** Seconds between two reloads of a key set file, and the path that `publish: true` means. */
   keySet: { reloadEvery: 60, publish: '/.well-known/jwks.json' },
@@ -32,12 +32,23 @@ export const defaults = {
     sameSite: 'lax' as 'lax' | 'strict',
     trustedOrigins: [] as readonly string[],
   },
-  login: { path: '/login', usernameField: 'username', passwordField: 'password', routeOptions: {} },
+  login: {
+    path: '/login',
+    usernameField: 'username',
+    passwordField: 'password',
+    routeOptions: {} as NonNullable<LoginOptions['routeOptions']>,
+  },
   /**
    * The cost is the binary logarithm of the bcrypt rounds: 10 takes about 50 ms on a core of 2024, 14 about 0.8 s.
    * The default of `concurrency` depends on the machine: see `defaultConcurrency` in passwords/queue.ts.
    */
-  hashing: { cost: 10, maxCost: 14, concurrency: undefined, maxQueue: 64, maxWait: 5 },
+  hashing: {
+    cost: 10,
+    maxCost: 14,
+    concurrency: undefined as number | undefined,
+    maxQueue: 64,
+    maxWait: 5,
+  },
   credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, name: 'default' },
@@ -45,46 +56,19 @@ export const defaults = {
   memorySessions: { prefix: 'fastify-authn' },
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
-  issuer: { audienceClaim: 'aud' as const },
 }
 
 /** Options in which those that have a default are always set. */
-export type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
-
-export type ResolvedLogin = Resolved<LoginOptions, Omit<typeof defaults.login, 'routeOptions'>> & {
-  readonly routeOptions: NonNullable<LoginOptions['routeOptions']>
-  /** Whether the app has set the option `login`. If so, startup fails where the route could not work. */
-  readonly isExplicit: boolean
-}
-
-export type ResolvedCookies = Resolved<CookieOptions, typeof defaults.cookies>
-
-export type ResolvedThrottle = Resolved<ThrottleOptions, typeof defaults.throttle>
-
-export type ResolvedHashing = Readonly<
-  Omit<typeof defaults.hashing, 'concurrency'> & { concurrency: number | undefined }
->
-
-/** `store` is undefined for the memory of the process. */
-export type ResolvedSessions = Resolved<SessionsOptions, typeof defaults.sessions>
+type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
 
 /** The options of the plugin with all defaults. */
-export interface ResolvedOptions extends Omit<
-  AuthnOptions,
-  'passwordField' | 'audit' | 'login' | 'cookies' | 'credentialCache' | 'throttle'
-> {
-  passwordField: string
-  maxPasswordBytes: number | false
-  authenticators: NonNullable<AuthnOptions['authenticators']>
-  realm: string
-  languages: NonNullable<AuthnOptions['languages']>
-  defaultLanguage: string
-  audit: Resolved<AuditOptions, typeof defaults.audit> | undefined
-  login: ResolvedLogin | false
-  cookies: ResolvedCookies | undefined
-  credentialCache: typeof defaults.credentialCache | false
-  throttle: ResolvedThrottle | false
-}
+export type ResolvedOptions = ReturnType<typeof resolveOptions>
+export type ResolvedLogin = Exclude<ResolvedOptions['login'], false>
+export type ResolvedCookies = NonNullable<ResolvedOptions['cookies']>
+export type ResolvedThrottle = Exclude<ResolvedOptions['throttle'], false>
+export type ResolvedHashing = ReturnType<typeof resolveHashing>
+/** `store` is undefined for the memory of the process. */
+export type ResolvedSessions = ReturnType<typeof resolveSessions>
 
 /**
  * Checks the options of the plugin and adds the defaults, but not to `jwt`, which {@link JwtService} resolves, nor to
@@ -92,7 +76,7 @@ export interface ResolvedOptions extends Omit<
  *
  * @throws ERR_AUTH_OPTION for the first option that is wrong or unknown
  */
-export function resolveOptions(options: unknown): ResolvedOptions {
+export function resolveOptions(options: unknown) {
   const checked = check<AuthnOptions>(pluginSchema, options)
   const inherited = Object.keys(pluginSchema.properties).find(
     (name) => !Object.hasOwn(checked, name) && declaredProperty(checked, name) !== undefined,
@@ -107,23 +91,17 @@ export function resolveOptions(options: unknown): ResolvedOptions {
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',
     )
   }
-  const { realm = defaults.realm, audit, login, cookies, credentialCache, throttle } = checked
-  if (!isQuotable(realm)) {
+  const resolved = withDefaults(defaults.plugin, checked)
+  if (!isQuotable(resolved.realm)) {
     wrongOption(
       'option "realm": found characters that a header cannot contain, expected Latin-1 without control characters.',
     )
   }
+  const { audit, login, cookies, credentialCache, throttle } = checked
   return {
-    ...checked,
-    realm,
-    passwordField: checked.passwordField ?? defaults.passwordField,
-    maxPasswordBytes: checked.maxPasswordBytes ?? defaults.maxPasswordBytes,
-    authenticators: checked.authenticators ?? defaults.authenticators,
-    languages: checked.languages ?? defaults.languages,
-    defaultLanguage: checked.defaultLanguage ?? defaults.defaultLanguage,
-    audit:
-      audit &&
-      withDefaults({ mode: 'explicit', ...defaults.audit }, audit === 'explicit' ? {} : audit),
+    ...resolved,
+    audit: audit === 'explicit' ? { mode: audit } : audit,
+    // Where the app has set it, startup fails if the route could not work.
     login:
       login !== false &&
       Object.assign(withDefaults(defaults.login, login), { isExplicit: login !== undefined }),
@@ -135,7 +113,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
 }
 
 /** @throws ERR_AUTH_OPTION when `cost` is higher than `maxCost`, since new hashes would not be accepted */
-export function resolveHashing(given: HashingOptions): ResolvedHashing {
+export function resolveHashing(given: HashingOptions) {
   const { cost, maxCost, ...others } = withDefaults(defaults.hashing, given)
   const highest = given.maxCost ?? Math.max(cost, maxCost)
   if (highest < cost) {
@@ -163,7 +141,7 @@ export function resolveApiKeys({ header: given, cache, ...others }: ApiKeysOptio
 }
 
 /** @throws ERR_AUTH_OPTION when `idle` is longer than `lifetime` */
-export function resolveSessions(given: SessionsOptions | true): ResolvedSessions {
+export function resolveSessions(given: SessionsOptions | true) {
   const resolved = withDefaults(defaults.sessions, given === true ? {} : given)
   const { lifetime } = resolved
   const idle = given === true ? undefined : given.idle

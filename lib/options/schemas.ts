@@ -6,6 +6,7 @@ import {
   byName,
   fieldName,
   flag,
+  nonEmpty,
   oneOf,
   optional,
   options,
@@ -52,19 +53,16 @@ const hashing = options({
   maxWait: seconds(60),
 })
 
-const throttle = options(
-  {
-    perUsername: whole(1, 1_000_000),
-    perAddress: whole(1, 1_000_000),
-    window: whole(1, 604_800),
-    redis: Type.Object(
-      { defineCommand: anyFunction('a function'), multi: anyFunction('a function') },
-      { description: 'a client of ioredis' },
-    ),
-    keyPrefix: text('a non-empty string'),
-  },
-  'an object with perUsername, perAddress, window, redis',
-)
+const throttle = options({
+  perUsername: whole(1, 1_000_000),
+  perAddress: whole(1, 1_000_000),
+  window: whole(1, 604_800),
+  redis: Type.Object(
+    { defineCommand: anyFunction('a function'), multi: anyFunction('a function') },
+    { description: 'a client of ioredis' },
+  ),
+  keyPrefix: text('a non-empty string'),
+})
 
 const audit = strict(
   {
@@ -100,19 +98,10 @@ const registrationName = text('letters, digits, ".", "_" and "-", 64 at most', {
   quoted: true,
 })
 
-/** @param other - what else it may be */
-const storeFactory = (description: string, other: Type.TSchema = Type.Undefined()) =>
-  Type.Union(
-    [
-      Type.Object({
-        prefix: Type.String({ minLength: 1 }),
-        isLocal: flag,
-        open: anyFunction('a function (name) that returns the store of a registration'),
-      }),
-      other,
-    ],
-    { whole: true, description },
-  )
+const storeFactory = (description: string) => {
+  const open = anyFunction('a function (name) that returns the store of a registration')
+  return Type.Object({ prefix: nonEmpty, isLocal: flag, open }, { whole: true, description })
+}
 
 const sessions = options({
   store: storeFactory(
@@ -125,7 +114,6 @@ const sessions = options({
   name: registrationName,
 })
 
-/** The option `apiKeys.prefix`. */
 export const apiKeyPrefix = '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$'
 
 const apiKeys = Type.Object(
@@ -136,7 +124,6 @@ const apiKeys = Type.Object(
     }),
     store: storeFactory(
       "memoryApiKeys({ prefix: 'shop' }), redisApiKeys(redis, { prefix: 'shop' }) or sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }) of fastify-authn/api-keys, or a store of the app",
-      Type.Never(),
     ),
     header: optional(text('a header name (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
     cache: optional(or(false, options({ max: whole(1, 1_000_000), ttl: seconds(60) }))),
@@ -144,11 +131,6 @@ const apiKeys = Type.Object(
   },
   { additionalProperties: false, description: 'an object with prefix, store, header, cache, name' },
 )
-
-const names = Type.Union([
-  Type.String({ minLength: 1 }),
-  Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
-])
 
 export const pluginSchema = options(
   {
@@ -162,7 +144,7 @@ export const pluginSchema = options(
     throttle: or(false, throttle),
     userServiceTimeout: seconds(300),
     access,
-    authenticator: Type.Union([names, Type.Object({})], {
+    authenticator: Type.Union([nonEmpty, Type.Array(nonEmpty, { minItems: 1 }), Type.Object({})], {
       description: 'an authenticator, the name of one, or an array of names',
     }),
     authenticators: byName(authenticatorSchema, 'an object of authenticators by name'),
@@ -189,7 +171,7 @@ export const pluginSchema = options(
     errorBody: anyFunction('a function (error, request) that returns an object'),
     realm: text('a non-empty string of Latin-1 without control characters'),
     languages: byName(
-      byName(Type.String({ minLength: 1 })),
+      byName(nonEmpty),
       'an object of catalogues by language tag, each an object of texts by message key',
     ),
     defaultLanguage: text('a language tag (BCP 47)', { quoted: true }),

@@ -50,10 +50,7 @@ export function createCredentialCheck(
   const { userService, passwordField, maxPasswordBytes, cache } = tools
   const hashOf = createHashReader(tools)
   const rehash = createRehash(tools)
-  const find = (
-    username: string,
-    request: FastifyRequest,
-  ): object | null | Promise<object | null> =>
+  const find = (username: string, request: FastifyRequest) =>
     findUser(userService, username, request, tools.userServiceTimeout)
 
   const confirm = async (attempt: PasswordAttempt, before: Before): Promise<void> => {

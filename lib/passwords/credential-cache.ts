@@ -18,8 +18,9 @@ export class CredentialCache {
 
   /** @param options - `ttl` in seconds */
   constructor({ max, ttl }: { readonly max: number; readonly ttl: number }) {
-    // With a resolution of 0 they start no timers.
-    const options = { max, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 }
+    // By size, since with `max` they allocate all entries at once. With a resolution of 0 they start no timers.
+    const sizes = { maxSize: max, sizeCalculation: () => 1 }
+    const options = { ...sizes, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 }
     this.#known = new LRUCache(options)
     this.#accepted = new LRUCache(options)
   }

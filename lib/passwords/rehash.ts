@@ -31,9 +31,8 @@ export function createRehash(tools: RehashTools) {
     const { username, password, request } = attempt
     // bcrypt ignores the end of a longer password, so the new hash would match the beginning alone.
     const fits = Buffer.byteLength(password) <= longestPassword
-    if (!isOutdated(tools, stored) || !fits || running.has(stored) || !queue.isIdle) {
+    if (!isOutdated(tools, stored) || !fits || running.has(stored) || !queue.isIdle)
       return undefined
-    }
     running.add(stored)
     // The user is read again: the password may have changed meanwhile, and the new hash would bring the old one back.
     const store = (fresh: string): unknown =>

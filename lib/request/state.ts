@@ -22,7 +22,7 @@ interface RequestState {
   /** Whether the claims are those of a token of our own keys. */
   isOwn: boolean
   extra: Record<string, unknown> | null
-  /** The scopes of the credentials, in place of those of the claims; null for no others. */
+  /** To which the user is limited, in place of those of the claims; null for no limit. */
   scopes: ReadonlySet<string> | null
   /** What events and log lines say of the credentials. */
   credential: Readonly<Record<string, string>> | null
@@ -31,7 +31,8 @@ interface RequestState {
 
 type Stateful = FastifyRequest & { [kRequestState]?: RequestState }
 
-function stateOf(request: Stateful): RequestState | undefined {
+/** The state of a request; undefined where nothing was set yet. */
+export function stateOf(request: Stateful): Readonly<RequestState> | undefined {
   return request[kRequestState]
 }
 
@@ -74,28 +75,13 @@ export function setClaims(
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
-/**
- * Describes credentials that are no token.
- *
- * @param scopes - to which the user is limited; null for no limit
- * @param credential - what events and log lines say of them
- */
+/** Describes credentials that are no token: see {@link RequestState}. */
 export function setCredential(
   request: FastifyRequest,
   scopes: ReadonlySet<string> | null,
   credential: Readonly<Record<string, string>>,
 ): void {
   Object.assign(ensureState(request), { scopes, credential })
-}
-
-/** The scopes to which a request is limited; null if those of its claims count. */
-export function limitOf(request: FastifyRequest): ReadonlySet<string> | null {
-  return stateOf(request)?.scopes ?? null
-}
-
-/** What events and log lines say of the credentials of a request. */
-export function credentialOf(request: FastifyRequest): object | null {
-  return stateOf(request)?.credential ?? null
 }
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */

@@ -24,7 +24,7 @@ import type { JwtClaims, VerifiedClaims } from '../../types/request-extra.js'
 // Not all of node:fs, of which the build would copy every member.
 const disk: KeyFileSystem = { readFile: (path: string) => promises.readFile(path) }
 
-const processLog: KeyLog = {
+const warnings: KeyLog = {
   error: ({ err }, message) =>
     process.emitWarning(`${message}: ${String(err)}`, { code: 'AUTHN_KEYS' }),
 }
@@ -53,7 +53,7 @@ export class JwtService implements JwtServiceLike {
    * @throws ERR_AUTH_OPTION; ERR_AUTH_KEY for a bad key that is given as text (`jwt.keys` and key files are read later)
    */
   constructor(config: JwtConfig, options: { fs?: KeyFileSystem; log?: KeyLog } = {}) {
-    const { fs = disk, log = processLog } = options
+    const { fs = disk, log = warnings } = options
     const resolved = resolveJwtConfig(config)
     this.#config = resolved
     this.expiry = resolved.expiry
@@ -144,11 +144,7 @@ export class JwtService implements JwtServiceLike {
     return this.#verifier(signingMethod, this.rulesOf(rules))
   }
 
-  /**
-   * The rules of a verifier: its own, and those of the service for the rest.
-   *
-   * @internal
-   */
+  /** @internal */
   rulesOf(rules: VerifyRules): ResolvedRules {
     return resolveRules(rules, this.#config)
   }

@@ -16,10 +16,9 @@ export function scopesOf(claims: unknown): ReadonlySet<string> {
   const [scope, scp] = [ownProperty(claims, 'scope'), ownProperty(claims, 'scp')]
   const known = scopesOfClaims.get(claims)
   if (known !== undefined && known.scope === scope && known.scp === scp) return known.names
-  const isList = !Object.hasOwn(claims, 'scope') && Array.isArray(scp)
-  const names = isList
-    ? namesOfArray(scp)
-    : namesInString(Object.hasOwn(claims, 'scope') ? scope : scp)
+  const hasScope = Object.hasOwn(claims, 'scope')
+  const isList = !hasScope && Array.isArray(scp)
+  const names = isList ? namesOfArray(scp) : namesInString(hasScope ? scope : scp)
   scopesOfClaims.set(claims, { scope, scp, names })
   return names
 }

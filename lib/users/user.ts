@@ -5,9 +5,6 @@ import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** In bytes. */
-const longestName = 1024
-
 /**
  * Whether a value may be handed to a user service: a non-empty, well-formed string of at most 1,024 bytes without
  * control characters, or a finite number. Databases fail at NUL, and an ORM that is asked for `undefined` returns its first row.
@@ -24,7 +21,7 @@ export function isUsableName(name: unknown): name is string | number {
 }
 
 export function isTooLong(name: string): boolean {
-  return Buffer.byteLength(name) > longestName
+  return Buffer.byteLength(name) > 1024
 }
 
 type Found = object | null

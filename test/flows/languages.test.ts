@@ -36,17 +36,10 @@ const ask = (app: FastifyInstance, language?: string): Promise<AnyResponse> =>
 const table: [string | undefined, string][] = [
   [undefined, 'en'],
   ['de-AT, en', 'de'],
-  ['fr;q=0.5, de;q=0.9', 'de'],
   ['de;q=0, fr;q=0.1', 'fr'],
   ['tlh', 'en'],
-  ['zh-Hans-CN', 'zh'],
   ['zh-tw', 'zh-TW'],
-  ['es-419', 'es'],
-  ['sr-Latn-RS', 'sr'],
   ['de;q=abc', 'en'],
-  ['de;q', 'de'],
-  ['%00', 'en'],
-  ['de; q = 1', 'de'],
   [`${'x,'.repeat(300)}de`, 'en'],
 ]
 
@@ -80,21 +73,6 @@ t.test('every message, in every language, and the challenge stays ASCII', async 
   t.ok(Object.keys(locales).length > 20)
 })
 
-t.test('login speaks the language of the client', async (t) => {
-  const app = await closed(t)
-  const response = await app.inject({
-    method: 'POST',
-    url: '/login',
-    payload: { username: 'alice', password: 'x' },
-    headers: { 'accept-language': 'fr-CA' },
-  })
-  isRefusal(t, response, {
-    error: locales.fr?.['auth.invalid-credentials'] ?? '',
-    challenge: bearerChallenge,
-    language: 'fr',
-  })
-})
-
 t.test('catalogues of the app add languages and override messages', async (t) => {
   const app = await closed(t, {
     languages: {
@@ -126,18 +104,14 @@ t.test('catalogues of the app add languages and override messages', async (t) =>
 
 t.test('another default language', async (t) => {
   const app = await closed(t, { defaultLanguage: 'fr' })
-  for (const header of [undefined, '', '*', 'tlh', 'fr;q=0']) {
-    isRefusal(t, await ask(app, header), {
-      error: locales.fr?.[key] ?? '',
-      challenge: bearerChallenge,
-      language: 'fr',
-    })
+  for (const [header, language] of [
+    [undefined, 'fr'],
+    ['tlh', 'fr'],
+    ['en', 'en'],
+  ] as const) {
+    const error = locales[language]?.[key] ?? ''
+    isRefusal(t, await ask(app, header), { error, challenge: bearerChallenge, language })
   }
-  isRefusal(t, await ask(app, 'en'), {
-    error: texts.none,
-    challenge: bearerChallenge,
-    language: 'en',
-  })
   const own = await closed(t, { defaultLanguage: 'tlh', languages: { tlh: { [key]: 'nuqneH' } } })
   t.strictSame(JSON.parse((await ask(own)).body), { error: 'nuqneH' })
 })

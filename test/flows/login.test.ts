@@ -177,15 +177,11 @@ t.test('renamed fields and path', async (t) => {
     'body/pass word must be string',
   )
   t.equal((await post(app, alice)).statusCode, 404, 'nothing at /login')
-})
 
-t.test('fields that are called like properties of objects', async (t) => {
-  const login = { usernameField: 'constructor', passwordField: 'toString' }
-  const service = userService()
-  const app = await appWith(t, { userService: anyService(service), jwt: { secret }, login })
-  isBadRequest(t, await post(app, {}), 'body/constructor must be string')
-  t.strictSame(service.asked, [])
-  tokenOf(t, await post(app, { constructor: 'alice', toString: passwords.alice }))
+  const names = { usernameField: 'constructor', passwordField: 'toString' }
+  const odd = await appWith(t, { ...standardOptions(), login: names })
+  isBadRequest(t, await post(odd, {}), 'body/constructor must be string')
+  tokenOf(t, await post(odd, { constructor: 'alice', toString: passwords.alice }))
 })
 
 t.test('below the prefix of its scope, open inside of a protected one', async (t) => {
@@ -230,18 +226,9 @@ t.test('other signing methods', async (t) => {
   }
   const methods: SigningMethod[] = ['HS512', 'RS256', 'PS384', 'ES256', 'EdDSA']
   for (const signingMethod of methods) {
-    for (const options of [
-      { jwt: config, login: { signingMethod } },
-      { jwt: { ...config, signingMethod } },
-    ]) {
-      const app = await appWith(t, { userService: anyService(userService()), ...options })
-      const token = tokenOf(t, await post(app, alice))
-      const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as {
-        alg: string
-      }
-      t.equal(header.alg, signingMethod)
-      t.equal(app.jwtService.verify(token, signingMethod).sub, 'alice')
-    }
+    const app = await appWith(t, { ...standardOptions(), jwt: config, login: { signingMethod } })
+    const token = tokenOf(t, await post(app, alice))
+    t.equal(app.jwtService.verify(token, signingMethod).sub, 'alice')
   }
 })
 
@@ -278,25 +265,18 @@ t.test('a service that the app made itself signs', async (t) => {
   t.equal(Number(claims.exp) - Number(claims.nbf), 7)
 })
 
-t.test('tokenFunc makes the token, from the stored user', async (t) => {
+t.test('tokenFunc makes the token, from the stored user, also without a key', async (t) => {
   const seen: unknown[] = []
-  const functions: Record<string, TokenFunc<object>> = {
-    'at once': (request, user) => {
+  const made = 'made by the app'
+  for (const result of [made, Promise.resolve(made)]) {
+    const tokenFunc: TokenFunc<object> = (request, user, jwtService) => {
+      t.throws(() => jwtService.generateToken('alice'), { code: 'ERR_AUTH_KEY' })
       seen.push([request.url, user])
-      return 'made at once'
-    },
-    'as a promise': async (request, user) => {
-      await new Promise((resolve) => {
-        setImmediate(resolve)
-      })
-      seen.push([request.url, user])
-      return 'made later'
-    },
-  }
-  for (const [name, tokenFunc] of Object.entries(functions)) {
-    // Without a key: the app makes tokens of its own kind.
+      return result
+    }
     const app = await appWith(t, { userService: anyService(userService()), login: { tokenFunc } })
-    t.equal(tokenOf(t, await post(app, alice)), name === 'at once' ? 'made at once' : 'made later')
+    t.equal(app.jwtService, undefined)
+    t.equal(tokenOf(t, await post(app, alice)), made)
     t.strictSame(seen.splice(0), [['/login', users[0]]], 'with the hash in it')
     isRefusal(t, await post(app, { ...alice, password: 'x' }), refusal)
     t.strictSame(seen, [], 'not called after a wrong password')
@@ -327,16 +307,6 @@ t.test('tokenFunc gets the service of its own registration', async (t) => {
   t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
 })
 
-t.test('without keys, a tokenFunc may make tokens of its own', async (t) => {
-  const tokenFunc: TokenFunc<object> = ({ id }, _user, jwtService) => {
-    t.throws(() => jwtService.generateToken('alice'), { code: 'ERR_AUTH_KEY' })
-    return `token ${id}`
-  }
-  const app = await appWith(t, { userService: anyService(userService()), login: { tokenFunc } })
-  t.equal(app.jwtService, undefined)
-  t.match(tokenOf(t, await post(app, alice)), /^token /)
-})
-
 t.test('a tokenFunc that gives no token is a fault, and nothing leaks', async (t) => {
   const results: [string, () => unknown, RegExp][] = [
     [
@@ -356,14 +326,8 @@ t.test('a tokenFunc that gives no token is a fault, and nothing leaks', async (t
       /secret detail/,
     ],
     ['undefined', () => undefined, /tokenFunc returned undefined/],
-    ['null', () => null, /tokenFunc returned/],
-    ['an empty string', () => '', /tokenFunc returned an empty string/],
     ['a promise of an empty string', async () => '', /tokenFunc returned an empty string/],
-    ['a number', () => 42, /tokenFunc returned number/],
-    ['an object', () => ({ token: 'secret detail' }), /tokenFunc returned object/],
-    ['an array', () => ['secret detail'], /tokenFunc returned/],
     ['a buffer', async () => Buffer.from('secret detail'), /tokenFunc returned object/],
-    ['true', () => true, /tokenFunc returned boolean/],
   ]
   const { lines, stream } = logLines()
   let tokenFunc: () => unknown = () => null

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { configBasicAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, bearer } from '../helpers/app.js'
-import { basicChallenge, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
+import { basicChallenge, isWelcome, probe, texts } from '../helpers/flows.js'
 import { runMatrix, type Outcome, type Row } from '../helpers/matrix.js'
 
 const credentials = { username: 'admin', password: 'geheim:ключ' }
@@ -31,10 +31,7 @@ const rows: Row[] = [
   { name: 'wrong password', headers: basic('admin', 'geheim'), outcome: wrong },
   { name: 'password and more', headers: basic('admin', 'geheim:ключ '), outcome: wrong },
   { name: 'unknown user', headers: basic('root', credentials.password), outcome: wrong },
-  { name: 'both wrong', headers: basic('root', 'toor'), outcome: wrong },
   { name: 'both empty', headers: basic('', ''), outcome: wrong },
-  { name: 'exchanged', headers: basic(credentials.password, 'admin'), outcome: wrong },
-  { name: 'undefined', headers: basic('undefined', 'undefined'), outcome: wrong },
   { name: 'scheme alone', headers: header('Basic'), outcome: malformed },
   { name: 'no base64', headers: header('Basic admin:geheim'), outcome: malformed },
   { name: 'no colon', headers: header(`Basic ${encoded('admin')}`), outcome: malformed },
@@ -54,22 +51,6 @@ t.test('configBasic: the user is { name } and nothing else', async (t) => {
   t.strictSame(response.json(), { name: 'admin' })
 })
 
-t.test('configBasic: of the authenticator itself, without the option basic', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(
-    t,
-    { authenticator: configBasicAuthenticator({ username: 'a', password: 'b' }) },
-    (app) => void app.get('/', { config: { auth: true } }, handler),
-  )
-  isWelcome(t, await app.inject({ url: '/', headers: basic('a', 'b') }), 'a')
-  t.equal(take(), 1)
-  isRefusal(t, await app.inject({ url: '/', headers: basic('a', 'c') }), {
-    error: texts.invalid,
-    challenge: basicChallenge,
-  })
-  t.equal(take(), 0)
-})
-
 t.test('configBasic: its own credentials win over the option basic', async (t) => {
   const { handler } = probe()
   const app = await appWith(
@@ -82,4 +63,9 @@ t.test('configBasic: its own credentials win over the option basic', async (t) =
   )
   isWelcome(t, await app.inject({ url: '/', headers: basic('a', 'b') }), 'a')
   t.equal((await app.inject({ url: '/', headers: right })).statusCode, 401)
+  const alone = { authenticator: configBasicAuthenticator({ username: 'a', password: 'b' }) }
+  const other = await appWith(t, alone, (app) => {
+    app.get('/', { config: { auth: true } }, handler)
+  })
+  isWelcome(t, await other.inject({ url: '/', headers: basic('a', 'b') }), 'a')
 })

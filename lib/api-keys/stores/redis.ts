@@ -13,8 +13,7 @@ export function redisApiKeys(
   client: object,
   options: { readonly prefix: string },
 ): ApiKeyStoreFactory {
-  const methods = ['evalsha', 'eval']
-  const opened = openRedis<ScriptClient>(client, options, 'redisApiKeys', methods)
+  const opened = openRedis<ScriptClient>(client, options, 'redisApiKeys', ['evalsha', 'eval'])
   return {
     prefix: opened.prefix,
     isLocal: false,

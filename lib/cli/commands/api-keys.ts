@@ -4,6 +4,7 @@ import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
 import { apiKeysSchema } from '../../api-keys/stores/sql.js'
 import { apiKeyPrefix } from '../../options/schemas.js'
 import { exits, misuse, type Command } from '../command.js'
+import { collect } from '../environment.js'
 import { storeCommand, withStore, type StoreOptions } from '../store.js'
 import { count, relative, table } from '../text.js'
 import type { ApiKeyInfo, ApiKeys } from '../../../types/api-keys.js'
@@ -25,7 +26,7 @@ function withKeys<Result>(
 interface IssueOptions extends StoreOptions {
   readonly keyPrefix: string
   readonly name: string
-  readonly scope: readonly string[]
+  readonly scope?: readonly string[]
   readonly expires: string
 }
 
@@ -37,9 +38,9 @@ const issue: Command<IssueOptions> = {
   options: [
     new Option('--key-prefix <prefix>', 'the option apiKeys.prefix').makeOptionMandatory(),
     new Option('--name <name>', 'what the owner calls the key').makeOptionMandatory(),
-    new Option('--scope <scope>', 'a scope of the key, can be repeated')
-      .argParser((scope: string, others: string[]) => [...others, scope])
-      .default([], 'none'),
+    new Option('--scope <scope>', 'a scope of the key, can be repeated; default: none').argParser(
+      collect,
+    ),
     new Option('--expires <days>', 'such as 90d, or never').makeOptionMandatory(),
     ...options,
   ],
@@ -47,7 +48,7 @@ const issue: Command<IssueOptions> = {
     "npx fastify-authn api-keys issue alice --prefix shop --key-prefix acme_live --name 'deploy job' --scope notes:read --expires 90d",
   ],
   exits: ['done', 'the store cannot be reached'],
-  async run({ keyPrefix, name, scope: scopes, expires, ...where }, [owner]) {
+  async run({ keyPrefix, name, scope: scopes = [], expires, ...where }, [owner]) {
     if (!new RegExp(apiKeyPrefix).test(keyPrefix)) {
       misuse('--key-prefix: expected 2 to 20 characters, words of a-z and 0-9 joined by _.')
     }
@@ -91,10 +92,8 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
     }
     const revoked = await withKeys(where, async (keys) => {
       const ids = owner === undefined ? [String(id)] : (await keys.list(owner)).map((key) => key.id)
-      const done = await Promise.all(
-        ids.map(async (each) => ((await keys.revoke(each)) ? each : [])),
-      )
-      return done.flat()
+      const done = await Promise.all(ids.map((each) => keys.revoke(each)))
+      return ids.filter((_, at) => done[at])
     })
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
@@ -110,27 +109,20 @@ export const apiKeys: Command = {
   summary: 'print the SQL for API keys; issue, list or revoke the keys of a user',
   subcommands: [schema, issue, list, revoke],
   examples: [schema, issue, list, revoke].flatMap(({ examples }) => examples),
-  exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
+  exits: revoke.exits,
 }
 
 /** The columns of a key. */
-function describe({
-  id,
-  name,
-  scopes,
-  expiresAt,
-  lastUsedAt,
-  revokedAt,
-  replacedBy,
-}: ApiKeyInfo): string[] {
+function describe(key: ApiKeyInfo): string[] {
+  const { id, name, scopes, expiresAt, replacedBy } = key
   const about = (what: string, date: Date | null): string[] =>
     date === null ? [] : [`${what} ${relative(date.getTime() / 1000)}`]
   const isOver = expiresAt !== null && expiresAt.getTime() <= Date.now()
   const state = [
-    ...about('revoked', revokedAt),
+    ...about('revoked', key.revokedAt),
     ...about(isOver ? 'expired' : 'expires', expiresAt),
     ...(replacedBy === null ? [] : [`replaced by ${replacedBy}`]),
-    ...about('last used', lastUsedAt),
+    ...about('last used', key.lastUsedAt),
   ]
   return [id, name, scopes.join(' ') || 'no scopes', state.join(', ') || 'never used']
 }

@@ -23,14 +23,10 @@ const list: Command<StoreOptions> = {
       sid,
       `begun ${relative(created)}, used ${relative(lastUsed)}, ${address} ${userAgent}`,
     ])
-    const sessions = found.map(({ sid, created, lastUsed, endsAt, address, userAgent }) => ({
-      sid,
-      created: dateOf(created),
-      lastUsed: dateOf(lastUsed),
-      endsAt: dateOf(endsAt),
-      address,
-      userAgent,
-    }))
+    const sessions = found.map(({ sid, created, lastUsed, endsAt, address, userAgent }) => {
+      const dates = { created: dateOf(created), lastUsed: dateOf(lastUsed), endsAt: dateOf(endsAt) }
+      return { sid, ...dates, address, userAgent }
+    })
     return { lines: rows.length > 0 ? table(rows) : ['No sessions.'], json: { sessions } }
   },
 }
@@ -69,7 +65,7 @@ export const sessions: Command = {
   summary: 'print the SQL for sessions; list or revoke the sessions of a user',
   subcommands: [schema, list, revoke],
   examples: [...schema.examples, ...list.examples, ...revoke.examples],
-  exits: ['done', 'there was nothing to revoke, or the store cannot be reached'],
+  exits: revoke.exits,
 }
 
 const dateOf = (seconds: number): string => new Date(seconds * 1000).toISOString()

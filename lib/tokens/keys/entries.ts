@@ -6,7 +6,7 @@ import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schema
 import { pemMarker, readKeyFile } from './files.js'
 import { fingerprintOf, keyError, namesOf, publicJwk, thumbprintOf } from './key.js'
 import { parsePair, parseSecret } from './parse.js'
-import type { Key, KeyMaterial, NameOf } from './key.js'
+import type { Key, NameOf } from './key.js'
 import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'
 
 /** An entry of the option `jwt.keys`, or of a key set file. */
@@ -95,14 +95,11 @@ function checkEntry(entry: AnyEntry, nameOf: NameOf): void {
     if (day === undefined || new Date(day).toISOString().startsWith(day)) continue
     wrong(nameOf(member), `${day} does not exist.`, 'Use a day of the calendar.')
   }
-  const remedy = 'Give it the state verify, or change that.'
   if (state === 'verify') return
+  const remedy = 'Give it the state verify, or change that.'
   if (entry.public !== undefined) wrong(nameOf('public'), 'a public key cannot sign.', remedy)
   if (until !== undefined) wrong(nameOf('until'), 'only a retired key expires.', remedy)
 }
-
-/** Reads a file; the first argument names the option. */
-type Read = (name: string, file: string) => Promise<string>
 
 async function parseEntries(
   entries: readonly AnyEntry[],
@@ -110,7 +107,7 @@ async function parseEntries(
   file?: string,
 ): Promise<Key[]> {
   const folder = path.dirname(file ?? '')
-  const read: Read = (name, given) =>
+  const read = (name: string, given: string): Promise<string> =>
     readKeyFile(fs, name, path.isAbsolute(given) ? given : path.join(folder, given))
   const keys: Key[] = []
   const seen = new Map<string, number>()
@@ -143,19 +140,17 @@ function uniqueIn(key: Key): string[] {
   ]
 }
 
-async function parseEntry(entry: AnyEntry, nameOf: NameOf, read: Read): Promise<Key> {
+/** @param read - reads a file for the option that it is told first */
+async function parseEntry(
+  entry: AnyEntry,
+  nameOf: NameOf,
+  read: (name: string, file: string) => Promise<string>,
+): Promise<Key> {
   const { alg, secret, state, until, legacy = false } = entry
   const common = { alg, state, until: until === undefined ? Infinity : Date.parse(until), legacy }
   if (secret !== undefined) {
     return { ...parseSecret(nameOf('secret'), secret, [alg]), ...common, kid: String(entry.kid) }
   }
-  const material = await parsePairEntry(entry, nameOf, read)
-  const jwk = publicJwk(String(material.verify))
-  const { kid = thumbprintOf(jwk) } = entry
-  return { ...material, ...common, kid, jwk: { ...jwk, kid, alg, use: 'sig' } as PublicJwk }
-}
-
-async function parsePairEntry(entry: AnyEntry, nameOf: NameOf, read: Read): Promise<KeyMaterial> {
   const half = entry.private === undefined ? 'public' : 'private'
   const value = String(entry[half])
   const files = new Map<string, string>()
@@ -165,5 +160,8 @@ async function parsePairEntry(entry: AnyEntry, nameOf: NameOf, read: Read): Prom
     const problem = `names the environment variable ${passphraseEnv}, which is not set.`
     keyError(nameOf('passphraseEnv'), problem, 'Set it to the passphrase of the private key.')
   }
-  return parsePair(nameOf, { [half]: value, passphrase }, [entry.alg], files)
+  const material = parsePair(nameOf, { [half]: value, passphrase }, [alg], files)
+  const jwk = publicJwk(String(material.verify))
+  const { kid = thumbprintOf(jwk) } = entry
+  return { ...material, ...common, kid, jwk: { ...jwk, kid, alg, use: 'sig' } as PublicJwk }
 }

@@ -69,14 +69,12 @@ export class Keyset {
 
   has(method: SigningMethod | undefined, use: KeyUse): boolean {
     if (use === 'sign') return this.#signers.has(method ?? this.signingMethod)
-    const accepted = this.#accepted(method)
-    return this.keys.some(({ alg }) => accepted === undefined || alg === accepted)
+    return this.keysFor(method).length > 0
   }
 
   /** Whether a key verifies tokens with this `alg`, where tokens of a method, or of the default, are accepted. */
   accepts(alg: unknown, method: SigningMethod | undefined): boolean {
-    const accepted = this.#accepted(method)
-    return this.keys.some((key) => key.alg === alg && (accepted ?? alg) === alg)
+    return this.keysFor(method).some((key) => key.alg === alg)
   }
 
   /** Makes sure that there is a key, and that the engine takes it. @throws ERR_AUTH_KEY */

@@ -50,11 +50,10 @@ function checkFit(traits: KeyTraits, algs: readonly SigningMethod[], wrong: Wron
   const [problem] = problems
   if (problem && !problems.includes(null)) {
     const isSecret = traits.type === 'secret'
+    const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
     wrong(problem, `Make one with: ${isSecret ? makeSecret : 'npx fastify-authn keys'}`)
   }
 }
-
-const makeSecret = `node -p "crypto.randomBytes(64).toString('base64url')"`
 
 /** PEM, or a JSON Web Key or Key Set, also after a byte order mark, which \s matches. */
 const asymmetric = /-----\s*BEGIN|^\s*[[{][^]*"kty"\s*:/i

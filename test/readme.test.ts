@@ -194,7 +194,7 @@ t.test('the blocks of all pages', async (t) => {
 
 t.test('what is wrong is found', async (t) => {
   const markdown = [
-    fence('ts', "app.get('/', (request) => request.user.id)"),
+    fence('ts', "app.get('/', (request) => request.user.valueOf())"),
     '<!-- run -->',
     fence('js', 'process.exitCode = 3'),
     '<!-- run -->',

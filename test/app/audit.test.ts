@@ -64,11 +64,6 @@ t.test('routes without a mark stop the boot, and all are named', async (t) => {
   ])
 })
 
-t.test('nothing in a URL disturbs the error', async (t) => {
-  const error = await boot(t, 'explicit', (app) => app.get('/a\n\u001b[2J', ok))
-  t.strictSame(named(error), ['  GET /a\\u{a}\\u{1b}[2J'])
-})
-
 t.test('of many, the first ones are named and all are counted', async (t) => {
   const error = await boot(t, 'explicit', (app) => {
     for (let at = 100; at < 123; at += 1) app.get(`/${at}`, ok)

@@ -365,33 +365,6 @@ t.test('a request inside of the body of another one', async (t) => {
   await isAlive(t, subject)
 })
 
-t.test('requests that end early', async (t) => {
-  const subject = await subjectOf(t)
-  const { port, token, take } = subject
-  for (const good of [token('alice'), line(pairOf('alice'))]) {
-    const whole = rawRequest('/both/required', [good])
-    for (let end = 1; end < whole.length; end += end < whole.length - 8 ? 9 : 1) {
-      const answer = await exchange(port, [whole.slice(0, end)], true)
-      isShut(t, subject, answer, `${end} of ${whole.length} bytes`)
-    }
-  }
-  const length = rawRequest('/both/required', [line(wrongPair), 'Content-Length: 1000'], 'POST')
-  isShut(t, subject, await exchange(port, [`${length}{"a"`], true), 'a body that is cut')
-  const login = rawRequest(
-    '/login',
-    ['Content-Type: application/json', 'Content-Length: 1000'],
-    'POST',
-  )
-  isShut(
-    t,
-    subject,
-    await exchange(port, [`${login}{"username":"alice"`], true),
-    'a login that is cut',
-  )
-  take()
-  await isAlive(t, subject)
-})
-
 const closings = new WeakMap<Socket, Promise<void>>()
 
 /** The end of a connection: one listener, however many requests wait for it. */

@@ -115,22 +115,6 @@ app.post<NewNote>('/', { config: { auth: true } }, (request) => {
   exactly<AuthUser>()(request.user)
   return request.body.text
 })
-app.post<NewNote, { auth: true }>('/', { config: { auth: true } }, (request) => {
-  exactly<AuthUser>()(request.user)
-  return `${request.user.id}: ${request.body.text}`
-})
-app.route<NewNote, { auth: true }>({
-  method: 'POST',
-  url: '/',
-  config: { auth: true },
-  handler: (request) => `${request.user.id}: ${request.body.text}`,
-})
-app.post<NewNote, { auth: true }>(
-  '/',
-  // @ts-expect-error -- the mark that is stated is not the one of the route
-  { config: { auth: 'optional' } },
-  (request) => request.user.id,
-)
 
 // A function that any request may be handed to.
 

@@ -38,18 +38,13 @@ export interface Registration {
 
 const kRegistration = Symbol('fastify-authn.registration')
 
-interface Registered {
-  [kRegistration]?: Registration
-}
-
 export function setRegistration(registration: Registration): void {
-  const registered = registration.app as Registered
-  registered[kRegistration] = registration
+  Object.assign(registration.app, { [kRegistration]: registration })
 }
 
 /** The nearest registration of a scope, if any. */
 export function registrationOf(server: FastifyInstance): Registration | undefined {
-  return (server as Registered)[kRegistration]
+  return (server as { [kRegistration]?: Registration })[kRegistration]
 }
 
 /**

@@ -120,15 +120,7 @@ export interface StoreTime {
 }
 
 /** Which sessions are meant: one, or all of a user. */
-export type SessionChoice =
-  | {
-      /** The name of the session. */
-      readonly sid: string
-    }
-  | {
-      /** The user of the sessions. */
-      readonly sub: string
-    }
+export type SessionChoice = Pick<StoredSession, 'sid'> | Pick<StoredSession, 'sub'>
 
 /** The session of a refresh token. */
 export interface FoundSession extends StoreTime {

@@ -48,13 +48,12 @@ function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
   }))
 }
 
-const engines = ['@fastify/express', '@fastify/middie']
-
 /**
  * Middleware answers by the URL, outside of all routes, so marks do not protect what it serves. The option
  * `audit.middleware: true` allows it.
  */
 function refuseMiddleware(scopes: readonly FastifyInstance[], audited: FastifyInstance): void {
+  const engines = ['@fastify/express', '@fastify/middie']
   // Middleware of a scope around the audited one runs in the audited one too.
   const found = scopes
     .filter((scope) => isWithin(scope, audited) || isWithin(audited, scope))

@@ -19,24 +19,30 @@ import type { SharedTools } from '../passwords/tools.js'
 import type { AuditOptions } from '../../types/options.js'
 
 /** What is known of an app: a Fastify root instance with all its scopes. */
-export interface AppRecord extends SharedTools {
-  readonly root: FastifyInstance
-  /** The root and all scopes. */
-  readonly instances: FastifyInstance[]
-  readonly routes: DeclaredRoute[]
-  /** Checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later. */
-  readonly scopes: MarkedScope[]
-  /** Hooks that are undefined in the options of `app.register`, for a warning. */
-  readonly undefinedHooks: string[]
-  /** Scopes in which the plugin is registered, in order. */
-  readonly registered: Set<FastifyInstance>
-  /** The option `audit`, by the scope of the registration. */
-  readonly audits: Map<FastifyInstance, AuditOptions>
-  /** Whether the guard's hook was added. */
-  isProtected: boolean
-  /** Whether @fastify/cors was registered at the root before that. */
-  isCorsFirst: boolean
-  isReady: boolean
+export type AppRecord = ReturnType<typeof createRecord>
+
+function createRecord(root: FastifyInstance) {
+  const shared: SharedTools = { hashing: null, throttles: [] }
+  return {
+    ...shared,
+    root,
+    /** The root and all scopes. */
+    instances: [root],
+    routes: [] as DeclaredRoute[],
+    /** Checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later. */
+    scopes: [] as MarkedScope[],
+    /** Hooks that are undefined in the options of `app.register`, for a warning. */
+    undefinedHooks: [] as string[],
+    /** Scopes in which the plugin is registered, in order. */
+    registered: new Set<FastifyInstance>(),
+    /** The option `audit`, by the scope of the registration. */
+    audits: new Map<FastifyInstance, AuditOptions>(),
+    /** Whether the guard's hook was added. */
+    isProtected: false,
+    /** Whether @fastify/cors was registered at the root before that. */
+    isCorsFirst: false,
+    isReady: false,
+  }
 }
 
 const records = new WeakMap<FastifyInstance, AppRecord>()
@@ -63,20 +69,7 @@ export function recordOf(app: FastifyInstance): AppRecord {
 }
 
 function listen(root: FastifyInstance): AppRecord {
-  const record: AppRecord = {
-    root,
-    instances: [root],
-    routes: [],
-    scopes: [],
-    undefinedHooks: [],
-    registered: new Set(),
-    audits: new Map(),
-    isProtected: false,
-    isCorsFirst: false,
-    isReady: false,
-    hashing: null,
-    throttles: [],
-  }
+  const record = createRecord(root)
   records.set(root, record)
   root.addHook('onRoute', function declare(this: FastifyInstance, options) {
     record.routes.push(declareRoute(options, this, record.routes))

@@ -61,8 +61,7 @@ function sourceOf(route: DeclaredRoute): Pick<AuthnRoute, 'source' | 'sourcePref
 
 /** Sorts by character codes and not by a language, so that a snapshot is the same on every machine. */
 function byKey(one: AuthnRoute, other: AuthnRoute): number {
-  const [first, second] = [keyOf(one), keyOf(other)]
-  return first < second ? -1 : Number(first > second)
+  return keyOf(one) < keyOf(other) ? -1 : Number(keyOf(one) > keyOf(other))
 }
 
 function keyOf({ url, methods, constraints, registration }: AuthnRoute): string {

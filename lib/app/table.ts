@@ -39,13 +39,10 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
   return inspect(constraints, { breakLength: Infinity, sorted: true, depth: 4 })
 }
 
-/** The highest number of routes that a message lists. */
-const most = 20
-
-/** Routes for the end of a message, and how many more there are. */
+/** Twenty routes for the end of a message, and how many more there are. */
 export function listOf(names: readonly string[], separator = ', '): string {
-  const rest = names.length > most ? [`and ${names.length - most} more`] : []
-  return [...names.slice(0, most), ...rest].join(separator)
+  const rest = names.length > 20 ? [`and ${names.length - 20} more`] : []
+  return [...names.slice(0, 20), ...rest].join(separator)
 }
 
 /** Escapes characters that would break the table or the terminal. */

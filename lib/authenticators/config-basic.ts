@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { refusal, wrongOption } from '../errors.js'
-import { MALFORMED, parseBasic } from '../http/authorization.js'
+import { MALFORMED, parseBasic, type BasicPair } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'
 import { malformed } from './basic.js'
@@ -26,13 +26,7 @@ export function configBasicAuthenticator(config?: BasicConfig): Authenticator<Ba
         'option "basic" is missing: configBasicAuthenticator needs a username and a password (are AUTH_BASIC_USERNAME and AUTH_BASIC_PASSWORD set?).',
       )
     }
-    const [isName, isPassword] = [comparer(username), comparer(password)]
-    /** Both are always compared, so that the time does not tell which one is wrong. */
-    function matches(pair: { username: string; password: string }): boolean {
-      const [nameMatches, passwordMatches] = [isName(pair.username), isPassword(pair.password)]
-      return nameMatches && passwordMatches
-    }
-    return { matches, passwords }
+    return { matches: comparer({ username, password }), passwords }
   })
 
   return {
@@ -69,10 +63,13 @@ async function finish(attempt: PasswordAttempt, matches: boolean): Promise<Basic
   return { name: attempt.username }
 }
 
-/** Compares in constant time: as digests of one length, under a random key. */
-function comparer(expected: string): (text: string) => boolean {
+/** Compares in constant time, both at once: as digests of one length, under a random key. */
+function comparer(expected: BasicPair): (pair: BasicPair) => boolean {
   const key = randomBytes(32)
-  const digest = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
+  const digest = ({ username, password }: BasicPair): Buffer =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([username, password]))
+      .digest()
   const expectedDigest = digest(expected)
-  return (text) => timingSafeEqual(digest(text), expectedDigest)
+  return (pair) => timingSafeEqual(digest(pair), expectedDigest)
 }

@@ -17,12 +17,9 @@ export function ownProperty(object: object, key: PropertyKey): unknown {
 
 /** Whether an object or its class has a property; those of `Object.prototype` do not count. */
 export function isDeclared(object: object, key: PropertyKey): boolean {
-  let owner: object | null = object
-  while (owner !== null && owner !== Object.prototype) {
-    if (Object.hasOwn(owner, key)) return true
-    owner = Object.getPrototypeOf(owner) as object | null
-  }
-  return false
+  if (Object.hasOwn(object, key)) return true
+  const outer = Object.getPrototypeOf(object) as object | null
+  return outer !== null && outer !== Object.prototype && isDeclared(outer, key)
 }
 
 /** @returns a property of an object or of its class, but undefined for those of `Object.prototype` */

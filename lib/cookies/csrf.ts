@@ -35,7 +35,9 @@ export function crossSiteReason(
   trusted: ReadonlySet<string>,
 ): string | null {
   const { method, headers } = request
-  if (safeMethods.has(method) && !isSocket(headers.upgrade)) return null
+  // Browsers let pages of every site open a WebSocket, by GET (RFC 6455 §4.1).
+  const isSocket = /\bwebsocket\b/i.test(headers.upgrade ?? '')
+  if (safeMethods.has(method) && !isSocket) return null
   const { origin } = headers
   if (origin !== undefined && trusted.has(origin)) return null
   // Node joins several headers of a name with commas, which gives none of these values.
@@ -47,9 +49,4 @@ export function crossSiteReason(
   }
   if (origin === undefined || isOwnOrigin(origin, request.protocol, request.host)) return null
   return 'Origin: neither that of request.protocol and request.host, nor in cookies.trustedOrigins'
-}
-
-/** Browsers let pages of every site open a WebSocket, by GET (RFC 6455 §4.1). */
-function isSocket(upgrade: string | undefined): boolean {
-  return upgrade !== undefined && /\bwebsocket\b/i.test(upgrade)
 }

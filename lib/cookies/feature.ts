@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { membersOf } from '../authenticators/any-of.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import { isProduction } from '../common/production.js'
@@ -22,11 +22,6 @@ const loopback = /^(?:::1|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/
 
 const forwarded = /^(?:x-forwarded-.*|forwarded)$/
 
-const droppedCookies =
-  'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.'
-
-type Jar = Readonly<Record<'access' | 'refresh', Omit<NewCookie, 'value' | 'maxAge'>>>
-
 /** For API documents. */
 const documented = {
   schema: Type.Object(
@@ -40,31 +35,26 @@ const documented = {
 export function createFeature({ options }: FeatureContext): Feature {
   const { name, sameSite, trustedOrigins } = options.cookies as ResolvedCookies
   const trusted = trustedOf(trustedOrigins)
-  const jarOf = (host: '__Host-' | ''): Jar => {
+  const jarOf = (host: '__Host-' | '') => {
     const start = name === '' ? host : `${host}${name}-`
     const isSecure = host !== ''
     const attribute = sameSite === 'lax' ? 'Lax' : 'Strict'
     return {
       access: { name: `${start}token`, isSecure, sameSite: attribute },
       refresh: { name: `${start}refresh`, isSecure, sameSite: 'Strict' },
-    }
+    } as const
   }
   // Browsers accept a cookie with this prefix only over TLS, with `Secure` and for one host, so that neither a sibling
   // subdomain nor an attacker on a connection without TLS can set it (RFC 6265bis §4.1.3.2).
   const strict = jarOf('__Host-')
   const local = isProduction() ? strict : jarOf('')
-  const jar = (request: FastifyRequest): Jar => {
+  const jar = (request: FastifyRequest) => {
     if (local === strict || !isLocal(request)) return strict
     // Browsers send no `Origin` with a GET, by which `isLocal` would know a page at https; these only https can have set.
-    const isSent = ({ name }: { name: string }): boolean =>
-      cookieOf(request.headers.cookie, name) !== null
-    return isSent(strict.access) || isSent(strict.refresh) ? strict : local
+    const names = [strict.access.name, strict.refresh.name]
+    return names.some((each) => cookieOf(request.headers.cookie, each) !== null) ? strict : local
   }
   let hasWarned = false
-  const warn = (log: FastifyBaseLogger): void => {
-    if (!hasWarned) log.warn(droppedCookies)
-    hasWarned = true
-  }
   const crossSite = (request: FastifyRequest): AuthenticationErrorLike | null => {
     const reason = crossSiteReason(request, trusted)
     return reason === null ? null : refusal('auth.cross-site', { cause: reason })
@@ -110,7 +100,12 @@ export function createFeature({ options }: FeatureContext): Feature {
       },
       give(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
         const { access, refresh } = jar(request)
-        if (access.isSecure && request.protocol === 'http') warn(request.log)
+        if (access.isSecure && request.protocol === 'http' && !hasWarned) {
+          hasWarned = true
+          request.log.warn(
+            'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.',
+          )
+        }
         const cookies: NewCookie[] = [{ ...access, value: token, maxAge: expiresIn }]
         if (refreshToken !== undefined) {
           cookies.push({ ...refresh, value: refreshToken, maxAge: refreshExpiresIn ?? null })

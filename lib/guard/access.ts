@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
 import { refusal, refusalOrFault } from '../errors.js'
@@ -7,17 +6,10 @@ import { meets, needText } from '../marks/access.js'
 import { claimsOf, stateOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
-import type { Needs, Plan } from '../marks/plan.js'
+import type { Attempt } from './attempt.js'
+import type { Needs } from '../marks/plan.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
-
-/** A request whose user is authenticated. */
-interface Accessible {
-  readonly request: FastifyRequest
-  readonly plan: Plan
-  enter(user: AuthUser): void
-  fail(error: unknown): void
-}
 
 type Granted = ReadonlySet<string>
 
@@ -36,11 +28,11 @@ const steps = {
  * is missing. The answer is awaited only where it is a promise: awaited always, requests to a route with a role took 8
  * % more CPU time over HTTP.
  */
-export function requireAccess(attempt: Accessible, needs: Needs, user: AuthUser): void {
+export function requireAccess(attempt: Attempt, needs: Needs, user: AuthUser): void {
   checkNeed(attempt, needs, user, needs.scope === null ? 'role' : 'scope')
 }
 
-function checkNeed(attempt: Accessible, needs: Needs, user: AuthUser, key: Key): void {
+function checkNeed(attempt: Attempt, needs: Needs, user: AuthUser, key: Key): void {
   let granted: Granted | Promise<Granted>
   try {
     granted = grantedTo(user, attempt, steps[key].source)
@@ -61,13 +53,7 @@ function checkNeed(attempt: Accessible, needs: Needs, user: AuthUser, key: Key):
 }
 
 /** Rejects the user, or goes on with the role after the scope. */
-function compare(
-  attempt: Accessible,
-  needs: Needs,
-  user: AuthUser,
-  key: Key,
-  granted: Granted,
-): void {
+function compare(attempt: Attempt, needs: Needs, user: AuthUser, key: Key, granted: Granted): void {
   const need = needs[key]
   if (need !== null && !meets(need, granted)) {
     return attempt.fail(refusal(steps[key].refusal, { cause: `needs ${needText(key, need)}` }))
@@ -79,7 +65,7 @@ function compare(
 /** The scopes or roles of a user: from a test, from the app, or else from the token or from the user. */
 function grantedTo(
   user: AuthUser,
-  { request, plan }: Accessible,
+  { request, plan }: Attempt,
   source: keyof AccessOptions,
 ): Granted | Promise<Granted> {
   const fromTest = testGrants.get(request)?.[source]

@@ -41,7 +41,7 @@ export function guard(
 }
 
 /** One request on its way through the guard: it passes, is rejected, or gets an internal error. */
-class Attempt {
+export class Attempt {
   /** See {@link startClock}. */
   readonly started = startClock()
   /** The user that an authenticator has accepted. */

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
 import { faultOf } from '../errors.js'
@@ -6,27 +6,14 @@ import { reportRefusal } from '../events.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
 import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
-import type { Plan } from '../marks/plan.js'
-import type { AuthUser } from '../../types/user-service.js'
+import type { Attempt } from './attempt.js'
 import { challengeSchemes, localize, sendRefusal, setChallenges, textOf } from './response.js'
-
-/** A request that is rejected. */
-interface Rejected {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly done: HookHandlerDoneFunction
-  readonly plan: Plan
-  /** See {@link startClock}. */
-  readonly started: number
-  /** The user that an authenticator has accepted. */
-  readonly user: AuthUser | null
-}
 
 /**
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
  * `onUnauthorized` of the authenticator may send a response; if it sends none, the default one is sent.
  */
-export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void {
+export function refuse(attempt: Attempt, error: AuthenticationErrorLike): void {
   const { request, reply, done, plan, started, user } = attempt
   try {
     const schemes = challengeSchemes(plan.authenticator)
@@ -42,7 +29,7 @@ export function refuse(attempt: Rejected, error: AuthenticationErrorLike): void 
   }
 }
 
-function ask(attempt: Rejected, error: AuthenticationErrorLike, localized: LocalizedText): void {
+function ask(attempt: Attempt, error: AuthenticationErrorLike, localized: LocalizedText): void {
   const { request, reply, done, plan } = attempt
   const isAnswered = watchReply(reply, error.code)
   const finish = (): void => {

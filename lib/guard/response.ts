@@ -139,7 +139,6 @@ function sameAs(scheme: string): (other: string) => boolean {
   return (other) => other.toLowerCase() === scheme.toLowerCase()
 }
 
-/** Every AuthenticationError has a row. */
 function rowOf({ code }: AuthenticationErrorLike): RefusalRow {
   return refusalOf(code) as RefusalRow
 }

@@ -73,16 +73,13 @@ export function parseBasic(header: string | undefined): BasicPair | typeof MALFO
   if (!isCanonical(credentials, unpadded)) return MALFORMED
   // atob() gives one character for each byte, which for ASCII is the result already, and faster than a Buffer.
   const octets = atob(credentials)
-  const text = printable.test(octets) ? octets : decodeUtf8(octets)
-  if (text === null || controlCharacter.test(text)) return MALFORMED
+  const bytes = printable.test(octets) ? null : Buffer.from(octets, 'latin1')
+  if (bytes !== null && !isUtf8(bytes)) return MALFORMED
+  const text = bytes?.toString() ?? octets
+  if (controlCharacter.test(text)) return MALFORMED
   const colon = text.indexOf(':')
   if (colon === -1) return MALFORMED
   return { username: text.slice(0, colon), password: text.slice(colon + 1) }
-}
-
-function decodeUtf8(octets: string): string | null {
-  const bytes = Buffer.from(octets, 'latin1')
-  return isUtf8(bytes) ? bytes.toString() : null
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { isThenable } from '../common/objects.js'
 import { refusal, refusalOrFault } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
@@ -21,22 +20,17 @@ export function issuerAuthenticator(
 ): Authenticator {
   const { issuer, user } = verifier.issuer
 
-  function userOf(request: FastifyRequest, claims: JwtClaims): object | Promise<object> {
+  async function userOf(request: FastifyRequest, claims: JwtClaims): Promise<object> {
+    if (isGone(request)) throw ABANDONED
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
-    const accept = (found: unknown): object => requireUser(checkUser(found, 'user() of an issuer'))
-    let found: unknown
     try {
-      found = user(claims, request)
+      const found = await withUserTimeout((async () => user(claims, request))(), timeout)
+      return requireUser(checkUser(found, 'user() of an issuer'))
     } catch (error) {
       throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
     }
-    if (!isThenable(found)) return accept(found)
-    // Another thenable may throw, or settle twice.
-    return withUserTimeout(Promise.resolve(found), timeout).then(accept, (error: unknown) => {
-      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
-    })
   }
 
   return {
@@ -56,11 +50,9 @@ export function issuerAuthenticator(
       if (token === null || token === '') return null
       if (token === MALFORMED) throw refusal('auth.jwt-invalid')
       const claims = verifier.claimsOf(token)
-      if (!(claims instanceof Promise)) return userOf(request, claims)
-      return claims.then((later) => {
-        if (isGone(request)) throw ABANDONED
-        return userOf(request, later)
-      })
+      return claims instanceof Promise
+        ? claims.then((later) => userOf(request, later))
+        : userOf(request, claims)
     },
   }
 }

@@ -3,12 +3,12 @@ import { limits } from './limits.js'
 
 /** Why a fetch failed. Its message quotes nothing that the issuer has sent but the status. */
 export class FetchError extends Error {
-  /** The status of the response, where that was not 200. */
-  readonly status: number | undefined
-
-  constructor(reason: string, status?: number) {
+  /** @param status - of the response, where that was not 200 */
+  constructor(
+    reason: string,
+    readonly status?: number,
+  ) {
     super(reason)
-    this.status = status
   }
 }
 

@@ -29,8 +29,7 @@ export class KeySource {
   #abort = new AbortController()
   #isOpen = true
   #waiting = 0
-  #fetches = 0
-  #failures = 0
+  readonly #counts = { fetches: 0, failures: 0 }
   #failuresInARow = 0
   #begunAt = -Infinity
   #failedAt = -Infinity
@@ -41,14 +40,16 @@ export class KeySource {
     private readonly log: FastifyBaseLogger,
   ) {}
 
-  /**
-   * The verifier of the current set; null where there is none, or it is too old. Renews an old set in the background.
-   */
+  /** The verifier of the current set; null for none. Renews an old set in the background. */
   current(): VerifySignature | null {
-    const age = this.#set?.age() ?? 0
-    if (age >= limits.fresh + limits.stale) this.#set = null
-    else if (age >= limits.fresh) void this.begin()
-    return this.#set?.verify ?? null
+    const set = this.#usable()
+    if (set !== null && set.age() >= limits.fresh) void this.begin()
+    return set?.verify ?? null
+  }
+
+  #usable(): KeySet | null {
+    if (this.#set !== null && this.#set.age() >= limits.fresh + limits.stale) this.#set = null
+    return this.#set
   }
 
   /** Waits for a set, where there is none. @throws (rejects) AuthenticationError with the status 503 */
@@ -66,7 +67,7 @@ export class KeySource {
   renewed(): Promise<VerifySignature> | null {
     const isAllowed = this.#running !== null || since(this.#begunAt) >= limits.unknownKid
     const running = isAllowed ? this.begin() : null
-    return running === null ? null : this.#join(running)
+    return running && this.#join(running)
   }
 
   /** For the test kit: uses a set that was not fetched, and that does not age. */
@@ -82,24 +83,21 @@ export class KeySource {
   }
 
   stats(): IssuerStats {
-    const counts = { fetches: this.#fetches, failures: this.#failures }
-    if (this.#set === null) return { keys: 0, ...counts, age: null }
-    const age = this.#set.age()
-    const isUsed = age < limits.fresh + limits.stale
-    return { keys: isUsed ? this.#set.keys.size : 0, ...counts, age: Math.floor(age / 1000) }
+    const set = this.#usable()
+    return { keys: set?.keys.size ?? 0, ...this.#counts, age: set && Math.floor(set.age() / 1000) }
   }
 
   /** Milliseconds until the next fetch is allowed: up to 1, 2, 4 … 30 seconds after failures, 0 after a success. */
   #pause(): number {
-    const pause = limits.firstPause * 2 ** (this.#failuresInARow - 1)
-    return Math.max(Math.min(pause, limits.longestPause) - since(this.#failedAt), 0)
+    const pause = Math.min(limits.firstPause * 2 ** (this.#failuresInARow - 1), limits.longestPause)
+    return Math.max(pause - since(this.#failedAt), 0)
   }
 
   /** Begins to fetch. @returns the running fetch, or a new one; null during the pause after a failure */
   begin(): Promise<void> | null {
     if (this.#running !== null) return this.#running
     if (!this.#isOpen || this.#pause() > 0) return null
-    this.#fetches += 1
+    this.#counts.fetches += 1
     this.#begunAt = Date.now()
     this.#running = this.#fetch().finally(() => (this.#running = null))
     return this.#running
@@ -161,7 +159,7 @@ export class KeySource {
   }
 
   #fail(reason: string): void {
-    this.#failures += 1
+    this.#counts.failures += 1
     this.#failuresInARow += 1
     this.#failedAt = Date.now()
     if (!this.#isOpen) return

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { wrongOption } from '../errors.js'
 import { kOwnRoute } from '../login/own-route.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 
-interface Published {
-  readonly scope: FastifyInstance
-  /** That of the last registration in the scope. */
-  service: JwtService
-}
-
-/** The services whose keys are published, by the root of the app and by the path. */
-const published = new WeakMap<FastifyInstance, Map<string, Published>>()
+/**
+ * The services whose keys are published, by the root of the app and by the path, with their scope. Of several in one
+ * scope, the last one counts.
+ */
+const published = new WeakMap<
+  FastifyInstance,
+  Map<string, { readonly scope: FastifyInstance; service: JwtService }>
+>()
 
 /**
  * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients
@@ -23,7 +23,7 @@ export function createFeature({ app, root, jwtService }: FeatureContext): Featur
     name: 'jwks',
     routes() {
       const url = String(jwtService.publish)
-      const services = published.get(root) ?? new Map<string, Published>()
+      const services = published.get(root) ?? new Map()
       published.set(root, services)
       const present = services.get(url)
       if (present?.scope === app) present.service = jwtService
@@ -36,22 +36,18 @@ export function createFeature({ app, root, jwtService }: FeatureContext): Featur
       const entry = { scope: app, service: jwtService }
       services.set(url, entry)
       root.route({
-        ...own,
+        ...({ [kOwnRoute]: undefined } as object),
         method: 'GET',
         url,
         exposeHeadRoute: true,
         config: { auth: false },
-        schema: hidden,
+        // What @fastify/swagger leaves out of its documents.
+        schema: { hide: true },
         handler: (request, reply) => sendKeySet(request, reply, entry.service),
       })
     },
   }
 }
-
-const own: object = { [kOwnRoute]: undefined }
-
-/** What @fastify/swagger leaves out of its documents. */
-const hidden: FastifySchema & { hide: true } = { hide: true }
 
 /** Shorter than the time for which a new key is published before it signs. */
 const cacheControl = 'public, max-age=300'
@@ -64,13 +60,9 @@ function sendKeySet(
   const body = JSON.stringify(service.jwks())
   const tag = `"${createHash('sha256').update(body).digest('base64url')}"`
   void reply.header('cache-control', cacheControl).header('etag', tag)
-  if (isKnown(headers['if-none-match'], tag)) return reply.code(304).send()
-  return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(body))
-}
-
-/** The weak comparison of RFC 9110 §13.1.2. */
-function isKnown(condition: string | undefined, tag: string): boolean {
-  if (condition === undefined) return false
+  const condition = headers['if-none-match']?.trim() ?? ''
+  // The weak comparison of RFC 9110 §13.1.2.
   const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
-  return condition.trim() === '*' || tags.includes(tag)
+  if (condition === '*' || tags.includes(tag)) return reply.code(304).send()
+  return reply.header('content-type', 'application/jwk-set+json').send(Buffer.from(body))
 }

@@ -77,7 +77,6 @@ export const bodyCarrier: TokenCarrier = {
   clear: () => undefined,
 }
 
-/** @param body - what a carrier has returned */
 export function sendBody(reply: FastifyReply, body: object): FastifyReply {
   // Sent as a string, so that no response schema or serializer of the app changes or rejects it.
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body))

@@ -6,9 +6,11 @@ import type {
   RouteShorthandOptions,
 } from 'fastify'
 import type * as Type from '@sinclair/typebox/type'
+import { malformed } from '../authenticators/basic.js'
 import { isAuthenticationError, wrongOption } from '../errors.js'
 import { reportRefusal, startClock } from '../events.js'
 import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
+import { hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { RouteBody } from './schema.js'
 import type { Registration } from '../registration.js'
@@ -91,7 +93,7 @@ export function takenRoute(url: string, kind: OwnRoute['kind']): never {
   )
 }
 
-/** The URL of an own route, with the prefix of its scope. */
+/** With the prefix of the scope. */
 export function urlOf({ app }: Registration, path: string): string {
   return `${app.prefix.replace(/\/$/, '')}${path}`
 }
@@ -103,7 +105,8 @@ function firstHook<Content>(
   return (request, reply, done) => {
     // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
     void reply.header('cache-control', 'no-store')
-    const error = registration.carrier.refuse(request)
+    const { rawHeaders } = request.raw
+    const error = hasSeveral(rawHeaders) ? malformed() : registration.carrier.refuse(request)
     if (error === null) return done()
     reportRefusal(request, error, kind, startClock())
     sendRefusal(error, textOf(error, request, registration), reply, registration)

@@ -27,11 +27,7 @@ export function tokenIssuer(
     )
   }
   const claimsOf = claimsMaker(login)
-  const make = async (
-    username: string | number,
-    request: FastifyRequest,
-    user: object,
-  ): Promise<string> => {
+  const make = async (...[username, request, user]: Parameters<ClaimsOf>): Promise<string> => {
     if (tokenFunc !== undefined) return checkToken(await tokenFunc(request, user, service))
     const own = await claimsOf(username, request, user)
     const iat =
@@ -70,23 +66,18 @@ export interface OwnClaims extends Partial<JwtClaims> {
   readonly sub: string | number
 }
 
-/**
- * The claims of the app for the tokens of a user.
- *
- * @param name - the submitted username, or the `sub` of the session
- * @throws (rejects) AuthenticationFault where `login.subject` or `login.claims` throws, or returns what is invalid
- */
-export type ClaimsOf = (
-  name: string | number,
-  request: FastifyRequest,
-  user: object,
-) => Promise<OwnClaims>
+export type ClaimsOf = ReturnType<typeof claimsMaker>
 
-export function claimsMaker(login: ResolvedLogin | false): ClaimsOf {
+/**
+ * Makes the function that returns the claims of the app for the tokens of a user. Its first argument is the submitted
+ * username, or the `sub` of the session. It rejects with an AuthenticationFault where `login.subject` or `login.claims`
+ * throws, or returns what is invalid.
+ */
+export function claimsMaker(login: ResolvedLogin | false) {
   const { subject, claims, usernameField }: LoginOptions = login || {}
   const nameFields = new Set([usernameField ?? 'username', 'username', 'name', 'email'])
   let hasWarned = false
-  return async (name, request, user) => {
+  return async (name: string | number, request: FastifyRequest, user: object) => {
     try {
       const sub = subject === undefined ? name : checkSubject(await subject(user, String(name)))
       const own = claims === undefined ? { sub } : checked(await claims(request, user), sub)

@@ -2,22 +2,17 @@ import { wrongMark } from '../errors.js'
 import { ownProperty, declaredProperty } from '../common/objects.js'
 import type { NeededNames } from '../../types/marks.js'
 
-/** The syntax of a name; `what` describes it in errors. */
-interface Kind {
-  readonly isName: (text: string) => boolean
-  readonly what: string
-}
-
-const kinds: Readonly<Record<'scope' | 'role', Kind>> = {
+/** The syntax of names; `what` describes it in errors. */
+const kinds = {
   // RFC 6749 section 3.3: scope-token.
   scope: {
-    isName: (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
+    isName: (text: string) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
     what: 'a scope of RFC 6749 section 3.3: visible ASCII without spaces, quotation marks and backslashes',
   },
   role: {
     // As a class of its own: for `\p{Cc}` V8 builds a set of characters when it loads the package.
     // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-    isName: (text) => text.trim() !== '' && !/[\u0000-\u001f\u007f-\u009f]/.test(text),
+    isName: (text: string) => text.trim() !== '' && !/[\u0000-\u001f\u007f-\u009f]/.test(text),
     what: 'a string that is not blank and has no control characters',
   },
 }

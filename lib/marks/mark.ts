@@ -84,8 +84,7 @@ interface Marked {
 }
 
 export function markScope(scope: FastifyInstance, mark: unknown): void {
-  const marked = scope as Marked
-  marked[kScopeMark] = { scope, mark }
+  Object.assign(scope, { [kScopeMark]: { scope, mark } })
 }
 
 /** The mark of a scope: its own, or else that of the nearest scope around it. */

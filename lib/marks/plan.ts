@@ -5,26 +5,10 @@ import { declaredProperty } from '../common/objects.js'
 import { parseMark } from './mark.js'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { AuthMode, NeededNames } from '../../types/marks.js'
+import type { NeededNames } from '../../types/marks.js'
 
 /** How the requests of a protected route are authenticated. */
-export interface Plan {
-  readonly mode: AuthMode
-  readonly registration: Registration
-  readonly authenticator: Authenticator
-  /** The authenticators that the mark names, also where the test kit replaces {@link authenticator}. */
-  readonly members: readonly Authenticator[]
-  /** The name of the authenticator, for logs and events; several names are joined by `|`. */
-  readonly name: string
-  /** The same names as a list. */
-  readonly names: readonly string[]
-  /** Whether a request without credentials may pass, with `request.user` null. */
-  readonly allowsAnonymous: boolean
-  /** Whether a request may be authenticated by HTTP Basic. */
-  readonly readsBasic: boolean
-  /** Null where any user will do. */
-  readonly needs: Needs | null
-}
+export type Plan = Readonly<ReturnType<typeof planOf>>
 
 /** The scopes and roles that a mark needs, at least one of the two. */
 export interface Needs {
@@ -38,7 +22,7 @@ export interface Needs {
  * @param place - where the mark is, for the error
  * @throws ERR_AUTH_MARK
  */
-export function planOf(mark: unknown, place: string, registration: Registration): Plan {
+export function planOf(mark: unknown, place: string, registration: Registration) {
   const { mode, use, ...needed } = parseMark(mark, place)
   const { authenticators } = registration
   const members =
@@ -48,29 +32,26 @@ export function planOf(mark: unknown, place: string, registration: Registration)
   const [first = missing(place)] = members
   const chosen = members.length === 1 ? first : combine(members, place)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
-  const needs = needed.scope === null && needed.role === null ? null : needed
-  const names = members.map((member) => nameOf(authenticators, member))
+  const needs: Needs | null = needed.scope === null && needed.role === null ? null : needed
+  const nameOf = (member: Authenticator): string =>
+    [...authenticators].find(([, other]) => other === member)?.[0] ?? 'custom'
+  const names = members.map(nameOf)
   return {
     mode,
     registration,
     authenticator,
+    /** The authenticators that the mark names, also where the test kit replaces `authenticator`. */
     members,
+    /** For logs and events. */
     name: names.join('|'),
     names,
     // An anonymous request has no scopes and roles, also where credentials are optional.
     allowsAnonymous:
       mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
     readsBasic: members.some(readsBasic),
+    /** Null where any user will do. */
     needs,
   }
-}
-
-function nameOf(
-  authenticators: Registration['authenticators'],
-  authenticator: Authenticator,
-): string {
-  const found = [...authenticators].find(([, other]) => other === authenticator)
-  return found?.[0] ?? 'custom'
 }
 
 /** @throws ERR_AUTH_MARK for a name that is not registered */

@@ -58,9 +58,8 @@ function inWords(what: string, need: NeededNames | null): string[] {
   if (need === null) return []
   const isEach = 'all' in need
   const names = (isEach ? need.all : need.any).map((name) => `\`${name}\``)
-  if (names.length === 1) return [`the ${what} ${names[0]}`]
-  const rest = names.slice(0, -1).join(', ')
-  return isEach
-    ? [`the ${what}s ${rest} and ${names.at(-1)}`]
-    : [`one of the ${what}s ${rest} or ${names.at(-1)}`]
+  const type = isEach ? 'conjunction' : 'disjunction'
+  const list = new Intl.ListFormat('en-GB', { type }).format(names)
+  if (names.length === 1) return [`the ${what} ${list}`]
+  return [`${isEach ? 'the' : 'one of the'} ${what}s ${list}`]
 }

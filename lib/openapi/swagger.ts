@@ -10,10 +10,6 @@ const ours = new WeakSet<Transform>()
 let writer: typeof import('./transform.js')
 let loading: Promise<void> | undefined
 
-async function load(): Promise<void> {
-  writer = await import('./transform.js')
-}
-
 /**
  * Makes every @fastify/swagger of an app document the access to its routes: it wraps the option `transform`. The
  * schemas that validate and serialize are not changed.
@@ -52,7 +48,7 @@ export function describeRoutes(
 
   function describing(appTransform: Transform | null): Transform {
     if (appTransform !== null && ours.has(appTransform)) return appTransform
-    loading ??= load()
+    loading ??= import('./transform.js').then((module) => void (writer = module))
     const transform: Transform = (input) => writer.transform(appTransform, input)
     ours.add(transform)
     return transform

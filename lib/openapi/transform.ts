@@ -2,7 +2,7 @@
 import type { RouteOptions } from 'fastify'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
 import { ownRouteOf } from '../login/own-route.js'
-import { registrationOf, type Registration } from '../registration.js'
+import { registrationOf } from '../registration.js'
 import { needsInWords, ownResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
 import type { Responses } from '../login/own-route.js'
@@ -30,16 +30,6 @@ interface TransformInput {
 /** The option `transform` of @fastify/swagger. */
 export type Transform = (input: TransformInput) => { schema?: RouteSchema; url?: string }
 
-/** What a document shows of a route, besides its schema. */
-interface Notes {
-  /** The authenticators that the route accepts; empty for an open route. */
-  readonly accepted: readonly Authenticator[]
-  readonly registration: Registration
-  readonly isOptional: boolean
-  readonly needs: Needs | null
-  readonly responses: Responses
-}
-
 /** Runs the app's own transform, and adds the access to the route. */
 export function transform(
   appTransform: Transform | null,
@@ -59,10 +49,15 @@ export function transform(
   return { ...result, schema: isOwn ? { ...described, body: schema.body } : described }
 }
 
-/** @returns null for a route without a mark, be it its own or an inherited one */
-function notesOf(route: DeclaredRoute): Notes | null {
+/** What a document shows of a route, besides its schema. @returns null for a route without a mark, inherited or not */
+function notesOf(route: DeclaredRoute) {
   const { options, server } = route
-  const open = { accepted: [], isOptional: false, needs: null, responses: {} }
+  const open = {
+    accepted: [] as readonly Authenticator[],
+    isOptional: false,
+    needs: null as Needs | null,
+    responses: {} as Responses,
+  }
   const registration = registrationOf(server)
   const own = ownRouteOf(options)
   if (own !== undefined && registration !== undefined) {
@@ -85,7 +80,7 @@ function notesOf(route: DeclaredRoute): Notes | null {
 /** Adds notes to a schema, whose own members take precedence. */
 function describe(
   schema: RouteSchema,
-  { accepted, registration, isOptional, needs, responses }: Notes,
+  { accepted, registration, isOptional, needs, responses }: NonNullable<ReturnType<typeof notesOf>>,
   document: OpenApiDocument,
 ): RouteSchema {
   const scope = needs?.scope ?? null

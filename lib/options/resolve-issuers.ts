@@ -27,7 +27,6 @@ const issuerSchema = strict(
   'an object with issuer, audience, user',
 )
 
-/** An entry of the option `issuers` with all defaults. */
 export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
 
 /** The `typ` of RFC 9068 §2.1. */

@@ -1,9 +1,9 @@
 import { comparable } from '../common/typ.js'
 import { wrongOption } from '../errors.js'
 import { check } from './check.js'
-import { jwtSchema, tokenHeaderSchema, verifyRulesSchema } from './jwt-schemas.js'
+import { jwtSchema, verifyRulesSchema } from './jwt-schemas.js'
 import { defaults, withDefaults } from './resolve.js'
-import type { JwtConfig, TokenHeaderOptions, VerifyRules } from '../../types/jwt.js'
+import type { JwtConfig, VerifyRules } from '../../types/jwt.js'
 
 /** Rules of tokens with all defaults. */
 export interface ResolvedRules {
@@ -16,7 +16,6 @@ export interface ResolvedRules {
   readonly typ: ReadonlySet<string | null | undefined>
 }
 
-/** The option `jwt` with all defaults. */
 export type ResolvedJwtConfig = ReturnType<typeof resolveJwtConfig>
 
 /** Checks the option `jwt`, and adds the defaults; the entries of `keys` are checked later. @throws ERR_AUTH_OPTION */
@@ -66,10 +65,6 @@ function requireKeys(config: JwtConfig): void {
  */
 export function resolveRules(own: unknown, base: ResolvedRules): ResolvedRules {
   return fillRules(check<VerifyRules>(verifyRulesSchema, own, 'rules'), base)
-}
-
-export function checkTokenHeader(header: unknown): TokenHeaderOptions {
-  return check(tokenHeaderSchema, header, 'generateTokenWithClaims')
 }
 
 function fillRules(own: VerifyRules, base: ResolvedRules): ResolvedRules {

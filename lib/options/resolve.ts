@@ -61,7 +61,6 @@ export const defaults = {
 /** Options in which those that have a default are always set. */
 type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
 
-/** The options of the plugin with all defaults. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>
 export type ResolvedLogin = Exclude<ResolvedOptions['login'], false>
 export type ResolvedCookies = NonNullable<ResolvedOptions['cookies']>

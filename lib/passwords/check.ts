@@ -28,14 +28,6 @@ export interface Checked {
   confirm(): Promise<void>
 }
 
-/** What is known of a user when a check begins. The object itself may change. */
-interface Before {
-  readonly stored: string
-  /** The hash that replaces `stored`. */
-  readonly replacement?: string | undefined
-  readonly start: number
-}
-
 /**
  * Makes the function that finds the user of a username and a password, for Basic and for login. It rejects with an
  * AuthenticationError after the same bcrypt work, whatever is wrong with the credentials; with an AuthenticationFault
@@ -53,13 +45,19 @@ export function createCredentialCheck(
   const find = (username: string, request: FastifyRequest) =>
     findUser(userService, username, request, tools.userServiceTimeout)
 
-  const confirm = async (attempt: PasswordAttempt, before: Before): Promise<void> => {
+  /** Compares with what was known of the user when the check began. @param replacement - the hash that replaces `stored` */
+  const confirm = async (
+    attempt: PasswordAttempt,
+    stored: string,
+    start: number,
+    replacement: string | undefined,
+  ): Promise<void> => {
     const user = await find(attempt.username, attempt.request)
     const hash = (user as Record<string, unknown> | null)?.[passwordField]
-    if (user !== null && isBcryptHash(hash) && validAfter(user) <= before.start) {
-      if (hash === before.stored || hash === before.replacement) return
+    if (user !== null && isBcryptHash(hash) && validAfter(user) <= start) {
+      if (hash === stored || hash === replacement) return
       // Another login, maybe of another process, may have replaced a hash of a lower cost.
-      const mayBeSame = isOutdated(tools, before.stored) && costOf(hash) <= tools.maxCost
+      const mayBeSame = isOutdated(tools, stored) && costOf(hash) <= tools.maxCost
       if (mayBeSame && (await compareInQueue(tools, attempt, hash))) return
     }
     await attempt.commitFailure()
@@ -75,10 +73,10 @@ export function createCredentialCheck(
     const start = user === null ? 0 : validAfter(user)
     const fits = maxPasswordBytes === false || Buffer.byteLength(password) <= maxPasswordBytes
     const stored = fits ? hash : null
-    const checked = (replacement?: string): Checked => {
-      const before = { stored: stored as string, replacement, start }
-      return { user: user as object, confirm: () => confirm(attempt, before) }
-    }
+    const checked = (replacement?: string): Checked => ({
+      user: user as object,
+      confirm: () => confirm(attempt, String(stored), start, replacement),
+    })
     if (user !== null && stored !== null && cache?.knows(username, password, stored) === true) {
       await attempt.succeeded(true)
       return checked()

@@ -25,7 +25,6 @@ export class CredentialCache {
     this.#accepted = new LRUCache(options)
   }
 
-  /** Counts, for `app.authn.stats()`. */
   get stats(): { hits: number; misses: number; size: number } {
     return { hits: this.#hits, misses: this.#misses, size: this.#known.size }
   }

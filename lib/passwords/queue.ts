@@ -30,7 +30,6 @@ export function defaultConcurrency(): number {
  * seconds; see bench/flood.ts. The usual queue libraries (fastq, p-queue, async) cannot remove one that waits.
  */
 export class HashingQueue {
-  /** Counts, for `app.authn.stats()`. */
   readonly stats = { running: 0, waiting: 0, refused: 0 }
   readonly #slots: Slots
 

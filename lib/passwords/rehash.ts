@@ -8,7 +8,6 @@ export interface RehashTools {
   readonly userService: UserService
   readonly passwordField: string
   readonly userServiceTimeout: number | undefined
-  /** The cost that hashes should have. */
   readonly cost: number
   readonly queue: HashingQueue
 }

@@ -7,8 +7,7 @@ import { registrationOf, type Registration } from '../registration.js'
 import { ownClaimsOf } from '../request/state.js'
 import { findUser, isUsableName } from '../users/user.js'
 import { revokeSessions, type SessionTools } from './tools.js'
-import type { SessionInfo, Sessions } from '../../types/session-api.js'
-import type { StoredSession } from '../../types/sessions.js'
+import type { Sessions } from '../../types/session-api.js'
 
 /**
  * `app.authn.sessions`. A name may come from a client, so one that no session can have is not looked up.
@@ -30,7 +29,12 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       const name = nameOf(sub, 'list')
       if (!isUsableName(name)) return []
       const stored = await tools.access.ask((store) => store.list(name))
-      return stored.filter(({ sid }) => !tools.revocations.has(sid)).map(infoOf)
+      const dateOf = (seconds: number): Date => new Date(seconds * 1000)
+      return stored
+        .filter(({ sid }) => !tools.revocations.has(sid))
+        .map(({ sid, created, lastUsed, address, userAgent }) => {
+          return { sid, created: dateOf(created), lastUsed: dateOf(lastUsed), address, userAgent }
+        })
     },
     async begin(username, request, reply) {
       const registration = registrationOf(app) as Registration
@@ -63,16 +67,6 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       if (!isUsableName(name)) return 0
       return revokeSessions(tools, sid === undefined ? { sub: name } : { sid: name })
     },
-  }
-}
-
-function infoOf({ sid, created, lastUsed, address, userAgent }: StoredSession): SessionInfo {
-  return {
-    sid,
-    created: new Date(created * 1000),
-    lastUsed: new Date(lastUsed * 1000),
-    address,
-    userAgent,
   }
 }
 

@@ -28,12 +28,12 @@ export function createFeature(context: FeatureContext): Feature {
   const { app, options, jwtService: service, tokenChecks } = context
   const settings = resolveSessions(options.sessions || {})
   if ((options.jwt ?? options.jwtService) === undefined) {
-    stop('"sessions" is set, but "jwt" is missing: it has the keys of the tokens')
+    wrongOption('option "sessions" is set, but "jwt" is missing: it has the keys of the tokens.')
   }
   const { tokenFunc, signingMethod }: Partial<ResolvedLogin> = options.login || {}
   if (tokenFunc !== undefined) {
-    stop(
-      '"login.tokenFunc" cannot be used with "sessions": its tokens lack the claim "sid", so they could not be revoked. Use login.claims instead, which adds claims to the tokens of the plugin',
+    wrongOption(
+      'option "login.tokenFunc" cannot be used with "sessions": its tokens lack the claim "sid", so they could not be revoked. Use login.claims instead, which adds claims to the tokens of the plugin.',
     )
   }
   const factory = settings.store ?? memorySessions()
@@ -80,7 +80,9 @@ export function createFeature(context: FeatureContext): Feature {
     },
     check(registration, all) {
       if (all.some((other) => other !== registration && acceptSameTokens(registration, other))) {
-        app.log.warn(unawareRegistration)
+        app.log.warn(
+          'fastify-authn: another registration verifies with the same key, but does not know these sessions, so it accepts access tokens of revoked sessions until they expire. Give each its own "audience", or use one registration for both.',
+        )
       }
     },
     stats: () => ({
@@ -99,11 +101,4 @@ export function createFeature(context: FeatureContext): Feature {
     },
     close: () => store.close(),
   }
-}
-
-const unawareRegistration =
-  'fastify-authn: another registration verifies with the same key, but does not know these sessions, so it accepts access tokens of revoked sessions until they expire. Give each its own "audience", or use one registration for both.'
-
-function stop(problem: string): never {
-  wrongOption(`option ${problem}.`)
 }

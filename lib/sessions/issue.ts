@@ -50,7 +50,7 @@ export async function beginSession(
     maxPerUser,
     // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
     address: shortened(request.ip, longestAddress),
-    userAgent: shortened(request.headers['user-agent'] ?? '', longestAgent),
+    userAgent: shortened(request.headers['user-agent'], longestAgent),
     data: JSON.stringify(data),
   }
   const stored = await tools.access.ask((store) => store.create(session))
@@ -82,8 +82,12 @@ export function reportRevoked(request: FastifyRequest, sid: string, sub: string)
   channels.logout.publish({ request, authenticator: 'login', ...what })
 }
 
-/** Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair. */
-function shortened(text: string, most: number): string {
+/**
+ * Cuts a string, and drops what databases reject: control characters, and half of a surrogate pair.
+ *
+ * @param text - a Unix socket and a closed connection have no address, whatever Fastify's types say
+ */
+function shortened(text = '', most: number): string {
   return text
     .replace(/\p{Cc}/gu, '')
     .slice(0, most)

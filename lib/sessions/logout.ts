@@ -72,7 +72,7 @@ const ignored: ReadonlySet<RefusalCode> = new Set([
 ])
 
 async function ofAccessToken(
-  { service, method, revocations, tokenChecks }: SessionTools,
+  { service, method, tag, revocations, tokenChecks }: SessionTools,
   { tokenSources, options }: Registration,
   request: FastifyRequest,
 ): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
@@ -80,7 +80,8 @@ async function ofAccessToken(
   if (token === null) throw refusal('auth.no-credentials-provided')
   const claims = service.verify(token, method)
   const { sid, sub } = claims
-  if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) {
+  const isOurs = typeof sid === 'string' && isUsableName(sid) && sid.endsWith(`.${tag}`)
+  if (!isOurs || !isUsableName(sub)) {
     throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
   }
   if (revocations.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session revoked' })

@@ -36,35 +36,31 @@ export async function refreshSession(
   const claims = await tools.claimsOf(name, request, user)
   if (String(claims.sub) !== presented.session.sub) {
     // Otherwise `revoke({ sub })` would not find the session.
-    await revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
+    return revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
   }
   const now = Date.now() / 1000
   const exchanged = await exchange(tools, request, presented, 'refresh')
   const { refreshToken } = exchanged
   const { sid, endsAt, lastUsed } = exchanged.session
-  // It may have been revoked while the store was asked.
-  if (tools.revocations.has(sid)) throw invalidRefresh('session revoked')
+  // While the store was asked; or before, and it has lost the revocation with its newest writes.
+  if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - exchanged.now
   tools.counts.refreshed += 1
   return { tokens: sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining }), user }
 }
 
-/** A refresh token of a client, current or not, and its session. */
-interface Presented {
-  readonly token: RefreshToken
-  readonly session: StoredSession
-  /** @returns the time by the clock of the store, in seconds since 1970 */
-  readonly storeNow: () => number
-}
-
-/** @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_STORE_UNAVAILABLE */
-export async function presentedSession({ access }: SessionTools, text: string): Promise<Presented> {
+/**
+ * Reads a refresh token, current or not, and finds its session.
+ *
+ * @returns also the seconds by which the clock of the store is ahead of `performance.now()`
+ * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_STORE_UNAVAILABLE
+ */
+export async function presentedSession({ access }: SessionTools, text: string) {
   const token = parseRefreshToken(text)
   if (token === null) throw invalidRefresh('no refresh token')
   const { session, now } = await access.ask((store) => store.find(digestOf(token.handle)))
-  const foundAt = performance.now()
   if (session === null) throw invalidRefresh('no such session')
-  return { token, session, storeNow: () => now + (performance.now() - foundAt) / 1000 }
+  return { token, session, ahead: now - performance.now() / 1000 }
 }
 
 /**
@@ -76,7 +72,7 @@ export async function presentedSession({ access }: SessionTools, text: string): 
 export async function exchange(
   { access, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
-  { token: presented, storeNow }: Presented,
+  { token: presented, ahead }: Awaited<ReturnType<typeof presentedSession>>,
   route: 'login' | 'refresh' | 'logout',
 ): Promise<{ refreshToken: RefreshToken; session: StoredSession; now: number }> {
   const next = newRefreshToken(presented.handle)
@@ -90,7 +86,7 @@ export async function exchange(
     grace,
     idle,
     // Then this process gives up, and the client would not get the token of a later swap.
-    deadline: storeNow() + timeout,
+    deadline: ahead + performance.now() / 1000 + timeout,
     revocationTtl,
   }
   const swapped = await access.ask((store) => store.swap(swap), timeout)
@@ -121,8 +117,6 @@ export async function ownerOf(
   request: FastifyRequest,
   { sid, sub, data }: StoredSession,
 ): Promise<{ readonly user: object; readonly name: string | number }> {
-  // The store may have lost the revocation with its newest writes.
-  if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   const { begun, sub: name = sub } = JSON.parse(data) as SessionData & { sub?: string | number }
   const { userService, userServiceTimeout } = options
   const user = await findUser(userService as UserService, name, request, userServiceTimeout)

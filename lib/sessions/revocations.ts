@@ -15,24 +15,14 @@ export class Revocations implements SessionWatcher {
   /** By `sid`, when each expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()
   #nextSweep = 0
-  readonly #onLost: (error: unknown, isFirst: boolean) => void
-  #isCaughtUp = false
+  isCaughtUp = false
   #hasCaughtUp = false
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves when the store has reported all revocations for the first time, or, to the error, when it has failed. */
-  readonly settled: Promise<unknown>
+  readonly settled = new Promise<unknown>((resolve) => (this.#settle = resolve))
 
   /** @param onLost - called when the store becomes unavailable; `isFirst`: it was never available before */
-  constructor(onLost: (error: unknown, isFirst: boolean) => void) {
-    this.#onLost = onLost
-    this.settled = new Promise((resolve) => {
-      this.#settle = resolve
-    })
-  }
-
-  get isCaughtUp(): boolean {
-    return this.#isCaughtUp
-  }
+  constructor(private readonly onLost: (error: unknown, isFirst: boolean) => void) {}
 
   get size(): number {
     this.#sweep()
@@ -65,15 +55,15 @@ export class Revocations implements SessionWatcher {
   }
 
   caughtUp(): void {
-    this.#isCaughtUp = true
+    this.isCaughtUp = true
     this.#hasCaughtUp = true
     this.#settle?.()
   }
 
   lost(error: unknown): void {
-    this.#isCaughtUp = false
+    this.isCaughtUp = false
     this.#settle?.(error)
-    this.#onLost(error, !this.#hasCaughtUp)
+    this.onLost(error, !this.#hasCaughtUp)
   }
 
   /** Looks at all, since they do not expire in the order in which they were added. */

@@ -27,14 +27,16 @@ export function declareSessionRoutes(
   const { authenticators, carrier } = registration
   const rejected = { 401: 'The token is missing or invalid, or its session was revoked.' }
   const path = login.path.replace(/\/+$/, '')
-  const routes = {
-    refresh: {
+  const routes = [
+    {
+      kind: 'refresh',
       path: `${path}/refresh`,
       body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
       work: refresh(registration, tools),
       notes: { responses: { 200: carrier.schema, ...rejected } },
     },
-    logout: {
+    {
+      kind: 'logout',
       path: `${path.replace(/\/[^/]*$/, '')}/logout`,
       // Its access token may name the session.
       body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
@@ -44,12 +46,11 @@ export function declareSessionRoutes(
         accepts: [authenticators.get('jwt') ?? []].flat(),
       },
     },
-  }
-  for (const kind of ['refresh', 'logout'] as const) {
-    const route = { kind, ...routes[kind] }
+  ] as const
+  for (const route of routes) {
     const url = urlOf(registration, route.path)
-    if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, kind)
-    declareOwnRoute(registration, route, optionsOf(login, kind))
+    if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, route.kind)
+    declareOwnRoute(registration, route, optionsOf(login, route.kind))
   }
 }
 
@@ -96,29 +97,25 @@ const documented = {
 
 function refresh(registration: Registration, tools: SessionTools): Work<SessionBody> {
   const { carrier } = registration
-  return ({ refreshToken = null }, request, reply, started) =>
-    withToken(registration, request, reply, refreshToken, async (token) => {
-      if (token === null) throw refusal('auth.no-credentials-provided')
-      const { tokens, user } = await refreshSession(tools, registration, request, token)
-      reportTokens(registration, request, user, 'refresh', started)
-      // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
-      const isCarried = carrier.refreshToken(request) !== null
-      const body = (isCarried ? carrier : bodyCarrier).give(request, reply, tokens)
-      return sendBody(reply, body)
-    })
+  return withToken(registration, async (token, _body, request, reply, started) => {
+    if (token === null) throw refusal('auth.no-credentials-provided')
+    const { tokens, user } = await refreshSession(tools, registration, request, token)
+    reportTokens(registration, request, user, 'refresh', started)
+    // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
+    const isCarried = carrier.refreshToken(request) !== null
+    return sendBody(reply, (isCarried ? carrier : bodyCarrier).give(request, reply, tokens))
+  })
 }
 
 function logOut(registration: Registration, tools: SessionTools): Work<SessionBody> {
-  const { carrier } = registration
-  return ({ refreshToken = null, everywhere = false }, request, reply) =>
-    withToken(registration, request, reply, refreshToken, async (token) => {
-      const { sid, sub } = await leavingOf(tools, registration, request, token)
-      const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
-      tools.revocations.add(sid, tools.revocationTtl)
-      channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
-      carrier.clear(request, reply)
-      return reply.code(204).send()
-    })
+  return withToken(registration, async (token, { everywhere = false }, request, reply) => {
+    const { sid, sub } = await leavingOf(tools, registration, request, token)
+    const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
+    tools.revocations.add(sid, tools.revocationTtl)
+    channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
+    registration.carrier.clear(request, reply)
+    return reply.code(204).send()
+  })
 }
 
 /** Errors that count as a failed attempt. An expired or missing access token does not. */
@@ -129,29 +126,29 @@ const counted: ReadonlySet<RefusalCode> = new Set([
 ])
 
 /**
- * Calls `work` with the refresh token of a request. Only rejected tokens are throttled, so that others at the same
- * address do not lock out those who have good ones.
+ * Calls `use` with the refresh token of a request, or null. Only rejected tokens are throttled, so that others at the
+ * same address do not lock out those who have good ones.
  *
- * @param fromBody - the refresh token in the body
- * @throws (rejects) what `work` throws, or ERR_AUTH_TOO_MANY_ATTEMPTS in its place
+ * @returns a function that rejects with what `use` throws, or ERR_AUTH_TOO_MANY_ATTEMPTS in its place
  */
-async function withToken<T>(
+function withToken(
   { carrier, passwords }: Registration,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  fromBody: string | null,
-  work: (token: string | null) => Promise<T>,
-): Promise<T> {
-  let token: string | null = null
-  try {
-    token = carrier.refreshToken(request) ?? fromBody
-    return await work(token)
-  } catch (error) {
-    if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
-    if (counted.has(error.code)) await passwords.countRejectedToken(nameOf(request, token), request)
-    // There is no session, so the browser should not keep its tokens.
-    carrier.clear(request, reply)
-    throw error
+  use: (token: string | null, ...args: Parameters<Work<SessionBody>>) => Promise<FastifyReply>,
+): Work<SessionBody> {
+  return async (body, request, reply, started) => {
+    let token: string | null = null
+    try {
+      token = carrier.refreshToken(request) ?? body.refreshToken ?? null
+      return await use(token, body, request, reply, started)
+    } catch (error) {
+      if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
+      if (counted.has(error.code)) {
+        await passwords.countRejectedToken(nameOf(request, token), request)
+      }
+      // There is no session, so the browser should not keep its tokens.
+      carrier.clear(request, reply)
+      throw error
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { digestOf, newRefreshToken } from './refresh-token.js'
+import { randomName } from './tools.js'
 import type { NewSession, SessionStore } from '../../types/sessions.js'
 
 /** Seconds for which it is known that all sessions of a user were revoked: longer than a login takes. */
@@ -41,16 +42,16 @@ export class UserRevocations {
   }
 }
 
-/** What tells records from sessions of a user who has such a name. */
 const isRecord = 'revocation'
 
-const subOf = (sub: string): string => `revoked ${digestOf(sub)}`
+/** With a control character, which no username has. */
+const subOf = (sub: string): string => `\u0001revoked ${digestOf(sub)}`
 
 /** @param author - of the revocation */
 export function recordOf(sub: string, author: string): NewSession {
   const { handle, text } = newRefreshToken()
   return {
-    sid: text,
+    sid: randomName(),
     sub: subOf(sub),
     handle: digestOf(handle),
     current: digestOf(text),

@@ -60,9 +60,8 @@ export function openRedis<Client>(
   factory: string,
   methods: readonly string[],
 ): { readonly client: Client; readonly prefix: string } {
-  const has = (method: string): boolean =>
-    typeof (client as Record<string, unknown> | undefined)?.[method] === 'function'
-  if (!methods.every(has)) {
+  const members = Object(client) as Record<string, unknown>
+  if (methods.some((method) => typeof members[method] !== 'function')) {
     wrongOption(
       `${factory}(client): found no client of ioredis, which has the methods ${methods.join(', ')}. Expected: ${factory}(new Redis(url), { prefix: 'shop' }).`,
     )

@@ -19,14 +19,6 @@ export type SqlQuery = (text: string, params: SqlParams) => PromiseLike<SqlResul
 export type Row = Readonly<Record<string, unknown>>
 export type RowsOf = (text: string, params: SqlParams) => Promise<readonly Row[]>
 
-/** A store in PostgreSQL, for errors. */
-interface SqlUse {
-  /** The function of the package that made it, such as `sqlSessions`. */
-  readonly factory: string
-  /** What it keeps, as the command line calls it, such as `sessions`. */
-  readonly command: string
-}
-
 /** The options of a store in PostgreSQL. */
 export interface SqlOptions {
   /** Runs one statement, as `pool.query` of `pg` does, on any connection. */
@@ -44,14 +36,14 @@ export function checkSqlPrefix(prefix: unknown, where: string, example: string):
 }
 
 /**
- * Checks the options of a store.
+ * Checks the options of a store, whose name and command are for errors, such as `sqlSessions` and `sessions`.
  *
  * @returns the prefix, a function that runs statements, and what to do where the tables are missing
  * @throws ERR_AUTH_OPTION
  */
 export function openSql(
   options: SqlOptions,
-  { factory, command }: SqlUse,
+  { factory, command }: { readonly factory: string; readonly command: string },
 ): { readonly prefix: string; readonly rows: RowsOf; readonly help: string } {
   const example = `${factory}({ query: (text, params) => pool.query(text, params), prefix: 'shop' })`
   // A pool has `query` too, but as a method of its class.

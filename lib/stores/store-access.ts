@@ -54,10 +54,6 @@ export function openStore<Store>(
 
 /** Calls a store for requests, which get a 503 where it fails or does not answer in time. */
 export class StoreAccess<Store> {
-  readonly #store: Store
-  readonly #log: FastifyBaseLogger
-  readonly #message: string
-  readonly #patience: number
   readonly #isLogDue = onceAMinute()
   failures = 0
 
@@ -65,18 +61,18 @@ export class StoreAccess<Store> {
    * @param message - for the log: which store is unavailable, and what that means
    * @param patience - seconds that a call may take
    */
-  constructor(store: Store, log: FastifyBaseLogger, message: string, patience: number) {
-    this.#store = store
-    this.#log = log
-    this.#message = message
-    this.#patience = patience
-  }
+  constructor(
+    private readonly store: Store,
+    private readonly logger: FastifyBaseLogger,
+    private readonly message: string,
+    private readonly patience: number,
+  ) {}
 
   /** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
-  async ask<T>(call: (store: Store) => Promise<T>, seconds = this.#patience): Promise<T> {
+  async ask<T>(call: (store: Store) => Promise<T>, seconds = this.patience): Promise<T> {
     try {
       const late = (): Error => new Error(`no answer in ${seconds} s`)
-      return await withTimeout(call(this.#store), seconds * 1000, late)
+      return await withTimeout(call(this.store), seconds * 1000, late)
     } catch (error) {
       this.failures += 1
       throw this.unavailable(error)
@@ -97,6 +93,6 @@ export class StoreAccess<Store> {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.
     const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-    this.#log.error({ code, reason: message }, `${this.#message}. ${help}`.trim())
+    this.logger.error({ code, reason: message }, `${this.message}. ${help}`.trim())
   }
 }

@@ -100,9 +100,10 @@ class Attack {
    */
   async #makeKey(): Promise<string | undefined> {
     const { sub: owner, good, claims, issuer = 'jwt' } = this.#options
+    if (owner === undefined) return undefined
     const headers = { authorization: 'Bearer x' }
     const refused = await watch((simulate) => this.#statusOf({ headers, simulate }), 'failure')
-    if (owner === undefined || !refused?.keyApp) return undefined
+    if (!refused?.keyApp) return undefined
     const need = scopeOf(this.#options) ?? refused.scope
     const scopes = new Set([...(need === null ? [] : enoughOf(need)), ...scopesOf(claims)])
     const key = await mintApiKey(refused.keyApp, { owner, scopes: [...scopes] })

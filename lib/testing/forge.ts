@@ -8,7 +8,8 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
-import type { Material } from './material.js'
+import { withoutUndefined } from '../common/objects.js'
+import type { Material, TokenContent } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** Base64url of bytes, of a string, or of an object as JSON. */
@@ -19,6 +20,14 @@ export function encode(value: unknown): string {
 
 /** Seconds since 1970. */
 export const now = (): number => Math.floor(Date.now() / 1000)
+
+/** The claims that were asked for, without those that every token has. */
+export function claimsOf(content: TokenContent): Record<string, unknown> {
+  const { claims, sub, expiresIn, notBefore } = content
+  const exp = expiresIn === undefined ? claims?.exp : now() + expiresIn
+  const nbf = notBefore === undefined ? claims?.nbf : now() + notBefore
+  return withoutUndefined({ ...claims, sub: sub ?? claims?.sub, exp, nbf })
+}
 
 /** The header of a good token, slightly changed. */
 export function headerLike(

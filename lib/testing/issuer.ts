@@ -4,8 +4,8 @@ import { kit, type IssuerRules } from '../common/kit.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
-import { forge, headerLike, keyOf, now } from './forge.js'
-import { claimsOf, type Material, type TokenContent } from './material.js'
+import { claimsOf, forge, headerLike, keyOf, now } from './forge.js'
+import type { Material, TokenContent } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The name of the one key in the key set that takes the place of an issuer's. */

@@ -1,9 +1,8 @@
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../common/algorithms.js'
-import { withoutUndefined } from '../common/objects.js'
 import { kit } from '../common/kit.js'
 import { unverifiedPart } from '../tokens/claims.js'
-import { forge, headerLike, now } from './forge.js'
+import { claimsOf, forge, headerLike, now } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'
 import type { AttackedApp, AttackOptions, Headers } from './attack-options.js'
@@ -67,14 +66,6 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
   }
   const token = service.generateTokenWithClaims(wanted, method, typ === undefined ? {} : { typ })
   return { claims: { ...unverifiedPart(token, 1) }, token, ...known }
-}
-
-/** The claims that were asked for, without those that every token has. */
-export function claimsOf(content: TokenContent): Record<string, unknown> {
-  const { claims, sub, expiresIn, notBefore } = content
-  const exp = expiresIn === undefined ? claims?.exp : now() + expiresIn
-  const nbf = notBefore === undefined ? claims?.nbf : now() + notBefore
-  return withoutUndefined({ ...claims, sub: sub ?? claims?.sub, exp, nbf })
 }
 
 export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceLike {

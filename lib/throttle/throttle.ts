@@ -90,27 +90,25 @@ export class Throttle {
   }
 }
 
-/** The keys under which failed attempts are counted. */
-export interface FailureKeys {
-  /** Username and address together. The name is a digest: Redis must not learn usernames. */
-  readonly username: string
-  readonly address: string
-}
+export type FailureKeys = ReturnType<typeof failureKeys>
 
 /**
- * Spellings that many databases treat as one name, such as another case or width, share one key.
+ * The keys under which failed attempts are counted: by username and address together, and by address. Spellings that many
+ * databases treat as one name, such as another case or accent, share one key.
  *
  * @param space - what the keys begin with: failures of another kind are counted apart
  */
-export function failureKeys(username: string, ip: string | undefined, space = ''): FailureKeys {
+export function failureKeys(username: string, ip: string | undefined, space = '') {
+  // Redis must not learn usernames.
   const digest = createHash('sha256').update(spellingOf(username)).digest('base64url')
   const address = addressOf(ip)
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 
-/** What all spellings that many databases treat as one name have in common. */
+/** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
 export function spellingOf(name: string): string {
-  return name.normalize('NFKC').trim().toLowerCase()
+  const ignored = /[\p{M}\p{Default_Ignorable_Code_Point}]/gu
+  return name.normalize('NFKD').replace(ignored, '').trim().toUpperCase()
 }
 
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */

@@ -3,7 +3,9 @@ import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
-import { checkTokenHeader, resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
+import { resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
+import { check } from '../options/check.js'
+import { tokenHeaderSchema } from '../options/jwt-schemas.js'
 import { checkClaims, invalidToken, issued } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
@@ -116,11 +118,11 @@ export class JwtService implements JwtServiceLike {
     signingMethod?: SigningMethod,
     header: TokenHeaderOptions = {},
   ): string {
-    const { typ } = checkTokenHeader(header)
+    check(tokenHeaderSchema, header, 'generateTokenWithClaims')
     const payload = issued(claims, this.#config)
     const sign = this.#store.current.signer(signingMethod, 'generateTokenWithClaims()')
     try {
-      return sign(payload, typ)
+      return sign(payload, header.typ)
     } catch (error) {
       throw new AuthnUsageError('ERR_AUTH_CLAIMS', 'claims: they cannot be written as JSON.', error)
     }

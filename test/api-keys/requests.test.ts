@@ -285,6 +285,8 @@ t.test('a store that fails: 503, unless the key is cached; tokens go on', async 
     ['another key', () => Promise.resolve({ ...whole, id: issued.id })],
     ['without a digest', () => Promise.resolve({ ...whole, digest: undefined })],
     ['times that are dates', () => Promise.resolve({ ...whole, createdAt: new Date() })],
+    ['without an end', () => Promise.resolve({ ...whole, expiresAt: undefined })],
+    ['without a successor', () => Promise.resolve({ ...whole, replacedBy: undefined })],
     ['scopes as a string', () => Promise.resolve({ ...whole, scopes: 'a b' })],
     ['an owner that is no number', () => Promise.resolve({ ...whole, ownerType: 'number' })],
     ['a list', () => Promise.resolve([whole])],

@@ -295,20 +295,4 @@ t.test('forms, sources, authenticators and places', async (t) => {
     error: texts.jwtInvalid,
     challenge: tokenChallenge('The token is invalid'),
   })
-
-  // HEAD follows its GET.
-  events.take()
-  const enough = tokenHeader({ scopes: ['a'], roles: [] })
-  const none = tokenHeader({ scopes: [], roles: [] })
-  for (const [headers, status] of [
-    [enough, 200],
-    [none, 403],
-    [{}, 401],
-  ] as const) {
-    const head = await app.inject({ method: 'HEAD', url: '/default/0/0/route', headers })
-    const get = await app.inject({ url: '/default/0/0/route', headers })
-    t.strictSame([head.statusCode, get.statusCode, head.body], [status, status, ''])
-    t.equal(head.headers['www-authenticate'], get.headers['www-authenticate'])
-    t.equal(events.take().length, 2)
-  }
 })

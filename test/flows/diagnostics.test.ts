@@ -307,17 +307,11 @@ t.test('without subscribers: no clock is read, nothing is published', async (t) 
     configurable: true,
   })
   await everything(app)
-  t.equal(readings, 0)
-  for (const calls of published) t.equal(calls().length, 0)
+  t.strictSame([readings, ...published.map((calls) => calls().length)], [0, 0, 0, 0, 0, 0])
   t.equal(refusals().length, 5, 'though there were refusals')
-
-  await t.test('with one, of whichever channel, it is', async (t) => {
-    const listener = (): void => undefined
-    subscribe('fastify-authn:overloaded', listener)
-    t.teardown(() => unsubscribe('fastify-authn:overloaded', listener))
-    await everything(app)
-    t.ok(readings > 0, 'so it would have been seen')
-  })
+  collect(t)
+  await everything(app)
+  t.ok(readings > 0, 'with subscribers it would have been seen')
 })
 
 t.test('stats of an app', async (t) => {

@@ -113,15 +113,6 @@ t.test('wrong credentials are refused', async (t) => {
   }
 })
 
-t.test('an Authorization header does not matter to login', async (t) => {
-  const app = await appWith(t, { ...standardOptions(), auth: true })
-  const login = (headers: Record<string, string>): Promise<AnyResponse> =>
-    app.inject({ method: 'POST', url: '/login', payload: alice, headers }).then((r) => r)
-  for (const headers of [bearer('a.b.c'), basic('alice', 'wrong'), { authorization: 'Bearer' }]) {
-    tokenOf(t, await login(headers))
-  }
-})
-
 t.test('a username over 1,024 bytes is a 401 before anything is stored or asked', async (t) => {
   const service = userService()
   const redis = new FakeRedis()

@@ -1,16 +1,8 @@
 import Fastify, { type FastifyInstance, type FastifyPluginAsync, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark } from '../../lib/index.js'
-import { appWith, basic, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
-import {
-  basicChallenge,
-  bearerChallenge,
-  bootError,
-  isRefusal,
-  isWelcome,
-  probe,
-  texts,
-} from '../helpers/flows.js'
+import { appWith, bearer, standardOptions, tokensOf } from '../helpers/app.js'
+import { bearerChallenge, bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 const noToken = { error: texts.none, challenge: bearerChallenge }
 
@@ -30,22 +22,18 @@ t.test('a mark on the route', async (t) => {
     app.get('/unmarked', handler)
     app.get('/false', { config: { auth: false } }, handler)
     app.get('/true', { config: { auth: true } }, handler)
-    app.get('/mode-true', { config: { auth: { mode: true } } }, handler)
-    app.get('/mode-false', { config: { auth: { mode: false } } }, handler)
-    app.get('/use', { config: { auth: { use: 'basic' } } }, handler)
-    app.get('/use-two', { config: { auth: { use: ['jwt', 'basic'] } } }, handler)
     app.route({ method: ['GET', 'PUT'], url: '/route', config: { auth: true }, handler })
     app.all('/all', { config: { auth: true } }, handler)
     app.get('/by-id/:id', { config: { auth: true } }, handler)
   })
   const token = bearer(app.jwtService.generateToken('alice'))
 
-  for (const url of ['/unmarked', '/false', '/mode-false']) {
+  for (const url of ['/unmarked', '/false']) {
     isWelcome(t, await app.inject(url), null, `${url} is open`)
     isWelcome(t, await app.inject({ url, headers: token }), null, `${url} looks at no token`)
     t.equal(take(), 2)
   }
-  for (const url of ['/true', '/mode-true', '/route', '/all', '/by-id/1?a=b', '/by-id/%31']) {
+  for (const url of ['/true', '/route', '/all', '/by-id/1?a=b', '/by-id/%31']) {
     isRefusal(t, await app.inject(url), noToken, `${url} refuses`)
     t.equal(take(), 0, 'the handler did not run')
     isWelcome(t, await app.inject({ url, headers: token }), 'alice', `${url} passes`)
@@ -54,21 +42,6 @@ t.test('a mark on the route', async (t) => {
   isRefusal(t, await app.inject({ method: 'PUT', url: '/route' }), noToken)
   isRefusal(t, await app.inject({ method: 'DELETE', url: '/all' }), noToken)
   t.equal(take(), 0)
-
-  const pair = basic('alice', passwords.alice)
-  isRefusal(t, await app.inject({ url: '/use', headers: token }), {
-    error: texts.none,
-    challenge: basicChallenge,
-  })
-  isRefusal(t, await app.inject('/use-two'), {
-    error: texts.none,
-    challenge: [bearerChallenge, basicChallenge],
-  })
-  t.equal(take(), 0)
-  isWelcome(t, await app.inject({ url: '/use', headers: pair }), 'alice')
-  isWelcome(t, await app.inject({ url: '/use-two', headers: pair }), 'alice')
-  isWelcome(t, await app.inject({ url: '/use-two', headers: token }), 'alice')
-  t.equal(take(), 3)
 })
 
 t.test('HEAD follows its GET', async (t) => {

@@ -148,27 +148,6 @@ t.test('an API key in Bearer beside jwt', async (t) => {
   })
 })
 
-t.test('basic and configBasic: each has its own credentials', async (t) => {
-  const more = { basic: { username: 'admin', password: 'geheim' } }
-  await inBothOrders(t, ['basic', 'configBasic'], more, async (get, take) => {
-    isWelcome(t, await get(basic('admin', 'geheim')), 'admin')
-    isWelcome(t, await get(basic('alice', passwords.alice)), 'alice')
-    t.equal(take(), 2)
-    const wrong = [
-      ['admin', passwords.alice],
-      ['alice', 'geheim'],
-      ['nobody', 'geheim'],
-    ] as const
-    for (const [name, word] of wrong) {
-      isRefusal(t, await get(basic(name, word)), {
-        error: texts.invalid,
-        challenge: basicChallenge,
-      })
-    }
-    t.equal(take(), 0)
-  })
-})
-
 t.test('jwt and an issuer: a malformed token is a 401', async (t) => {
   const url = 'http://127.0.0.1:9'
   const corp = { issuer: url, audience: 'a', jwksUri: `${url}/keys`, user: () => ({ id: 1 }) }

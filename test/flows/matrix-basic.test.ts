@@ -94,25 +94,6 @@ t.test(
   },
 )
 
-t.test('basic: the user service gets the request', async (t) => {
-  const service = userService()
-  const seen: unknown[] = []
-  const app = await appWith(
-    t,
-    {
-      authenticator: 'basic',
-      userService: serviceOf(function find(this: unknown, name, request) {
-        seen.push(request.headers['x-tenant'], this === undefined)
-        return service.findByUsername(name, request)
-      }),
-    },
-    (app) => void app.get('/', { config: { auth: true } }, () => 'ok'),
-  )
-  const headers = { ...basic('alice', passwords.alice), 'x-tenant': 'blue' }
-  t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
-  t.strictSame(seen, ['blue', false], 'and is called as a method')
-})
-
 t.test('basic: stored hashes that are none are refused, with a warning', async (t) => {
   const hashes: Record<string, unknown> = {
     'an empty string': '',

@@ -167,23 +167,6 @@ t.test('jwt: the claims are kept as soon as the token is valid', async (t) => {
   ])
 })
 
-t.test('jwt: another claim, as of the tokens of version 3', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(
-    t,
-    { ...options(), authenticator: jwtAuthenticator({ claimName: 'userid' }) },
-    (app) => void app.get('/', { config: { auth: true } }, handler),
-  )
-  const right = bearer(token({ sub: undefined, userid: 'bob' }))
-  isWelcome(t, await app.inject({ url: '/', headers: right }), 'bob')
-  t.equal(take(), 1)
-  isRefusal(t, await app.inject({ url: '/', headers: bearer(token()) }), {
-    error: texts.jwtInvalid,
-    challenge: tokenChallenge('The token is invalid'),
-  })
-  t.equal(take(), 0)
-})
-
 t.test('jwt: rules of time, issuer and audience', async (t) => {
   const { handler } = probe()
   const routes = {
@@ -191,7 +174,6 @@ t.test('jwt: rules of time, issuer and audience', async (t) => {
     endless: { requireExp: false },
     issued: { issuer: 'https://id.example' },
     audience: { audience: ['a', 'b'] },
-    one: { audience: 'a' },
   }
   const app = await appWith(
     t,
@@ -214,19 +196,12 @@ t.test('jwt: rules of time, issuer and audience', async (t) => {
     ['tolerant', { nbf: now() + 90 }, texts.jwtEarly],
     ['endless', { exp: undefined }, null],
     ['endless', { exp: 1 }, texts.jwtExpired],
-    ['endless', { exp: null }, texts.jwtInvalid],
     ['issued', { iss: 'https://id.example' }, null],
     ['issued', { iss: 'https://id.example/' }, texts.jwtInvalid],
-    ['issued', { iss: ['https://id.example'] }, texts.jwtInvalid],
     ['issued', {}, texts.jwtInvalid],
-    ['audience', { aud: 'b' }, null],
     ['audience', { aud: ['x', 'a'] }, null],
     ['audience', { aud: 'c' }, texts.jwtInvalid],
-    ['audience', { aud: [] }, texts.jwtInvalid],
-    ['audience', { aud: ['a', 1] }, texts.jwtInvalid],
     ['audience', {}, texts.jwtInvalid],
-    ['one', { aud: 'a' }, null],
-    ['one', { aud: 'ab' }, texts.jwtInvalid],
   ]
   for (const [route, more, error] of cases) {
     const response = await app.inject({ url: `/${route}`, headers: bearer(token(more)) })

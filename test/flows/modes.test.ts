@@ -73,19 +73,6 @@ for (const place of ['route', 'group', 'plugin'] as const) {
   })
 }
 
-t.test('what passes as nobody leaves nothing behind', async (t) => {
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.get('/', { config: { auth: 'try' } }, (request) => ({
-      user: request.user,
-      extra: Object.keys(request.extra),
-      token: request.bearerToken(),
-    }))
-  })
-  const response = await app.inject({ url: '/', headers: bearer('a.b.c') })
-  t.equal(response.statusCode, 200)
-  t.strictSame(response.json(), { user: null, extra: [], token: 'a.b.c' })
-})
-
 t.test('an optional authenticator is optional in its own registration only', async (t) => {
   const { handler } = probe()
   const app = await appWith(

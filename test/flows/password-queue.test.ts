@@ -82,11 +82,10 @@ t.test('login and Basic together: no more bcrypt runs at once than the option sa
 t.test('a full queue: 503, localized, at once; those that wait are answered', async (t) => {
   const watch = watchBcrypt(t, true)
   const { handler, take } = probe()
-  const app = await appWith(
-    t,
-    options({ concurrency: 1, maxQueue: 1, maxWait: 30 }),
-    (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
-  )
+  const app = await appWith(t, options({ concurrency: 1, maxQueue: 1, maxWait: 30 }), (app) => {
+    app.get('/', { config: { auth: { use: 'basic' } } }, handler)
+    app.get('/try', { config: { auth: { mode: 'try', use: 'basic' } } }, handler)
+  })
   const running = signIn(app, 0)
   await until(() => watch.running.length === 1, 'one runs')
   const waiting = signIn(app, 1)
@@ -108,30 +107,17 @@ t.test('a full queue: 503, localized, at once; those that wait are answered', as
     inGerman,
     'Basic, in German',
   )
+  isRefusal(t, await app.inject({ url: '/try', headers: header(3) }), refusal, 'not nobody')
   t.equal(take(), 0)
-  t.strictSame(stats(app), { running: 1, waiting: 1, refused: 4 })
+  isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
+  t.equal(take(), 1)
+  t.strictSame(stats(app), { running: 1, waiting: 1, refused: 5 })
 
   watch.hold(false)
   t.strictSame(tally(await Promise.all([running, waiting])), { 200: 2 })
   t.strictSame(watch.passwords(), ['password0', 'password1'], 'the refused cost nothing')
   isWelcome(t, await app.inject({ url: '/', headers: header(3) }), 'user3')
   t.equal(take(), 1)
-})
-
-t.test('also under the mark "try" a full queue is a 503, not nobody', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { handler, take } = probe()
-  const app = await appWith(t, options({ concurrency: 1, maxQueue: 0 }), (app) => {
-    app.get('/try', { config: { auth: { mode: 'try', use: 'basic' } } }, handler)
-  })
-  const running = signIn(app, 0)
-  await until(() => watch.running.length === 1, 'one runs')
-  const response = await app.inject({ url: '/try', headers: header(1) })
-  isRefusal(t, response, { status: 503, error: busy, challenge: null })
-  t.equal(take(), 0)
-  isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
-  watch.hold(false)
-  t.equal((await running).statusCode, 200)
 })
 
 for (const use of ['login', 'basic'] as const) {

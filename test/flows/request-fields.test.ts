@@ -14,7 +14,13 @@ t.test('request.bearerToken()', async (t) => {
     ['Bearer', null],
     ['BEARER   abc', 'abc'],
     ['Bearer a-._~+/9==', 'a-._~+/9=='],
+    ['bearer abc', 'abc'],
     ['Bearer a b', null],
+    ['Bearer a,b', null],
+    ['Bearer "a"', null],
+    ['Bearer\tabc', null],
+    ['Bearer =', null],
+    ['Bearer é', null],
     ['Bearerabc', null],
     ['Basic YTpi', null],
   ]

@@ -1,12 +1,9 @@
 // Also holds lib/app/attach.ts, lib/marks/inherit.ts and lib/app/protect.ts.
-import { fileURLToPath } from 'node:url'
 import Fastify, { type FastifyInstance } from 'fastify'
-import autoload from '@fastify/autoload'
-import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
-import { appWith, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
-import { bearerChallenge, bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
+import { bearer, standardOptions, tokensOf } from '../helpers/app.js'
+import { bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 function fastify(t: Test, options = {}): FastifyInstance {
   const app = Fastify(options)
@@ -152,20 +149,6 @@ t.test('registered twice in one scope: the last one counts', async (t) => {
   }
 })
 
-t.test('registered twice in one scope, with tokens: no decorator is in the way', async (t) => {
-  const app = fastify(t)
-  await app.register(authn, standardOptions())
-  await app.register(authn, { ...standardOptions(), jwt: { secret: 's'.repeat(32) } })
-  await app.ready()
-  const login = await app.inject({
-    method: 'POST',
-    url: '/login',
-    payload: { username: 'alice', password: passwords.alice },
-  })
-  t.equal(login.statusCode, 200)
-  t.strictSame(app.authn.authenticators, ['jwt', 'basic'])
-})
-
 t.test('registered again without tokens: jwtService is not there any more', async (t) => {
   const app = fastify(t)
   await app.register(authn, standardOptions())
@@ -184,50 +167,4 @@ t.test('registered again without tokens: jwtService is not there any more', asyn
   await again.register(authn, { ...standardOptions(), login: false })
   await again.register(authn, { basic: { username: 'admin', password: 'geheim' } })
   t.equal(again.jwtService, undefined)
-})
-
-t.test('folders of @fastify/autoload with options: { auth: true }', async (t) => {
-  const folder = (name: string): string =>
-    fileURLToPath(new URL(`../fixtures/autoload/${name}`, import.meta.url))
-  const app = await appWith(t, standardOptions(), async (app) => {
-    await app.register(autoload, { dir: folder('public') })
-    await app.register(autoload, { dir: folder('private'), options: { auth: true } })
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  const closed: Record<string, string> = {
-    '/public/mine': 'public/mine',
-    '/notes': 'private',
-    '/inner/deep': 'private/inner',
-  }
-  for (const [url, at] of Object.entries(closed)) {
-    isRefusal(t, await app.inject(url), { error: texts.none, challenge: bearerChallenge }, url)
-    const passed = await app.inject({ url, headers })
-    t.equal(passed.statusCode, 200, url)
-    t.strictSame(passed.json(), { user: 'alice', at })
-  }
-  const open: Record<string, string> = {
-    '/public': 'public',
-    '/health': 'health',
-    '/inner/door': 'door',
-  }
-  for (const [url, at] of Object.entries(open)) {
-    const passed = await app.inject({ url, headers })
-    t.equal(passed.statusCode, 200, url)
-    t.strictSame(passed.json(), { user: null, at })
-  }
-})
-
-t.test('the plugin itself can be loaded by @fastify/autoload, as fp() lets it out', async (t) => {
-  const { handler, take } = probe()
-  const app = fastify(t)
-  await app.register(
-    fp(async (app: FastifyInstance) => {
-      await app.register(authn, standardOptions())
-    }),
-  )
-  app.get('/me', { config: { auth: true } }, handler)
-  isRefusal(t, await app.inject('/me'), { error: texts.none, challenge: bearerChallenge })
-  t.equal(take(), 0)
-  const headers = bearer(tokensOf(app).generateToken('alice'))
-  isWelcome(t, await app.inject({ url: '/me', headers }), 'alice')
 })

@@ -174,18 +174,6 @@ t.test('a preflight-shaped request to a real OPTIONS route is authenticated', as
   }
 })
 
-t.test('an OPTIONS request that is no preflight is authenticated like any other', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(t, { ...standardOptions(), auth: true }, (app) => {
-    app.options('/x', handler)
-    app.options('/files/*', handler)
-  })
-  for (const url of ['/x', '/files/a']) {
-    isRefusal(t, await app.inject({ method: 'OPTIONS', url }), noToken, url)
-  }
-  t.equal(take(), 0)
-})
-
 const corsOptions: Record<string, FastifyCorsOptions> = {
   usual: {},
   'preflightContinue: true': { preflightContinue: true },

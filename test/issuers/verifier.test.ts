@@ -115,6 +115,8 @@ const bad: [string, TokenParts][] = [
     ],
   ),
   ['an ID token of Cognito', { claims: { token_use: 'id' } }],
+  ['typ that cannot be read as a string', { claims: { typ: { toString: 1 } } }],
+  ['a list as token_use', { claims: { token_use: ['access'] } }],
   ['an ID token', { claims: { at_hash: 'x' } }],
   ['an ID token with a code', { claims: { c_hash: null } }],
   ['a logout token', { claims: { events: {} } }],

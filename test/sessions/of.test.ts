@@ -124,6 +124,9 @@ t.test('a token of another registration, also with the same key', async (t) => {
   t.strictSame(await me('/admin/me', shop), ['alice', null])
   t.strictSame(await me('/shop/both', shop), [{ id: sidOf(shop), sub: 'alice' }, null])
   t.strictSame(await me('/admin/both', admin), [null, { id: sidOf(admin), sub: 'alice' }])
+  const wrong = { method: 'POST', url: '/admin/logout', headers: bearer(shop) } as const
+  t.equal((await app.inject(wrong)).statusCode, 401, 'nothing that goes on is said to be left')
+  t.strictSame(await me('/shop/me', shop), ['alice', { id: sidOf(shop), sub: 'alice' }])
 })
 
 t.test(

@@ -42,9 +42,7 @@ t.test('only the token that was presented opens what was sealed for it', async (
   const sealed = seal(next, presented)
   t.strictSame(unseal(sealed, presented), next)
   t.not(seal(next, presented), sealed, 'a nonce of its own')
-  t.equal(sealed.length, 80)
-  const secret = Buffer.from(next.text, 'base64url').subarray(16, 48)
-  t.notOk(Buffer.from(sealed, 'base64url').includes(secret.subarray(0, 8)))
+  t.notOk(Buffer.from(sealed, 'base64url').includes(next.text.slice(0, 8)))
   // Not even another token of the same session, nor what the store knows.
   for (const other of [
     newRefreshToken(presented.handle),

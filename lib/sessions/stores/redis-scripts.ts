@@ -6,7 +6,7 @@
  * - `:about:<handle>`: the other members, as JSON
  * - `:sealed:<handle>`: the successor that the last token before the current one gets again during the grace
  * - `:sid:<sid>`: the handle of a session
- * - `:owner:<digest of sub>`: the handles of a user's sessions, by the time at which they expire
+ * - `:owner:<digest of sub>`, since `sub` may be long and have any characters: the handles of a user's sessions, by the time at which they expire
  * - `:revoked`: revocations, `<until>:<sid>`, by the time of the revocation
  *
  * All keys expire. Numbers are returned as strings, because Redis cuts off their fractions.

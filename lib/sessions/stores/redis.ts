@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { openRedis, runnerOf, type ScriptClient } from '../../stores/redis.js'
 import type {
   NewSession,
@@ -8,20 +7,19 @@ import type {
   StoredSession,
   Swapped,
 } from '../../../types/sessions.js'
+import { digestOf } from '../refresh-token.js'
 import { scripts } from './redis-scripts.js'
 import { revocationPoller } from './revocation-poller.js'
 
 /** The members of an ioredis client that are used, be it for one server or a cluster. */
 interface RedisClient extends ScriptClient {
   readonly options?: { readonly keyPrefix?: string | Buffer | undefined }
-  duplicate(): RedisSubscriber
-}
-
-/** The members of its second connection that are used. */
-interface RedisSubscriber {
-  on(event: string, listener: () => void): unknown
-  subscribe(channel: string): Promise<unknown>
-  disconnect(): void
+  /** Makes a second connection. */
+  duplicate(): {
+    on(event: string, listener: () => void): unknown
+    subscribe(channel: string): Promise<unknown>
+    disconnect(): void
+  }
 }
 
 /** A session as the scripts return it. `about` is JSON of the members that do not change. */
@@ -55,11 +53,6 @@ export function redisSessions(
   }
 }
 
-/** The user's part of a key: a digest, since `sub` may be long and have any characters. */
-function ownerOf(sub: string): string {
-  return createHash('sha256').update(sub).digest('base64url')
-}
-
 /** @param root - what all keys of the registration begin with */
 function storeOver(client: RedisClient, root: string): SessionStore {
   const run = runnerOf(client, root, scripts)
@@ -67,10 +60,10 @@ function storeOver(client: RedisClient, root: string): SessionStore {
     const [now, members] = (await run('revocations', cursor ?? '')) as [string, string[]]
     return { revocations: members.map(revocationOf), now: Number(now), cursor: now }
   })
-  let subscriber: RedisSubscriber | undefined
+  let subscriber: ReturnType<RedisClient['duplicate']> | undefined
   return {
     async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about }) {
-      const texts = [handle, current, about.sid, ownerOf(about.sub), JSON.stringify(about)]
+      const texts = [handle, current, about.sid, digestOf(about.sub), JSON.stringify(about)]
       const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
       const [now, members] = (await run('create', ...values)) as [string, string[]]
       return { now: Number(now), revoked: members.map(revocationOf) }
@@ -88,7 +81,7 @@ function storeOver(client: RedisClient, root: string): SessionStore {
       return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
     },
     async revoke(which, revocationTtl) {
-      const [sid, owner] = 'sid' in which ? [which.sid, ''] : ['', ownerOf(which.sub)]
+      const [sid, owner] = 'sid' in which ? [which.sid, ''] : ['', digestOf(which.sub)]
       const revoked: Revocation[] = []
       for (;;) {
         const answer = await run('revoke', sid, owner, revocationTtl)
@@ -98,14 +91,24 @@ function storeOver(client: RedisClient, root: string): SessionStore {
       }
     },
     async list(sub) {
-      const rows = (await run('list', ownerOf(sub))) as Row[]
+      const rows = (await run('list', digestOf(sub))) as Row[]
       return rows.map(sessionOf).toSorted((one, other) => other.created - one.created)
     },
+    /** Also polls after every message of Redis. While the connection is lost, so are the messages. */
     watch(watcher) {
-      subscriber = client.duplicate()
       // ioredis adds the prefix of the client to keys, but not to names of channels.
       const channel = `${String(client.options?.keyPrefix ?? '')}${root}:revoked`
-      listen(subscriber, channel, poller.hint)
+      const connection = client.duplicate()
+      const ignore = (): void => undefined
+      const subscribe = (): void =>
+        void connection.subscribe(channel).then(() => poller.hint(), ignore)
+      // Without a listener an error would end the process. The client of the app has the same errors.
+      connection.on('error', ignore)
+      connection.on('message', () => poller.hint())
+      connection.on('ready', subscribe)
+      // With lazyConnect it connects at its first command.
+      subscribe()
+      subscriber = connection
       poller.start(watcher)
     },
     async close() {
@@ -113,18 +116,6 @@ function storeOver(client: RedisClient, root: string): SessionStore {
       subscriber?.disconnect()
     },
   }
-}
-
-/** Calls `hint` after every message in a channel. While the connection is lost, so are the messages. */
-function listen(subscriber: RedisSubscriber, channel: string, hint: () => void): void {
-  const ignore = (): void => undefined
-  const subscribe = (): void => void subscriber.subscribe(channel).then(hint, ignore)
-  // Without a listener an error would end the process. The client of the app has the same errors.
-  subscriber.on('error', ignore)
-  subscriber.on('message', hint)
-  subscriber.on('ready', subscribe)
-  // With lazyConnect it connects at its first command.
-  subscribe()
 }
 
 function sessionOf([about, created, lastUsed, endsAt]: Row): StoredSession {

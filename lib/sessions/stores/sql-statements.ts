@@ -6,8 +6,8 @@ const after = (time: string, value: string): string =>
 
 /** The columns of a session, of the table or subquery `row`. */
 const columns = (row: string, lastUsed = `${row}.last_used_at`): string => `
-  ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent, ${row}.data, ${seconds(lastUsed)} AS last_used,
-  ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS ends_at`
+  ${row}.sid, ${row}.sub, ${row}.address, ${row}.user_agent AS "userAgent", ${row}.data, ${seconds(lastUsed)} AS "lastUsed",
+  ${seconds(`${row}.created_at`)} AS created, ${seconds(`${row}.ends_at`)} AS "endsAt"`
 
 /**
  * Each is a transaction of its own, on any connection of a pool. It reads the clock of the server once, after it has

@@ -47,7 +47,7 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
     const found = await run('revocations', since ?? '0')
     void upkeep.run()
     const { cursor, now } = found[0] as Row
-    const revocations = found.filter(({ sid }) => sid !== null).map(revocationOf)
+    const revocations = revocationsOf(found.filter(({ sid }) => sid !== null))
     return { revocations, now: Number(now), cursor: String(cursor) }
   })
   return {
@@ -55,7 +55,7 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
       const texts = [handle, sid, sub, current, address, userAgent, data]
       const [row] = await run('create', ...texts, lifetime, idle, most.revocationTtl)
       const trimmed = await run('trim', sub, 0, most.maxPerUser)
-      return { now: Number(row?.now), revoked: trimmed.map(revocationOf) }
+      return { now: Number(row?.now), revoked: revocationsOf(trimmed) }
     },
     async find(handle) {
       const [row] = (await run('find', handle)) as [Row]
@@ -72,11 +72,9 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
       return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
     },
     async revoke(which, revocationTtl) {
-      const revoked =
-        'sid' in which
-          ? await run('revokeSid', which.sid, revocationTtl)
-          : await run('revokeSub', which.sub, revocationTtl)
-      return revoked.map(revocationOf)
+      const [statement, value] =
+        'sid' in which ? (['revokeSid', which.sid] as const) : (['revokeSub', which.sub] as const)
+      return revocationsOf(await run(statement, value, revocationTtl))
     },
     list: async (sub) => (await run('list', sub)).map(sessionOf),
     watch: (watcher) => poller.start(watcher),
@@ -85,21 +83,13 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
 }
 
 function sessionOf(row: Row): StoredSession {
-  return {
-    sid: row.sid as string,
-    sub: row.sub as string,
-    created: Number(row.created),
-    lastUsed: Number(row.last_used),
-    endsAt: Number(row.ends_at),
-    address: row.address as string,
-    userAgent: row.user_agent as string,
-    data: row.data as string,
-  }
+  const { sid, sub, created, lastUsed, endsAt, address, userAgent, data } =
+    row as unknown as StoredSession
+  return { sid, sub, created, lastUsed, endsAt, address, userAgent, data }
 }
 
-function revocationOf({ sid, until }: Row): Revocation {
-  return { sid: sid as string, until: Number(until) }
-}
+const revocationsOf = (rows: readonly Row[]): Revocation[] =>
+  rows.map(({ sid, until }) => ({ sid, until }) as Revocation)
 
 /** The most rows that one statement deletes, so that it does not lock them for long. */
 const batch = 500

@@ -59,8 +59,9 @@ const sessionCases: Cases = {
       newSession({ idle: 0.6 }),
       newSession(),
     ]
-    for (const session of [left, longer, shorter]) await store.create(session)
+    await store.create(longer)
     assert.equal((await store.swap(swapOf(longer, { idle: 50 }))).outcome, 'swapped')
+    await Promise.all([store.create(left), store.create(shorter)])
     assert.equal((await store.swap(swapOf(shorter, { idle: 0.6 }))).outcome, 'swapped')
     await sleep(700)
     assert.deepEqual(await store.revoke({ sub: left.sub }, 60), [], 'an expired one is not revoked')

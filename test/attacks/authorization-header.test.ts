@@ -35,7 +35,12 @@ const hash = users[0]?.password ?? ''
 const configured = { username: 'alice', password: passwords.alice }
 
 function subjectOf(t: Test): Promise<Target> {
-  return target(t, credulousService(hash), { jwt: { secret }, basic: configured, hashing: { cost: 4 } }, uses)
+  return target(
+    t,
+    credulousService(hash),
+    { jwt: { secret }, basic: configured, hashing: { cost: 4 } },
+    uses,
+  )
 }
 
 /** What a header is, and so what each authenticator has to say of it. */

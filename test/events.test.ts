@@ -150,18 +150,6 @@ t.test('who subscribes while a request runs gets no duration', async (t) => {
   )
 })
 
-t.test('each channel is told only what it is for', async (t) => {
-  const published = listenTo(t, 'fastify-authn:throttled')
-  const { request } = fakeRequest()
-  reportSuccess(request, user, 'jwt', 1)
-  reportSuccess(request, user, 'login', 1)
-  reportRefusal(request, new AuthenticationError('auth.jwt-invalid'), 'jwt', 1)
-  reportRefusal(request, new AuthenticationError('auth.overloaded'), 'jwt', 1)
-  t.strictSame(published, [])
-  reportRefusal(request, new AuthenticationError('auth.too-many-attempts'), 'jwt', 1)
-  t.equal(published.length, 1)
-})
-
 t.test('the typed channels are those that are found by name', async (t) => {
   t.equal(exported, channels)
   for (const [name, own] of Object.entries(exported)) {

@@ -7,13 +7,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(rule), ...rows.map(line)].join('\n')
 }
 
-export const thousands = (value: number): string => Math.round(value).toLocaleString('en-US')
-
 export const share = (value: number): string => value.toFixed(2)
 
-export function shareRange({ low, high }: Spread): string {
-  return `${share(low)}–${share(high)}`
-}
+const ratioCells = ({ median, low, high }: Spread): string[] => [
+  `**${share(median)}**`,
+  `${share(low)}–${share(high)}`,
+]
 
 /** The results of a comparison. */
 export function resultsTable(results: readonly Result[]): string {
@@ -21,10 +20,17 @@ export function resultsTable(results: readonly Result[]): string {
     ['', 'share', 'middle half', 'requests per CPU second', 'others, cores'],
     results.map(({ variant, ratio, rate, foreign }) => [
       variant.name,
-      `**${share(ratio.median)}**`,
-      shareRange(ratio),
-      thousands(rate.median),
+      ...ratioCells(ratio),
+      Math.round(rate.median).toLocaleString('en-US'),
       foreign.toFixed(2),
     ]),
+  )
+}
+
+/** The same, where the rates of both sides differ from pair to pair. */
+export function ratiosTable(results: readonly Result[]): string {
+  return table(
+    ['', 'times the requests per CPU second', 'middle half'],
+    results.map(({ variant, ratio }) => [variant.name, ...ratioCells(ratio)]),
   )
 }

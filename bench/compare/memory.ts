@@ -19,13 +19,8 @@ export async function growthOf(load: Child): Promise<Growth> {
     distinctTokens('HS256', 110_000).map((token) => `Bearer ${token}`),
   )
   const settings = { authn: authnFor('HS256') }
-  const server = await startServer(
-    { peer: 'ours', settings },
-    {
-      node: majors[0],
-      execArgv: ['--expose-gc'],
-    },
-  )
+  const options = { node: majors[0], execArgv: ['--expose-gc'] }
+  const server = await startServer({ peer: 'ours', settings }, options)
   const heap = async (): Promise<number> =>
     (await server.ask<NodeJS.MemoryUsage>('memory')).heapUsed
   await send(load, { port: server.port, texts: texts.slice(0, 10_000) })

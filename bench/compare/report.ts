@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { cores } from '../support/pin.js'
-import { resultsTable, share, shareRange, table } from './markdown.js'
+import { ratiosTable, resultsTable } from './markdown.js'
 import type { Pace } from './measure.js'
 import { nodeVersions } from './nodes.js'
 import { peerVersions } from './peers.js'
@@ -40,41 +40,20 @@ export function method(main: Pace, others: Pace): string {
   return lines.join('\n\n')
 }
 
-/** The tables of the comparison. */
+const titles: Readonly<Record<Group, string>> = {
+  bare: 'fastify-authn, share of a bare Fastify',
+  peers: 'Peers with HS256, share of a bare Fastify',
+  against: 'fastify-authn against another, in turn',
+  scaling: 'Scaling with HS256, share of a bare Fastify',
+}
+
+/** The tables of the comparison. With --only there may be fewer. */
 export function comparison(results: readonly Result[]): Section[] {
-  const of = (group: Group): readonly Result[] =>
-    results.filter(({ variant }) => variant.group === group)
-  const groups: readonly (Section & { readonly group: Group })[] = [
-    {
-      group: 'bare',
-      title: 'fastify-authn, share of a bare Fastify',
-      text: resultsTable(of('bare')),
-    },
-    {
-      group: 'peers',
-      title: 'Peers with HS256, share of a bare Fastify',
-      text: resultsTable(of('peers')),
-    },
-    {
-      group: 'against',
-      title: 'fastify-authn against another, in turn',
-      text: table(
-        ['', 'times the requests per CPU second', 'middle half'],
-        of('against').map(({ variant, ratio }) => [
-          variant.name,
-          `**${share(ratio.median)}**`,
-          shareRange(ratio),
-        ]),
-      ),
-    },
-    {
-      group: 'scaling',
-      title: 'Scaling with HS256, share of a bare Fastify',
-      text: resultsTable(of('scaling')),
-    },
-  ]
-  // With --only there may be fewer.
-  return groups.filter(({ group }) => of(group).length > 0)
+  return (Object.keys(titles) as Group[]).flatMap((group) => {
+    const found = results.filter(({ variant }) => variant.group === group)
+    const text = group === 'against' ? ratiosTable(found) : resultsTable(found)
+    return found.length === 0 ? [] : [{ title: titles[group], text }]
+  })
 }
 
 /** @returns where they are */

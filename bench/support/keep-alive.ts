@@ -1,8 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
-/** Where the status stands in a reply: after "HTTP/1.1 ". */
-const status = { begin: 9, end: 12 }
-const ok = Buffer.from('200')
+/** How a good reply begins. */
+const ok = Buffer.from('HTTP/1.1 200')
 
 /**
  * A connection that sends one request after the other and counts the replies, for measurements in which the
@@ -53,9 +52,11 @@ export class KeepAlive {
   /** @returns true, which means: go on reading */
   #read(size: number, buffer: Buffer): boolean {
     const isWhole = this.#pending === '' && size === this.#length
-    const status = isWhole ? isOkAt(buffer) : this.#readPart(buffer.toString('latin1', 0, size))
-    if (status === null) return true
-    this.#replied(status)
+    const isOk = isWhole
+      ? buffer.compare(ok, 0, ok.length, 0, ok.length) === 0
+      : this.#readPart(buffer.toString('latin1', 0, size))
+    if (isOk === null) return true
+    this.#replied(isOk)
     this.send()
     return true
   }
@@ -69,13 +70,9 @@ export class KeepAlive {
     if (length === undefined) throw new Error(`A reply without content-length: ${this.#pending}`)
     const whole = head + 4 + Number(length)
     if (this.#pending.length < whole) return null
-    const isOk = this.#pending.slice(status.begin, status.end) === '200'
+    const isOk = this.#pending.startsWith(String(ok))
     this.#length = whole
     this.#pending = ''
     return isOk
   }
-}
-
-function isOkAt(buffer: Buffer): boolean {
-  return buffer.compare(ok, 0, ok.length, status.begin, status.end) === 0
 }

@@ -70,14 +70,13 @@ export async function undisturbed<Found extends { readonly foreign: number | nul
 }
 
 function summarize(name: string, rounds: readonly Round[]): Summary {
-  const at = (share: number): Record<Kind, number> => {
-    const of = (kind: Kind): number =>
-      quantile(
-        rounds.flatMap(({ latencies }) => latencies[kind]),
-        share,
-      )
-    return { open: of('open'), file: of('file'), dns: of('dns') }
-  }
+  const all = (kind: Kind): number[] => rounds.flatMap(({ latencies }) => latencies[kind])
+  const [open, file, dns] = [all('open'), all('file'), all('dns')]
+  const at = (share: number): Record<Kind, number> => ({
+    open: quantile(open, share),
+    file: quantile(file, share),
+    dns: quantile(dns, share),
+  })
   return {
     name,
     rate: median(rounds.map(({ rate }) => rate)),

@@ -145,9 +145,7 @@ t.test('events say what happened, without the key', async (t) => {
 t.test(
   'events and log lines of requests have the id of the key, and nothing else of it',
   async (t) => {
-    const lines: string[] = []
-    const { app, get, keys, issued } = await keyApp(t)
-    t.ok(app)
+    const { get, keys, issued } = await keyApp(t)
     const seen: unknown[] = []
     const listener = ({ apiKeyId }: { apiKeyId?: string }): void => void seen.push(apiKeyId)
     for (const each of [channels.success, channels.failure]) {
@@ -161,7 +159,6 @@ t.test(
     await keys.revoke(issued.id)
     await get('/apiKey', bearer(issued.key))
     t.strictSame(seen, [issued.id, issued.id, issued.id, undefined, issued.id])
-    t.strictSame(lines, [])
   },
 )
 

@@ -64,30 +64,6 @@ t.test('routes without a mark stop the boot, and all are named', async (t) => {
   ])
 })
 
-t.test('a mark with a scope or a role is a decision', async (t) => {
-  const error = await boot(t, 'explicit', async (app) => {
-    app.get('/scope', { config: { auth: { scope: 'a' } } }, ok)
-    app.get('/role', { config: { auth: { role: { any: ['x', 'y'] } } } }, ok)
-    await app.register(async (group) => void group.get('/', ok), {
-      prefix: '/group',
-      auth: { scope: { all: ['a', 'b'] } },
-    })
-    app.get('/open', ok)
-  })
-  t.strictSame(named(error), ['  GET /open'])
-})
-
-t.test('one route is named too', async (t) => {
-  const error = await boot(t, { mode: 'explicit' }, (app) => app.get('/x', ok))
-  t.match(error, { code: 'ERR_AUTH_AUDIT', message: /found 1 routes without a mark/ })
-  t.strictSame(named(error), ['  GET /x'])
-})
-
-t.test('nothing in a URL disturbs the error', async (t) => {
-  const error = await boot(t, 'explicit', (app) => app.get('/a\n\u001b[2J', ok))
-  t.strictSame(named(error), ['  GET /a\\u{a}\\u{1b}[2J'])
-})
-
 t.test('of many, the first ones are named and all are counted', async (t) => {
   const error = await boot(t, 'explicit', (app) => {
     for (let at = 100; at < 123; at += 1) app.get(`/${at}`, ok)
@@ -98,7 +74,8 @@ t.test('of many, the first ones are named and all are counted', async (t) => {
 
 t.test('a mark on the route, on a scope, or of the plugin is a decision', async (t) => {
   const declare = async (app: FastifyInstance): Promise<void> => {
-    for (const auth of [true, false, 'optional', 'try', { mode: false }] as const) {
+    const needs = [{ scope: 'a' }, { role: { any: ['x', 'y'] } }] as const
+    for (const auth of [true, false, 'optional', 'try', { mode: false }, ...needs] as const) {
       app.get(`/${JSON.stringify(auth)}`, { config: { auth } }, ok)
     }
     for (const auth of [true, false]) {
@@ -119,10 +96,6 @@ t.test('a mark on the route, on a scope, or of the plugin is a decision', async 
   app.get('/plain', ok)
   await app.ready()
   for (const url of ['/before', '/plain']) t.equal((await app.inject(url)).statusCode, 401, url)
-})
-
-t.test('without the option, routes without a mark are open', async (t) => {
-  t.equal(await boot(t, undefined, (app) => app.get('/x', ok)), undefined)
 })
 
 t.test('what is excepted', async (t) => {
@@ -268,16 +241,6 @@ t.test(
     t.equal(await boot(t, 'explicit', again(lenient)), undefined)
   },
 )
-
-t.test('a mark around another plugin decides for its routes', async (t) => {
-  const other = fp(async (app: FastifyInstance) => {
-    app.get('/ui', ok)
-    app.get('/*', ok)
-  })
-  const declare = (app: FastifyInstance): unknown =>
-    app.register(async (scope) => scope.register(other), { prefix: '/docs', auth: false })
-  t.equal(await boot(t, 'explicit', declare), undefined)
-})
 
 t.test('routes of other plugins', async (t) => {
   const others = fp(async (app: FastifyInstance) => {

@@ -217,20 +217,6 @@ t.test('each registration sees its scope, and who judges there', async (t) => {
   t.strictSame(seen('app'), ['/me / jwt', ...outer, ...sibling])
 })
 
-t.test('registrations with the same prefix', async (t) => {
-  const app = fastify(t)
-  const withPlugin = async (app: FastifyInstance, name: string): Promise<void> => {
-    await app.register(authn, { basic: { username: 'a', password: 'b' }, auth: true })
-    app.get(`/${name}`, ok)
-  }
-  await app.register(authn, shared())
-  await app.register(async (app) => withPlugin(app, 'first'))
-  await app.register(async (app) => withPlugin(app, 'second'))
-  await app.ready()
-  const found = ['/login', '/first', '/second'].map((url) => rowOf(t, app, url).registration)
-  t.strictSame(found, ['/', '/', '/'])
-})
-
 t.test('a registration beside the root does not see what lies around it', async (t) => {
   const app = fastify(t)
   app.get('/outside', ok)
@@ -359,27 +345,6 @@ t.test('constraints, several methods, and routes of other plugins', async (t) =>
   )
 })
 
-t.test('the order does not depend on that of declaration', async (t) => {
-  const urls = ['/b', '/a', '/B', '/é', '/a/b', '/a-b', '/:id', '/*']
-  const declare =
-    (list: string[]) =>
-    (app: FastifyInstance): void => {
-      for (const url of list) {
-        app.post(url, ok)
-        app.get(url, ok)
-      }
-    }
-  const options = { basic: { username: 'a', password: 'b' } }
-  const one = await appWith(t, options, declare(urls))
-  const other = await appWith(t, options, declare(urls.toReversed()))
-  t.equal(one.authn.printRoutes(), other.authn.printRoutes())
-  const found = one.authn.routes().filter(({ methods }) => methods.includes('POST'))
-  t.strictSame(
-    found.map(({ url }) => url),
-    urls.toSorted(),
-  )
-})
-
 t.test('before the app is ready', async (t) => {
   const app = fastify(t)
   const early: unknown[] = []
@@ -407,13 +372,4 @@ t.test('before the app is ready', async (t) => {
   t.equal(early.length, 2, 'and then it answers')
   await app.close()
   t.equal(app.authn.routes().length, 1, 'also when it is closed')
-})
-
-t.test('a large app', async (t) => {
-  const count = 3000
-  const app = await appWith(t, shared(), (app) => {
-    for (let at = 0; at < count; at += 1) app.get(`/${at}`, { config: { auth: true } }, ok)
-  })
-  t.equal(app.authn.routes().length, 2 * count + 1)
-  t.equal(app.authn.printRoutes().split('\n').length, count + 3)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { constraintsText, printTable } from '../../lib/app/table.js'
+import { printTable } from '../../lib/app/table.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
 /** A route that is open because nobody has said anything. */
@@ -23,8 +23,6 @@ function row(url: string, more: Partial<AuthnRoute> = {}): AuthnRoute {
 
 const allMethods = ['DELETE', 'GET', 'HEAD', 'POST']
 const linesOf = (...rows: AuthnRoute[]): string[] => printTable(rows, allMethods).split('\n')
-/** The cells of the only line below the heading. */
-const cellsOf = (...rows: AuthnRoute[]): string[] => String(linesOf(...rows)[1]).split(/ {2,}/)
 
 t.test('columns are aligned, lines end without blanks', async (t) => {
   t.strictSame(
@@ -63,22 +61,6 @@ t.test('registrations have a column where there are several', async (t) => {
     'GET     /x   open    -      -               none  /x',
     '',
   ])
-})
-
-t.test('methods', async (t) => {
-  t.equal(cellsOf(row('/', { methods: ['GET', 'POST'] }))[0], 'GET, POST')
-  t.equal(cellsOf(row('/', { methods: ['DELETE', 'GET', 'HEAD', 'POST'] }))[0], 'ALL')
-  t.equal(cellsOf(row('/', { methods: ['DELETE', 'GET', 'HEAD', 'POST', 'X'] }))[0], 'ALL')
-  t.equal(cellsOf(row('/', { methods: ['HEAD'] }))[0], 'HEAD', 'one of the app')
-})
-
-t.test('constraints', async (t) => {
-  t.equal(constraintsText({}), '')
-  const text = "{ host: /^a/, version: '1.0' }"
-  t.equal(constraintsText({ host: /^a/, version: '1.0' }), text)
-  t.equal(constraintsText({ version: '1.0', host: /^a/ }), text, 'whatever their order')
-  const [, url] = cellsOf(row('/x', { constraints: { host: 'a' } }))
-  t.equal(url, "/x { host: 'a' }")
 })
 
 t.test('nothing in a URL breaks the table or the terminal', async (t) => {

@@ -1,13 +1,11 @@
-import { deepStrictEqual, ok } from 'node:assert'
+import { deepStrictEqual } from 'node:assert'
 import type { Socket } from 'node:net'
-import * as fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { UserService } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, rawLines, passwords, secret, userService, users } from '../helpers/app.js'
 import { isQuiet, type CredulousService } from '../helpers/attacks.js'
-import { bounded } from '../helpers/cases.js'
 import { listen, nameOf, texts } from '../helpers/flows.js'
 import { exchange, rawRequest, vanish, type Answer } from '../helpers/raw-socket.js'
 
@@ -330,32 +328,6 @@ t.test('ten connections at once, each with good and bad requests in turn', async
   await isAlive(t, subject)
 })
 
-t.test('generated: any order of requests, cut into packets anywhere', async (t) => {
-  const subject = await subjectOf(t)
-  const pool = stepsOf(subject)
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.constantFrom(...pool), { minLength: 1, maxLength: 12 }),
-      fc.array(fc.nat(), { maxLength: 6 }),
-      async (steps, cuts) => {
-        const bytes = bytesOf(steps)
-        const places = [...new Set(cuts.map((cut) => cut % bytes.length))].toSorted((a, b) => a - b)
-        const parts = [0, ...places].map((from, at) => bytes.slice(from, places[at]))
-        areAnswered(
-          steps,
-          await exchange(
-            subject.port,
-            parts.filter((part) => part !== ''),
-          ),
-        )
-      },
-    ),
-    bounded(30),
-  )
-  subject.take()
-  await isAlive(t, subject)
-})
-
 t.test('a request inside of the body of another one', async (t) => {
   const subject = await subjectOf(t)
   const { port, token, take } = subject
@@ -390,33 +362,6 @@ t.test('a request inside of the body of another one', async (t) => {
     t.same(strange, [], `${title}: ${statuses.join(', ') || 'closed'}`)
     t.same(take(), [], `${title}: no handler ran`)
   }
-  await isAlive(t, subject)
-})
-
-t.test('requests that end early', async (t) => {
-  const subject = await subjectOf(t)
-  const { port, token, take } = subject
-  for (const good of [token('alice'), line(pairOf('alice'))]) {
-    const whole = rawRequest('/both/required', [good])
-    for (let end = 1; end < whole.length; end += end < whole.length - 8 ? 9 : 1) {
-      const answer = await exchange(port, [whole.slice(0, end)], true)
-      isShut(t, subject, answer, `${end} of ${whole.length} bytes`)
-    }
-  }
-  const length = rawRequest('/both/required', [line(wrongPair), 'Content-Length: 1000'], 'POST')
-  isShut(t, subject, await exchange(port, [`${length}{"a"`], true), 'a body that is cut')
-  const login = rawRequest(
-    '/login',
-    ['Content-Type: application/json', 'Content-Length: 1000'],
-    'POST',
-  )
-  isShut(
-    t,
-    subject,
-    await exchange(port, [`${login}{"username":"alice"`], true),
-    'a login that is cut',
-  )
-  take()
   await isAlive(t, subject)
 })
 
@@ -471,23 +416,4 @@ t.test('clients that vanish', async (t) => {
   }
   await isAlive(t, subject)
   t.same(unhandled, [], 'no rejection went unhandled')
-})
-
-t.test('generated: any bytes', async (t) => {
-  const subject = await subjectOf(t)
-  const { port, take, service } = subject
-  await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 400 }), async (bytes) => {
-      const { statuses, hung } = await exchange(port, [Buffer.from(bytes)], true)
-      ok(!hung)
-      ok(
-        statuses.every((status) => status >= 400 && status < 500),
-        statuses.join(),
-      )
-      deepStrictEqual(take(), [])
-    }),
-    bounded(60),
-  )
-  deepStrictEqual(service.asked, [])
-  await isAlive(t, subject)
 })

@@ -1,8 +1,6 @@
-import { strictEqual } from 'node:assert'
 import { createHash, createSecretKey, sign as signBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { jwtAuthenticator, type JwtConfig, type SigningMethod } from '../../lib/index.js'
 import { signingMethods } from '../../lib/common/algorithms.js'
@@ -15,10 +13,8 @@ import {
   type Named,
 } from './corpus/keys.js'
 import {
-  alphabet,
   critical,
   futureTimes,
-  noNames,
   noObjects,
   notUtf8,
   pastTimes,
@@ -32,29 +28,17 @@ import {
 import type { Material } from '../../lib/testing/material.js'
 import { bearer, secret, secret512, tokensOf } from '../helpers/app.js'
 import {
-  assertRepelled,
   credulousService,
   isQuiet,
   isRepelled,
   target,
-  unusable,
   type Expected,
   type Target,
 } from '../helpers/attacks.js'
-import { anyCharacter, bounded } from '../helpers/cases.js'
 import { certificateOf } from '../helpers/certificate.js'
 import { isWelcome, texts, tokenChallenge } from '../helpers/flows.js'
 import { methodCases, moreKeys } from '../helpers/keys.js'
-import {
-  claims,
-  encode,
-  hmacToken,
-  keys,
-  now,
-  privatePem,
-  publicPem,
-  signedToken,
-} from '../helpers/tokens.js'
+import { claims, encode, hmacToken, keys, now, privatePem, signedToken } from '../helpers/tokens.js'
 
 const wrong = (error: string, description: string): Expected => ({
   kind: 'wrong',
@@ -432,151 +416,3 @@ t.test('a claim that is no usable name: no user is looked up', async (t) => {
   const tokens = strangeNames(material())
   await repelled(t, subject, ['HS256'], tokens)
 })
-
-t.test('claims named like what every object inherits', async (t) => {
-  const names = [
-    'constructor',
-    '__proto__',
-    'toString',
-    'hasOwnProperty',
-    'valueOf',
-    '__defineGetter__',
-  ]
-  const uses = names.map((name) => name.replaceAll('_', ''))
-  const subject = await target(
-    t,
-    credulousService('*'),
-    {
-      jwt,
-      login: false,
-      authenticators: Object.fromEntries(
-        names.map((claimName, at) => [uses[at], jwtAuthenticator({ claimName })]),
-      ),
-    },
-    Object.fromEntries(uses.map((use) => [use, use])),
-  )
-  const exp = now() + 60
-  const tokens: [string, string][] = [
-    ['without the claim', good()],
-    ['empty', hmacToken(hs256, { exp }, secret512)],
-    ['__proto__ an object', hmacToken(hs256, `{"exp":${exp},"__proto__":{"sub":"x"}}`, secret512)],
-    ['constructor an object', hmacToken(hs256, `{"exp":${exp},"constructor":{}}`, secret512)],
-  ]
-  await repelled(t, subject, uses, tokens)
-  await welcome(
-    t,
-    subject,
-    'constructor',
-    hmacToken(hs256, { exp, constructor: 'alice' }, secret512),
-  )
-})
-
-t.test('generated: a good token with a change in it', async (t) => {
-  const subject = await appOf(t)
-  const edit = fc.oneof(
-    fc.record({
-      at: fc.nat(2000),
-      text: fc.constantFrom(...alphabet, '.', '=', '~', '+', '/', ''),
-    }),
-    fc.record({ at: fc.nat(2000), text: fc.string({ maxLength: 3 }), cut: fc.nat(4) }),
-  )
-  const samples = { HS256: good(), RS256: rs256(), ES256: es256() }
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom('HS256' as const, 'RS256' as const, 'ES256' as const),
-      fc.array(edit, { minLength: 1, maxLength: 3 }),
-      async (use, edits) => {
-        const token = edits.reduce<string>((text, { at, text: by, ...more }) => {
-          const place = at % (text.length + 1)
-          const cut = 'cut' in more ? more.cut : 1
-          return text.slice(0, place) + by + text.slice(place + cut)
-        }, samples[use])
-        // A space before the token belongs to the header, not to the token.
-        fc.pre(token.trimStart() !== samples[use] && token.trim() !== '')
-        await assertRepelled(subject, use, bearerOf(token))
-        strictEqual(subject.service.asked.length, 0)
-      },
-    ),
-    bounded(200),
-  )
-  isQuiet(t, subject, [secret512])
-})
-
-t.test('generated: any header, any claims, a key of the attacker', async (t) => {
-  const subject = await appOf(t)
-  const alg = fc.oneof(fc.constantFrom(...signingMethods, 'none', 'None'), fc.jsonValue())
-  const more = fc.dictionary(
-    fc.constantFrom('kid', 'jwk', 'jku', 'x5c', 'crit', 'typ', 'b64', 'zip'),
-    fc.jsonValue(),
-  )
-  const signers = {
-    empty: (head: object, body: unknown) => hmacToken(head, body, ''),
-    hmac: (head: object, body: unknown) => hmacToken(head, body, 'attacker'),
-    pem: (head: object, body: unknown) => hmacToken(head, body, publicPem(keys.rsa.publicKey)),
-    rsa: (head: object, body: unknown) => signedToken(head, body, moreKeys.otherRsa.privateKey),
-    ec: (head: object, body: unknown) => signedToken(head, body, moreKeys.otherP256.privateKey),
-    none: (head: object, body: unknown) => `${encode(head)}.${encode(json(body))}.`,
-  }
-  const signer = fc.constantFrom(...(Object.keys(signers) as (keyof typeof signers)[]))
-  const payload = fc.oneof(fc.constant(claims()), fc.jsonValue())
-  await fc.assert(
-    fc.asyncProperty(signer, alg, more, payload, async (by, alg, more, payload) => {
-      const body = typeof payload === 'string' ? json(payload) : payload
-      const token = signers[by]({ ...more, alg }, body)
-      for (const use of ['HS256', 'RS256', 'ES256']) {
-        await assertRepelled(subject, use, bearerOf(token))
-      }
-      strictEqual(subject.service.asked.length, 0)
-    }),
-    bounded(100),
-  )
-  isQuiet(t, subject, [secret512])
-})
-
-t.test(
-  'generated: strange claims under the right key pass exactly when they are good',
-  async (t) => {
-    const subject = await appOf(t)
-    const { app, service, take } = subject
-    const time = fc.oneof(
-      fc.constantFrom('1e400', '-1e400', '""', 'null', '[]', '{}', 'true', '1e308', '-1', '0'),
-      fc.integer({ min: -2, max: 2 }).map((hours) => String(now() + hours * 3600 + 1800)),
-      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
-      fc.jsonValue().map(json),
-    )
-    const name = fc.oneof(
-      fc.constant('"alice"'),
-      fc.constantFrom(...noNames),
-      fc.string({ unit: anyCharacter }).map(json),
-      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
-      fc.jsonValue().map(json),
-    )
-    const absent = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
-    let passed = 0
-    await fc.assert(
-      fc.asyncProperty(absent(time), absent(time), absent(name), async (exp, nbf, sub) => {
-        const members = Object.entries({ exp, nbf, sub }).filter(([, value]) => value !== undefined)
-        const payload = `{${members.map(([key, value]) => `"${key}":${value}`).join(',')}}`
-        const claims = JSON.parse(payload) as { exp?: unknown; nbf?: unknown; sub?: unknown }
-        const seconds = Date.now() / 1000
-        const inTime =
-          Number.isFinite(claims.exp) &&
-          Number(claims.exp) > seconds &&
-          (claims.nbf === undefined ||
-            (Number.isFinite(claims.nbf) && Number(claims.nbf) <= seconds))
-        const usable = 'sub' in claims && unusable([claims.sub]).length === 0
-        const token = hmacToken(hs256, payload, secret512)
-        const response = await app.inject({ url: '/HS256/required', headers: bearer(token) })
-        const welcome = inTime && usable
-        strictEqual(response.statusCode, welcome ? 200 : 401)
-        strictEqual(take(), welcome ? 1 : 0)
-        strictEqual(service.asked.length, welcome ? 1 : 0)
-        if (welcome) strictEqual(service.asked.pop(), claims.sub)
-        passed += welcome ? 1 : 0
-      }),
-      bounded(300),
-    )
-    t.ok(passed > 0, `${passed} were good`)
-    isQuiet(t, subject, [secret512])
-  },
-)

@@ -2,7 +2,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import authn, { anyOf, configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
-import { tokensOf } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { privatePem, publicPem } from '../helpers/tokens.js'
 import type { AuthnOptions } from '../../types/options.js'
@@ -148,17 +147,6 @@ t.test('what keeps them apart, or need not be', async (t) => {
       t.ok(app, name)
     }
   }
-})
-
-t.test('with audiences, the token of one is refused by the other', async (t) => {
-  const app = await boot(
-    { jwt: { secret, audience: 'one' }, ...users },
-    { jwt: { secret, audience: 'two' }, ...others },
-    { nested: true },
-  )
-  const token = tokensOf(app).generateToken('alice')
-  const headers = { authorization: `Bearer ${token}` }
-  t.equal((await app.inject({ url: '/two/me', headers })).statusCode, 401)
 })
 
 t.test('a registration that was replaced does not count', async (t) => {

@@ -22,17 +22,6 @@ t.test('every command is shown', async (t) => {
   }
 })
 
-t.test('the session at the beginning is one of this program', async (t) => {
-  const typed = linesOf('console').filter((line) => line.startsWith('$ npx fastify-authn '))
-  t.ok(typed.length >= 4)
-  for (const line of typed) {
-    t.ok(
-      commands.some(({ name }) => name === line.split(' ')[3]),
-      line,
-    )
-  }
-})
-
 /** Runs a line in this process: its words, and the files that `<`, `>` and `>>` name. */
 async function runLine(line: string): Promise<Ran> {
   const [words = '', ...redirections] = line.split(/ (?=<|>)/)

@@ -5,21 +5,18 @@ import type { AuthnOptions, UserService } from '../../lib/index.js'
 import { appWith, rawLines, type TestUser } from './app.js'
 import { probe, same, texts, type AnyResponse } from './flows.js'
 
-/** A user service for which every name is somebody, unless `known` says otherwise: whoever gets to ask it is in. */
+/** A user service for which every name is somebody: whoever gets to ask it is in. */
 export interface CredulousService extends UserService<TestUser> {
   readonly asked: (string | number)[]
 }
 
-export function credulousService(
-  password: string,
-  known: (name: string | number) => boolean = () => true,
-): CredulousService {
+export function credulousService(password: string): CredulousService {
   const asked: (string | number)[] = []
   return {
     asked,
     findByUsername: async (name) => {
       asked.push(name)
-      return known(name) ? { id: 1, name: 'alice', password } : null
+      return { id: 1, name: 'alice', password }
     },
   }
 }

@@ -242,55 +242,16 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 }
 
-const commands = new Set('npm npx node curl openssl export cd git mkdir cp mv'.split(' '))
-const npmWords = new Set(['ci', 'install', 'i', 'pack', 'start', 'test', 'run', 'exec', 'audit'])
-
-/** What is wrong with a block of shell commands. */
+/** What a block of shell commands asks for that there is not. */
 export function shellProblems(text: string, scripts: Readonly<Record<string, string>>): string[] {
-  const problems: string[] = []
-  const joined = text.replaceAll(/\\\n\s*/g, ' ')
-  for (const line of joined.split('\n').map((each) => each.trim())) {
-    if (line === '' || line.startsWith('#')) continue
-    for (const command of simpleCommands(line)) {
-      const [name = '', first = '', second = ''] = command
-      if (!commands.has(name)) problems.push(`unknown command ${JSON.stringify(name)} in: ${line}`)
-      if (
-        name === 'npx' &&
-        first === 'fastify-authn' &&
-        !cliCommands.some((each) => each.name === second)
-      ) {
-        problems.push(`fastify-authn has no command ${JSON.stringify(second)}`)
-      }
-      if (name !== 'npm') continue
-      if (!npmWords.has(first)) problems.push(`unknown npm command ${JSON.stringify(first)}`)
-      const script = first === 'run' ? second : ['start', 'test'].includes(first) ? first : null
-      if (script !== null && !Object.hasOwn(scripts, script)) {
-        problems.push(`package.json has no script ${JSON.stringify(script)}`)
-      }
-    }
-  }
-  return problems
-}
-
-/** The commands of a line, as words, without their assignments: also those within `$(…)`. */
-function simpleCommands(line: string): string[][] {
-  const inner: string[][] = []
-  const outer = line
-    .replaceAll(/'[^']*'/g, 'QUOTED')
-    .replaceAll(/\$\(([^()]*)\)/g, (_, command: string) => {
-      inner.push(...simpleCommands(command))
-      return 'SUBSTITUTED'
-    })
-    .replaceAll(/"(?:[^"\\]|\\.)*"/g, 'QUOTED')
-    .replace(/\s#.*$/, '')
-  const commands = outer.split(/\|\||&&|[|;&]/).map((command) =>
-    command
-      .trim()
-      .split(/\s+/)
-      .filter((word) => word !== ''),
-  )
-  for (const words of commands) {
-    while (/^[A-Za-z_]\w*=/.test(words[0] ?? '')) words.shift()
-  }
-  return [...commands.filter(({ length }) => length > 0), ...inner]
+  const namesIn = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name)
+  return [
+    ...namesIn(/\bnpm run ([\w:-]+)/g)
+      .filter((name) => !Object.hasOwn(scripts, name))
+      .map((name) => `package.json has no script ${JSON.stringify(name)}`),
+    ...namesIn(/\bnpx fastify-authn[\s\\]+(\S+)/g)
+      .filter((name) => !cliCommands.some((each) => each.name === name))
+      .map((name) => `fastify-authn has no command ${JSON.stringify(name)}`),
+    ...namesIn(/^(\$) /gm).map(() => 'it has a prompt'),
+  ]
 }

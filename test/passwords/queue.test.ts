@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ABANDONED } from '../../lib/http/disconnect.js'
 import { defaultConcurrency, HashingQueue } from '../../lib/passwords/queue.js'
@@ -114,13 +113,6 @@ t.test(
   },
 )
 
-t.test('many that waited on one connection leave one listener on it', async (t) => {
-  const queue = queueOf()
-  const { request, socket } = fakeRequest()
-  await Promise.all(Array.from({ length: 30 }, () => queue.run(() => settle(1), request)))
-  t.equal(socket.listenerCount('close'), 1)
-})
-
 /** The module as another process loads it: with places of its own. */
 async function newProcess(t: Test, cores: number): Promise<typeof HashingQueue> {
   pretendMachine(t, cores, '64')
@@ -149,70 +141,4 @@ t.test('queues without a number of their own share the places of the process', a
   jobs[0]?.end.resolve()
   await settle()
   t.strictSame(waited(), [false, false, true, true])
-})
-
-const steps = fc.array(
-  fc.record({
-    do: fc.constantFrom('arrive', 'arrive', 'leave', 'succeed', 'fail'),
-    which: fc.nat(20),
-  }),
-  { maxLength: 60, size: 'max' },
-)
-
-t.test('any sequence of arrivals, disconnects and ends, beside a model of lists', async (t) => {
-  const failure = new Error('as told')
-  const property = fc.asyncProperty(
-    fc.integer({ min: 1, max: 4 }),
-    fc.nat(5),
-    steps,
-    async (concurrency, maxQueue, list) => {
-      const queue = queueOf({ concurrency, maxQueue })
-      const model = { running: [] as Job[], waiting: [] as Job[], refused: 0 }
-      const end = (job: Job): void => {
-        model.running.splice(model.running.indexOf(job), 1, ...model.waiting.splice(0, 1))
-      }
-      const act = ({ do: action, which }: { do: string; which: number }): void => {
-        if (action === 'arrive') {
-          const job = arrive(queue)
-          if (model.running.length < concurrency) model.running.push(job)
-          else if (model.waiting.length < maxQueue) model.waiting.push(job)
-          else model.refused += 1
-          return
-        }
-        const from = action === 'leave' ? model.waiting : model.running
-        const job = from[which % Math.max(1, from.length)]
-        if (job === undefined) return
-        if (action === 'leave') {
-          job.leave()
-          from.splice(from.indexOf(job), 1)
-        } else {
-          if (action === 'succeed') job.end.resolve()
-          else job.end.reject(failure)
-          end(job)
-        }
-      }
-      const compare = (): void => {
-        const { running, waiting, refused } = model
-        const expected = { running: running.length, waiting: waiting.length, refused }
-        const found = [queue.stats, running.map((job) => job.waited !== undefined)]
-        const same = JSON.stringify(found) === JSON.stringify([expected, running.map(() => true)])
-        if (!same || waiting.some((job) => job.waited !== undefined)) {
-          throw new Error(`found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
-        }
-      }
-      for (const step of list) {
-        act(step)
-        await settle(1)
-        compare()
-      }
-      while (model.running.length > 0) {
-        act({ do: 'succeed', which: 0 })
-        await settle(1)
-      }
-      compare()
-      if (!queue.isIdle) throw new Error('a place is lost')
-    },
-  )
-  await fc.assert(property, { numRuns: 150 })
-  t.pass()
 })

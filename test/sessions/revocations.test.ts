@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import { Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { authn, type JwtClaims } from '../../lib/index.js'
+import { authn } from '../../lib/index.js'
 import { memorySessions, redisSessions } from '../../lib/sessions/index.js'
 import { Revocations } from '../../lib/sessions/revocations.js'
 import { setNodeEnv } from '../helpers/environment.js'
@@ -62,27 +62,6 @@ t.test('a revocation is kept until it expires, whichever way it was told', async
   t.equal(revocations.size, 1)
   revocations.lost('why')
   t.strictSame(lost, ['why'])
-})
-
-t.test('tokens are checked once it is known what is revoked, and then for ever', async (t) => {
-  const revocations = new Revocations(() => undefined)
-  const codeOf = (claims: JwtClaims): unknown => {
-    try {
-      revocations.check(claims)
-      return null
-    } catch (error) {
-      return (error as { code: unknown }).code
-    }
-  }
-  t.equal(codeOf({ sid: 'a' }), 'ERR_AUTH_STORE_UNAVAILABLE')
-  t.equal(codeOf({}), null, 'a token of no session')
-  revocations.caughtUp()
-  t.equal(codeOf({ sid: 'a' }), null)
-  revocations.add('a', 10)
-  t.equal(codeOf({ sid: 'a' }), 'ERR_AUTH_JWT_INVALID')
-  t.equal(codeOf({ sid: 'b' }), null)
-  revocations.lost(new Error('away'))
-  t.strictSame([codeOf({ sid: 'a' }), codeOf({ sid: 'b' })], ['ERR_AUTH_JWT_INVALID', null])
 })
 
 t.test('a store that is away lets nobody in and logs nobody out', async (t) => {
@@ -202,20 +181,6 @@ t.test('a session that is revoked here is not refreshed, whatever the store says
   t.equal((await refresh(refreshToken)).statusCode, 401)
   t.equal(await me(token), 401)
   t.strictSame(await app.authn.sessions?.list('alice'), [])
-})
-
-t.test('what is revoked in one process is rejected in the other', async (t) => {
-  const { factory } = heldStore()
-  const [one, other] = [
-    await sessionApp(t, { sessions: { store: factory } }),
-    await sessionApp(t, { sessions: { store: factory } }),
-  ]
-  const { token } = await clientOf(one).login()
-  t.equal(await clientOf(other).me(token), 200)
-  await one.authn.sessions?.revoke({ sub: 'alice' })
-  t.equal(await clientOf(other).me(token), 401)
-  const third = await sessionApp(t, { sessions: { store: factory } })
-  t.equal(await clientOf(third).me(token), 401, 'also in one that starts later')
 })
 
 t.test(

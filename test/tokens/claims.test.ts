@@ -63,28 +63,11 @@ t.test('clockTolerance moves both edges, by exactly itself', async (t) => {
 })
 
 t.test('exp and nbf are finite numbers, or the token is invalid', async (t) => {
-  const wrong: [string, string][] = [
-    ['a numeric string', '"1900000000"'],
-    ['an empty string', '""'],
-    ['a date', '"2100-01-01T00:00:00Z"'],
-    ['null', 'null'],
-    ['Infinity', '1e400'],
-    ['-Infinity', '-1e400'],
-    ['true', 'true'],
-    ['false', 'false'],
-    ['an empty array', '[]'],
-    ['an array of a number', '[1900000000]'],
-    ['an object', '{}'],
-    ['an object with valueOf', '{"valueOf":1900000000}'],
-  ]
-  for (const [title, json] of wrong) {
-    t.equal(verdict(JSON.parse(`{"exp":${json}}`)), invalid, `exp: ${title}`)
-    t.equal(verdict(JSON.parse(`{"exp":${json}}`), { requireExp: false }), invalid, `exp: ${title}`)
-    t.equal(verdict(JSON.parse(`{"exp":1900000000,"nbf":${json}}`)), invalid, `nbf: ${title}`)
-  }
-  for (const value of [NaN, 1_900_000_000n, Symbol('exp'), new Date(at + 1000)]) {
-    t.equal(verdict({ exp: value }), invalid, `exp: ${String(value)}`)
-    t.equal(verdict({ ...alive, nbf: value }), invalid, `nbf: ${String(value)}`)
+  const values = ['1900000000', null, true, [1_900_000_000], {}, Infinity, NaN, new Date(at + 1000)]
+  for (const [index, value] of values.entries()) {
+    t.equal(verdict({ exp: value }), invalid, `exp: ${index}`)
+    t.equal(verdict({ exp: value }, { requireExp: false }), invalid, `exp: ${index}`)
+    t.equal(verdict({ ...alive, nbf: value }), invalid, `nbf: ${index}`)
   }
 })
 

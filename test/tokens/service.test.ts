@@ -1,4 +1,4 @@
-import { createHmac, verify as verifyBytes, constants, type KeyObject } from 'node:crypto'
+import { createHmac, verify as verifyBytes, constants } from 'node:crypto'
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, JwtService } from '../../lib/index.js'
@@ -110,31 +110,6 @@ for (const methodCase of methodCases) {
     t.strictSame({ ...signing.verify(token) }, payload, 'with the private half only')
   })
 }
-
-t.test('a token of one method is no token of another one', async (t) => {
-  const pem = (pair: { privateKey: KeyObject }): { private: string } => ({
-    private: privatePem(pair.privateKey),
-  })
-  const everything = methodCases.filter(({ title }) => title !== 'EdDSA, Ed448')
-  const serviceFor = ({ pair }: MethodCase): JwtService =>
-    new JwtService({
-      secret: hmacSecret,
-      rsa: pem(keys.rsa),
-      eddsa: pem(keys.ed25519),
-      ecdsa: pem(pair !== null && pair.privateKey.asymmetricKeyType === 'ec' ? pair : keys.p256),
-    })
-  for (const signed of everything) {
-    const service = serviceFor(signed)
-    const token = service.generateTokenWithClaims({ sub: 'alice' }, signed.method)
-    const accepting = everything.filter(({ method }) => {
-      const verdict = codeOf(() => service.verify(token, method).sub)
-      // The curve of the key fits one of the three ES methods.
-      t.match(verdict, /^(?:alice|ERR_AUTH_JWT_INVALID|ERR_AUTH_KEY)$/, method)
-      return verdict === 'alice'
-    })
-    t.strictSame(accepting, [signed], signed.method)
-  }
-})
 
 t.test('each file is read exactly once, when it is loaded', async (t) => {
   const fs = memoryFs({
@@ -400,13 +375,6 @@ t.test('tokens that are none', async (t) => {
   const bad: [string, unknown][] = [
     ['nothing', ''],
     ['a payload that is no JSON', signed('{')],
-    ['a payload of nothing', signed('')],
-    ['a payload of null', signed('null')],
-    ['a payload of an array', signed('[{"sub":"alice","exp":9999999999}]')],
-    ['a payload of a string', signed('"alice"')],
-    ['a payload of a number', signed('9999999999')],
-    ['an exp of 1e400', signed('{"sub":"alice","exp":1e400}')],
-    ['a huge negative exp as text', signed('{"sub":"alice","exp":"-1e400"}')],
     ['a number', 42],
     ['null', null],
     ['undefined', undefined],

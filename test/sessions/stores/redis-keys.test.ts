@@ -2,7 +2,6 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'
-import { newSession } from '../../../lib/testing/stores/bench.js'
 import { settle, until } from '../../helpers/load.js'
 
 const options = { prefix: 'app' }
@@ -91,13 +90,6 @@ t.test(
     t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
   },
 )
-
-t.test('errors of a script are errors', async (t) => {
-  const client = new FakeClient(() => {
-    throw new Error('READONLY You can not write against a read only replica.')
-  })
-  await t.rejects(redisSessions(client, options).open('shop').create(newSession()), /READONLY/)
-})
 
 t.test('the second connection', async (t) => {
   const client = new FakeClient(() => ['1', ['9:a']])

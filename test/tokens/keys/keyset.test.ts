@@ -8,7 +8,7 @@ import { until } from '../../helpers/load.js'
 import { entries, headerOf, ringSecret as secret } from '../../helpers/rings.js'
 import { memoryFs } from '../../helpers/memory-fs.js'
 import { claims, hmacToken, keys, publicPem, signedToken } from '../../helpers/tokens.js'
-import type { JwtConfig, SigningMethod } from '../../../types/jwt.js'
+import type { JwtConfig } from '../../../types/jwt.js'
 import type { KeyEntry } from '../../../types/keys.js'
 
 const { a, b, rsa, old } = entries
@@ -248,15 +248,6 @@ t.test('a bad key set changes nothing', async (t) => {
   t.rejects(service.reload(), 'login needs a key that signs')
 })
 
-t.test('tokenCache: false', async (t) => {
-  const { service, reload } = await serviceOf([a, old], { tokenCache: false })
-  const token = service.generateToken('alice')
-  t.equal(service.verify(token).sub, 'alice')
-  t.strictSame(service.stats().tokens, { size: 0, bytes: 0, hits: 0, misses: 0 })
-  await reload([{ ...b, state: 'sign' }])
-  t.equal(refused(service, token), 'unknown kid')
-})
-
 t.test('a service without a log warns as a process does', async (t) => {
   const found: string[] = []
   const listener = (warning: Error & { code?: string }): void => {
@@ -270,19 +261,4 @@ t.test('a service without a log warns as a process does', async (t) => {
   fs.files.set('k.json', '[]')
   await until(() => found.length > 0, 'a warning')
   t.match(found[0], /the keys could not be read again; the old ones stay in force: .*jwt\.keys/)
-})
-
-t.test('fingerprints tell which services accept the same tokens', async (t) => {
-  const half = { alg: 'ES256', public: publicPem(keys.p256.publicKey), state: 'verify' } as const
-  const of = async (config: JwtConfig, method?: SigningMethod): Promise<string[]> =>
-    (await new JwtService(config).load()).fingerprints(method)
-  const ecdsa = { public: half.public }
-  t.strictSame(await of({ keys: [a] }), await of({ keys: [half] }))
-  t.strictSame(await of({ keys: [a] }), await of({ ecdsa, signingMethod: 'ES256' }))
-  t.strictSame(await of({ secret }), await of({ secret: Buffer.from(`${secret}\0`) }))
-  t.notSame(await of({ keys: [a] }), await of({ keys: [{ ...b, state: 'sign' }] }))
-  const long = secret + secret
-  t.strictSame(await of({ secret: long }), await of({ secret: long }, 'HS512'))
-  t.equal((await of({ keys: [a, old] })).length, 2)
-  t.notMatch((await of({ secret })).join(), secret)
 })

@@ -38,9 +38,6 @@ app.get('/', { config: { auth: true }, preHandler: [named, promised, log, limit]
   exactly<AuthUser>()(request.user)
   return request.user.id
 })
-app.get('/', { config: { auth: true }, preHandler: named }, (request) => {
-  exactly<AuthUser>()(request.user)
-})
 app.get('/', { config: { auth: true }, onRequest: log, onSend: limit }, (request) => {
   exactly<AuthUser>()(request.user)
 })
@@ -57,9 +54,6 @@ app.route({
   handler: (request) => request.user.id,
 })
 app.get('/', { config: { auth: 'optional' }, preHandler: log }, (request) => {
-  exactly<AuthUser | null>()(request.user)
-})
-app.get('/', { preHandler: [named, log] }, (request) => {
   exactly<AuthUser | null>()(request.user)
 })
 
@@ -86,10 +80,6 @@ withZod.route({
     return request.body.text
   },
 })
-withZod.post('/', { schema: zodSchema, preHandler: log }, (request) => {
-  exactly<AuthUser | null>()(request.user)
-  return request.body.text
-})
 interface TypeBoxTypeProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
@@ -104,15 +94,6 @@ withTypeBox.post(
     return request.body.text
   },
 )
-withTypeBox.post('/', {
-  schema: { body },
-  config: { auth: { use: 'jwt' } },
-  preHandler: named,
-  handler: (request) => {
-    exactly<AuthUser>()(request.user)
-    return request.body.text
-  },
-})
 
 // Handlers of other files, in apps with a type provider.
 

@@ -70,10 +70,6 @@ app.register(authn, {
   login: { tokenFunc: (_request, user) => user.team },
 })
 app.register(authn, {
-  login: { tokenFunc: (_request, user) => user.team },
-  userService: byClass,
-})
-app.register(authn, {
   userService: byClass,
   login: {
     tokenFunc(_request, user) {
@@ -99,11 +95,6 @@ app.register(authn, () => ({
   login: { tokenFunc: (_request, user) => user.team },
 }))
 app.register(import('fastify-authn'), {
-  userService: byClass,
-  login: { tokenFunc: (_request, user) => user.team },
-})
-const http2 = Fastify({ http2: true })
-http2.register(authn, {
   userService: byClass,
   login: { tokenFunc: (_request, user) => user.team },
 })
@@ -141,7 +132,6 @@ app.register(authn, {
 
 // The field of the password hash.
 
-app.register(authn, { userService: byClass, passwordField: 'password' })
 app.register(authn, { userService: { findByUsername: find }, passwordField: 'hash' })
 // @ts-expect-error -- a typo
 app.register(authn, { userService: byClass, passwordField: 'hsah' })

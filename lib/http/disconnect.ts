@@ -1,4 +1,4 @@
-import type { EventEmitter } from 'node:events'
+import { EventEmitter } from 'node:events'
 import type { FastifyRequest } from 'fastify'
 
 /** Thrown when the client has disconnected: the work for its request stops, and no reply is sent. */
@@ -11,8 +11,9 @@ const watchers = new WeakMap<object, Set<() => void>>()
  * `close` also when its body was read
  */
 function connectionOf(request: FastifyRequest): EventEmitter & { destroyed?: boolean } {
-  const { stream } = request.raw as unknown as { stream?: EventEmitter }
-  return stream ?? request.raw.socket
+  const { stream, socket } = request.raw as { stream?: EventEmitter; socket?: EventEmitter }
+  // The requests that @fastify/websocket injects have neither.
+  return stream ?? socket ?? new EventEmitter()
 }
 
 export function isGone(request: FastifyRequest): boolean {

@@ -319,7 +319,8 @@ t.test('@fastify/websocket: an upgrade is a request like any other', async (t) =
   const port = await listen(app)
   const token = bearer(tokensOf(app).generateToken('alice'))
 
-  // What injectWS() makes has no raw headers to look at.
+  // What injectWS() makes has no raw headers to look at, and no socket.
+  await t.rejects(app.injectWS('/basic', { headers: basic('bob', 'wrong') }), /401/)
   await t.rejects(app.injectWS('/closed', {}), /401/)
   await t.rejects(app.injectWS('/closed', { headers: bearer('broken') }), /401/)
   let first: Promise<unknown[]> | undefined

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
 import { kOwnRoute } from '../login/own-route.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'
 
-/**
- * The services whose keys are published, by the root of the app and by the path, with their scope. Of several in one
- * scope, the last one counts.
- */
-const published = new WeakMap<
-  FastifyInstance,
-  Map<string, { readonly scope: FastifyInstance; service: JwtService }>
->()
+interface Published {
+  readonly scope: FastifyInstance
+  /** That of the last registration in the scope. */
+  service: JwtService
+}
+
+/** The services whose keys are published, by the root of the app and by the path. */
+const published = new WeakMap<FastifyInstance, Map<string, Published>>()
 
 /**
  * The option `jwt.publish`: a public route with the public keys (RFC 7517 §5). It belongs to the root, since clients
@@ -23,7 +23,7 @@ export function createFeature({ app, root, jwtService }: FeatureContext): Featur
     name: 'jwks',
     routes() {
       const url = String(jwtService.publish)
-      const services = published.get(root) ?? new Map()
+      const services = published.get(root) ?? new Map<string, Published>()
       published.set(root, services)
       const present = services.get(url)
       if (present?.scope === app) present.service = jwtService
@@ -42,7 +42,7 @@ export function createFeature({ app, root, jwtService }: FeatureContext): Featur
         exposeHeadRoute: true,
         config: { auth: false },
         // What @fastify/swagger leaves out of its documents.
-        schema: { hide: true },
+        schema: { hide: true } as FastifySchema,
         handler: (request, reply) => sendKeySet(request, reply, entry.service),
       })
     },

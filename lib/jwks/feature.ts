@@ -41,13 +41,15 @@ export function createFeature({ app, root, jwtService }: FeatureContext): Featur
         url,
         exposeHeadRoute: true,
         config: { auth: false },
-        // What @fastify/swagger leaves out of its documents.
-        schema: { hide: true } as FastifySchema,
+        schema: hidden,
         handler: (request, reply) => sendKeySet(request, reply, entry.service),
       })
     },
   }
 }
+
+/** What @fastify/swagger leaves out of its documents. */
+const hidden: FastifySchema & { hide: true } = { hide: true }
 
 /** Shorter than the time for which a new key is published before it signs. */
 const cacheControl = 'public, max-age=300'

@@ -37,7 +37,14 @@ export interface RefusedOptions extends Omit<
 }
 
 /** {@link LoginOptions} of {@link RefusedOptions}. */
-export interface RefusedLoginOptions extends Omit<LoginOptions, 'tokenFunc'> {
+export interface RefusedLoginOptions extends Omit<
+  LoginOptions,
+  'tokenFunc' | 'claims' | 'subject'
+> {
+  /** Claims of the app for tokens of sessions. */
+  claims?: LoginOptions['claims']
+  /** The name of a user in tokens and sessions. */
+  subject?: LoginOptions['subject']
   /** Makes the token of a user that `findByUsername` returned. */
   // A property and not a method: TypeScript compares the parameters of methods in both directions.
   tokenFunc?: TokenFunc

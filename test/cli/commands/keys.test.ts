@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { configFromEnv } from '../../../lib/options/environment.js'
@@ -143,6 +143,16 @@ t.test('by default the files are in the current folder', async (t) => {
     'AUTH_JWT_ECDSA_PRIVATE=es256-private.pem\nAUTH_JWT_ECDSA_PUBLIC=es256-public.pem\n',
   )
   t.strictSame(readdirSync('.'), ['es256-private.pem', 'es256-public.pem'])
+})
+
+t.test('a folder with spaces in its name', async (t) => {
+  const out = path.join(t.testdir(), 'my keys')
+  mkdirSync(out)
+  const { exit, stdout } = await cli(['keys', 'EdDSA', '--out', out])
+  t.equal(exit, 0)
+  const file = path.join(out, '../.env')
+  writeFileSync(file, stdout)
+  t.equal((await cli(['token', '--sub', 'alice', '--env', file])).exit, 0)
 })
 
 t.test('wrong usage', async (t) => {

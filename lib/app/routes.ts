@@ -72,25 +72,23 @@ function requireFree(
 }
 
 /**
- * The GET route of a HEAD route. Of several, the one with the same constraints, since a hook may have declared other versions
- * of it in between; or else the last one, since a hook may have changed the constraints of the GET route.
+ * The GET route of a HEAD route, which most often is the last one: with the same constraints, since a hook may have declared
+ * other versions of it in between; or else any, since a hook may have changed the constraints of the GET route.
  */
 function getRouteOf(
-  { constraints = {} }: RouteOptions,
+  { constraints }: RouteOptions,
   server: FastifyInstance,
   url: string,
   others: readonly DeclaredRoute[],
 ): DeclaredRoute | undefined {
-  const gets = others.filter(
-    (route) =>
-      route.server === server &&
-      methodsOf(route.options.method).includes('GET') &&
-      [route.url, ...urlsOf(route.options, route.url)].includes(url),
-  )
-  if (gets.length < 2) return gets[0]
+  const isGet = (route: DeclaredRoute): boolean =>
+    route.server === server &&
+    methodsOf(route.options.method).includes('GET') &&
+    [route.url, ...urlsOf(route.options, route.url)].includes(url)
   const hasSame = ({ options }: DeclaredRoute): boolean =>
-    isDeepStrictEqual(options.constraints ?? {}, constraints)
-  return gets.findLast(hasSame) ?? gets.at(-1)
+    options.constraints === constraints ||
+    isDeepStrictEqual(options.constraints ?? {}, constraints ?? {})
+  return others.findLast((route) => isGet(route) && hasSame(route)) ?? others.findLast(isGet)
 }
 
 /** The recorded route that has this `config`. */

@@ -22,7 +22,7 @@ export function newKey(
   return { key, stored: { ...about, ...times, replacedBy: null } }
 }
 
-/** Where a key has its id: the caller checks its form, or compares the whole key. */
+/** Returns the id in a key. The form is not checked here: the caller does that, or compares the whole key. */
 export function idOf(key: string): string {
   return key.slice(-idLength - secretLength - checksumLength, -secretLength - checksumLength)
 }

@@ -9,7 +9,7 @@ const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
  * the same value: there these characters occur only in strings, where the escape means the same.
  */
 export function printable(text: string): string {
-  // As in JSON: four hexadecimal digits for each UTF-16 unit.
+  // JSON writes a character beyond U+FFFF as two escapes of four hexadecimal digits.
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return text.toWellFormed().replace(unsafe, (letter) => letter.split('').map(escaped).join(''))
 }

@@ -40,7 +40,10 @@ export class KeySource {
     private readonly log: FastifyBaseLogger,
   ) {}
 
-  /** The verifier of the current set; null for none. Renews an old set in the background. */
+  /**
+   * Returns the verifier of the current key set, or null if there is no usable set. If the set is no longer fresh, it is
+   * fetched again in the background.
+   */
   current(): VerifySignature | null {
     const set = this.#usable()
     if (set !== null && set.age() >= limits.fresh) void this.begin()

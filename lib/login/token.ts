@@ -69,9 +69,9 @@ export interface OwnClaims extends Partial<JwtClaims> {
 export type ClaimsOf = ReturnType<typeof claimsMaker>
 
 /**
- * Makes the function that returns the claims of the app for the tokens of a user. Its first argument is the submitted
- * username, or the `sub` of the session. It rejects with an AuthenticationFault where `login.subject` or `login.claims`
- * throws, or returns what is invalid.
+ * Makes the function that asks the app for the claims of a user's tokens. A login calls it with the submitted username, a
+ * refresh with the `sub` of the session. It rejects with an AuthenticationFault if `login.subject` or `login.claims` throws
+ * or returns an invalid value.
  */
 export function claimsMaker(login: ResolvedLogin | false) {
   const { subject, claims, usernameField }: LoginOptions = login || {}

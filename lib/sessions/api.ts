@@ -6,7 +6,7 @@ import { finishLogin } from '../login/finish.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { ownClaimsOf } from '../request/state.js'
 import { findUser, isUsableName } from '../users/user.js'
-import { revokeSessions, type SessionTools } from './tools.js'
+import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { Sessions } from '../../types/session-api.js'
 
 /**
@@ -19,10 +19,10 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
     of(request) {
       const { sid, sub } = ownClaimsOf(request) ?? {}
       if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) return null
-      // Another registration may have the same key. A test gives its sessions any name.
+      // A test gives its sessions any name.
       const isOurs =
         registrationOf(request.server)?.app === app &&
-        (testGrants.has(request) || sid.endsWith(`.${tools.tag}`))
+        (testGrants.has(request) || isOwnSession(tools, sid))
       return isOurs ? { id: sid, sub: String(sub) } : null
     },
     async list(sub) {

@@ -4,7 +4,7 @@ import { ownTokenIn } from '../authenticators/jwt.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
-import { revokeSessions, type SessionTools } from './tools.js'
+import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { IssueTokens, TokenCarrier } from '../login/finish.js'
 import type { Registration } from '../registration.js'
 import type { RefusalCode } from '../../types/errors.js'
@@ -72,15 +72,16 @@ const ignored: ReadonlySet<RefusalCode> = new Set([
 ])
 
 async function ofAccessToken(
-  { service, method, tag, revocations, tokenChecks }: SessionTools,
+  tools: SessionTools,
   { tokenSources, options }: Registration,
   request: FastifyRequest,
 ): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
+  const { service, method, revocations, tokenChecks } = tools
   const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
   const claims = service.verify(token, method)
   const { sid, sub } = claims
-  const isOurs = typeof sid === 'string' && isUsableName(sid) && sid.endsWith(`.${tag}`)
+  const isOurs = typeof sid === 'string' && isUsableName(sid) && isOwnSession(tools, sid)
   if (!isOurs || !isUsableName(sub)) {
     throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
   }

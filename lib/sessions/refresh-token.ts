@@ -34,7 +34,7 @@ function assemble(start: Buffer): RefreshToken {
 export function parseRefreshToken(text: string): RefreshToken | null {
   const bytes = Buffer.from(text, 'base64url')
   const token = assemble(bytes.subarray(0, handleLength + secretLength))
-  // The whole string, of whose last character some bits are not used: several strings would be one token.
+  // The whole string is compared, because the last character has unused bits: several strings would decode to one token.
   return token.text === text ? token : null
 }
 

@@ -42,7 +42,7 @@ export async function refreshSession(
   const exchanged = await exchange(tools, request, presented, 'refresh')
   const { refreshToken } = exchanged
   const { sid, endsAt, lastUsed } = exchanged.session
-  // While the store was asked; or before, and it has lost the revocation with its newest writes.
+  // The session was revoked while the store was asked, or earlier, and the store has lost the revocation in a failover.
   if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
   const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - exchanged.now
   tools.counts.refreshed += 1

@@ -101,7 +101,7 @@ function refresh(registration: Registration, tools: SessionTools): Work<SessionB
     if (token === null) throw refusal('auth.no-credentials-provided')
     const { tokens, user } = await refreshSession(tools, registration, request, token)
     reportTokens(registration, request, user, 'refresh', started)
-    // A client that has sent its refresh token in the body gets the next one there, even where others get cookies.
+    // A client that sends its refresh token in the body gets the next one in the body, even if the app uses cookies.
     const isCarried = carrier.refreshToken(request) !== null
     return sendBody(reply, (isCarried ? carrier : bodyCarrier).give(request, reply, tokens))
   })
@@ -126,8 +126,8 @@ const counted: ReadonlySet<RefusalCode> = new Set([
 ])
 
 /**
- * Calls `use` with the refresh token of a request, or null. Only rejected tokens are throttled, so that others at the
- * same address do not lock out those who have good ones.
+ * Makes a handler that reads the refresh token of a request (null if there is none) and calls `use` with it. Only rejected
+ * tokens count as failed attempts: a valid token always works, however many invalid ones its address has sent.
  *
  * @returns a function that rejects with what `use` throws, or ERR_AUTH_TOO_MANY_ATTEMPTS in its place
  */

@@ -29,6 +29,11 @@ export interface SessionTools {
   readonly counts: { begun: number; refreshed: number; reused: number }
 }
 
+/** Whether a session is one of this registration: others may have the same key. */
+export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): boolean {
+  return sid.endsWith(`.${tag}`)
+}
+
 /** 128 random bits. */
 export function randomName(): string {
   return randomBytes(16).toString('base64url')

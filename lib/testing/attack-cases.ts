@@ -3,7 +3,7 @@ import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { changeAt } from './api-keys.js'
 import type { AttackOptions, Headers } from './attack-options.js'
 import type { Bad } from './broken.js'
-import type { Material } from './material.js'
+import type { Material } from './forge.js'
 import type { Watched } from './watched.js'
 
 /** A request that must be rejected. */

@@ -27,7 +27,7 @@ export async function cookieCases(target: Target): Promise<AttackCase[]> {
   })
   const { name, value } = cookie
   const fresh = headersOf(`${name}=${value}`)
-  // The route may look at the header only.
+  // A route that reads only the Authorization header cannot be attacked by cookies.
   const isRead = good.cookie ?? (await watch((simulate) => statusOf({ headers: fresh, simulate })))
   if (isRead === null) return []
   const broken = tokens.map(([title, text]): Bad => [`token: ${title}`, `${name}=${text}`])

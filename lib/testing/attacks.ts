@@ -13,7 +13,8 @@ import {
   type AttackOptions,
   type Headers,
 } from './attack-options.js'
-import { attackMaterial, type Material } from './material.js'
+import type { Material } from './forge.js'
+import { attackMaterial } from './material.js'
 import { AttackReport, problemOf } from './report.js'
 import { watch } from './watched.js'
 

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../common/algorithms.js'
-import { encode, headerLike, keyOf, now } from './forge.js'
-import { resign, type Material } from './material.js'
+import { encode, headerLike, keyOf, now, type Material } from './forge.js'
+import { resign } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** A bad value, with what is wrong with it. */

@@ -4,8 +4,15 @@ import { kit, type IssuerRules } from '../common/kit.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
-import { claimsOf, forge, headerLike, keyOf, now } from './forge.js'
-import type { Material, TokenContent } from './material.js'
+import {
+  claimsOf,
+  forge,
+  headerLike,
+  keyOf,
+  now,
+  type Material,
+  type TokenContent,
+} from './forge.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The name of the one key in the key set that takes the place of an issuer's. */

@@ -2,51 +2,17 @@ import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } fr
 import { signingMethods } from '../common/algorithms.js'
 import { kit } from '../common/kit.js'
 import { unverifiedPart } from '../tokens/claims.js'
-import { claimsOf, forge, headerLike, now } from './forge.js'
+import { claimsOf, forge, headerLike, now, type Material, type TokenContent } from './forge.js'
 import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'
 import type { AttackedApp, AttackOptions, Headers } from './attack-options.js'
 import type { Key } from '../tokens/keys/key.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
-/** What bad tokens are made from: a good token, and the keys that are known. */
-export interface Material {
-  readonly claims: Readonly<Record<string, unknown>>
-  readonly method: SigningMethod
-  /** The claim that names the user. */
-  readonly claimName: string
-  /** The purpose that the header of a good token names (`typ`), where it is not `JWT`. */
-  readonly typ?: unknown
-  /** The name of the key in the header of a good token (`kid`), where it has one. */
-  readonly kid?: string | undefined
-  /** A good token. */
-  readonly token?: string | undefined
-  /** The key that signed it: a secret or a private key. */
-  readonly key?: KeyObject | undefined
-  /** The public key that verifies it; none for HMAC. */
-  readonly publicKey?: KeyObject | undefined
-}
-
 /** An app with tokens, or an inner scope in which the plugin is registered. */
 export interface TokenApp {
   /** The service with the signing keys. An app without one gets an error that says so. */
   readonly jwtService?: JwtServiceLike | undefined
-}
-
-/** The content of a token. */
-export interface TokenContent {
-  /** The claim `sub`. If the app names users by another claim, leave it out and give that one in `claims`. */
-  readonly sub?: string | number | undefined
-  /** Seconds from now until `exp`; negative for an expired token. Default: `jwt.expiry`. */
-  readonly expiresIn?: number | undefined
-  /** Seconds from now until `nbf`. Default 0. */
-  readonly notBefore?: number | undefined
-  /** Default: `jwt.signingMethod`. */
-  readonly algorithm?: SigningMethod | undefined
-  /** More claims. Default: those of every token of the app. */
-  readonly claims?: Readonly<Record<string, unknown>> | undefined
-  /** What the token is for: the header's `typ`. Default `JWT`. */
-  readonly typ?: string | undefined
 }
 
 /**

@@ -1,7 +1,8 @@
 import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
 import { misuse } from './error.js'
 import { issuerMaterial } from './issuer.js'
-import { materialOf, serviceOf, type TokenApp, type TokenContent } from './material.js'
+import type { TokenContent } from './forge.js'
+import { materialOf, serviceOf, type TokenApp } from './material.js'
 
 /** A token for a test. */
 export interface MintOptions extends TokenContent {

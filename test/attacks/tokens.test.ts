@@ -25,7 +25,7 @@ import {
   withSignature,
   wrongTimes,
 } from './corpus/tokens.js'
-import type { Material } from '../../lib/testing/material.js'
+import type { Material } from '../../lib/testing/forge.js'
 import { bearer, secret, secret512, tokensOf } from '../helpers/app.js'
 import {
   credulousService,

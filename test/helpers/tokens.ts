@@ -10,16 +10,10 @@ import {
 } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { encode, now } from '../../lib/testing/forge.js'
 import { isCompiled, tree } from './project.js'
 
-/** Base64url of bytes, of a string, or of an object as JSON. */
-export function encode(value: unknown): string {
-  const bytes = typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)
-  return Buffer.from(bytes as string).toString('base64url')
-}
-
-/** Seconds since 1970. */
-export const now = (): number => Math.floor(Date.now() / 1000)
+export { encode, now }
 
 /** An HMAC token whose header and payload may be anything. */
 export function hmacToken(

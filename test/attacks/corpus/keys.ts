@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { signingMethods } from '../../../lib/common/algorithms.js'
-import { forge, headerLike, keyOf } from '../../../lib/testing/forge.js'
+import { forge, headerLike, keyOf, type Material } from '../../../lib/testing/forge.js'
 import { encode, hmacToken, publicPem } from '../../helpers/tokens.js'
-import type { Material } from '../../../lib/testing/material.js'
 
 /** A case of the corpus: what it is called, and the token or the header that must not get in. */
 export type Named = readonly [name: string, text: string]

@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto'
-import { encode, forge, headerLike, now } from '../../../lib/testing/forge.js'
-import { resign, type Material } from '../../../lib/testing/material.js'
+import { encode, forge, headerLike, now, type Material } from '../../../lib/testing/forge.js'
+import { resign } from '../../../lib/testing/material.js'
 import type { Named } from './keys.js'
 
 const json = (value: unknown): string => JSON.stringify(value)

@@ -20,9 +20,9 @@ async function contract(t: Test, make: MakeStore<ApiKeyStoreFactory>): Promise<v
   const store = (await make('suite_one')).open('old')
   const now = Date.now() / 1000
   const key = (id: string, expiresAt: number | null): StoredApiKey => ({
-    ...newKey('acme', { owner: 'alice', ownerType: 'string', name: 'job', scopes: [] }, expiresAt)
-      .stored,
+    ...newKey('acme', { owner: 'alice', name: 'job', scopes: [], expiresAt: null }).stored,
     id,
+    expiresAt,
     createdAt: now - 4e6,
   })
   await store.create(key('expired', now - 2_592_001))

@@ -20,8 +20,8 @@ export function apiKeyStoreSuite(make: MakeStore<ApiKeyStoreFactory>): readonly 
 const now = (): number => Date.now() / 1000
 
 function newStored(given: Partial<StoredApiKey> = {}): StoredApiKey {
-  const about = { owner: '', ownerType: 'string', name: 'job', scopes: ['a'] } as const
-  const { stored } = newKey('x', about, null)
+  const about = { owner: '', name: 'job', scopes: ['a'], expiresAt: null }
+  const { stored } = newKey('x', about)
   return { ...stored, owner: `owner ${stored.id}`, ...given }
 }
 

@@ -27,9 +27,8 @@ const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   ],
 }
 
-function isScope(name: unknown): boolean {
-  return typeof name === 'string' && name.length <= 128 && isAccessName('scope', name)
-}
+const isScope = (name: unknown): boolean =>
+  typeof name === 'string' && name.length <= 128 && isAccessName('scope', name)
 
 /** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
 function check(method: string, given: object | null, required: string[], optional: string[] = []) {
@@ -63,11 +62,10 @@ export function apiKeysApi(
   return {
     async issue(given) {
       check('issue', given, ['owner', 'name', 'scopes', 'expiresAt'])
-      const { key, stored } = newKey(prefix, given)
+      const { stored, issued } = newKey(prefix, given)
       await access.ask((store) => store.create(stored))
-      const info = infoOf(stored)
-      channels.apiKey.publish({ action: 'issued', ...about(info) })
-      return { ...info, key }
+      channels.apiKey.publish({ action: 'issued', ...about(issued) })
+      return issued
     },
 
     async list(owner) {
@@ -96,17 +94,16 @@ export function apiKeysApi(
       if (old === null) return null
       const same = old.expiresAt && new Date(Date.now() + +old.expiresAt - +old.createdAt)
       const { overlap, expiresAt = same } = options
-      const { key, stored } = newKey(prefix, { ...old, expiresAt })
+      const { stored, issued } = newKey(prefix, { ...old, expiresAt })
       const until = stored.createdAt + overlap
       if (!(await change(id, (store) => store.replace(id, stored, until, owner)))) return null
-      channels.apiKey.publish({ action: 'rotated', ...about(old), replacedBy: stored.id })
-      return { ...infoOf(stored), key }
+      channels.apiKey.publish({ action: 'rotated', ...about(old), replacedBy: issued.id })
+      return issued
     },
   }
 }
 
-function isId(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9A-Za-z]{16}$/.test(value)
-}
+const isId = (value: unknown): boolean =>
+  typeof value === 'string' && /^[0-9A-Za-z]{16}$/.test(value)
 
 const about = ({ id, owner, name }: ApiKeyInfo) => ({ id, owner, name })

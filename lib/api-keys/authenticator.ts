@@ -9,11 +9,7 @@ import type { KeyLookup, KnownKey } from './lookup.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
-/**
- * The authenticator of API keys, in the `Authorization` header (RFC 6750 §2.1) or in a header of the app's choice.
- *
- * @param header - in lower case; undefined for `Authorization` alone
- */
+/** Reads keys from `Authorization` (RFC 6750 §2.1), and from the header with the name `header`, in lower case, if it is set. */
 export function apiKeyAuthenticator(
   prefix: string,
   header: string | undefined,

@@ -1,14 +1,14 @@
 import { createHash, randomInt } from 'node:crypto'
 import { isUsableName } from '../users/user.js'
-import type { ApiKeyInfo, ApiKeyStore, StoredApiKey } from '../../types/api-keys.js'
+import type { ApiKeyInfo, ApiKeyStore, IssuedApiKey, StoredApiKey } from '../../types/api-keys.js'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Makes a key: 16 digits that name it, 32 that are secret (190 random bits). @returns also what is stored of it */
+/** Makes a key: 16 digits that name it, 32 that are secret (190 random bits). @returns what is stored of it, and what its owner gets */
 export function newKey(
   prefix: string,
   { owner, name, scopes, expiresAt }: Pick<ApiKeyInfo, 'owner' | 'name' | 'scopes' | 'expiresAt'>,
-): { key: string; stored: StoredApiKey } {
+): { stored: StoredApiKey; issued: IssuedApiKey } {
   const random = Array.from({ length: 48 }, () => digits[randomInt(62)]).join('')
   const key = sealed(`${prefix}_${random}`)
   const stored = {
@@ -24,13 +24,11 @@ export function newKey(
     revokedAt: null,
     replacedBy: null,
   }
-  return { key, stored }
+  return { stored, issued: { ...infoOf(stored), key } }
 }
 
 /** Returns the id in a key. The form is not checked here: the caller does that, or compares the whole key. */
-export function idOf(key: string): string {
-  return key.slice(-54, -38)
-}
+export const idOf = (key: string): string => key.slice(-54, -38)
 
 /** What is wrong with the form or the checksum of a key, for the log. @param start - the prefix and `_` */
 export function problemOf(key: string, start: string): 'no API key' | 'checksum' | null {
@@ -40,9 +38,8 @@ export function problemOf(key: string, start: string): 'no API key' | 'checksum'
 }
 
 /** SHA-256 in base64url. A slow hash would add nothing: 190 random bits cannot be guessed. */
-export function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
-}
+export const digestOf = (key: string): string =>
+  createHash('sha256').update(key).digest('base64url')
 
 /** A key with its checksum: CRC-32 (Node has `zlib.crc32` since 20.15 only) as a base62 number with six digits. */
 export function sealed(start: string): string {

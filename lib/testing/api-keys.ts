@@ -30,7 +30,7 @@ export interface MintApiKeyOptions {
   readonly broken?: BrokenApiKey | undefined
 }
 
-/** What is sent in place of a key that is in the store as it is named. */
+/** What is sent in place of the key that was made. */
 export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>> = {
   checksum: (key) => changeAt(key, key.length - 1),
   expired: (key) => key,
@@ -69,17 +69,12 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
     )
   }
   const { prefix, access } = feature
-  const wanted = {
-    owner,
-    name,
-    scopes,
-    expiresAt: broken === 'expired' ? new Date(now() * 1000 - 60_000) : expiresAt,
-  }
-  const { key, stored } = newKey(broken === 'otherPrefix' ? `${prefix}0` : prefix, wanted)
-  const createdAt = now() - 3600
-  if (broken !== 'unknown') await access.ask((store) => store.create({ ...stored, createdAt }))
+  const prefixThen = broken === 'otherPrefix' ? `${prefix}0` : prefix
+  const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
+  const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })
+  if (broken !== 'unknown') await access.ask((store) => store.create(stored))
   if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now()))
-  return send(key)
+  return send(issued.key)
 }
 
 /** A key with another character at a place. */

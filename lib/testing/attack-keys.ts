@@ -1,3 +1,4 @@
+import { problemOf } from '../api-keys/key.js'
 import { brokenKeys, changeAt, mintApiKey, resealed, type BrokenApiKey } from './api-keys.js'
 import { lackingNames } from './attack-access.js'
 import { elsewhereCases, headerCases, type AttackCase, type Target } from './attack-cases.js'
@@ -49,6 +50,4 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
 
 const bare = (value: string): string => value.replace(/^bearer +/i, '')
 
-/** Whether a string has the form and the checksum of an API key. */
-const isKey = (text: string): boolean =>
-  /^[a-z][a-z0-9_]*_[0-9A-Za-z]{54}$/.test(text) && resealed(text) === text
+const isKey = (text: string): boolean => problemOf(text, text.slice(0, -54)) === null

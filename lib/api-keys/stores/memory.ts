@@ -1,3 +1,4 @@
+import { openOnce } from '../../stores/memory.js'
 import { checkStorePrefix } from '../../stores/redis.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
@@ -9,22 +10,14 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
  */
 export function memoryApiKeys(options: { readonly prefix: string }): ApiKeyStoreFactory {
   const prefix = checkStorePrefix(options?.prefix, 'memoryApiKeys({ prefix })')
-  const registrations = new Map<string, Map<string, StoredApiKey>>()
-  return {
-    prefix,
-    isLocal: true,
-    open(name) {
-      const keys = registrations.get(name) ?? new Map<string, StoredApiKey>()
-      registrations.set(name, keys)
-      return storeOver(keys)
-    },
-  }
+  return { prefix, isLocal: true, open: openOnce(memoryStore) }
 }
 
 const isOver = (time: number | null, now: number): boolean => (time ?? Infinity) <= now
 
 /** Its methods are atomic, because they await nothing. */
-function storeOver(keys: Map<string, StoredApiKey>): ApiKeyStore {
+function memoryStore(): ApiKeyStore {
+  const keys = new Map<string, StoredApiKey>()
   const unrevoked = (id: string, owner?: string): StoredApiKey | undefined => {
     const key = keys.get(id)
     return key?.revokedAt === null && (owner ?? key.owner) === key.owner ? key : undefined

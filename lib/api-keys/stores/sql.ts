@@ -15,10 +15,7 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
 export function sqlApiKeys(options: SqlOptions): ApiKeyStoreFactory {
   const { prefix, rows } = openSql(options, { factory: 'sqlApiKeys', command: 'api-keys' })
   const open = (name: string): ApiKeyStore =>
-    storeOver(`${prefix}_api_keys`, async (text, ...params) => {
-      const found: readonly object[] = await rows(text, [name, ...params])
-      return found as StoredApiKey[]
-    })
+    storeOver(`${prefix}_api_keys`, (text, ...params) => rows(text, [name, ...params]))
   return { prefix, isLocal: false, open }
 }
 

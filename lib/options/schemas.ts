@@ -148,7 +148,7 @@ export const pluginSchema = options(
       description: 'an authenticator, the name of one, or an array of names',
     }),
     authenticators: byName(authenticatorSchema, 'an object of authenticators by name'),
-    // Checked by parseMark in lib/marks/parse.ts, whose errors name the place of the mark.
+    // Checked by parseMark in lib/marks/mark.ts, whose errors name the place of the mark.
     auth: Type.Any(),
     audit: or('explicit', audit),
     jwt: jwtSchema,

@@ -2,6 +2,7 @@ import * as Type from '@sinclair/typebox/type'
 import { firstProblem } from '../common/schema.js'
 import { wrongMark } from '../errors.js'
 import { options, text } from '../options/check.js'
+import type { Needs } from './plan.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 
 type Key = 'scope' | 'role'
@@ -53,10 +54,15 @@ export function isAccessName(key: Key, name: string): boolean {
   return firstProblem(names[key], name) === null
 }
 
-/** Such as `scope notes:read and notes:write`, for the log and for the table of routes. */
-export function needText(key: Key, need: NeededNames): string {
-  const names = 'all' in need ? need.all.join(' and ') : need.any.join(' or ')
-  return `${key} ${names}`
+/** Such as `scope notes:read and notes:write; role editor or admin`. @param quote - around each name */
+export function needsText(needs: Partial<Needs>, quote = ''): string {
+  const texts = (['scope', 'role'] as const).flatMap((key) => {
+    const need = needs[key]
+    if (!need) return []
+    const [names, and] = 'all' in need ? [need.all, ' and '] : [need.any, ' or ']
+    return `${key} ${names.map((name) => `${quote}${name}${quote}`).join(and)}`
+  })
+  return texts.join('; ')
 }
 
 /** Whether a user has the scopes or roles that a mark needs. Names are compared character by character. */

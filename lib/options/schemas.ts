@@ -169,7 +169,9 @@ export const pluginSchema = options(
       description: `true, or ${sessions.description}`,
     }),
     errorBody: anyFunction('a function (error, request) that returns an object'),
-    realm: text('a non-empty string of Latin-1 without control characters'),
+    realm: text('a non-empty string of Latin-1 without control characters', {
+      pattern: '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]+$',
+    }),
     languages: byName(
       byName(nonEmpty),
       'an object of catalogues by language tag, each an object of texts by message key',

@@ -8,16 +8,14 @@ import { CliError, fail, misuse } from './command.js'
 import { readText } from './input.js'
 import type { SigningMethod, TokenRules } from '../../types/jwt.js'
 
-const pairVariables = ['RSA', 'ECDSA', 'EDDSA'].flatMap((family) =>
-  ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((part) => `AUTH_JWT_${family}_${part}`),
-)
-
 /** All variables that configFromEnv() reads. */
 export const variables: readonly string[] = [
   'AUTH_JWT_SECRET',
   'AUTH_JWT_KEYS',
   'AUTH_JWT_EXPIRY',
-  ...pairVariables,
+  ...['RSA', 'ECDSA', 'EDDSA'].flatMap((family) =>
+    ['PRIVATE', 'PUBLIC', 'PASSPHRASE'].map((part) => `AUTH_JWT_${family}_${part}`),
+  ),
   'AUTH_BASIC_USERNAME',
   'AUTH_BASIC_PASSWORD',
 ]
@@ -36,23 +34,30 @@ export const keySetOption = new Option(
 export const algOption = (text: string): Option =>
   new Option('--alg <method>', text).choices(signingMethods)
 
-/** An option that takes seconds, or a span such as `15m`. */
-export function spanOption(flags: string, text: string): Option {
-  return new Option(flags, text).argParser((value) => secondsIn(value, flags))
-}
-
 const sizes = new Map(Object.entries({ '': 1, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }))
 
-function secondsIn(text: string, flags: string): number {
-  const [, digits, unit = ''] = /^(\d{1,10})([smhdw]?)$/.exec(text) ?? []
-  const seconds = Number(digits) * Number(sizes.get(unit))
-  if (seconds < 2 ** 31) return seconds
-  return misuse(`option ${flags}: expected seconds, or a span such as 15m, 8h, 7d.`)
+/** An option that takes seconds, or a span such as `15m`. */
+export function spanOption(flags: string, text: string): Option {
+  return new Option(flags, text).argParser((value) => {
+    const [, digits, unit = ''] = /^(\d{1,10})([smhdw]?)$/.exec(value) ?? []
+    const seconds = Number(digits) * Number(sizes.get(unit))
+    if (seconds < 2 ** 31) return seconds
+    return misuse(`option ${flags}: expected seconds, or a span such as 15m, 8h, 7d.`)
+  })
 }
 
-/** For an option that may be given several times. */
-export function collect(value: string, earlier: readonly string[] = []): string[] {
-  return [...earlier, value]
+export function numberOption(flags: string, text: string, least: number, most: number): Option {
+  return new Option(flags, text).argParser((value) => {
+    const number = Number(value)
+    if (/^(?:0|[1-9]\d*)$/.test(value) && number >= least && number <= most) return number
+    return misuse(`option ${flags}: expected a whole number from ${least} to ${most}.`)
+  })
+}
+
+/** An option that may be given several times. */
+export function listOption(flags: string, text: string): Option {
+  const collect = (value: string, earlier: readonly string[] = []) => [...earlier, value]
+  return new Option(flags, text).argParser(collect)
 }
 
 /**

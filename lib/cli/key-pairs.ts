@@ -1,16 +1,23 @@
-import { generateKeyPair, type KeyObject, type KeyPairKeyObjectResult as Pair } from 'node:crypto'
+import {
+  generateKeyPair,
+  randomBytes,
+  type KeyObject,
+  type KeyPairKeyObjectResult as Pair,
+} from 'node:crypto'
 import { mkdir, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { Option } from 'commander'
 import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
-import { fail, misuse } from './command.js'
+import { fail } from './command.js'
+import { numberOption } from './environment.js'
 import { codeOf } from './input.js'
 import { quoted } from './text.js'
+import type { MakeNext, SetKey } from './key-set/rotation.js'
+import type { KeyState } from '../../types/keys.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 const generate = promisify(generateKeyPair)
-export const defaultBits = 3072
+const defaultBits = 3072
 
 const makers: Readonly<
   Record<Exclude<KeyFamily, 'secret'>, (method: SigningMethod, bits: number) => Promise<Pair>>
@@ -35,14 +42,56 @@ export function privatePem(key: KeyObject, passphrase: string | undefined): stri
   return key.export({ type: 'pkcs8', format: 'pem', ...encryption }).toString()
 }
 
-export const bitsOption = new Option(
+export const bitsOption = numberOption(
   '--bits <n>',
   `size of an RSA key, 2048 to 8192; default ${defaultBits}`,
-).argParser((text) => {
-  const bits = Number(text)
-  if (/^\d{4}$/.test(text) && bits >= 2048 && bits <= 8192) return bits
-  return misuse('option --bits: expected a whole number from 2048 to 8192.')
-})
+  2048,
+  8192,
+)
+
+export interface Wanted {
+  readonly alg: SigningMethod
+  readonly state: KeyState
+  /** The size of an RSA key. */
+  readonly bits?: number | undefined
+  /** The variable that holds the passphrase with which a private key is encrypted. */
+  readonly passphraseEnv?: string | undefined
+}
+
+/**
+ * Makes a key for a key set.
+ *
+ * @throws CliError when the key is to be encrypted and cannot be: it is never written unencrypted beside encrypted ones
+ */
+export async function makeKey({ alg, state, bits, passphraseEnv }: Wanted): Promise<SetKey> {
+  const { family, minimumBits = 0 } = algorithmOf(alg)
+  // Not a thumbprint, of which one in 64 begins with "-" and looks like an option.
+  const kid = randomBytes(16).toString('hex')
+  if (family === 'secret') {
+    if (passphraseEnv !== undefined) {
+      fail(`the keys of this key set are encrypted, and a secret for ${alg} cannot be.`)
+    }
+    const secret = randomBytes(minimumBits / 8).toString('base64url')
+    return { entry: { alg, kid, state, secret }, kid }
+  }
+  const passphrase = passphraseEnv === undefined ? undefined : process.env[passphraseEnv]
+  if (passphraseEnv !== undefined && !passphrase) {
+    fail(
+      `the keys of this key set are encrypted, and ${passphraseEnv}, which holds the passphrase, is not set.`,
+      'Set it, or name a file that does: --env .env',
+    )
+  }
+  const { privateKey } = await makePair(alg, bits)
+  const encrypted = passphraseEnv === undefined ? {} : { passphraseEnv }
+  const pem = privatePem(privateKey, passphrase)
+  return { entry: { alg, kid, state, ...encrypted, private: pem }, kid, bits }
+}
+
+export const makeLike: MakeNext = (alg, { entry, bits }) => {
+  const isLike = algorithmOf(alg).family === algorithmOf(entry.alg).family
+  const { passphraseEnv } = entry
+  return makeKey({ alg, state: 'next', bits: isLike ? bits : undefined, passphraseEnv })
+}
 
 /** A file to be written, with its permissions. */
 export interface NewFile {

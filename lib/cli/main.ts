@@ -68,9 +68,8 @@ export async function run(words: readonly string[], io: Io): Promise<Exit> {
   for (const command of commands) {
     addCommand(program, command, async (options, work) => {
       if (options.env !== undefined) await loadEnvironment(options.env)
-      const outcome = await work(io)
-      const { lines, json, aside = [] } = outcome
-      exit = outcome.exit ?? exits.done
+      const { lines, json, aside = [], exit: asked = exits.done } = await work(io)
+      exit = asked
       print(io.stdout, options.json ? toJson({ ok: exit === exits.done, ...json }) : lines)
       print(io.stderr, aside)
     })

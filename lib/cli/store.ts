@@ -122,7 +122,9 @@ export async function withStore<Store, Result>(
   } catch (error) {
     if (error instanceof CliError) throw error
     if (isUsageError(error)) misuse(error.message.replace('fastify-authn: ', ''))
-    const reason = withoutPasswords(reasonOf(lastError ?? error), new URL(url))
+    // Errors of connections have a code, and sometimes no message.
+    const { code, message } = (lastError ?? error) as Partial<NodeJS.ErrnoException>
+    const reason = withoutPasswords([code, message].filter(Boolean).join(': '), new URL(url))
     return fail(`the store that ${variable} names cannot be used: ${reason}`)
   } finally {
     await opened?.close()
@@ -141,12 +143,6 @@ async function packageOf<Module>(name: string): Promise<Module> {
     )
   }
   return (await import(pathToFileURL(file).href)) as Module
-}
-
-/** Errors of connections have a code, and sometimes no message. */
-function reasonOf(error: unknown): string {
-  const { code, message } = error as Partial<NodeJS.ErrnoException>
-  return [code, message].filter(Boolean).join(': ')
 }
 
 /** With an `@` before the host only: after it, what is taken for the host may be a part of the password. */

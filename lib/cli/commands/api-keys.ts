@@ -4,7 +4,7 @@ import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
 import { apiKeysSchema } from '../../api-keys/stores/sql.js'
 import { apiKeyPrefix } from '../../options/schemas.js'
 import { exits, misuse, type Command } from '../command.js'
-import { collect } from '../environment.js'
+import { listOption } from '../environment.js'
 import { storeCommand, withStore, type StoreOptions } from '../store.js'
 import { count, relative, table } from '../text.js'
 import type { ApiKeyInfo, ApiKeys } from '../../../types/api-keys.js'
@@ -38,9 +38,7 @@ const issue: Command<IssueOptions> = {
   options: [
     new Option('--key-prefix <prefix>', 'the option apiKeys.prefix').makeOptionMandatory(),
     new Option('--name <name>', 'what the owner calls the key').makeOptionMandatory(),
-    new Option('--scope <scope>', 'a scope of the key, can be repeated; default: none').argParser(
-      collect,
-    ),
+    listOption('--scope <scope>', 'a scope of the key, can be repeated; default: none'),
     new Option('--expires <days>', 'such as 90d, or never').makeOptionMandatory(),
     ...options,
   ],

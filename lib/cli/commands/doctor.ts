@@ -33,7 +33,6 @@ const known = [...variables, ...storeVariables]
 // Some editors begin a file with a byte order mark, which is then part of the first name.
 const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
 
-/** Starts an app with the environment variables, and prints its error and its warnings. */
 export const doctor: Command<Options> = {
   name: 'doctor',
   summary: 'check the configuration in the environment, by starting an app with it',

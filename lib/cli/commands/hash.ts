@@ -1,19 +1,18 @@
-import { Option } from 'commander'
 import { defaults } from '../../options/resolve.js'
 import { longestPassword } from '../../passwords/bcrypt.js'
 import { hashPassword } from '../../passwords/password.js'
-import { fail, misuse, type Command } from '../command.js'
+import { fail, type Command } from '../command.js'
+import { numberOption } from '../environment.js'
 import { readSecret } from '../input.js'
 
-/** Prints the bcrypt hash of a password. */
 export const hash: Command<{ cost: number }> = {
   name: 'hash',
   summary: 'hash a password with bcrypt; type it, or pipe it in',
   details: 'One line break at the end of piped input is ignored.',
   options: [
-    new Option('--cost <n>', 'binary logarithm of the rounds, 4 to 31')
-      .default(defaults.hashing.cost)
-      .argParser(toCost),
+    numberOption('--cost <n>', 'binary logarithm of the rounds, 4 to 31', 4, 31).default(
+      defaults.hashing.cost,
+    ),
   ],
   examples: ['npx fastify-authn hash', 'npx fastify-authn hash --cost 12 < password.txt'],
   exits: ['done', 'the password is empty or too long, or the two entries differ'],
@@ -31,10 +30,4 @@ export const hash: Command<{ cost: number }> = {
     const hashed = await hashPassword(password, { cost })
     return { lines: [hashed], json: { hash: hashed, cost } }
   },
-}
-
-function toCost(text: string): number {
-  const cost = Number(text)
-  if (/^\d{1,2}$/.test(text) && cost >= 4 && cost <= 31) return cost
-  return misuse('option --cost: expected a whole number from 4 to 31.')
 }

@@ -4,18 +4,18 @@ import { unverifiedPart } from '../../tokens/claims.js'
 import { defaults } from '../../options/resolve.js'
 import { isUsableName } from '../../users/user.js'
 import { scopesOf } from '../../users/granted.js'
-import { exits, misuse, type Command, type Io } from '../command.js'
+import { exits, type Command } from '../command.js'
 import {
   algOption,
-  collect,
   envOption,
   keySetOption,
+  listOption,
+  numberOption,
   openService,
   startupError,
 } from '../environment.js'
 import { askHidden, readInput } from '../input.js'
-import { readKeySet } from '../key-set/file.js'
-import { shownKey } from '../key-set/shown.js'
+import { readKeySet, shownKey } from '../key-set/file.js'
 import { quoted, relative, table, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
@@ -44,7 +44,6 @@ interface Verdict {
   readonly key?: object
 }
 
-/** Shows the content of a token, and whether the server would accept it. */
 export const inspect: Command<Options> = {
   name: 'inspect',
   summary: 'show what is in a token, and whether it is valid',
@@ -57,18 +56,17 @@ Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key 
   options: [
     algOption('the method that the server accepts; default: see above'),
     new Option('--issuer <text>', 'the option jwt.issuer of the server'),
-    new Option(
-      '--audience <text>',
-      'the option jwt.audience of the server, can be repeated',
-    ).argParser(collect),
-    new Option(
+    listOption('--audience <text>', 'the option jwt.audience of the server, can be repeated'),
+    numberOption(
       '--clock-tolerance <seconds>',
       'the option jwt.clockTolerance of the server',
-    ).argParser(toTolerance),
-    new Option(
+      0,
+      300,
+    ),
+    listOption(
       '--typ <type>',
       'the typ that the server accepts, can be repeated; default: JWT, at+jwt or none',
-    ).argParser(collect),
+    ),
     new Option('--claim-name <name>', 'the claim that names the user').default(
       defaults.jwtAuthenticator.claimName,
     ),
@@ -82,7 +80,9 @@ Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key 
   ],
   exits: ['the token is valid', 'it is not valid, or it could not be checked'],
   async run(options, [argument = '-'], io) {
-    const token = (argument === '-' ? await readToken(io) : argument)
+    const ask = async () =>
+      io.stdin.isTTY ? String(await askHidden(io, ['Token: '])) : readInput(io.stdin)
+    const token = (argument === '-' ? await ask() : argument)
       .trim()
       .replace(/^(?:authorization:\s*)?bearer\s+/i, '')
     const header = unverifiedPart(token, 0)
@@ -106,11 +106,6 @@ Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key 
 
 const warning =
   'Warning: other users and the shell history see arguments. Pipe the token in, or type it when asked.'
-
-async function readToken(io: Io): Promise<string> {
-  if (io.stdin.isTTY !== true) return readInput(io.stdin)
-  return String(await askHidden(io, ['Token: ']))
-}
 
 async function verdictOf(token: string, header: Part, options: Options): Promise<Verdict> {
   const { issuer, audience, clockTolerance, typ, claimName } = options
@@ -159,9 +154,4 @@ function sentence({ valid, code, cause, reason }: Verdict, header: Part): string
   if (valid === null) return `Not checked: ${reason}`
   if (valid) return `Valid: signed with ${String(header?.alg)}.`
   return `Not valid: ${code}${cause === undefined ? '' : ` (${cause})`}`
-}
-
-function toTolerance(text: string): number {
-  if (/^\d{1,3}$/.test(text) && Number(text) <= 300) return Number(text)
-  return misuse('option --clock-tolerance: expected seconds, 0 to 300.')
 }

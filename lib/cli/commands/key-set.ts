@@ -4,11 +4,9 @@ import { configFromEnv } from '../../options/environment.js'
 import { defaults } from '../../options/resolve.js'
 import { misuse, type Command } from '../command.js'
 import { algOption, envOption, keySetOption, spanOption } from '../environment.js'
-import { bitsOption, writeNewFiles } from '../key-pairs.js'
-import { changeKeySet, readKeySet, textOf } from '../key-set/file.js'
-import { makeKey, makeLike } from '../key-set/new-key.js'
+import { bitsOption, makeKey, makeLike, writeNewFiles } from '../key-pairs.js'
+import { changeKeySet, outcomeOf, readKeySet, shownKey, tableOf, textOf } from '../key-set/file.js'
 import { revoke as revokeKey, rotate as rotateKeys } from '../key-set/rotation.js'
-import { outcomeOf, shownKey, tableOf } from '../key-set/shown.js'
 import { quoted, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
@@ -22,7 +20,6 @@ interface Options {
   readonly settle: number
 }
 
-/** Makes a key set file. */
 export const init: Command<Options> = {
   name: 'init',
   summary: 'make a key set file with an active key and a next key',
@@ -61,7 +58,6 @@ export const init: Command<Options> = {
   },
 }
 
-/** Lets the next key of a key set sign. */
 export const rotate: Command<Options> = {
   name: 'rotate',
   summary: 'make the next key of a key set active, and add a new next key',
@@ -97,7 +93,6 @@ export const rotate: Command<Options> = {
   },
 }
 
-/** Removes a key from a key set. */
 export const revoke: Command<Options> = {
   name: 'revoke',
   summary: 'remove a leaked key from a key set at once',
@@ -125,7 +120,6 @@ export const revoke: Command<Options> = {
   },
 }
 
-/** Shows the keys of a key set, and nothing that is secret of them. */
 export const list: Command<Options> = {
   name: 'list',
   summary: 'show the keys of a key set, without their secrets',

@@ -16,7 +16,6 @@ interface Options {
   readonly bits?: number
 }
 
-/** Writes a key pair into two PEM files. */
 export const keys: Command<Options> = {
   name: 'keys',
   summary: 'make a key pair as two PEM files, or maintain a key set',

@@ -6,7 +6,6 @@ import type { SigningMethod } from '../../../types/jwt.js'
 
 const methods = signingMethods.filter((method) => algorithmOf(method).family === 'secret')
 
-/** Prints a random secret for HMAC. */
 export const secret: Command<{ alg: SigningMethod }> = {
   name: 'secret',
   summary: 'make a random secret, ready for an env file',

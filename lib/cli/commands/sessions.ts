@@ -59,7 +59,6 @@ const revoke: Command<StoreOptions & { readonly sid?: string }> = {
   },
 }
 
-/** Prints the tables of the SQL store; shows and revokes sessions of a store. */
 export const sessions: Command = {
   name: 'sessions',
   summary: 'print the SQL for sessions; list or revoke the sessions of a user',

@@ -3,9 +3,9 @@ import { unverifiedPart } from '../../tokens/claims.js'
 import { misuse, type Command } from '../command.js'
 import {
   algOption,
-  collect,
   envOption,
   keySetOption,
+  listOption,
   openService,
   spanOption,
 } from '../environment.js'
@@ -21,7 +21,6 @@ interface Options {
   readonly keySet?: string
 }
 
-/** Prints a token that a server with the same configuration accepts. */
 export const token: Command<Options> = {
   name: 'token',
   summary: 'make a token with the keys of the environment, to try an API',
@@ -29,10 +28,10 @@ export const token: Command<Options> = {
     'Without --alg: HS256 if AUTH_JWT_SECRET is set, else the method of the only key pair; with a key set, that of its active key.',
   options: [
     new Option('--sub <name>', 'the user of the token: the claim "sub"'),
-    new Option(
+    listOption(
       '--claim <name=value>',
       'another claim, can be repeated; read as JSON if it is JSON (admin=true)',
-    ).argParser(collect),
+    ),
     algOption('signing method; default: see above'),
     new Option('--typ <type>', 'its purpose, such as reset+jwt; default: JWT'),
     spanOption('--expires <span>', 'seconds, or 15m, 8h, 7d; default: AUTH_JWT_EXPIRY, else 300'),

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import writeFileAtomic from 'write-file-atomic'
 import { checkKeySetFile, parseKeySetFile } from '../../tokens/keys/entries.js'
-import { fail } from '../command.js'
+import { fail, type Outcome } from '../command.js'
 import { codeOf, readText } from '../input.js'
-import { quoted } from '../text.js'
+import { quoted, relative, table } from '../text.js'
 import { withLock } from './lock.js'
-import type { Changed, SetKey } from './rotation.js'
+import { isPast, type Changed, type SetKey } from './rotation.js'
 
 /**
  * The keys of a key set file, all of them read and checked as startup does it.
@@ -73,4 +73,44 @@ export async function changeKeySet(
     }
     return changed
   })
+}
+
+/** What is shown of a key: nothing that is secret. */
+export function shownKey({ entry, kid }: SetKey) {
+  const { alg, state, since = null, until = null, legacy = false } = entry
+  return { kid, alg, state, since, until, legacy }
+}
+
+export function tableOf(keys: readonly SetKey[]): string[] {
+  const rows = keys.map((key) => {
+    const { kid, alg, state, since, until, legacy } = shownKey(key)
+    const notes = [isPast(key.entry) ? '(past)' : '', legacy ? '(legacy)' : '']
+    return [kid, alg, state, since ?? '-', [until ?? '-', ...notes].filter(Boolean).join(' ')]
+  })
+  return table([['kid', 'alg', 'state', 'since', 'until'], ...rows])
+}
+
+/** What a command that has changed a key set says. */
+export function outcomeOf(keySet: string, changed: Changed, advice: readonly string[]): Outcome {
+  const { keys, signs, verifies, made, removed } = changed
+  const until = verifies?.entry.until ?? ''
+  const name = ({ entry, kid }: SetKey): string => `${entry.alg} ${kid}`
+  return {
+    lines: [
+      signs && `${name(signs)} signs from now on.`,
+      verifies &&
+        `${name(verifies)} verifies until ${until}, ${relative(Date.parse(until) / 1000)}.`,
+      made && `${name(made)} is new, and signs after the next rotation.`,
+      ...removed.map((key) => `${name(key)} is removed.`),
+    ].filter((line) => line !== undefined),
+    json: {
+      keySet,
+      sign: signs?.kid ?? null,
+      verify: verifies?.kid ?? null,
+      next: made?.kid ?? null,
+      removed: removed.map(({ kid }) => kid),
+      keys: keys.map(shownKey),
+    },
+    aside: advice,
+  }
 }

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../command.js'
 import { codeOf } from '../input.js'
 import { quoted } from '../text.js'
 
-/** The age from which a lock is taken over, in milliseconds. */
-const longestHold = 30_000
-/** The same for a lock without content, whose process was killed as it made it. */
-const longestWrite = 2000
+/** A line of a lock file: a process that holds the lock, or waits for it. */
+const claimPattern = /^(?<pid>\d+) (?<host>\S+) (?<time>\S+) (?<id>[\w-]{36})$/gm
+type Claim = Readonly<Record<'pid' | 'host' | 'time' | 'id', string>>
 
 /**
- * Does some work while no other process works on the same file: a lock file beside it names the process and the time.
+ * Does some work while no other process works on the same file. Each process appends its claim to a lock file beside it,
+ * and the first claim that is not stale holds the lock: so two that find a stale one cannot both take it over.
  *
  * @param work - is given what to call before it writes: it throws when another process has taken the lock over
  * @param patience - how long to wait for the lock, in milliseconds
@@ -25,86 +25,51 @@ export async function withLock<Result>(
 ): Promise<Result> {
   const lock = `${file}.lock`
   const id = randomUUID()
-  const isOurs = async (): Promise<boolean> => (await holderOf(lock))?.id === id
+  let claims: Claim[] = []
+  const own = () => claims.find((claim) => claim.id === id)
+  const holder = () => claims.find((claim) => !isStale(claim)) ?? own()
+  const isOurs = async (): Promise<boolean> => {
+    const text = await readFile(lock, 'utf8').catch(() => '')
+    claims = [...text.matchAll(claimPattern)].map(({ groups }) => groups as Claim)
+    return holder()?.id === id
+  }
   const end = Date.now() + patience
-  while (!(await create(lock, id))) {
-    if (await isStale(lock)) await takeAway(lock)
+  while (!(await isOurs())) {
     if (Date.now() > end) {
       fail(
-        `process ${(await holderOf(lock))?.pid ?? '?'} held the lock ${quoted(lock)} for too long. Nothing was changed.`,
+        `process ${holder()?.pid} held the lock ${quoted(lock)} for too long. Nothing was changed.`,
         'Try again. A lock older than 30 seconds is taken over.',
       )
     }
-    // A random time, so that those that wait do not all come back at the same moment.
-    await sleep(10 + Math.random() * 40)
+    // The holder of before deletes the file with all claims.
+    if (own() === undefined) await claim(lock, id)
+    else await sleep(20)
   }
   try {
     return await work(async () => {
       if (!(await isOurs())) fail('another process has taken the lock over. Nothing was changed.')
     })
   } finally {
-    if (await isOurs()) await unlink(lock)
+    if (await isOurs()) await rm(lock, { force: true })
   }
 }
 
-/** The content of a lock file. */
-interface Holder {
-  readonly pid: number
-  readonly host: string
-  readonly time: string
-  readonly id: string
-}
-
-/** @returns false when there is one already */
-async function create(lock: string, id: string): Promise<boolean> {
-  const holder: Holder = { pid: process.pid, host: hostname(), time: new Date().toISOString(), id }
+async function claim(lock: string, id: string): Promise<void> {
+  const line = `${process.pid} ${hostname()} ${new Date().toISOString()} ${id}`
   try {
-    await writeFile(lock, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
-    return true
+    // On a line of its own, also after half a line of a process that was killed.
+    await appendFile(lock, `\n${line}\n`, { mode: 0o600 })
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    return fail(`the lock file ${quoted(lock)} cannot be made (${codeOf(error)}).`)
+    fail(`the lock file ${quoted(lock)} cannot be written (${codeOf(error)}).`)
   }
 }
 
-/** Who holds a lock; undefined for no lock. */
-async function holderOf(lock: string): Promise<Partial<Holder> | undefined> {
+/** Whether the process is gone, or older than 30 seconds: those of other hosts, on a shared disk, cannot be seen. */
+function isStale({ pid, host, time }: Claim): boolean {
+  if (Date.now() - Date.parse(time) > 30_000) return true
   try {
-    const [text, { mtime }] = await Promise.all([readFile(lock, 'utf8'), stat(lock)])
-    if (text.endsWith('}')) return JSON.parse(text) as Holder
-    return { time: mtime.toISOString() }
+    return host === hostname() && !process.kill(Number(pid), 0)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    return fail(`the lock file ${quoted(lock)} cannot be read (${codeOf(error)}).`)
-  }
-}
-
-/** Whether the process that holds a lock is gone, or has held it for too long. */
-async function isStale(lock: string): Promise<boolean> {
-  const { pid, host, time = '' } = (await holderOf(lock)) ?? {}
-  if (Date.now() - Date.parse(time) > (pid === undefined ? longestWrite : longestHold)) return true
-  // The processes of other hosts, on a shared disk, cannot be seen from here.
-  return host === hostname() && !isRunning(Number(pid))
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH'
-  }
-}
-
-/**
- * Takes a stale lock away. A second lock lets one process at a time do it, who looks again: otherwise one that is late
- * would take away the new lock of the next process.
- */
-async function takeAway(lock: string): Promise<void> {
-  const guard = `${lock}.stale`
-  if (await create(guard, randomUUID())) {
-    if (await isStale(lock)) await unlink(lock)
-    await unlink(guard)
-  } else if (await isStale(guard)) {
-    await rm(guard, { force: true })
+    return codeOf(error) === 'ESRCH'
   }
 }

@@ -70,13 +70,8 @@ export async function rotate(
     [sign, verifies],
     [next, signs],
   ])
-  return {
-    keys: [...left.map((key) => replaced.get(key) ?? key), made],
-    signs,
-    verifies,
-    made,
-    removed,
-  }
+  const kept = left.map((key) => replaced.get(key) ?? key)
+  return { keys: [...kept, made], signs, verifies, made, removed }
 }
 
 /**

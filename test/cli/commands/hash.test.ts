@@ -53,6 +53,6 @@ t.test('costs that are none', async (t) => {
   for (const cost of ['3', '32', '4.5', 'x', '1e1', '010', 'hunter2']) {
     const { exit, stdout, stderr } = await cli(`hash --cost ${cost}`, { stdin: piped('x') })
     t.strictSame([exit, stdout], [2, ''], cost)
-    t.match(stderr, /^fastify-authn: option --cost: expected a whole number from 4 to 31\.\n/)
+    t.match(stderr, /^fastify-authn: option --cost <n>: expected a whole number from 4 to 31\.\n/)
   }
 })

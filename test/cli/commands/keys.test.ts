@@ -161,7 +161,7 @@ t.test('wrong usage', async (t) => {
     ['HS256', /Allowed choices are RS256, .*EdDSA\./],
     ...['1024', '2047', '9999', 'x', '2e3'].map((size): [string, RegExp] => [
       `RS256 --bits ${size}`,
-      /option --bits: expected a whole number from 2048 to 8192\./,
+      /option --bits <n>: expected a whole number from 2048 to 8192\./,
     ]),
     ['ES256 --passphrase hunter2', /unknown option '--passphrase'/],
     ['ES256 --encrypt hunter2', /too many arguments/],

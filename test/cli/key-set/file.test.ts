@@ -1,14 +1,8 @@
 // What may happen to a key set file: processes that change it at once, that are killed, and disks that are full.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import fs, {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,8 +21,8 @@ const gone = 2_147_483_646
 const kidsOf = (file: string): (string | undefined)[] =>
   (JSON.parse(readFileSync(file, 'utf8')) as KeyFileEntry[]).map(({ kid }) => kid)
 const rotate = (file: string) => cli(['keys', 'rotate', '--settle', '0', '--key-set', file])
-const lockText = (pid: number, age = 0, host = hostname()): string =>
-  JSON.stringify({ pid, host, time: new Date(Date.now() - age * 1000).toISOString(), id: 'x' })
+const claim = (pid: number, age = 0, host = hostname()): string =>
+  `\n${pid} ${host} ${new Date(Date.now() - age * 1000).toISOString()} ${randomUUID()}\n`
 
 /** A key set in a folder of its own, and a program that rotates it as often as it is told. */
 async function prepare(folder: string, alg: string): Promise<{ file: string; program: string }> {
@@ -64,7 +58,7 @@ function start(program: string, file: string, times: number): ChildProcess {
 
 t.test('processes that rotate at once lose no key, also beside a stale lock', async (t) => {
   const { file, program } = await prepare(t.testdir(), 'HS256')
-  writeFileSync(`${file}.lock`, lockText(gone))
+  writeFileSync(`${file}.lock`, claim(gone))
   const children = Array.from({ length: 4 }, () => start(program, file, 5))
   const ends = await Promise.all(children.map((child) => once(child, 'close')))
   t.strictSame(
@@ -78,7 +72,7 @@ t.test('processes that rotate at once lose no key, also beside a stale lock', as
 t.test('killed at any moment: the file is the old or the new one', posix, async (t) => {
   const { file, program } = await prepare(t.testdir(), 'HS256')
   let before = kidsOf(file)
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 4; round++) {
     const child = start(program, file, 50)
     await once(child.stdout ?? child, 'data')
     await sleep(Math.random() * 30)
@@ -121,48 +115,74 @@ t.test('a disk that is full, half way and at the end', posix, async (t) => {
 
 t.test('locks that are taken over', async (t) => {
   const file = path.join(t.testdir(), 'file')
-  const lock = `${file}.lock`
-  const done = async () => 'done'
+  const half = claim(process.pid).slice(0, -9)
   for (const text of [
-    lockText(gone),
-    lockText(process.pid, 31),
-    lockText(process.pid, 31, 'other'),
+    claim(gone),
+    claim(process.pid, 31),
+    claim(process.pid, 31, 'other'),
+    // Processes that were killed as they claimed it.
+    '',
+    half,
+    claim(gone) + claim(gone) + half,
   ]) {
-    writeFileSync(lock, text)
-    t.equal(await withLock(file, done, 1000), 'done')
-    t.notOk(existsSync(lock))
+    writeFileSync(`${file}.lock`, text)
+    t.equal(await withLock(file, async () => 'done', 1000), 'done')
+    t.strictSame(readdirSync(path.dirname(file)), [])
   }
-  writeFileSync(lock, '')
-  utimesSync(lock, 0, 0)
-  t.equal(await withLock(file, done, 1000), 'done', 'its process was killed before it wrote')
-  writeFileSync(lock, lockText(gone))
-  writeFileSync(`${lock}.stale`, lockText(gone))
-  t.equal(await withLock(file, done, 1000), 'done', 'a process was killed as it took a lock over')
-  t.strictSame(readdirSync(path.dirname(file)), [])
+})
+
+t.test('one process at a time takes over', async (t) => {
+  const file = path.join(t.testdir(), 'file')
+  writeFileSync(`${file}.lock`, claim(gone))
+  let working = 0
+  const work = async () => {
+    working += 1
+    await sleep(5)
+    return working--
+  }
+  const all = await Promise.all(Array.from({ length: 8 }, () => withLock(file, work)))
+  t.strictSame(new Set(all), new Set([1]))
 })
 
 t.test('locks that are not', async (t) => {
   const file = path.join(t.testdir(), 'file')
-  const lock = `${file}.lock`
   const never = () => Promise.reject(new Error('not to be called'))
-  for (const text of ['', lockText(process.pid, 20), lockText(gone, 20, 'of another host')]) {
-    writeFileSync(lock, text)
+  for (const text of [claim(process.pid, 20), claim(gone, 20, 'of.another.host')]) {
+    writeFileSync(`${file}.lock`, text)
     const { message, error } = await rejectionOf(withLock(file, never, 100))
-    t.match(message, /process (?:\d+|\?) held the lock/)
+    t.match(message, /process \d+ held the lock/)
     t.match(error, { exit: 1 })
-    t.equal(readFileSync(lock, 'utf8'), text)
+    t.ok(readFileSync(`${file}.lock`, 'utf8').startsWith(text))
   }
   const lost = await rejectionOf(
     withLock(`${file}2`, async (requireLock) => {
       await requireLock()
-      writeFileSync(`${file}2.lock`, lockText(process.pid))
+      writeFileSync(`${file}2.lock`, claim(process.pid))
       await requireLock()
     }),
   )
   t.match(lost, { message: /taken the lock over/, error: { exit: 1 } })
   t.ok(existsSync(`${file}2.lock`), 'it is that of the other process')
   mkdirSync(`${file}3.lock`)
-  t.match(await rejectionOf(withLock(`${file}3`, never)), { message: /cannot be read \(EISDIR\)/ })
-  const nowhere = path.join(file, 'x')
-  t.match(await rejectionOf(withLock(nowhere, never)), { message: /cannot be made \(EN/ })
+  const noFile = await rejectionOf(withLock(`${file}3`, never))
+  t.match(noFile, { message: /cannot be written \(EISDIR\)/ })
+})
+
+t.test('work that takes longer than a lock lasts', async (t) => {
+  const file = path.join(t.testdir(), 'file')
+  const old = () => {
+    const text = readFileSync(`${file}.lock`, 'utf8')
+    writeFileSync(`${file}.lock`, text.replace(/ \d{4}-\S+/, ' 2020-01-01T00:00:00.000Z'))
+  }
+  await withLock(file, async (requireLock) => {
+    old()
+    await requireLock()
+    t.pass('nobody else wants it')
+  })
+  const lost = withLock(file, async (requireLock) => {
+    old()
+    await withLock(file, async () => t.pass('it is taken over'))
+    await requireLock()
+  })
+  t.match(await rejectionOf(lost), { message: /taken the lock over/ })
 })

@@ -47,7 +47,9 @@ export function neededNames(
   if (all !== undefined && any === undefined) return { all }
   if (any !== undefined && all === undefined) return { any }
   const found = need === undefined ? 'undefined (is a variable not set?)' : 'an invalid object'
-  wrongMark(`${place}: key "${key}": found ${found}, expected ${needSchemas[key].description}.`)
+  return wrongMark(
+    `${place}: key "${key}": found ${found}, expected ${needSchemas[key].description}.`,
+  )
 }
 
 export function isAccessName(key: Key, name: string): boolean {

@@ -50,7 +50,7 @@ export function configFromEnv(env: Environment = process.env): EnvironmentConfig
 /** The members that are set; undefined where none is. */
 function given<T extends object>(members: { [Key in keyof T]: T[Key] | undefined }): T | undefined {
   const set = withoutUndefined(members)
-  return Object.keys(set).length === 0 ? undefined : (set as T)
+  return Object.keys(set).length === 0 ? undefined : set
 }
 
 /** @throws ERR_AUTH_OPTION, which quotes what looks like a time span, such as `15m`; anything else may be a secret */
@@ -59,5 +59,7 @@ function seconds(value: string | undefined): number | undefined {
   if (/^[1-9]\d*$/.test(value) && Number(value) <= longestExpiry) return Number(value)
   const isLikeSpan = value.length <= 20 && /^[\s\d.+-]*[a-z]{0,3}[\s\d]*$/i.test(value)
   const found = isLikeSpan ? JSON.stringify(value) : 'an invalid string'
-  wrongOption(`environment variable AUTH_JWT_EXPIRY: found ${found}, expected ${expirySeconds}.`)
+  return wrongOption(
+    `environment variable AUTH_JWT_EXPIRY: found ${found}, expected ${expirySeconds}.`,
+  )
 }

@@ -20,31 +20,26 @@ import type { RejectionLike } from '../../types/errors.js'
 /** The key of the {@link OwnRoute} in the options of the plugin's own routes. */
 export const kOwnRoute = Symbol('fastify-authn.own-route')
 
-/**
- * Handles a request whose body was checked and read. An AuthenticationError that it throws is sent as the guard does.
- */
-export type Work<Content> = (
-  content: Content,
+/** Handles a request. An AuthenticationError that it throws is sent as the guard does. */
+export type Work = (
   request: FastifyRequest,
   reply: FastifyReply,
   started: number,
 ) => Promise<FastifyReply>
 
 /** One of the plugin's own routes: a POST in the scope of the registration, always open. */
-export interface OwnRoute<Content = unknown> {
+export interface OwnRoute {
   /** Its name in events and in the log. */
   readonly kind: 'login' | 'refresh' | 'logout'
   readonly path: string
-  readonly body: RouteBody<Content>
-  readonly work: Work<Content>
-  readonly notes: RouteNotes
-}
-
-/** For API documents, besides the body and the responses that all own routes have. */
-interface RouteNotes {
-  readonly responses: Responses
-  /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
-  readonly accepts?: readonly Authenticator[]
+  readonly body: RouteBody
+  readonly work: Work
+  /** For API documents, besides the body and the responses that all own routes have. */
+  readonly notes: {
+    readonly responses: Responses
+    /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
+    readonly accepts?: readonly Authenticator[]
+  }
 }
 
 /** Responses by status: a description, or a body schema with a description. */
@@ -59,14 +54,14 @@ export function ownRouteOf(options: object): OwnRoute | undefined {
 const bodyLimit = 16_384
 
 /** Declares an own route. Its own validator keeps our schema from a schema compiler of the app, such as that of Zod. */
-export function declareOwnRoute<Content>(
+export function declareOwnRoute(
   registration: Registration,
-  route: OwnRoute<Content>,
+  route: OwnRoute,
   { config, schema, onRequest, ...options }: RouteShorthandOptions,
 ): void {
   const { body, path } = route
   const { initialConfig } = registration.app
-  const declared: RouteOptions & { [kOwnRoute]: OwnRoute<Content> } = {
+  const declared: RouteOptions & { [kOwnRoute]: OwnRoute } = {
     ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
     bodyLimit: Math.min(bodyLimit, initialConfig.bodyLimit ?? bodyLimit),
     ...options,
@@ -77,8 +72,12 @@ export function declareOwnRoute<Content>(
     onRequest: [firstHook(registration, route), ...[onRequest ?? []].flat()],
     schema: { ...schema, body: body.schema },
     validatorCompiler: () => (value) => {
-      const problem = body.problem(value)
-      return problem === null ? { value } : { error: invalid(problem) }
+      try {
+        body.read(value)
+        return { value }
+      } catch (error) {
+        return { error: error as Error }
+      }
     },
     handler: handlerOf(registration, route),
   }
@@ -98,10 +97,7 @@ export function urlOf({ app }: Registration, path: string): string {
   return `${app.prefix.replace(/\/$/, '')}${path}`
 }
 
-function firstHook<Content>(
-  registration: Registration,
-  { kind }: OwnRoute<Content>,
-): onRequestHookHandler {
+function firstHook(registration: Registration, { kind }: OwnRoute): onRequestHookHandler {
   return (request, reply, done) => {
     // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
     void reply.header('cache-control', 'no-store')
@@ -114,9 +110,9 @@ function firstHook<Content>(
 }
 
 /** Bodies that Fastify or our schema rejects get what `errorBody` returns; other errors go to the app's error handler. */
-function errorHandlerOf<Content>(
+function errorHandlerOf(
   registration: Registration,
-  { kind }: OwnRoute<Content>,
+  { kind }: OwnRoute,
 ): NonNullable<RouteOptions['errorHandler']> {
   return (error, request, reply) => {
     const { code, statusCode = 500 } = error
@@ -131,25 +127,13 @@ function errorHandlerOf<Content>(
   }
 }
 
-/** A validation error as Fastify reports its own. */
-function invalid(problem: string): Error {
-  return Object.assign(new Error(problem), { code: 'FST_ERR_VALIDATION', statusCode: 400 })
-}
-
-function handlerOf<Content>(
-  registration: Registration,
-  { kind, body, work, notes }: OwnRoute<Content>,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+function handlerOf(registration: Registration, { kind, work, notes }: OwnRoute) {
   // Otherwise the challenge says nothing about a token in the header `Authorization`.
   const readsHeader = notes.accepts !== undefined
-  return async (request, reply) => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const started = performance.now()
-    // Checked again: some content types have bypassed validation (CVE-2026-25223 of Fastify), and a hook of the app can
-    // set attachValidation.
-    const problem = body.problem(request.body)
-    if (problem !== null) throw invalid(problem)
     try {
-      return await work(body.read(request.body), request, reply, started)
+      return await work(request, reply, started)
     } catch (error) {
       if (error === ABANDONED) return reply.hijack()
       if (!isAuthenticationError(error)) throw error

@@ -1,15 +1,8 @@
 import type { FastifySchema } from 'fastify'
 import { wrongOption } from '../errors.js'
 import { finishLogin, sendBody } from './finish.js'
-import {
-  declareOwnRoute,
-  ownRouteOf,
-  takenRoute,
-  urlOf,
-  type OwnRoute,
-  type Work,
-} from './own-route.js'
-import { loginBody, type Credentials } from './schema.js'
+import { declareOwnRoute, ownRouteOf, takenRoute, urlOf, type Work } from './own-route.js'
+import { loginBody } from './schema.js'
 import { issuedAfter } from '../feature.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
@@ -74,15 +67,22 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
     description: 'Returns a token for a username and a password.',
     tags: ['authentication'],
   }
-  const route: OwnRoute<Credentials> = {
-    kind: 'login',
-    path,
-    body: loginBody(usernameField, passwordField, exampleOf(schema)),
-    work: logIn(registration),
-    notes: { responses },
+  const body = loginBody(usernameField, passwordField, exampleOf(schema))
+  const { options, passwords, tokenChecks } = registration
+  const check = passwords.loginCheck(
+    options.userService as UserService,
+    options.passwordField,
+    (user) => issuedAfter(tokenChecks, user),
+  )
+  const work: Work = async (request, reply, started) => {
+    const { username, password } = body.read(request.body)
+    const { user, confirm } = await check(username, password, request)
+    const attempt = { username, user, started, confirm }
+    return sendBody(reply, await finishLogin(registration, request, reply, attempt))
   }
-  const options = { ...login.routeOptions, schema: { ...documented, ...schema } }
-  declareOwnRoute(registration, route, options)
+  const route = { kind: 'login', path, body, work, notes: { responses } } as const
+  const routeOptions = { ...login.routeOptions, schema: { ...documented, ...schema } }
+  declareOwnRoute(registration, route, routeOptions)
 }
 
 /** The first of the `examples` in the app's schema of the body, whose other members are not used. */
@@ -90,16 +90,4 @@ function exampleOf(schema: FastifySchema | undefined): object | undefined {
   const { examples } = (schema?.body ?? {}) as { examples?: unknown }
   const example: unknown = Array.isArray(examples) ? examples[0] : undefined
   return typeof example === 'object' && example !== null ? example : undefined
-}
-
-function logIn(registration: Registration): Work<Credentials> {
-  const { options, passwords, tokenChecks } = registration
-  const userService = options.userService as UserService
-  const validAfter = (user: object): number => issuedAfter(tokenChecks, user)
-  const check = passwords.loginCheck(userService, options.passwordField, validAfter)
-  return async ({ username, password }, request, reply, started) => {
-    const { user, confirm } = await check(username, password, request)
-    const login = { username, user, started, confirm }
-    return sendBody(reply, await finishLogin(registration, request, reply, login))
-  }
 }

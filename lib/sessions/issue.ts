@@ -1,23 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors.js'
 import { channels } from '../events.js'
 import { issuedAt, type OwnClaims } from '../login/token.js'
-import { digestOf, newRefreshToken, type RefreshToken } from './refresh-token.js'
-import { randomName, revokeSessions, type SessionTools } from './tools.js'
+import { digestOf, newRefreshToken } from './refresh-token.js'
+import { revokeSessions, type SessionTools } from './tools.js'
 import { issuedAfter } from '../feature.js'
 import type { IssuedTokens, IssueTokens } from '../login/finish.js'
 
-/** In characters. */
-const longestAgent = 256
-const longestAddress = 64
-
-/** The member `data` of a stored session, as JSON. */
-export interface SessionData {
-  /** Seconds since 1970, by the clock of `validAfterField`. */
-  readonly begun: number
-  /** The claim `sub` where it is a number: the store has it as a string. */
-  readonly sub?: number | undefined
-}
+/** 128 random bits. */
+const randomName = (): string => randomBytes(16).toString('base64url')
 
 /**
  * Begins a session for a user who has logged in.
@@ -32,12 +24,13 @@ export async function beginSession(
   const claims = await tools.claimsOf(username, request, user)
   const { sub } = claims
   const sid = `${randomName()}.${tools.tag}`
-  const refreshToken = newRefreshToken()
   const now = Date.now() / 1000
   const begun = Math.max(now, issuedAfter(tools.tokenChecks, user))
-  const data: SessionData = { begun, sub: typeof sub === 'number' ? sub : undefined }
+  // The store has `sub` as a string.
+  const data = { begun, ...(typeof sub === 'number' && { sub }) }
   const remaining = Math.min(lifetime, idle)
   // Signed before the session is stored, so that claims that cannot be signed leave no session behind.
+  const refreshToken = newRefreshToken()
   const tokens = sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
   const session = {
     sid,
@@ -49,8 +42,8 @@ export async function beginSession(
     revocationTtl: tools.revocationTtl,
     maxPerUser,
     // Behind a proxy, the address of the client only with Fastify's `trustProxy`.
-    address: shortened(request.ip, longestAddress),
-    userAgent: shortened(request.headers['user-agent'], longestAgent),
+    address: shortened(request.ip, 64),
+    userAgent: shortened(request.headers['user-agent'], 256),
     data: JSON.stringify(data),
   }
   const stored = await tools.access.ask((store) => store.create(session))
@@ -98,7 +91,7 @@ interface TokenParts {
   readonly sid: string
   readonly claims: OwnClaims
   readonly user: object
-  readonly refreshToken: RefreshToken
+  readonly refreshToken: { readonly text: string }
   /** When they are issued: seconds since 1970 by the clock of this process. */
   readonly now: number
   /** Seconds from `now` until the session expires if it is not used. */

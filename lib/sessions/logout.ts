@@ -1,15 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors.js'
 import { ownTokenIn } from '../authenticators/jwt.js'
-import { findUser, isUsableName, requireUser } from '../users/user.js'
+import { isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
+import type { TokenSource } from '../feature.js'
 import type { IssueTokens, TokenCarrier } from '../login/finish.js'
-import type { Registration } from '../registration.js'
-import type { RefusalCode } from '../../types/errors.js'
 import type { StoredSession } from '../../types/sessions.js'
-import type { UserService } from '../../types/user-service.js'
 
 /**
  * The session of a request: that of its access token, or, where that one is missing or rejected, that of its refresh
@@ -20,19 +18,17 @@ import type { UserService } from '../../types/user-service.js'
  */
 export async function leavingOf(
   tools: SessionTools,
-  registration: Registration,
+  sources: readonly TokenSource[],
   request: FastifyRequest,
   refreshToken: string | null,
 ): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
   try {
-    return await ofAccessToken(tools, registration, request)
+    return await ofAccessToken(tools, ownTokenIn(request, sources), request)
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
     const presented = await presentedSession(tools, refreshToken)
     // Only then, so that a logout works without the user service.
-    if (tools.tokenChecks.length > 0) {
-      await ownerOf(tools, registration, request, presented.session)
-    }
+    if (tools.tokenChecks.length > 0) await ownerOf(tools, request, presented.session)
     return (await exchange(tools, request, presented, 'logout')).session
   }
 }
@@ -56,7 +52,8 @@ export async function revokeReplaced(
     await attempt.confirm()
     session = (await exchange(tools, request, presented, 'login')).session
   } catch (error) {
-    if (isAuthenticationError(error) && ignored.has(error.code)) return
+    // It is no good refresh token.
+    if (isAuthenticationError(error) && /^ERR_AUTH_(?:MALFORMED|REFRESH)_/.test(error.code)) return
     throw error
   }
   const { sid, sub } = session
@@ -64,32 +61,21 @@ export async function revokeReplaced(
   reportRevoked(request, sid, sub)
 }
 
-/** Why a refresh token is no good one. */
-const ignored: ReadonlySet<RefusalCode> = new Set([
-  'ERR_AUTH_MALFORMED_CREDENTIALS',
-  'ERR_AUTH_REFRESH_INVALID',
-  'ERR_AUTH_REFRESH_REUSED',
-])
-
 async function ofAccessToken(
   tools: SessionTools,
-  { tokenSources, options }: Registration,
+  token: string | null,
   request: FastifyRequest,
 ): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
-  const { service, method, revocations, tokenChecks } = tools
-  const token = ownTokenIn(request, tokenSources)
   if (token === null) throw refusal('auth.no-credentials-provided')
+  const { service, method, revocations, tokenChecks } = tools
   const claims = service.verify(token, method)
   const { sid, sub } = claims
   const isOurs = typeof sid === 'string' && isUsableName(sid) && isOwnSession(tools, sid)
-  if (!isOurs || !isUsableName(sub)) {
-    throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
-  }
+  if (!isOurs || !isUsableName(sub)) throw refusal('auth.jwt-invalid', { cause: 'claim sid' })
   if (revocations.has(sid)) throw refusal('auth.jwt-invalid', { cause: 'session revoked' })
   if (tokenChecks.length > 0) {
-    const { userService, userServiceTimeout } = options
-    const user = await findUser(userService as UserService, sub, request, userServiceTimeout)
-    for (const check of tokenChecks) check.user?.(requireUser(user), claims)
+    const user = requireUser(await tools.find(sub, request))
+    for (const check of tokenChecks) check.user?.(user, claims)
   }
   return { sid, sub: String(sub) }
 }

@@ -1,22 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal, type AuthenticationError } from '../errors.js'
 import { channels } from '../events.js'
-import { findUser } from '../users/user.js'
-import { sessionTokens, type SessionData } from './issue.js'
-import {
-  digestOf,
-  newRefreshToken,
-  parseRefreshToken,
-  seal,
-  unseal,
-  type RefreshToken,
-} from './refresh-token.js'
+import { sessionTokens } from './issue.js'
+import { digestOf, newRefreshToken, parseRefreshToken, seal, unseal } from './refresh-token.js'
 import { revokeSessions, storeTimeout, type SessionTools } from './tools.js'
 import { issuedAfter } from '../feature.js'
 import type { IssuedTokens } from '../login/finish.js'
-import type { Registration } from '../registration.js'
 import type { StoredSession } from '../../types/sessions.js'
-import type { UserService } from '../../types/user-service.js'
 
 /**
  * Exchanges a refresh token for new tokens.
@@ -27,12 +17,11 @@ import type { UserService } from '../../types/user-service.js'
  */
 export async function refreshSession(
   tools: SessionTools,
-  registration: Registration,
   request: FastifyRequest,
   text: string,
 ): Promise<{ readonly tokens: IssuedTokens; readonly user: object }> {
   const presented = await presentedSession(tools, text)
-  const { user, name } = await ownerOf(tools, registration, request, presented.session)
+  const { user, name } = await ownerOf(tools, request, presented.session)
   const claims = await tools.claimsOf(name, request, user)
   if (String(claims.sub) !== presented.session.sub) {
     // Otherwise `revoke({ sub })` would not find the session.
@@ -74,7 +63,7 @@ export async function exchange(
   request: FastifyRequest,
   { token: presented, ahead }: Awaited<ReturnType<typeof presentedSession>>,
   route: 'login' | 'refresh' | 'logout',
-): Promise<{ refreshToken: RefreshToken; session: StoredSession; now: number }> {
+) {
   const next = newRefreshToken(presented.handle)
   // A client that lost the response sends the same token again: within the grace, there must be time left for that.
   const timeout = grace < 2 ? storeTimeout : Math.min(storeTimeout, grace / 2)
@@ -113,13 +102,11 @@ export async function exchange(
 /** Finds the user of a session, or revokes the session where there is none, or where it is no longer valid. */
 export async function ownerOf(
   tools: SessionTools,
-  { options }: Registration,
   request: FastifyRequest,
   { sid, sub, data }: StoredSession,
 ): Promise<{ readonly user: object; readonly name: string | number }> {
-  const { begun, sub: name = sub } = JSON.parse(data) as SessionData & { sub?: string | number }
-  const { userService, userServiceTimeout } = options
-  const user = await findUser(userService as UserService, name, request, userServiceTimeout)
+  const { begun, sub: name = sub } = JSON.parse(data) as { begun: number; sub?: number }
+  const user = await tools.find(name, request)
   if (user === null) return revokeInvalid(tools, sid, 'user not found')
   if (begun >= issuedAfter(tools.tokenChecks, user)) return { user, name }
   return revokeInvalid(tools, sid, 'logged out since')

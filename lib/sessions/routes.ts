@@ -5,14 +5,13 @@ import { isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
 import { bodyCarrier, reportTokens, sendBody } from '../login/finish.js'
 import { declareOwnRoute, takenRoute, urlOf, type Work } from '../login/own-route.js'
-import { problemIn, type RouteBody } from '../login/schema.js'
+import { checkBody, type RouteBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
 import { refreshSession } from './refresh.js'
 import { digestOf, parseRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
 import type { ResolvedLogin } from '../options/resolve.js'
 import type { Registration } from '../registration.js'
-import type { RefusalCode } from '../../types/errors.js'
 
 /**
  * Declares the routes that refresh and revoke sessions, beside the login route. Like that one they are always open.
@@ -32,7 +31,7 @@ export function declareSessionRoutes(
       kind: 'refresh',
       path: `${path}/refresh`,
       body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
-      work: refresh(registration, tools),
+      use: refresh(registration, tools),
       notes: { responses: { 200: carrier.schema, ...rejected } },
     },
     {
@@ -40,17 +39,18 @@ export function declareSessionRoutes(
       path: `${path.replace(/\/[^/]*$/, '')}/logout`,
       // Its access token may name the session.
       body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
-      work: logOut(registration, tools),
+      use: logOut(registration, tools),
       notes: {
         responses: { 204: 'The session is revoked.', ...rejected },
         accepts: [authenticators.get('jwt') ?? []].flat(),
       },
     },
   ] as const
-  for (const route of routes) {
+  for (const { use, ...route } of routes) {
     const url = urlOf(registration, route.path)
     if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, route.kind)
-    declareOwnRoute(registration, route, optionsOf(login, route.kind))
+    const work = withToken(registration, route.body, use)
+    declareOwnRoute(registration, { ...route, work }, optionsOf(login, route.kind))
   }
 }
 
@@ -66,8 +66,11 @@ function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBo
   const schema = isOptional ? Type.Partial(Type.Object(properties)) : Type.Object(properties)
   return {
     schema,
-    problem: (body) => (isOptional && (body ?? null) === null ? null : problemIn(schema, body)),
-    read: (body) => body ?? {},
+    read(body) {
+      if (isOptional && (body ?? null) === null) return {}
+      checkBody(schema, body)
+      return body as SessionBody
+    },
   }
 }
 
@@ -95,54 +98,59 @@ const documented = {
   },
 }
 
-function refresh(registration: Registration, tools: SessionTools): Work<SessionBody> {
+/** @param token - the refresh token of the request; null where there is none */
+type Use = (
+  token: string | null,
+  body: SessionBody,
+  ...args: Parameters<Work>
+) => Promise<FastifyReply>
+
+function refresh(registration: Registration, tools: SessionTools): Use {
   const { carrier } = registration
-  return withToken(registration, async (token, _body, request, reply, started) => {
+  return async (token, _body, request, reply, started) => {
     if (token === null) throw refusal('auth.no-credentials-provided')
-    const { tokens, user } = await refreshSession(tools, registration, request, token)
+    const { tokens, user } = await refreshSession(tools, request, token)
     reportTokens(registration, request, user, 'refresh', started)
     // A client that sends its refresh token in the body gets the next one in the body, even if the app uses cookies.
     const isCarried = carrier.refreshToken(request) !== null
     return sendBody(reply, (isCarried ? carrier : bodyCarrier).give(request, reply, tokens))
-  })
+  }
 }
 
-function logOut(registration: Registration, tools: SessionTools): Work<SessionBody> {
-  return withToken(registration, async (token, { everywhere = false }, request, reply) => {
-    const { sid, sub } = await leavingOf(tools, registration, request, token)
+function logOut({ carrier, tokenSources }: Registration, tools: SessionTools): Use {
+  return async (token, { everywhere = false }, request, reply) => {
+    const { sid, sub } = await leavingOf(tools, tokenSources, request, token)
     const revoked = await revokeSessions(tools, everywhere ? { sub } : { sid })
     tools.revocations.add(sid, tools.revocationTtl)
     channels.logout.publish({ request, authenticator: 'logout', sid, sub, everywhere, revoked })
-    registration.carrier.clear(request, reply)
+    carrier.clear(request, reply)
     return reply.code(204).send()
-  })
+  }
 }
 
 /** Errors that count as a failed attempt. An expired or missing access token does not. */
-const counted: ReadonlySet<RefusalCode> = new Set([
-  'ERR_AUTH_REFRESH_INVALID',
-  'ERR_AUTH_REFRESH_REUSED',
-  'ERR_AUTH_JWT_INVALID',
-])
+const isCounted = /^ERR_AUTH_(?:REFRESH_\w+|JWT_INVALID)$/
 
 /**
- * Makes a handler that reads the refresh token of a request (null if there is none) and calls `use` with it. Only rejected
- * tokens count as failed attempts: a valid token always works, however many invalid ones its address has sent.
+ * Makes a handler that reads the refresh token of a request and calls `use` with it. Only rejected tokens count as failed
+ * attempts: a valid token always works, however many invalid ones its address has sent.
  *
  * @returns a function that rejects with what `use` throws, or ERR_AUTH_TOO_MANY_ATTEMPTS in its place
  */
 function withToken(
   { carrier, passwords }: Registration,
-  use: (token: string | null, ...args: Parameters<Work<SessionBody>>) => Promise<FastifyReply>,
-): Work<SessionBody> {
-  return async (body, request, reply, started) => {
+  { read }: RouteBody<SessionBody>,
+  use: Use,
+): Work {
+  return async (request, reply, started) => {
     let token: string | null = null
     try {
+      const body = read(request.body)
       token = carrier.refreshToken(request) ?? body.refreshToken ?? null
       return await use(token, body, request, reply, started)
     } catch (error) {
       if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
-      if (counted.has(error.code)) {
+      if (isCounted.test(error.code)) {
         await passwords.countRejectedToken(nameOf(request, token), request)
       }
       // There is no session, so the browser should not keep its tokens.

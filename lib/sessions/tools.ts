@@ -1,42 +1,65 @@
-import { randomBytes } from 'node:crypto'
-import type { Revocations } from './revocations.js'
-import type { UserRevocations } from './user-revocations.js'
-import type { TokenCheck } from '../feature.js'
-import type { ClaimsOf } from '../login/token.js'
-import type { ResolvedSessions } from '../options/resolve.js'
-import type { StoreAccess } from '../stores/store-access.js'
-import type { JwtService } from '../tokens/service.js'
-import type { SigningMethod } from '../../types/jwt.js'
-import type { SessionChoice, SessionStore } from '../../types/sessions.js'
+import type { FastifyRequest } from 'fastify'
+import { claimsMaker } from '../login/token.js'
+import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
+import { openStore } from '../stores/store-access.js'
+import { findUser } from '../users/user.js'
+import { digestOf } from './refresh-token.js'
+import { Revocations } from './revocations.js'
+import { memorySessions } from './stores/memory.js'
+import { UserRevocations } from './user-revocations.js'
+import type { FeatureContext } from '../feature.js'
+import type { SessionChoice } from '../../types/sessions.js'
+import type { UserService } from '../../types/user-service.js'
 
 /** Seconds that a call of the store may take. */
 export const storeTimeout = 5
 
+/** The largest `clockTolerance` that an authenticator can have, in seconds. */
+const longestTolerance = 300
+
 /** Shared by the functions that begin, refresh and revoke the sessions of a registration. */
-export interface SessionTools {
-  readonly settings: Omit<ResolvedSessions, 'store'>
-  /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
-  readonly tag: string
-  readonly access: StoreAccess<SessionStore>
-  readonly revocations: Revocations
-  readonly userRevocations: UserRevocations
-  readonly service: JwtService
-  readonly method: SigningMethod | undefined
-  /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
-  readonly revocationTtl: number
-  readonly claimsOf: ClaimsOf
-  readonly tokenChecks: readonly TokenCheck[]
-  readonly counts: { begun: number; refreshed: number; reused: number }
+export type SessionTools = ReturnType<typeof openTools>
+
+/** @throws ERR_AUTH_OPTION */
+export function openTools(context: FeatureContext) {
+  const { options, jwtService: service, tokenChecks } = context
+  const { store: factory = memorySessions(), ...settings } = resolveSessions(options.sessions || {})
+  const { userService, userServiceTimeout } = options
+  const { signingMethod }: Partial<ResolvedLogin> = options.login || {}
+  const { store, access, place } = openStore(context, {
+    option: 'sessions',
+    factory,
+    name: settings.name,
+    ifLocal:
+      'fastify-authn keeps its sessions in the memory of this process: a restart logs all users out, and other processes do not know them. Set sessions: { store } (redisSessions or sqlSessions of fastify-authn/sessions).',
+    ifUnavailable:
+      'The session store is unavailable: logins, refreshes and logouts are rejected until it is back',
+    patience: storeTimeout,
+  })
+  const lost = (error: unknown, isFirst: boolean) => access.log(error, isFirst ? factory.help : '')
+  return {
+    settings,
+    /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
+    tag: digestOf(place).slice(0, 6),
+    store,
+    access,
+    revocations: new Revocations(lost),
+    userRevocations: new UserRevocations(),
+    service,
+    method: signingMethod,
+    /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
+    revocationTtl: service.expiry + longestTolerance,
+    find: (name: string | number, request: FastifyRequest) =>
+      findUser(userService as UserService, name, request, userServiceTimeout),
+    claimsOf: claimsMaker(options.login),
+    tokenChecks,
+    counts: { begun: 0, refreshed: 0, reused: 0 },
+  }
 }
 
 /** Whether a session is one of this registration: others may have the same key. */
 export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): boolean {
   return sid.endsWith(`.${tag}`)
-}
-
-/** 128 random bits. */
-export function randomName(): string {
-  return randomBytes(16).toString('base64url')
 }
 
 /**

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import { digestOf, newRefreshToken } from './refresh-token.js'
-import { randomName } from './tools.js'
 import type { NewSession, SessionStore } from '../../types/sessions.js'
 
 /** Seconds for which it is known that all sessions of a user were revoked: longer than a login takes. */
@@ -49,12 +48,12 @@ const subOf = (sub: string): string => `\u0001revoked ${digestOf(sub)}`
 
 /** @param author - of the revocation */
 export function recordOf(sub: string, author: string): NewSession {
-  const { handle, text } = newRefreshToken()
+  const digest = digestOf(newRefreshToken().text)
   return {
-    sid: randomName(),
+    sid: digest,
     sub: subOf(sub),
-    handle: digestOf(handle),
-    current: digestOf(text),
+    handle: digest,
+    current: digest,
     lifetime: kept,
     idle: kept,
     revocationTtl: 0,

@@ -1,10 +1,8 @@
 import { withTimeout } from '../../common/timeout.js'
-import type { Revocation, SessionWatcher } from '../../../types/sessions.js'
+import type { Revocation, SessionWatcher, StoreTime } from '../../../types/sessions.js'
 
-export interface RevocationPage {
+export interface RevocationPage extends StoreTime {
   readonly revocations: readonly Revocation[]
-  /** The clock of the store. */
-  readonly now: number
   /** Where the next poll goes on. */
   readonly cursor: string
 }

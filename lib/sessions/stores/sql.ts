@@ -45,7 +45,7 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
   const upkeep = sqlUpkeep(rows, statements)
   const poller = revocationPoller(async (since) => {
     const found = await run('revocations', since ?? '0')
-    void upkeep.run()
+    void upkeep()
     const { cursor, now } = found[0] as Row
     const revocations = revocationsOf(found.filter(({ sid }) => sid !== null))
     return { revocations, now: Number(now), cursor: String(cursor) }
@@ -67,7 +67,6 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
       const { outcome = 'unknown', now, sealed: successor } = row ?? {}
       if (row === undefined || outcome === 'unknown' || outcome === 'late')
         return { outcome } as Swapped
-      if (outcome === 'swapped') upkeep.swapped(grace)
       const sealedNext = outcome === 'repeated' ? { sealed: successor } : {}
       return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
     },
@@ -93,38 +92,21 @@ const revocationsOf = (rows: readonly Row[]): Revocation[] =>
 
 /** The most rows that one statement deletes, so that it does not lock them for long. */
 const batch = 500
-/** Milliseconds between two searches for sessions and revocations that have expired. */
-const pause = 30_000
 
-/** Milliseconds after which a round is given up: its connection may be dead. */
-const longest = 5000
+/** Milliseconds between two statements that delete what has expired. A connection may be dead, so there is no waiting. */
+const pauses = { clear: 5000, sweep: 30_000, forget: 30_000 } as const
 
-/** Deletes expired rows: in small batches, at most one of each kind for each call of `run`. */
-function sqlUpkeep(rows: RowsOf, statements: SqlStatements) {
-  let nextRound = 0
-  let clearUntil = 0
-  let busyUntil = 0
-  const remove = async (what: 'clear' | 'sweep' | 'forget'): Promise<number> =>
-    Number((await rows(statements[what], [batch]))[0]?.count)
-  return {
-    /** To be called after a swap, whose sealed successor has to be deleted when the grace has passed. */
-    swapped(graceSeconds: number): void {
-      clearUntil = performance.now() + (graceSeconds + 2) * 1000
-    },
-    /** Does what is due. It never rejects: the next call, or another process, repeats what has failed. */
-    async run(): Promise<void> {
+/** Makes a function that deletes what is due. It never rejects: the next call, or another process, repeats what failed. */
+function sqlUpkeep(rows: RowsOf, statements: SqlStatements): () => Promise<void> {
+  const next = { clear: 0, sweep: 0, forget: 0 }
+  return async () => {
+    for (const what of ['clear', 'sweep', 'forget'] as const) {
       const now = performance.now()
-      const isRound = now >= nextRound
-      if (now < busyUntil || (!isRound && now >= clearUntil)) return
-      busyUntil = now + longest
-      try {
-        const counts = [await remove('clear')]
-        if (isRound) counts.push(await remove('sweep'), await remove('forget'))
-        if (isRound) nextRound = counts.includes(batch) ? now : now + pause
-      } catch {
-        // The poll for revocations reports a failing store.
-      }
-      busyUntil = 0
-    },
+      if (now < next[what]) continue
+      next[what] = now + pauses[what]
+      // The poll for revocations reports a failing store.
+      const [row] = await rows(statements[what], [batch]).catch(() => [])
+      if (Number(row?.count) === batch) next[what] = now
+    }
   }
 }

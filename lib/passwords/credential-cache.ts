@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isAuthenticationError } from '../errors.js'
-import type { PasswordAttempt } from '../throttle/attempt.js'
+import type { PasswordAttempt } from './attempt.js'
 
 /**
  * Caches which password matched which hash. Basic sends the password with every request; without this cache each would

@@ -1,13 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors.js'
 import { failureKeys, type FailureKeys, type Throttle } from '../throttle/throttle.js'
-import type { CredentialCache } from './credential-cache.js'
-
-interface AttemptTools {
-  readonly throttle: Throttle | null
-  /** Null where credentials are not cached. */
-  readonly cache: CredentialCache | null
-}
+import type { CheckTools } from './check.js'
 
 /** One use of a username and a password, which the throttle may reject, and which may be counted as a failure. */
 export class PasswordAttempt {
@@ -16,7 +10,7 @@ export class PasswordAttempt {
 
   /** @param space - see {@link failureKeys} */
   constructor(
-    private readonly tools: AttemptTools,
+    private readonly tools: Pick<CheckTools, 'throttle' | 'cache'>,
     readonly username: string,
     readonly password: string,
     readonly request: FastifyRequest,

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { needText } from '../marks/access.js'
+import { needsText } from '../marks/access.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
 /**
@@ -16,7 +16,7 @@ export function printTable(rows: readonly AuthnRoute[], allMethods: readonly str
     allMethods.every((method) => row.methods.includes(method)) ? 'ALL' : row.methods.join(', '),
     visible(`${row.url} ${constraintsText(row.constraints)}`.trim()),
     typeof row.mode === 'string' ? row.mode : row.mode ? 'required' : 'open',
-    needsText(row),
+    visible(needsText(row)) || '-',
     row.authenticators.join(', ') || '-',
     `${row.source} ${row.sourcePrefix ?? ''}`.trim() + (row.isLogin ? ' (login)' : ''),
     ...(several ? [row.registration] : []),
@@ -26,12 +26,6 @@ export function printTable(rows: readonly AuthnRoute[], allMethods: readonly str
     ['METHOD', 'URL', 'ACCESS', 'NEEDS', 'AUTHENTICATORS', 'MARK', ...registration],
     ...lines,
   ])
-}
-
-/** Such as `scope notes:read and notes:write; role editor or admin`. */
-function needsText({ scope, role }: AuthnRoute): string {
-  const parts = [scope && needText('scope', scope), role && needText('role', role)]
-  return parts.flatMap((text) => (text === null ? [] : visible(text))).join('; ') || '-'
 }
 
 export function constraintsText(constraints: AuthnRoute['constraints']): string {

@@ -2,7 +2,7 @@ import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
 import { refusal, refusalOrFault } from '../errors.js'
 import { isGone } from '../http/disconnect.js'
-import { meets, needText } from '../marks/access.js'
+import { meets, needsText } from '../marks/access.js'
 import { claimsOf, stateOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
@@ -28,11 +28,12 @@ const steps = {
  * is missing. The answer is awaited only where it is a promise: awaited always, requests to a route with a role took 8
  * % more CPU time over HTTP.
  */
-export function requireAccess(attempt: Attempt, needs: Needs, user: AuthUser): void {
-  checkNeed(attempt, needs, user, needs.scope === null ? 'role' : 'scope')
-}
-
-function checkNeed(attempt: Attempt, needs: Needs, user: AuthUser, key: Key): void {
+export function requireAccess(
+  attempt: Attempt,
+  needs: Needs,
+  user: AuthUser,
+  key: Key = needs.scope === null ? 'role' : 'scope',
+): void {
   let granted: Granted | Promise<Granted>
   try {
     granted = grantedTo(user, attempt, steps[key].source)
@@ -56,9 +57,11 @@ function checkNeed(attempt: Attempt, needs: Needs, user: AuthUser, key: Key): vo
 function compare(attempt: Attempt, needs: Needs, user: AuthUser, key: Key, granted: Granted): void {
   const need = needs[key]
   if (need !== null && !meets(need, granted)) {
-    return attempt.fail(refusal(steps[key].refusal, { cause: `needs ${needText(key, need)}` }))
+    return attempt.fail(
+      refusal(steps[key].refusal, { cause: `needs ${needsText({ [key]: need })}` }),
+    )
   }
-  if (key === 'scope' && needs.role !== null) return checkNeed(attempt, needs, user, 'role')
+  if (key === 'scope' && needs.role !== null) return requireAccess(attempt, needs, user, 'role')
   attempt.enter(user)
 }
 

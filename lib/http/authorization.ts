@@ -91,14 +91,11 @@ export function hasSeveral(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string
-    if (name.length === 13 && isAuthorization(name)) count += 1
+    if (name.length !== 13) continue
+    // The usual spelling first, since toLowerCase() makes a new string.
+    if (name === 'Authorization' || name.toLowerCase() === 'authorization') count += 1
   }
   return count > 1
-}
-
-/** The usual spelling is compared first, since toLowerCase() makes a new string. */
-function isAuthorization(name: string): boolean {
-  return name === 'Authorization' || name.toLowerCase() === 'authorization'
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -1,17 +1,9 @@
-/** Characters that a quoted-string cannot hold, such as a line feed, which would end the header. */
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-const unquotable = /[^\t\u0020-\u007e\u0080-\u00ff]/
-
 /** The attributes of a Bearer challenge that say what was wrong (RFC 6750 §3). */
 export interface BearerProblem {
   readonly error: 'invalid_token' | 'insufficient_scope'
   readonly description: string
   /** The scopes that are needed, separated by spaces. */
   readonly scope?: string
-}
-
-export function isQuotable(text: string): boolean {
-  return !unquotable.test(text)
 }
 
 /** A quoted-string (RFC 9110 §5.6.4). */
@@ -23,7 +15,7 @@ export function quote(text: string): string {
  * A challenge for `WWW-Authenticate` (RFC 9110 §11.6.1).
  *
  * @param scheme - as it is to be sent; `Basic` gets the charset of RFC 7617 §2.1
- * @param realm - the protection space, already checked with {@link isQuotable}
+ * @param realm - the protection space
  * @param problem - for Bearer, and only when a token was sent (RFC 6750 §3.1)
  */
 export function challenge(scheme: string, realm: string, problem?: BearerProblem): string {

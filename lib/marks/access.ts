@@ -1,73 +1,70 @@
+import * as Type from '@sinclair/typebox/type'
+import { firstProblem } from '../common/schema.js'
 import { wrongMark } from '../errors.js'
-import { ownProperty, declaredProperty } from '../common/objects.js'
-import type { NeededNames } from '../../types/marks.js'
+import { options, text } from '../options/check.js'
+import type { Needs } from './plan.js'
+import type { AccessNeed, NeededNames } from '../../types/marks.js'
 
-/** The syntax of names; `what` describes it in errors. */
-const kinds = {
+type Key = 'scope' | 'role'
+
+const names = {
   // RFC 6749 section 3.3: scope-token.
-  scope: {
-    isName: (text: string) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
-    what: 'a scope of RFC 6749 section 3.3: visible ASCII without spaces, quotation marks and backslashes',
-  },
-  role: {
-    // As a class of its own: for `\p{Cc}` V8 builds a set of characters when it loads the package.
-    // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-    isName: (text: string) => text.trim() !== '' && !/[\u0000-\u001f\u007f-\u009f]/.test(text),
-    what: 'a string that is not blank and has no control characters',
-  },
+  scope: text(
+    'a scope of RFC 6749 section 3.3: visible ASCII without spaces, quotation marks and backslashes',
+    { pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', quoted: true },
+  ),
+  role: text('a string that is not blank and has no control characters', {
+    pattern: '^(?=[^]*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+    quoted: true,
+  }),
 }
 
+/** A bare array is an error, because half of all packages read it as "all of them" and half as "one of them". */
+function needSchema(key: Key): Type.TSchema {
+  const list = Type.Array(names[key], { minItems: 1, description: 'a non-empty array of names' })
+  const description = `one name, { all: ['…'] } or { any: ['…'] }, each name ${names[key].description}`
+  return Type.Union([names[key], options({ all: list, any: list })], { description, quoted: true })
+}
+
+export const needSchemas = { scope: needSchema('scope'), role: needSchema('role') }
+
 /**
- * Reads `scope` or `role` of a mark: one name, `{ all: […] }` or `{ any: […] }`. A bare array is an error, because half
- * of all packages read it as "all of them" and half as "one of them".
+ * Reads `scope` or `role` of a mark that fits its schema, where a member that is undefined counts as missing.
  *
  * @param place - where the mark is, for the error
  * @returns null where the mark does not have it
  * @throws ERR_AUTH_MARK
  */
-export function parseNeed(mark: object, key: 'scope' | 'role', place: string): NeededNames | null {
-  const fail = (found: string): never => refuse(place, key, found)
-  if (!Object.hasOwn(mark, key)) {
-    // An inherited one, of a class for instance, must not be overlooked: the route would be more open than it says.
-    return declaredProperty(mark, key) === undefined ? null : fail('one that is inherited')
-  }
-  const need = ownProperty(mark, key)
-  if (typeof need === 'string') return { all: [checkName(need, key, fail)] }
-  if (need === undefined) return fail('undefined (is a variable not set?)')
-  if (Array.isArray(need)) return fail('an array')
-  if (typeof need !== 'object' || need === null) return fail(need === null ? 'null' : typeof need)
-  const keys = Object.keys(need)
-  if (keys.length !== 1 || !(keys[0] === 'all' || keys[0] === 'any')) {
-    return fail(keys.length === 0 ? 'an empty object' : `an object with ${keys.join(' and ')}`)
-  }
-  const names = ownProperty(need, keys[0])
-  if (!Array.isArray(names)) return fail(`${keys[0]} without an array`)
-  if (names.length === 0) return fail(`an empty list for ${keys[0]}`)
-  // Array.from also visits holes, which map() would skip.
-  const checked = Array.from(names as unknown[], (name) => checkName(name, key, fail))
-  return keys[0] === 'all' ? { all: checked } : { any: checked }
-}
-
-export function isAccessName(key: 'scope' | 'role', name: string): boolean {
-  return kinds[key].isName(name)
-}
-
-function checkName(name: unknown, key: 'scope' | 'role', fail: (found: string) => never): string {
-  if (typeof name !== 'string')
-    return fail(`a name that is ${name === null ? 'null' : typeof name}`)
-  return isAccessName(key, name) ? name : fail(`the name ${JSON.stringify(name)}`)
-}
-
-function refuse(place: string, key: 'scope' | 'role', found: string): never {
-  wrongMark(
-    `${place}: found ${found} for ${key}, expected one name, { all: ['…'] } or { any: ['…'] }, each name ${kinds[key].what}.`,
+export function neededNames(
+  mark: { readonly [Name in Key]?: AccessNeed },
+  key: Key,
+  place: string,
+): NeededNames | null {
+  if (!(key in mark)) return null
+  const need = mark[key]
+  const { all, any }: Partial<Exclude<AccessNeed, string>> =
+    typeof need === 'string' ? { all: [need] } : { ...need }
+  if (all !== undefined && any === undefined) return { all }
+  if (any !== undefined && all === undefined) return { any }
+  const found = need === undefined ? 'undefined (is a variable not set?)' : 'an invalid object'
+  return wrongMark(
+    `${place}: key "${key}": found ${found}, expected ${needSchemas[key].description}.`,
   )
 }
 
-/** Such as `scope notes:read and notes:write`, for the log and for the table of routes. */
-export function needText(key: 'scope' | 'role', need: NeededNames): string {
-  const names = 'all' in need ? need.all.join(' and ') : need.any.join(' or ')
-  return `${key} ${names}`
+export function isAccessName(key: Key, name: string): boolean {
+  return firstProblem(names[key], name) === null
+}
+
+/** Such as `scope notes:read and notes:write; role editor or admin`. @param quote - around each name */
+export function needsText(needs: Partial<Needs>, quote = ''): string {
+  const texts = (['scope', 'role'] as const).flatMap((key) => {
+    const need = needs[key]
+    if (!need) return []
+    const [names, and] = 'all' in need ? [need.all, ' and '] : [need.any, ' or ']
+    return `${key} ${names.map((name) => `${quote}${name}${quote}`).join(and)}`
+  })
+  return texts.join('; ')
 }
 
 /** Whether a user has the scopes or roles that a mark needs. Names are compared character by character. */

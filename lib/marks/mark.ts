@@ -1,71 +1,42 @@
+import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors.js'
-import { ownProperty } from '../common/objects.js'
-import { parseNeed } from './access.js'
-import type { AuthMode, NeededNames } from '../../types/marks.js'
+import { isPlain, ownProperty } from '../common/objects.js'
+import { nonEmpty, oneOf, oneOrMore, options, problemOf } from '../options/check.js'
+import { neededNames, needSchemas } from './access.js'
+import type { AuthMarkObject, AuthMode } from '../../types/marks.js'
 
-/** A mark in its long form. */
-interface ParsedMark {
-  readonly mode: AuthMode
-  /** Names of authenticators; null for the authenticator of the scope. */
-  readonly use: readonly string[] | null
-  /** Null: none is asked for. */
-  readonly scope: NeededNames | null
-  readonly role: NeededNames | null
-}
+const modes = oneOf([true, false, 'optional', 'try'], "true, false, 'optional' or 'try'")
 
-const known: ReadonlySet<string> = new Set(['mode', 'use', 'scope', 'role'])
-const longForm = '{ mode, use, scope, role }'
+const names = oneOrMore(nonEmpty, 'a name, or a non-empty array of names')
 
-const modes: ReadonlySet<unknown> = new Set<AuthMode>([true, false, 'optional', 'try'])
+const markSchema = Type.Union(
+  [modes, { ...options({ mode: modes, use: names, ...needSchemas }), minProperties: 1 }],
+  { description: "true, false, 'optional', 'try' or { mode, use, scope, role }", quoted: true },
+)
 
 /**
  * Reads a mark.
  *
  * @param place - where it is, for the error
+ * @returns `use`: null for the authenticator of the scope; `scope` and `role`: null where none is asked for
  * @throws ERR_AUTH_MARK for a value that is not a mark
  */
-export function parseMark(mark: unknown, place: string): ParsedMark {
-  if (modes.has(mark)) return { mode: mark as AuthMode, use: null, scope: null, role: null }
-  if (typeof mark !== 'object' || mark === null || Array.isArray(mark)) {
-    return markError(place, describe(mark), `true, false, 'optional', 'try' or ${longForm}`)
-  }
-  const unknown = Object.keys(mark).find((key) => !known.has(key))
-  if (unknown !== undefined) {
-    markError(place, `the unknown key ${JSON.stringify(unknown)}`, longForm)
-  }
-  if (Object.keys(mark).length === 0) markError(place, 'an empty object', longForm)
-  const given = ownProperty(mark, 'mode')
-  const mode = given === undefined ? true : given
-  const use = ownProperty(mark, 'use')
-  if (!modes.has(mode)) {
-    markError(place, `mode ${describe(mode)}`, "mode true, false, 'optional' or 'try'")
-  }
-  const names: unknown[] | null = use === undefined ? null : [use].flat()
-  if (names?.length === 0 || names?.some((name) => typeof name !== 'string' || name === '')) {
-    markError(place, `use ${describe(use)}`, 'use to be a name or a non-empty array of names')
-  }
-  const scope = parseNeed(mark, 'scope', place)
-  const role = parseNeed(mark, 'role', place)
+export function parseMark(given: unknown, place: string) {
+  // A copy without a prototype, so that a polluted Object.prototype adds no members.
+  const mark: unknown = isPlain(given) ? Object.assign(Object.create(null), given) : given
+  const problem = problemOf(markSchema, mark, '', 'key')
+  if (problem !== null) wrongMark(`${place}: ${problem}`)
+  const long = typeof mark === 'object' ? (mark as AuthMarkObject) : { mode: mark as AuthMode }
+  const { mode = true, use } = long
+  const scope = neededNames(long, 'scope', place)
+  const role = neededNames(long, 'role', place)
   if (mode !== true && (scope !== null || role !== null)) {
-    const found = `mode ${JSON.stringify(mode)} beside ${scope === null ? 'role' : 'scope'}`
-    markError(place, found, 'mode true, or none: only an authenticated user has a scope or a role')
+    wrongMark(
+      `${place}: found mode ${JSON.stringify(mode)} beside ${scope === null ? 'role' : 'scope'}, expected mode true, or none: only an authenticated user has a scope or a role.`,
+    )
   }
-  return { mode: mode as AuthMode, use: names as string[] | null, scope, role }
-}
-
-function describe(value: unknown): string {
-  return typeof value === 'string'
-    ? JSON.stringify(value)
-    : value === null
-      ? 'null'
-      : typeof value === 'object'
-        ? 'an invalid object'
-        : typeof value
-}
-
-function markError(place: string, found: string, expected: string): never {
-  wrongMark(`${place}: found ${found}, expected ${expected}.`)
+  return { mode, use: use === undefined ? null : [use].flat(), scope, role }
 }
 
 export function isMark(value: unknown): boolean {

@@ -1,10 +1,10 @@
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { hashesPasswords } from '../authenticators/basic.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
+import { needsText } from '../marks/access.js'
 import type { OwnRoute, Responses } from '../login/own-route.js'
-import type { Needs, Plan } from '../marks/plan.js'
+import type { Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
-import type { NeededNames } from '../../types/marks.js'
 
 const tooMany = { 429: 'Too many failed attempts.' }
 const busy = { 503: 'The server is busy.' }
@@ -18,7 +18,7 @@ export function responsesOf(
   const members = membersOf(authenticator)
   const hasPasswords = readsBasic(authenticator)
   const forbidden = [
-    ...(needs === null ? [] : [`The user does not have ${needsInWords(needs)}.`]),
+    ...(needs === null ? [] : [`Needs ${needsText(needs, '`')}.`]),
     ...(hasPasswords || members.some(readsOwnTokens)
       ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
       : []),
@@ -47,19 +47,4 @@ export function ownResponses({ notes }: OwnRoute, { carrier, options }: Registra
     ...(options.throttle !== false && tooMany),
     ...busy,
   }
-}
-
-/** Such as "one of the scopes `a` or `b`, and the role `editor`"; empty where nothing is needed. */
-export function needsInWords({ scope, role }: Needs): string {
-  return [...inWords('scope', scope), ...inWords('role', role)].join(', and ')
-}
-
-function inWords(what: string, need: NeededNames | null): string[] {
-  if (need === null) return []
-  const isEach = 'all' in need
-  const names = (isEach ? need.all : need.any).map((name) => `\`${name}\``)
-  const type = isEach ? 'conjunction' : 'disjunction'
-  const list = new Intl.ListFormat('en-GB', { type }).format(names)
-  if (names.length === 1) return [`the ${what} ${list}`]
-  return [`${isEach ? 'the' : 'one of the'} ${what}s ${list}`]
 }

@@ -3,7 +3,8 @@ import type { RouteOptions } from 'fastify'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
 import { ownRouteOf } from '../login/own-route.js'
 import { registrationOf } from '../registration.js'
-import { needsInWords, ownResponses, responsesOf } from './responses.js'
+import { needsText } from '../marks/access.js'
+import { ownResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
 import type { Responses } from '../login/own-route.js'
 import type { Needs } from '../marks/plan.js'
@@ -93,7 +94,7 @@ function describe(
   const security = needsNone ? [{}, ...requirements] : requirements
   const isStated = security.length > 0 || (accepted.length === 0 && isGlobal)
   const isListed = listsScopes && schema.security === undefined
-  const words = needs === null ? '' : needsInWords(isListed ? { ...needs, scope: null } : needs)
+  const words = needs === null ? '' : needsText(isListed ? { role: needs.role } : needs, '`')
   const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')
   const ours = Object.entries(responses)
     .filter(([status]) => schema.response === undefined || Number(status) >= 400)

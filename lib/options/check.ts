@@ -13,18 +13,24 @@ export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
   return problem === null ? (value as T) : wrongOption(problem)
 }
 
-/** The error of {@link check}; null where there is none. */
-export function problemOf(schema: Type.TSchema, value: unknown, where: string): string | null {
+/** The error of {@link check}; null where there is none. @param kind - what the name names */
+export function problemOf(
+  schema: Type.TSchema,
+  value: unknown,
+  where: string,
+  kind = 'option',
+): string | null {
   const problem = firstProblem(schema, value)
   if (problem === null) return null
   const { path } = problem
-  const name = [where, ...path].filter((step) => step !== '').join('.') || 'options'
+  const name = [where, ...path].filter((step) => step !== '').join('.')
   if (problem.isUnknown) {
-    return `unknown option "${name}". Known here: ${knownProperties(schema, path).join(', ')}.`
+    return `unknown ${kind} "${name}". Known here: ${knownProperties(schema, path).join(', ')}.`
   }
   // Only the strings in arrays have no description.
   const { description = 'a non-empty string', ...quoting } = problem.schema as Partial<Expectation>
-  return `option "${name}": found ${describe(problem.value, quoting)}, expected ${description}.`
+  const subject = name === '' ? '' : `${kind} "${name}": `
+  return `${subject}found ${describe(problem.value, quoting)}, expected ${description}.`
 }
 
 /** The names that are allowed instead of an unknown one. */
@@ -103,6 +109,12 @@ export function oneOf(
     { description, quoted: true },
   )
 }
+
+export const oneOrMore = (member: Type.TSchema, description: string) =>
+  Type.Union([member, Type.Array(member, { minItems: 1, description })], {
+    description,
+    quoted: true,
+  })
 
 /** A value such as `false`, or an object. */
 export function or(value: string | boolean, object: Type.TSchema): Type.TSchema {

@@ -25,50 +25,41 @@ export interface EnvironmentConfig {
  * @throws ERR_AUTH_OPTION when `AUTH_JWT_EXPIRY` is not a whole number of seconds, ten years at most
  */
 export function configFromEnv(env: Environment = process.env): EnvironmentConfig {
-  const jwt: JwtConfig = withoutUndefined({
-    secret: read(env, 'AUTH_JWT_SECRET'),
-    keys: read(env, 'AUTH_JWT_KEYS'),
-    expiry: readSeconds(env, 'AUTH_JWT_EXPIRY'),
-    rsa: readPair(env, 'AUTH_JWT_RSA'),
-    ecdsa: readPair(env, 'AUTH_JWT_ECDSA'),
-    eddsa: readPair(env, 'AUTH_JWT_EDDSA'),
+  const read = (name: string): string | undefined => env[name] || undefined
+  const pair = (prefix: string): KeyPairConfig | undefined =>
+    given({
+      private: read(`${prefix}_PRIVATE`),
+      public: read(`${prefix}_PUBLIC`),
+      passphrase: read(`${prefix}_PASSPHRASE`),
+    })
+  const jwt = given<JwtConfig>({
+    secret: read('AUTH_JWT_SECRET'),
+    keys: read('AUTH_JWT_KEYS'),
+    expiry: seconds(read('AUTH_JWT_EXPIRY')),
+    rsa: pair('AUTH_JWT_RSA'),
+    ecdsa: pair('AUTH_JWT_ECDSA'),
+    eddsa: pair('AUTH_JWT_EDDSA'),
   })
-  const basic: BasicConfig = withoutUndefined({
-    username: read(env, 'AUTH_BASIC_USERNAME'),
-    password: read(env, 'AUTH_BASIC_PASSWORD'),
+  const basic = given<BasicConfig>({
+    username: read('AUTH_BASIC_USERNAME'),
+    password: read('AUTH_BASIC_PASSWORD'),
   })
-  return withoutUndefined({ jwt: nonEmpty(jwt), basic: nonEmpty(basic) })
+  return given<EnvironmentConfig>({ jwt, basic }) ?? {}
 }
 
-function read(env: Environment, name: string): string | undefined {
-  return env[name] === '' ? undefined : env[name]
+/** The members that are set; undefined where none is. */
+function given<T extends object>(members: { [Key in keyof T]: T[Key] | undefined }): T | undefined {
+  const set = withoutUndefined(members)
+  return Object.keys(set).length === 0 ? undefined : set
 }
 
-function readSeconds(env: Environment, name: string): number | undefined {
-  const value = read(env, name)
+/** @throws ERR_AUTH_OPTION, which quotes what looks like a time span, such as `15m`; anything else may be a secret */
+function seconds(value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   if (/^[1-9]\d*$/.test(value) && Number(value) <= longestExpiry) return Number(value)
-  return wrongOption(
-    `environment variable ${name}: found ${describe(value)}, expected ${expirySeconds}.`,
-  )
-}
-
-/** Quotes a value that looks like a time span, such as `15m`. Anything else may be a secret. */
-function describe(value: string): string {
   const isLikeSpan = value.length <= 20 && /^[\s\d.+-]*[a-z]{0,3}[\s\d]*$/i.test(value)
-  return isLikeSpan ? JSON.stringify(value) : 'an invalid string'
-}
-
-function readPair(env: Environment, prefix: string): KeyPairConfig | undefined {
-  return nonEmpty(
-    withoutUndefined({
-      private: read(env, `${prefix}_PRIVATE`),
-      public: read(env, `${prefix}_PUBLIC`),
-      passphrase: read(env, `${prefix}_PASSPHRASE`),
-    }),
+  const found = isLikeSpan ? JSON.stringify(value) : 'an invalid string'
+  return wrongOption(
+    `environment variable AUTH_JWT_EXPIRY: found ${found}, expected ${expirySeconds}.`,
   )
-}
-
-function nonEmpty<T extends object>(object: T): T | undefined {
-  return Object.keys(object).length > 0 ? object : undefined
 }

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
-import { flag, nonEmpty, oneOf, optional, strict, text } from './check.js'
-import { keyValue, passphrase, signingMethod } from './jwt-schemas.js'
+import { flag, oneOf, optional, strict, text } from './check.js'
+import { keyValue, passphrase, secret, signingMethod } from './jwt-schemas.js'
 
 /** RFC 3339, with or without seconds. */
 const time = text('a time in ISO 8601 with a zone, such as 2027-01-01T00:10:00Z', {
@@ -24,26 +24,18 @@ const common = {
   since: optional(time),
   until: optional(time),
   legacy: optional(flag),
+  secret: optional(secret),
 }
-
-const secret = Type.Union([nonEmpty, Type.Uint8Array()], {
-  description: 'a string or a Buffer',
-  secret: true,
-})
 
 const description = 'an object with alg, state, and one of private, public and secret'
 
 /** An entry of the option `jwt.keys`. */
-export const keyEntrySchema = strict(
-  { ...common, secret: optional(secret), passphrase: optional(passphrase) },
-  description,
-)
+export const keyEntrySchema = strict({ ...common, passphrase: optional(passphrase) }, description)
 
 /** An entry of a key set file. */
 export const keyFileEntrySchema = strict(
   {
     ...common,
-    secret: optional(text('a non-empty string', { secret: true })),
     passphraseEnv: optional(
       text('the name of an environment variable, such as KEYS_PASSPHRASE', {
         pattern: '^[A-Za-z_][A-Za-z0-9_]*$',

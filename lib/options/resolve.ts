@@ -1,6 +1,5 @@
 import { wrongOption } from '../errors.js'
 import { declaredProperty, withoutUndefined } from '../common/objects.js'
-import { isQuotable } from '../http/challenge.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
@@ -59,7 +58,7 @@ export const defaults = {
 }
 
 /** Options in which those that have a default are always set. */
-type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
+export type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
 
 export type ResolvedOptions = ReturnType<typeof resolveOptions>
 export type ResolvedLogin = Exclude<ResolvedOptions['login'], false>
@@ -91,11 +90,6 @@ export function resolveOptions(options: unknown) {
     )
   }
   const resolved = withDefaults(defaults.plugin, checked)
-  if (!isQuotable(resolved.realm)) {
-    wrongOption(
-      'option "realm": found characters that a header cannot contain, expected Latin-1 without control characters.',
-    )
-  }
   const { audit, login, cookies, credentialCache, throttle } = checked
   return {
     ...resolved,

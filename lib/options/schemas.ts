@@ -148,7 +148,7 @@ export const pluginSchema = options(
       description: 'an authenticator, the name of one, or an array of names',
     }),
     authenticators: byName(authenticatorSchema, 'an object of authenticators by name'),
-    // Checked by parseMark in lib/marks/parse.ts, whose errors name the place of the mark.
+    // Checked by parseMark in lib/marks/mark.ts, whose errors name the place of the mark.
     auth: Type.Any(),
     audit: or('explicit', audit),
     jwt: jwtSchema,
@@ -169,7 +169,9 @@ export const pluginSchema = options(
       description: `true, or ${sessions.description}`,
     }),
     errorBody: anyFunction('a function (error, request) that returns an object'),
-    realm: text('a non-empty string of Latin-1 without control characters'),
+    realm: text('a non-empty string of Latin-1 without control characters', {
+      pattern: '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]+$',
+    }),
     languages: byName(
       byName(nonEmpty),
       'an object of catalogues by language tag, each an object of texts by message key',

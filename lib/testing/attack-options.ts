@@ -1,5 +1,5 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { parseNeed } from '../marks/access.js'
+import { parseMark } from '../marks/mark.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
 
@@ -65,7 +65,7 @@ export interface AttackOptions {
 
 /** @throws ERR_AUTH_MARK */
 export function scopeOf({ scope }: AttackOptions): NeededNames | null {
-  return scope === undefined ? null : parseNeed({ scope }, 'scope', 'authAttacks')
+  return scope === undefined ? null : parseMark({ scope }, 'authAttacks').scope
 }
 
 /** The headers with good credentials that were given. */

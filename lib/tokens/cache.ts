@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import type { defaults } from '../options/resolve.js'
 import type { VerifiedToken } from './engine.js'
 
-export interface TokenCacheLimits {
-  readonly max: number
-  readonly maxBytes: number
-}
+export type TokenCacheLimits = typeof defaults.tokenCache
 
 export interface TokenCounts {
   hits: number

@@ -151,13 +151,13 @@ t.test('the page of the demo, in a browser', { skip }, async (t) => {
     t.match(await execute(page, write), { status: /^201/, scheme: 'Bearer' })
     const withdraw = operation(page, 'delete', '/notes/published/{id}')
     await withdraw.locator('.opblock-summary-control').click()
-    t.match(await withdraw.locator('.opblock-description').innerText(), 'Needs the role editor.')
+    t.match(await withdraw.locator('.opblock-description').innerText(), 'Needs role editor.')
     for (const [block, needed] of [
-      [write, 'the scope notes:write'],
-      [withdraw, 'the role editor'],
+      [write, 'scope notes:write'],
+      [withdraw, 'role editor'],
     ] as const) {
       const described = block.locator('.response[data-code="403"]').last()
-      t.match(await described.innerText(), `The user does not have ${needed}.`)
+      t.match(await described.innerText(), `Needs ${needed}.`)
     }
   })
 

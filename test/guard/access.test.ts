@@ -435,41 +435,37 @@ t.test('Basic with scopesOf', async (t) => {
   t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
 })
 
-class MarkWithScope {
-  use = 'jwt'
-  get scope() {
-    return 'a'
-  }
-}
-
 t.test('refused at boot', async (t) => {
   const rows: [config: object, message: RegExp][] = [
-    [{ auth: { scope: ['a'] } }, /route GET \/, config\.auth: found an array for scope/],
-    [{ auth: { role: { all: [] } } }, /found an empty list for all for role/],
-    [{ auth: { scope: undefined } }, /found undefined/],
-    [{ auth: { scopes: 'a' } }, /the unknown key "scopes"/],
+    [{ auth: { scope: ['a'] } }, /route GET \/, config\.auth: key "scope": found an array of 1/],
+    [
+      { auth: { role: { all: [] } } },
+      /key "role.all": found an array of 0, expected a non-empty array/,
+    ],
+    [{ auth: { scope: undefined } }, /key "scope": found undefined \(is a variable not set\?\)/],
+    [{ auth: { scopes: 'a' } }, /unknown key "scopes"/],
     [{ auth: { mode: 'optional', scope: 'a' } }, /mode "optional" beside scope/],
     [{ auth: { mode: false, role: 'a' } }, /mode false beside role/],
-    [{ auth: { Scope: 'a' } }, /the unknown key "Scope", expected \{ mode, use, scope, role \}/],
-    [{ auth: { 'scope ': 'a' } }, /the unknown key "scope "/],
-    [{ auth: { scope: 'a', roles: ['b'] } }, /the unknown key "roles"/],
+    [{ auth: { Scope: 'a' } }, /unknown key "Scope"\. Known here: mode, use, scope, role/],
+    [{ auth: { 'scope ': 'a' } }, /unknown key "scope "/],
+    [{ auth: { scope: 'a', roles: ['b'] } }, /unknown key "roles"/],
     [{ auth: { mode: 'try', scope: 'a' } }, /mode "try" beside scope, expected mode true, or none/],
-    [{ auth: { use: 'jwt', role: null } }, /found null for role/],
-    [{ auth: { scope: { all: ['a', ''] } } }, /found the name "" for scope/],
-    [{ auth: { scope: 'a b' } }, /found the name "a b" for scope, .* section 3\.3/],
-    [{ auth: { scope: { all: ['a'], any: ['b'] } } }, /found an object with all and any for scope/],
-    [{ auth: { scope: { ALL: ['a'] } } }, /found an object with ALL for scope/],
-    [{ auth: { role: { any: 'editor' } } }, /found any without an array for role/],
-    [{ auth: { role: { all: { 0: 'a', length: 1 } } } }, /found all without an array/],
-    [{ auth: { role: () => ['a'] } }, /found function for role/],
-    [{ auth: { scope: 'é' } }, /found the name "é" for scope/],
-    [{ auth: { scope: '\\' } }, /found the name/],
-    [{ auth: { role: 'a\n' } }, /found the name/],
-    [{ auth: { scope: {} } }, /found an empty object for scope/],
+    [{ auth: { use: 'jwt', role: null } }, /key "role": found null/],
+    [{ auth: { scope: { all: ['a', ''] } } }, /key "scope.all.1": found an empty string/],
+    [{ auth: { scope: 'a b' } }, /key "scope": found "a b", .* section 3\.3/],
+    [{ auth: { scope: { all: ['a'], any: ['b'] } } }, /key "scope": found an invalid object/],
+    [{ auth: { scope: { ALL: ['a'] } } }, /unknown key "scope.ALL"\. Known here: all, any/],
+    [{ auth: { role: { any: 'editor' } } }, /key "role.any": found an invalid string/],
+    [{ auth: { role: { all: { 0: 'a', length: 1 } } } }, /key "role.all/],
+    [{ auth: { role: () => ['a'] } }, /key "role": found a function/],
+    [{ auth: { scope: 'é' } }, /key "scope": found "é"/],
+    [{ auth: { scope: '\\' } }, /key "scope": found /],
+    [{ auth: { role: 'a\n' } }, /key "role": found /],
+    [{ auth: { scope: {} } }, /key "scope": found an invalid object, expected one name, /],
     // oxlint-disable-next-line no-sparse-arrays -- a hole is what is tried
-    [{ auth: { scope: { all: [, 'a'] } } }, /found a name that is undefined/],
-    [{ auth: new MarkWithScope() }, /found one that is inherited for scope/],
-    [{ auth: ['notes:write'] }, /found an invalid object/],
+    [{ auth: { scope: { all: [, 'a'] } } }, /key "scope.all": found an array of 2/],
+    [{ auth: { scope: { all: undefined } } }, /key "scope": found an invalid object/],
+    [{ auth: ['notes:write'] }, /found an array of 1/],
   ]
   for (const [config, message] of rows) {
     const app = Fastify()
@@ -484,8 +480,8 @@ t.test('refused at boot', async (t) => {
   }
   // The same for the mark of a group, and for the one of the plugin.
   for (const [auth, message] of [
-    [{ scopes: 'a' }, /the unknown key "scopes"/],
-    [{ scope: ['a'] }, /found an array for scope/],
+    [{ scopes: 'a' }, /unknown key "scopes"/],
+    [{ scope: ['a'] }, /key "scope": found an array of 1/],
     [{ mode: 'optional', role: 'a' }, /mode "optional" beside role/],
   ] as [never, RegExp][]) {
     const expected = { code: 'ERR_AUTH_MARK', message }

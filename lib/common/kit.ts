@@ -1,5 +1,4 @@
 import type { ResolvedIssuer } from '../options/resolve-issuers.js'
-import type { ApiKeyStore } from '../../types/api-keys.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -15,13 +14,6 @@ export const kit: {
     authenticator: object,
     makeKeys: (issuer: ResolvedIssuer) => object,
   ) => ResolvedIssuer | undefined
-  /** The prefix of API keys and their store. @param app - the scope of a registration; undefined for one without keys */
-  apiKeysOf?: (app: object) =>
-    | {
-        readonly prefix: string
-        readonly access: { ask<T>(call: (store: ApiKeyStore) => Promise<T>): Promise<T> }
-      }
-    | undefined
   /** Called when a plan is made. @returns the authenticator to use in place of another one */
   standIn?: (authenticator: Authenticator, scope: object) => Authenticator
 } = {}

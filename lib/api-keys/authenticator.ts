@@ -26,7 +26,7 @@ export function apiKeyAuthenticator(
   function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey) {
     const { options } = registrationOf(request.server) as Registration
     setCredential(request, scopes, { apiKeyId: shown.id })
-    if (expiresAt !== null && Number(expiresAt) <= Date.now()) throw refusal('auth.api-key-expired')
+    if (expiresAt && expiresAt.getTime() <= Date.now()) throw refusal('auth.api-key-expired')
     const extra = extraOf(request)
     extra.apiKey = shown
     return findUser(userService, shown.owner, request, options.userServiceTimeout, (user) => {

@@ -104,6 +104,7 @@ export interface StoredApiKey
   readonly owner: string
   /** The type in which the user service gets the owner. */
   readonly ownerType: 'string' | 'number'
+  /** When the key was issued. */
   readonly createdAt: number
 }
 

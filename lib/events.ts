@@ -71,14 +71,11 @@ export function reportRefusal(
   error: AuthenticationErrorLike,
   authenticator: string,
   started: number,
-  hint: string | null = null,
   user: object | null = null,
   about?: object | null,
 ): void {
-  const { code, cause } = error
-  const isOfToken = code === 'ERR_AUTH_JWT_INVALID' || code === 'ERR_AUTH_NO_CREDENTIALS'
-  const missing = isOfToken ? missingTokenIn(request) : null
-  const reason = missing ?? (typeof cause === 'string' ? cause : hint)
+  const { code } = error
+  const reason = reasonOf(request, error)
   const status = refusalOf(code)?.status ?? 401
   const level = status === 401 || status === 403 ? 'info' : 'warn'
   request.log[level](
@@ -92,12 +89,18 @@ export function reportRefusal(
   target.publish({ request, code, ...who, ...about, authenticator, duration })
 }
 
-/** The reason for the log if a client has put what JavaScript makes of a missing token into the header. */
-function missingTokenIn({ headers }: FastifyRequest): string | null {
-  const [, word] =
-    /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(headers.authorization ?? '') ??
-    []
-  return word === undefined ? null : `Authorization: "Bearer ${word}", so the client has no token`
+/** The reason for the log. */
+function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationErrorLike) {
+  const { authorization = '' } = headers
+  const isMissing = code === 'ERR_AUTH_NO_CREDENTIALS'
+  // What JavaScript makes of a missing token.
+  const empty = /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(authorization)
+  if (empty !== null && (isMissing || code === 'ERR_AUTH_JWT_INVALID')) {
+    return `Authorization: "Bearer ${empty[1]}", so the client has no token`
+  }
+  if (typeof cause === 'string') return cause
+  const isOther = isMissing && headers.authorization !== undefined
+  return isOther ? 'Authorization: no credentials of an accepted scheme' : null
 }
 
 /** @returns null if the first listener came after the start */

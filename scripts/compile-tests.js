@@ -20,14 +20,26 @@ const files = folders
   )
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => !leftOut.test(file))
-/** Small tests, which all share one program. */
-const small =
-  /^test\/(?:errors|events|locales|(?:app|authenticators|common|cookies|examples|guard|http|marks|openapi|options|passwords|recipes|request|throttle|users)\/.*)\.test\.ts$/
-/** Folders whose tests share a program. */
-const folder = /^test\/(cli|flows|tokens|sessions|testing)\//
-/** But for those that take long, need a server, or change what the others need, such as the clock. */
+/**
+ * Tests that share a program, by its name: files and folders of test/. Tests that need a server are by themselves, because
+ * they run again where it is installed. What is in none of them has a program of its own: what needs a browser, takes
+ * long, or changes what other tests need, such as bcrypt or the order of imports.
+ */
+const shared = Object.entries({
+  'flows-more': 'flows/(access-matrix|clock|context|diagnostics|openapi|password-queue|throttle)',
+  pages: '(architecture|documentation|feature|scripts/llms|examples/.*|recipes/.*)',
+  redis: '(sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions))',
+  sql: '(sessions/stores/sql|stores/sql|api-keys/(sql|stores))',
+  attacks: '(attacks/.*|testing/attacks)',
+  small:
+    '(errors|events|locales|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*)',
+  cli: 'cli/.*',
+  tokens: '((tokens|issuers)/.*)',
+  flows: 'flows/.*',
+  sessions: '((sessions|testing)/.*|api-keys/(api|options|requests))',
+}).map(([name, tests]) => [name, new RegExp(`^test/${tests}\\.test\\.ts$`)])
 const alone =
-  /^test\/(?:app\/fastify|cli\/commands\/(?:api-keys|sessions)|flows\/(?:access-matrix|bcrypt-work|clock|context|cross-site-browser|demo|demo-page|diagnostics|docs-page|faults-under-load|late-import|oidc-provider|openapi|password-queue|rotation|throttle)|request\/storage|sessions\/startup|sessions\/stores\/(?:faults|memory-suite|redis|sql)|testing\/attacks|throttle\/redis)\.test\.ts$/
+  /^test\/(?:app\/fastify|flows\/(?:bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|oidc-provider|rotation)|request\/storage|sessions\/(?:startup|stores\/faults)|api-keys\/processes)\.test\.ts$/
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 
@@ -63,7 +75,5 @@ for (const [name, tests] of programs) {
 function programOf(file) {
   const ofItsOwn = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
   if (alone.test(file)) return ofItsOwn
-  if (small.test(file)) return 'small'
-  if (file.startsWith('test/issuers/')) return 'tokens'
-  return folder.exec(file)?.[1] ?? ofItsOwn
+  return shared.find(([, tests]) => tests.test(file))?.[0] ?? ofItsOwn
 }

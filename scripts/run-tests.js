@@ -45,7 +45,10 @@ const needs = {
 }
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
-const first = ['tutorials-mobile-api', 'small', 'flows', 'flows-demo', 'cli', 'readme']
+const first =
+  'tutorials-mobile-api tutorials-web-app flows-demo-page sql small flows cli readme sessions redis'.split(
+    ' ',
+  )
 /** Each takes half a minute, most of it for npm and TypeScript. `.ci/run` follows them with --skipped. */
 const tutorial = /^tutorials-(?!follow)/
 

@@ -94,21 +94,17 @@ export interface ApiKeyStats {
 }
 
 /** What a store keeps of an {@link ApiKeyInfo}. Times are seconds since 1970, with a fraction. */
-export interface StoredApiKey extends Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'> {
+export interface StoredApiKey
+  extends
+    Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'>,
+    Readonly<Record<'expiresAt' | 'lastUsedAt' | 'revokedAt', number | null>> {
   /** SHA-256 of the whole key in base64url; a store never gets a key. */
   readonly digest: string
   /** As a string; {@link ownerType} says what it was. */
   readonly owner: string
   /** The type in which the user service gets the owner. */
   readonly ownerType: 'string' | 'number'
-  /** When the key was issued. */
   readonly createdAt: number
-  /** When it expires, if it does. */
-  readonly expiresAt: number | null
-  /** When the key was last used, within a minute. */
-  readonly lastUsedAt: number | null
-  /** When the key was revoked, if it was. */
-  readonly revokedAt: number | null
 }
 
 /** The API keys of one registration in a store. Every method is atomic, and rejects when the store cannot be reached. The plugin waits two seconds. */

@@ -1,51 +1,35 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors.js'
-import { credentialsOf, MALFORMED } from '../http/authorization.js'
-import { ABANDONED, isGone } from '../http/disconnect.js'
-import { perRegistration } from '../registration.js'
+import { credentialsOf } from '../http/authorization.js'
+import { registrationOf, type Registration } from '../registration.js'
 import { extraOf, setCredential } from '../request/state.js'
 import { findUser, requireUser } from '../users/user.js'
-import { idOf, keyChecker } from './key.js'
+import { idOf, problemOf } from './key.js'
 import type { KeyLookup, KnownKey } from './lookup.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
-/**
- * The authenticator of API keys, in the `Authorization` header (RFC 6750 §2.1) or in a header of the app's choice.
- *
- * @param header - in lower case; undefined for `Authorization` alone
- */
+/** Reads keys from `Authorization` (RFC 6750 §2.1), and from the header with the name `header`, in lower case, if it is set. */
 export function apiKeyAuthenticator(
   prefix: string,
   header: string | undefined,
   userService: UserService,
   lookup: KeyLookup,
 ): Authenticator {
-  const check = keyChecker(prefix)
   const start = `${prefix}_`
-  const state = perRegistration('apiKey', (registration) => registration)
-
-  /** @throws ERR_AUTH_MALFORMED_CREDENTIALS where the header of the app's choice was sent twice */
-  function credentialsIn(request: FastifyRequest): string | typeof MALFORMED | null {
-    const bearer = credentialsOf(request.headers.authorization, 'Bearer') || null
-    if (bearer !== null || header === undefined) return bearer
-    const value = request.headers[header]
-    if (!value) return null
-    // Node joins the values of several headers by commas.
-    if (typeof value === 'string' && !value.includes(',')) return value
-    throw refusal('auth.no-credentials-provided', {
-      code: 'ERR_AUTH_MALFORMED_CREDENTIALS',
-      cause: `two headers ${header}`,
-    })
-  }
+  /** Malformed credentials are a string that is no key. */
+  const bearerOf = ({ headers }: FastifyRequest): string =>
+    String(credentialsOf(headers.authorization, 'Bearer') ?? '')
+  const otherOf = ({ headers }: FastifyRequest): string =>
+    header === undefined ? '' : String(headers[header] ?? '')
 
   function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey) {
-    const { userServiceTimeout } = state.of(request).options
+    const { options } = registrationOf(request.server) as Registration
     setCredential(request, scopes, { apiKeyId: shown.id })
-    if (expiresAt !== null && expiresAt * 1000 <= Date.now()) throw refusal('auth.api-key-expired')
+    if (expiresAt !== null && Number(expiresAt) <= Date.now()) throw refusal('auth.api-key-expired')
     const extra = extraOf(request)
     extra.apiKey = shown
-    return findUser(userService, shown.owner, request, userServiceTimeout, (user) => {
+    return findUser(userService, shown.owner, request, options.userServiceTimeout, (user) => {
       // The mode 'try' lets the request pass, and its handler must not see the key.
       if (user === null) extra.apiKey = undefined
       return requireUser(user)
@@ -53,15 +37,17 @@ export function apiKeyAuthenticator(
   }
 
   async function enterLater(request: FastifyRequest, text: string): Promise<object> {
+    const problem = problemOf(text, start)
+    if (problem !== null) throw invalid(problem)
     const id = idOf(text)
     setCredential(request, null, { apiKeyId: id })
     const found = await lookup.find(text)
-    if (isGone(request)) throw ABANDONED
     // Not before the comparison: the right key passes, however many wrong ones came from its address.
     if (found === 'wrong secret') {
-      await state.of(request).passwords.countRejectedToken(`api-key ${id}`, request)
+      const { passwords } = registrationOf(request.server) as Registration
+      await passwords.countRejectedToken(`api-key ${id}`, request)
     }
-    if (typeof found === 'string') throw refusal('auth.api-key-invalid', { cause: found })
+    if (typeof found === 'string') throw invalid(found)
     const user = await enter(request, found)
     lookup.touch(found)
     return user
@@ -73,21 +59,23 @@ export function apiKeyAuthenticator(
       apiKeyAuth: { type: 'http', scheme: 'bearer', description: `An API key, \`${start}…\`` },
       ...(header !== undefined && { apiKeyHeader: { type: 'apiKey', in: 'header', name: header } }),
     },
-    init: state.init,
     accepts(request) {
-      const bearer = credentialsOf(request.headers.authorization, 'Bearer')
-      if (bearer) return bearer !== MALFORMED && bearer.startsWith(start)
-      return header !== undefined && Boolean(request.headers[header])
+      const bearer = bearerOf(request)
+      return bearer === '' ? otherOf(request) !== '' : bearer.startsWith(start)
     },
     authenticate(request) {
-      const text = credentialsIn(request)
-      if (text === null) return null
-      if (text === MALFORMED) throw refusal('auth.api-key-invalid', { cause: 'no API key' })
+      const bearer = bearerOf(request)
+      const text = bearer || otherOf(request)
+      if (text === '') return null
+      // Node joins the values of several headers by commas.
+      if (bearer === '' && text.includes(',')) {
+        const code = 'ERR_AUTH_MALFORMED_CREDENTIALS'
+        throw refusal('auth.no-credentials-provided', { code, cause: `two headers ${header}` })
+      }
       const known = lookup.cached(text)
-      if (known !== null) return enter(request, known)
-      const problem = check(text)
-      if (problem !== null) throw refusal('auth.api-key-invalid', { cause: problem })
-      return enterLater(request, text)
+      return known === undefined ? enterLater(request, text) : enter(request, known)
     },
   }
 }
+
+const invalid = (cause: string): Error => refusal('auth.api-key-invalid', { cause })

@@ -1,24 +1,16 @@
-import { kit } from '../common/kit.js'
 import { wrongOption } from '../errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
 import { keyLookup } from './lookup.js'
-import type { Feature, FeatureContext } from '../feature.js'
+import type { FeatureContext, OnPass } from '../feature.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
 
-/** For the test kit: the keys of a registration, by its scope. */
-const opened = new WeakMap<object, ReturnType<NonNullable<typeof kit.apiKeysOf>>>()
+export type ApiKeysFeature = ReturnType<typeof createFeature>
 
-kit.apiKeysOf = (app) => opened.get(app)
-
-/**
- * The option `apiKeys`: long-lived credentials with scopes.
- *
- * @throws ERR_AUTH_OPTION
- */
-export function createFeature(context: FeatureContext): Feature {
+/** The option `apiKeys`: long-lived credentials with scopes. @throws ERR_AUTH_OPTION */
+export function createFeature(context: FeatureContext) {
   const { options } = context
   const { prefix, store, header, cache, name } = resolveApiKeys(options.apiKeys as ApiKeysOptions)
   const { userService, authenticators } = options
@@ -43,17 +35,20 @@ export function createFeature(context: FeatureContext): Feature {
     patience: 2,
   })
   const lookup = keyLookup(access, cache)
-  opened.set(context.app, { prefix, access })
+  const onPass: OnPass = ({ headers }, reply) => {
+    // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.
+    if (header === undefined || !headers[header] || reply.hasHeader('cache-control')) return
+    void reply.header('cache-control', 'private')
+  }
   return {
     name: 'apiKeys',
     authenticators: { apiKey: apiKeyAuthenticator(prefix, header, userService, lookup) },
     countsFailures: true,
-    onPass({ headers }, reply) {
-      // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.
-      if (header === undefined || !headers[header] || reply.hasHeader('cache-control')) return
-      void reply.header('cache-control', 'private')
-    },
+    onPass,
     api: apiKeysApi(prefix, access, lookup.forget),
     stats: lookup.stats,
+    // For the test kit.
+    prefix,
+    access,
   }
 }

@@ -1,67 +1,82 @@
-import { createHash, randomBytes } from 'node:crypto'
-import type { StoredApiKey } from '../../types/api-keys.js'
+import { createHash, randomInt } from 'node:crypto'
+import { isUsableName } from '../users/user.js'
+import type { ApiKeyInfo, ApiKeyStore, IssuedApiKey, StoredApiKey } from '../../types/api-keys.js'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Lengths of the parts after the prefix: 32 digits have 190 random bits. */
-const idLength = 16
-const secretLength = 32
-export const checksumLength = 6
-
-/** Makes a key. @param expiresAt - seconds since 1970; null for never @returns also what is stored of it */
+/** Makes a key: 16 digits that name it, 32 that are secret (190 random bits). @returns what is stored of it, and what its owner gets */
 export function newKey(
   prefix: string,
-  { owner, ownerType, name, scopes }: Pick<StoredApiKey, 'owner' | 'ownerType' | 'name' | 'scopes'>,
-  expiresAt: number | null,
-): { key: string; stored: StoredApiKey } {
-  const id = randomDigits(idLength)
-  const start = `${prefix}_${id}${randomDigits(secretLength)}`
-  const key = start + checksumOf(start)
-  const times = { createdAt: Date.now() / 1000, expiresAt, lastUsedAt: null, revokedAt: null }
-  const about = { id, digest: digestOf(key), owner, ownerType, name, scopes }
-  return { key, stored: { ...about, ...times, replacedBy: null } }
+  { owner, name, scopes, expiresAt }: Pick<ApiKeyInfo, 'owner' | 'name' | 'scopes' | 'expiresAt'>,
+): { stored: StoredApiKey; issued: IssuedApiKey } {
+  const random = Array.from({ length: 48 }, () => digits[randomInt(62)]).join('')
+  const key = sealed(`${prefix}_${random}`)
+  const stored = {
+    id: random.slice(0, 16),
+    digest: digestOf(key),
+    owner: String(owner),
+    ownerType: typeof owner as 'string' | 'number',
+    name,
+    scopes: [...scopes],
+    createdAt: Date.now() / 1000,
+    expiresAt: expiresAt && expiresAt.getTime() / 1000,
+    lastUsedAt: null,
+    revokedAt: null,
+    replacedBy: null,
+  }
+  return { stored, issued: { ...infoOf(stored), key } }
 }
 
 /** Returns the id in a key. The form is not checked here: the caller does that, or compares the whole key. */
-export function idOf(key: string): string {
-  return key.slice(-idLength - secretLength - checksumLength, -secretLength - checksumLength)
-}
+export const idOf = (key: string): string => key.slice(-54, -38)
 
-export function isId(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9A-Za-z]{16}$/.test(value)
-}
-
-/** @returns a function that says what is wrong with a key, for the log; null for one whose form and checksum are right */
-export function keyChecker(prefix: string): (text: string) => 'no API key' | 'checksum' | null {
-  const form = new RegExp(`^${prefix}_[0-9A-Za-z]{${idLength + secretLength + checksumLength}}$`)
-  return (text) => {
-    if (!form.test(text)) return 'no API key'
-    const end = text.length - checksumLength
-    return checksumOf(text.slice(0, end)) === text.slice(end) ? null : 'checksum'
-  }
+/** What is wrong with the form or the checksum of a key, for the log. @param start - the prefix and `_` */
+export function problemOf(key: string, start: string): 'no API key' | 'checksum' | null {
+  const isKey = key.startsWith(start) && /^[0-9A-Za-z]{54}$/.test(key.slice(start.length))
+  if (!isKey) return 'no API key'
+  return sealed(key.slice(0, -6)) === key ? null : 'checksum'
 }
 
 /** SHA-256 in base64url. A slow hash would add nothing: 190 random bits cannot be guessed. */
-export function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
-}
+export const digestOf = (key: string): string =>
+  createHash('sha256').update(key).digest('base64url')
 
-function randomDigits(length: number): string {
-  let text = ''
-  while (text.length < length) {
-    // From 248 on, the first digits would be more frequent than the others.
-    for (const byte of randomBytes(length)) if (byte < 248) text += digits.charAt(byte % 62)
-  }
-  return text.slice(0, length)
-}
-
-/** CRC-32 (Node has `zlib.crc32` since 20.15 only) as a base62 number with six digits. */
-export function checksumOf(text: string): string {
+/** A key with its checksum: CRC-32 (Node has `zlib.crc32` since 20.15 only) as a base62 number with six digits. */
+export function sealed(start: string): string {
   let crc = -1
-  for (const byte of Buffer.from(text)) {
+  for (const byte of Buffer.from(start)) {
     crc ^= byte
     for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0)
   }
-  const place = (at: number): number => Math.floor((~crc >>> 0) / 62 ** at) % 62
-  return [5, 4, 3, 2, 1, 0].map((at) => digits[place(at)]).join('')
+  const places = [5, 4, 3, 2, 1, 0].map((at) => Math.floor((~crc >>> 0) / 62 ** at) % 62)
+  return start + places.map((place) => digits[place]).join('')
+}
+
+/** @throws (rejects) what the store rejects with; TypeError for a key that is not whole */
+export async function findKey(
+  store: ApiKeyStore,
+  id: string,
+): Promise<(ApiKeyInfo & Pick<StoredApiKey, 'digest'>) | null> {
+  const stored = await store.find(id)
+  return stored === null ? null : { ...infoOf(stored, id), digest: stored.digest }
+}
+
+/** @throws TypeError for a key that a store did not return whole: without `expiresAt`, it would never expire */
+export function infoOf(stored: StoredApiKey, id = stored.id): ApiKeyInfo {
+  const { digest, ownerType, name, scopes, replacedBy } = stored
+  const owner = ownerType === 'number' ? Number(stored.owner) : stored.owner
+  const times = [stored.createdAt, stored.expiresAt, stored.lastUsedAt, stored.revokedAt]
+  const isWhole =
+    stored.id === id &&
+    isUsableName(owner) &&
+    [digest, stored.owner, ownerType, name].every((text) => typeof text === 'string') &&
+    times.every((time) => time === null || Number.isFinite(time)) &&
+    Array.isArray(scopes) &&
+    replacedBy !== undefined
+  if (!isWhole) throw new TypeError('the store of API keys returned an incomplete key')
+  const [createdAt, expiresAt, lastUsedAt, revokedAt] = times.map((time) =>
+    time === null ? null : new Date(Math.round(time * 1000)),
+  )
+  const dates = { createdAt, expiresAt, lastUsedAt, revokedAt }
+  return { id, owner, name, scopes: [...scopes], ...dates, replacedBy } as ApiKeyInfo
 }

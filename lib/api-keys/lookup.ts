@@ -1,28 +1,23 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isUsableName } from '../users/user.js'
-import { digestOf, idOf } from './key.js'
+import { digestOf, findKey, idOf } from './key.js'
 import type { StoreAccess } from '../stores/store-access.js'
-import type { ApiKeyStore, RequestApiKey, StoredApiKey } from '../../types/api-keys.js'
+import type { ApiKeyInfo, ApiKeyStore, RequestApiKey } from '../../types/api-keys.js'
 
 /** A key that is neither unknown nor revoked; it may have expired. */
-export interface KnownKey extends Pick<StoredApiKey, 'expiresAt' | 'lastUsedAt'> {
+export interface KnownKey extends Pick<ApiKeyInfo, 'expiresAt' | 'lastUsedAt'> {
   /** The whole key. */
   readonly text: string
-  /** `request.extra.apiKey`. */
   readonly shown: RequestApiKey
   readonly scopes: ReadonlySet<string>
 }
 
-/** Why a key is rejected, for the log. */
-export type KeyProblem = 'unknown' | 'revoked' | 'wrong secret'
-
-/** Seconds between two updates of `lastUsedAt`. */
-const touchEvery = 60
+/** In milliseconds. */
+const oneMinute = 60_000
 
 /** A call of the store, which all requests with one id share. */
 interface Pending {
-  readonly stored: Promise<StoredApiKey | null>
+  readonly answer: ReturnType<typeof findKey>
   readonly start: number
   /** Whether this process has changed the key since then. */
   isOutdated: boolean
@@ -30,106 +25,76 @@ interface Pending {
 
 export type KeyLookup = ReturnType<typeof keyLookup>
 
-/**
- * Finds keys in a store, and reuses what it has found for a short time.
- *
- * @param limits - at most `max` keys, each for `ttl` seconds; false: every request asks the store
- */
+/** Finds keys in a store. @param limits - for the cache: at most `max` keys, each for `ttl` seconds; false for none */
 export function keyLookup(
   access: StoreAccess<ApiKeyStore>,
   limits: Record<'max' | 'ttl', number> | false,
 ) {
-  const cache =
-    limits && new LRUCache<string, KnownKey>({ max: limits.max, ttl: Math.ceil(limits.ttl * 1000) })
+  const { max, ttl } = limits || { max: 1, ttl: 1 }
+  const cache = new LRUCache<string, KnownKey>({ max, ttl: Math.ceil(ttl * 1000) })
   const pendings = new Map<string, Pending>()
   /** Keys whose last use was sent to the store within the last minute. */
-  const touched = new LRUCache<string, true>({ max: 10_000, ttl: touchEvery * 1000 })
+  const touched = new LRUCache<string, true>({ max: 10_000, ttl: oneMinute })
   let lookups = 0
   let hits = 0
 
   function ask(id: string): Pending {
     lookups += 1
-    const stored = access.ask(async (store) => wholeKey(await store.find(id), id))
-    const pending = { stored, start: performance.now(), isOutdated: false }
+    const answer = access.ask((store) => findKey(store, id))
+    const pending = { answer, start: performance.now(), isOutdated: false }
     pendings.set(id, pending)
-    const remove = (): void => {
-      if (!pending.isOutdated) pendings.delete(id)
-    }
-    stored.then(remove, remove)
+    const remove = (): boolean => !pending.isOutdated && pendings.delete(id)
+    answer.then(remove, remove)
     return pending
   }
 
+  /** For a key whose form and checksum are right. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
+  async function find(text: string): Promise<KnownKey | 'unknown' | 'revoked' | 'wrong secret'> {
+    const id = idOf(text)
+    const pending = pendings.get(id) ?? ask(id)
+    const found = await pending.answer
+    if (pending.isOutdated) return find(text)
+    if (found === null) return 'unknown'
+    const [digest, expected] = [Buffer.from(digestOf(text)), Buffer.from(found.digest)]
+    // In constant time (CWE-208).
+    const isRight = digest.length === expected.length && timingSafeEqual(digest, expected)
+    if (!isRight) return 'wrong secret'
+    const { name, owner, expiresAt, lastUsedAt, revokedAt } = found
+    if (revokedAt !== null) return 'revoked'
+    const scopes = Object.freeze([...found.scopes])
+    const shown = Object.freeze({ id, name, owner, scopes })
+    const known = { text, shown, scopes: new Set(scopes), expiresAt, lastUsedAt }
+    // Its time in the cache begins before the look-up, so that a revocation takes effect in time.
+    if (limits) cache.set(id, known, { start: pending.start })
+    return known
+  }
+
   return {
-    /** @returns null for a key that is not cached */
-    cached(text: string): KnownKey | null {
-      const known = cache && cache.get(idOf(text))
-      if (!known || known.text !== text) return null
+    cached(text: string): KnownKey | undefined {
+      const known = cache.get(idOf(text))
+      if (known?.text !== text) return undefined
       hits += 1
       return known
     },
 
-    /** Asks the store, for a key whose form and checksum are right. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
-    async find(text: string): Promise<KeyProblem | KnownKey> {
-      const id = idOf(text)
-      let pending: Pending
-      let stored: StoredApiKey | null
-      do {
-        pending = pendings.get(id) ?? ask(id)
-        stored = await pending.stored
-      } while (pending.isOutdated)
-      if (stored === null) return 'unknown'
-      // In constant time (CWE-208).
-      const [digest, expected] = [Buffer.from(digestOf(text)), Buffer.from(stored.digest)]
-      const isRight = digest.length === expected.length && timingSafeEqual(digest, expected)
-      if (!isRight) return 'wrong secret'
-      const { name, expiresAt, lastUsedAt, revokedAt } = stored
-      if (revokedAt !== null) return 'revoked'
-      const scopes = Object.freeze([...stored.scopes])
-      const shown = Object.freeze({ id, name, owner: ownerOf(stored), scopes })
-      const known = { text, shown, scopes: new Set(scopes), expiresAt, lastUsedAt }
-      // Its time in the cache begins before the look-up, so that a revocation takes effect in time.
-      if (cache) cache.set(id, known, { start: pending.start })
-      return known
-    },
+    find,
 
     /** Stores the last use of a key, at most once a minute. The request does not wait for it. */
     touch({ shown: { id }, lastUsedAt }: KnownKey): void {
-      const now = Date.now() / 1000
-      if (now - Number(lastUsedAt) < touchEvery || touched.has(id)) return
+      const now = Date.now()
+      if (now - Number(lastUsedAt) < oneMinute || touched.has(id)) return
       touched.set(id, true)
-      void access.ask((store) => store.touch(id, now)).catch(() => undefined)
+      void access.ask((store) => store.touch(id, now / 1000)).catch(() => undefined)
     },
 
     /** To be called when this process has changed a key. */
     forget(id: string): void {
-      if (cache) cache.delete(id)
+      cache.delete(id)
       const pending = pendings.get(id)
       if (pending !== undefined) pending.isOutdated = true
       pendings.delete(id)
     },
 
-    stats: () => ({ lookups, hits, size: cache ? cache.size : 0, storeFailures: access.failures }),
+    stats: () => ({ lookups, hits, size: cache.size, storeFailures: access.failures }),
   }
-}
-
-const texts = ['digest', 'owner', 'ownerType', 'name'] as const
-const times = ['createdAt', 'expiresAt', 'lastUsedAt', 'revokedAt'] as const
-
-/** @throws Error for a key that a store did not return whole: without `expiresAt`, it would never expire */
-export function wholeKey(found: StoredApiKey | null, id: string): StoredApiKey | null {
-  if (found === null) return null
-  const isWhole =
-    found.id === id &&
-    texts.every((name) => typeof found[name] === 'string') &&
-    times.every((name) => found[name] === null || Number.isFinite(found[name])) &&
-    Array.isArray(found.scopes) &&
-    found.replacedBy !== undefined &&
-    isUsableName(ownerOf(found))
-  if (isWhole) return found
-  throw new TypeError('the store of API keys returned an incomplete key')
-}
-
-/** The owner in the type in which it was given. */
-export function ownerOf({ owner, ownerType }: StoredApiKey): string | number {
-  return ownerType === 'number' ? Number(owner) : owner
 }

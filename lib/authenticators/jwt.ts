@@ -2,37 +2,21 @@ import { refusal, wrongOption } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
-import { defaults, withDefaults } from '../options/resolve.js'
+import { defaults, withDefaults, type Resolved } from '../options/resolve.js'
 import { setClaims } from '../request/state.js'
 import { findUser, isUsableName, requireUser } from '../users/user.js'
 import { unverifiedPart } from '../tokens/claims.js'
 import { perRegistration, type Registration } from '../registration.js'
 import type { FastifyRequest } from 'fastify'
 import type { TokenSource } from '../feature.js'
-import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { SigningMethod } from '../../types/keys.js'
-import type { UserService } from '../../types/user-service.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
-
-/**
- * Which tokens an authenticator accepts, and whom it asks for their users.
- *
- * @internal
- */
-export interface AcceptedTokens extends ResolvedRules {
-  readonly userService: UserService | undefined
-  readonly claimName: string
-  readonly signingMethod: SigningMethod | undefined
-  /** Computes the fingerprints of the keys that verify them. */
-  keys(): readonly string[]
-}
 
 /** Marks authenticators for tokens of our own keys. An app that wraps one by spreading it keeps the mark. */
 const kOwnTokens = Symbol('fastify-authn.own-tokens')
 
 interface OwnTokens {
-  [kOwnTokens]?: (registration: Registration) => AcceptedTokens
+  [kOwnTokens]?: Resolved<JwtAuthenticatorOptions, typeof defaults.jwtAuthenticator>
 }
 
 /**
@@ -72,13 +56,7 @@ export function jwtAuthenticator<Stored extends object>(
   })
 
   const authenticator: Authenticator<Stored> & OwnTokens = {
-    [kOwnTokens]: ({ jwtService, options: shared }) => ({
-      ...jwtService.rulesOf(rules),
-      userService: userService ?? shared.userService,
-      claimName,
-      signingMethod: signingMethod ?? jwtService.signingMethod,
-      keys: () => jwtService.fingerprints(signingMethod),
-    }),
+    [kOwnTokens]: own,
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,
@@ -147,7 +125,19 @@ export function ownTokenIn(
   return null
 }
 
-/** @internal */
-export function tokensOf(authenticator: Authenticator & OwnTokens, registration: Registration) {
-  return authenticator[kOwnTokens]?.(registration)
+/** Which tokens an authenticator accepts, and whom it asks for their users; undefined for tokens of other keys. */
+export function tokensOf(
+  { [kOwnTokens]: own }: Authenticator & OwnTokens,
+  { jwtService, options }: Registration,
+) {
+  if (own === undefined) return undefined
+  const { userService = options.userService, optional: _, claimName, signingMethod, ...rules } = own
+  return {
+    ...jwtService.rulesOf(rules),
+    userService,
+    claimName,
+    signingMethod: signingMethod ?? jwtService.signingMethod,
+    /** Computes the fingerprints of the keys that verify them. */
+    keys: () => jwtService.fingerprints(signingMethod),
+  }
 }

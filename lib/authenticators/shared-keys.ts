@@ -1,11 +1,13 @@
 import { wrongOption } from '../errors.js'
 import { membersOf } from './any-of.js'
-import { tokensOf, type AcceptedTokens } from './jwt.js'
+import { tokensOf } from './jwt.js'
 import type { Plan } from '../marks/plan.js'
 import type { Registration } from '../registration.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
+
+type AcceptedTokens = NonNullable<ReturnType<typeof tokensOf>>
 
 /**
  * Finds registrations that accept the tokens of each other, while their users differ: alice of the one would pass as

@@ -1,15 +1,6 @@
-import type { ApiKeyStore } from '../../types/api-keys.js'
+import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SigningMethod } from '../../types/jwt.js'
-
-/** What an issuer requires of its tokens. */
-export interface IssuerRules {
-  readonly issuer: string
-  readonly audience: readonly string[]
-  readonly audienceClaim: 'aud' | 'client_id'
-  readonly algorithms: readonly SigningMethod[] | undefined
-  readonly rules: { readonly typ: ReadonlySet<string | null | undefined> }
-}
 
 /**
  * Functions by which the plugin and its test kit, `fastify-authn/testing`, use each other without importing each other.
@@ -21,15 +12,8 @@ export const kit: {
   /** Replaces the key set of an issuer. @returns undefined for an authenticator that is not an issuer's */
   replaceKeys?: (
     authenticator: object,
-    makeKeys: (issuer: IssuerRules) => object,
-  ) => IssuerRules | undefined
-  /** The prefix of API keys and their store. @param app - the scope of a registration; undefined for one without keys */
-  apiKeysOf?: (app: object) =>
-    | {
-        readonly prefix: string
-        readonly access: { ask<T>(call: (store: ApiKeyStore) => Promise<T>): Promise<T> }
-      }
-    | undefined
+    makeKeys: (issuer: ResolvedIssuer) => object,
+  ) => ResolvedIssuer | undefined
   /** Called when a plan is made. @returns the authenticator to use in place of another one */
   standIn?: (authenticator: Authenticator, scope: object) => Authenticator
 } = {}

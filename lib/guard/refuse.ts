@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../common/refusals.js'
 import { faultOf } from '../errors.js'
@@ -18,7 +18,7 @@ export function refuse(attempt: Attempt, error: AuthenticationErrorLike): void {
   try {
     const schemes = challengeSchemes(plan.authenticator)
     const credential = stateOf(request)?.credential
-    reportRefusal(request, error, plan.name, started, hintOf(error, request), user, credential)
+    reportRefusal(request, error, plan.name, started, user, credential)
     const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined)
@@ -74,11 +74,4 @@ function watchReply(reply: FastifyReply, code: RefusalCode): () => boolean {
     return send.apply(reply, args)
   }
   return () => called || reply.sent || reply.raw.headersSent
-}
-
-/** The reason for the log where the header `Authorization` has a scheme that the route does not accept. */
-function hintOf({ code }: AuthenticationErrorLike, { headers }: FastifyRequest): string | null {
-  return code === 'ERR_AUTH_NO_CREDENTIALS' && headers.authorization !== undefined
-    ? 'Authorization: no credentials of an accepted scheme'
-    : null
 }

@@ -1,15 +1,3 @@
-/** The ports that browsers leave out of an origin (RFC 6454 §6.2). */
-const defaultPort = new Map([
-  ['http', ':80'],
-  ['https', ':443'],
-])
-
-/** The scheme of a page's origin where a proxy names that of a WebSocket, as Traefik does. */
-const pageScheme = new Map([
-  ['ws', 'http'],
-  ['wss', 'https'],
-])
-
 /** An origin with another scheme, such as `capacitor://localhost` of an app with a web view. */
 const otherOrigin = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9._-]*(?::\d{1,5})?$/
 
@@ -28,9 +16,11 @@ export function isOrigin(text: string): boolean {
 export function isOwnOrigin(origin: string, protocol: string, host: string): boolean {
   const scheme = schemeOf(protocol)
   const own = `${scheme}://${host}`
-  return origin === own || own === `${origin}${defaultPort.get(scheme)}`
+  // Browsers leave the default port out of an origin (RFC 6454 §6.2).
+  return origin === own || own === `${origin}:${scheme === 'https' ? 443 : 80}`
 }
 
+/** The scheme of a page's origin where a proxy names that of a WebSocket, as Traefik does. */
 export function schemeOf(protocol: string): string {
-  return pageScheme.get(protocol) ?? protocol
+  return protocol.replace(/^ws(?=s?$)/, 'http')
 }

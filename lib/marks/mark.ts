@@ -2,19 +2,16 @@ import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors.js'
 import { isPlain, ownProperty } from '../common/objects.js'
-import { nonEmpty, oneOf, options, problemOf } from '../options/check.js'
+import { nonEmpty, oneOf, oneOrMore, options, problemOf } from '../options/check.js'
 import { neededNames, needSchemas } from './access.js'
 import type { AuthMarkObject, AuthMode } from '../../types/marks.js'
 
 const modes = oneOf([true, false, 'optional', 'try'], "true, false, 'optional' or 'try'")
 
-const use = Type.Union([nonEmpty, Type.Array(nonEmpty, { minItems: 1 })], {
-  description: 'a name, or a non-empty array of names',
-  quoted: true,
-})
+const names = oneOrMore(nonEmpty, 'a name, or a non-empty array of names')
 
 const markSchema = Type.Union(
-  [modes, { ...options({ mode: modes, use, ...needSchemas }), minProperties: 1 }],
+  [modes, { ...options({ mode: modes, use: names, ...needSchemas }), minProperties: 1 }],
   { description: "true, false, 'optional', 'try' or { mode, use, scope, role }", quoted: true },
 )
 

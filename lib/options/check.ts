@@ -110,6 +110,12 @@ export function oneOf(
   )
 }
 
+export const oneOrMore = (member: Type.TSchema, description: string) =>
+  Type.Union([member, Type.Array(member, { minItems: 1, description })], {
+    description,
+    quoted: true,
+  })
+
 /** A value such as `false`, or an object. */
 export function or(value: string | boolean, object: Type.TSchema): Type.TSchema {
   const isString = typeof value === 'string'

@@ -7,6 +7,7 @@ import {
   longestExpiry,
   nonEmpty,
   oneOf,
+  oneOrMore,
   options,
   or,
   text,
@@ -16,9 +17,7 @@ import {
 export const signingMethod = oneOf(signingMethods)
 
 /** One audience or several (RFC 7519 §4.1.3). */
-export const audience = Type.Union([nonEmpty, Type.Array(nonEmpty, { minItems: 1 })], {
-  description: 'a non-empty string, or an array of them',
-})
+export const audience = oneOrMore(nonEmpty, 'a non-empty string, or an array of them')
 
 export const tokenRules = {
   clockTolerance: Type.Number({ minimum: 0, maximum: 300, description: 'seconds, 0 to 300' }),
@@ -38,10 +37,7 @@ export const typ = text("a media type, such as 'reset+jwt'", {
 /** The rules of one verifier. */
 export const verifyRules = {
   ...tokenRules,
-  typ: Type.Union([typ, Type.Array(typ, { minItems: 1, description: 'one media type or more' })], {
-    description: "a media type, such as 'reset+jwt', or an array of them",
-    quoted: true,
-  }),
+  typ: oneOrMore(typ, "a media type, such as 'reset+jwt', or an array of them"),
 }
 
 export const keyValue = text('PEM text, or the path of a PEM file', { secret: true })

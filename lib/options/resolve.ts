@@ -58,7 +58,7 @@ export const defaults = {
 }
 
 /** Options in which those that have a default are always set. */
-type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
+export type Resolved<Options, Defaults> = Omit<Options, keyof Defaults> & Readonly<Defaults>
 
 export type ResolvedOptions = ReturnType<typeof resolveOptions>
 export type ResolvedLogin = Exclude<ResolvedOptions['login'], false>

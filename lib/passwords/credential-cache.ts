@@ -3,7 +3,7 @@ import type { LRUCache } from 'lru-cache'
 import { lruCache } from '../common/on-demand.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isAuthenticationError } from '../errors.js'
-import type { PasswordAttempt } from '../throttle/attempt.js'
+import type { PasswordAttempt } from './attempt.js'
 
 /**
  * Caches which password matched which hash. Basic sends the password with every request; without this cache each would
@@ -14,8 +14,7 @@ export class CredentialCache {
   readonly #known: () => LRUCache<string, true>
   readonly #accepted: () => LRUCache<string, string>
   readonly #running = new Map<string, Promise<boolean>>()
-  #hits = 0
-  #misses = 0
+  readonly #counts = { hits: 0, misses: 0 }
 
   /** @param options - `ttl` in seconds */
   constructor({ max, ttl }: { readonly max: number; readonly ttl: number }) {
@@ -27,7 +26,7 @@ export class CredentialCache {
   }
 
   get stats(): { hits: number; misses: number; size: number } {
-    return { hits: this.#hits, misses: this.#misses, size: this.#known().size }
+    return { ...this.#counts, size: this.#known().size }
   }
 
   /** Stores which password was accepted last for a username at an address. */
@@ -42,7 +41,7 @@ export class CredentialCache {
 
   knows(username: string, password: string, stored: string): boolean {
     const isKnown = this.#known().get(this.#digest(username, stored, password)) === true
-    if (isKnown) this.#hits += 1
+    if (isKnown) this.#counts.hits += 1
     return isKnown
   }
 
@@ -57,11 +56,16 @@ export class CredentialCache {
     stored: string,
     compare: () => Promise<boolean>,
   ): Promise<boolean> {
-    this.#misses += 1
+    this.#counts.misses += 1
     const key = this.#digest(username, stored, password)
     for (;;) {
       const running = this.#running.get(key)
-      if (running === undefined) return this.#compare(key, compare)
+      if (running === undefined) {
+        const own = compare().finally(() => this.#running.delete(key))
+        this.#running.set(key, own)
+        if (await own) this.#known().set(key, true)
+        return own
+      }
       try {
         return await running
       } catch (error) {
@@ -70,14 +74,6 @@ export class CredentialCache {
         if (!isTheirs || isGone(request)) throw error
       }
     }
-  }
-
-  async #compare(key: string, compare: () => Promise<boolean>): Promise<boolean> {
-    const running = compare().finally(() => this.#running.delete(key))
-    this.#running.set(key, running)
-    const matches = await running
-    if (matches) this.#known().set(key, true)
-    return matches
   }
 
   /** The lengths keep different credentials apart. The digest never leaves the process, so it needs no HMAC. */

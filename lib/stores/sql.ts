@@ -17,7 +17,7 @@ export type SqlParams = (string | number | null)[]
 export type SqlQuery = (text: string, params: SqlParams) => PromiseLike<SqlResult>
 
 export type Row = Readonly<Record<string, unknown>>
-export type RowsOf = (text: string, params: SqlParams) => Promise<readonly Row[]>
+export type RowsOf = <T = Row>(text: string, params: SqlParams) => Promise<T[]>
 
 /** The options of a store in PostgreSQL. */
 export interface SqlOptions {
@@ -56,10 +56,10 @@ export function openSql(
   const { query } = options
   const prefix = checkSqlPrefix(options.prefix, `${factory}({ prefix })`, example)
   const help = `The SQL that creates its tables: npx fastify-authn ${command} schema --prefix ${prefix}`
-  const rows: RowsOf = async (text, params) => {
+  const rows: RowsOf = async <T>(text: string, params: SqlParams) => {
     try {
       const result = (await query(text, params)) as Partial<SqlResult> | undefined
-      if (Array.isArray(result?.rows)) return result.rows as Row[]
+      if (Array.isArray(result?.rows)) return result.rows as T[]
       return wrongOption(
         `${factory}({ query }): query(text, params) returned no array "rows". Expected: ${example}.`,
       )

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { checksumLength, checksumOf, newKey } from '../api-keys/key.js'
-import { kit } from '../common/kit.js'
+import { newKey, sealed } from '../api-keys/key.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
 import { now } from './forge.js'
+import type { ApiKeysFeature } from '../api-keys/feature.js'
 import type { Authn } from '../../types/authn.js'
 
 /** Names of API keys that must be rejected. Each has exactly one flaw. */
@@ -30,14 +30,14 @@ export interface MintApiKeyOptions {
   readonly broken?: BrokenApiKey | undefined
 }
 
-/** What is sent in place of a key that is in the store as it is named. */
+/** What is sent in place of the key that was made. */
 export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>> = {
   checksum: (key) => changeAt(key, key.length - 1),
   expired: (key) => key,
   malformed: (key) => key.slice(0, -1),
   otherPrefix: (key) => key,
   revoked: (key) => key,
-  secret: (key) => sealed(changeAt(key, key.length - checksumLength - 1)),
+  secret: (key) => resealed(changeAt(key, key.length - 7)),
   unknown: (key) => key,
 }
 
@@ -53,30 +53,28 @@ export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>>
  */
 export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Promise<string> {
   const { owner, scopes = [], name = 'test key', expiresAt = null, broken } = options
-  const registration = registrationOf(app as FastifyInstance)
-  const opened = registration && kit.apiKeysOf?.(registration.app)
-  const apiKeys = app.authn?.apiKeys
-  if (opened === undefined || apiKeys === undefined) {
+  const feature = registrationOf(app as FastifyInstance)?.features.find(
+    ({ name: each }) => each === 'apiKeys',
+  ) as ApiKeysFeature | undefined
+  if (feature === undefined) {
     misuse(
       'mintApiKey: the app has no API keys. Await app.ready() first; they are there when fastify-authn is registered with "apiKeys" (in an inner scope: pass that scope instead of the app).',
     )
   }
-  if (broken === undefined) return (await apiKeys.issue({ owner, name, scopes, expiresAt })).key
+  if (broken === undefined) return (await feature.api.issue({ owner, name, scopes, expiresAt })).key
   const send = Object.hasOwn(brokenKeys, broken) && brokenKeys[broken]
   if (!send) {
     misuse(
       `mintApiKey: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenKeys).join(', ')}.`,
     )
   }
-  const { prefix, access } = opened
-  const ownerType = typeof owner === 'number' ? 'number' : 'string'
-  const about = { owner: String(owner), ownerType, name, scopes } as const
-  const ends = broken === 'expired' ? now() - 60 : expiresAt && expiresAt.getTime() / 1000
-  const { key, stored } = newKey(broken === 'otherPrefix' ? `${prefix}0` : prefix, about, ends)
-  const createdAt = now() - 3600
-  if (broken !== 'unknown') await access.ask((store) => store.create({ ...stored, createdAt }))
+  const { prefix, access } = feature
+  const prefixThen = broken === 'otherPrefix' ? `${prefix}0` : prefix
+  const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
+  const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })
+  if (broken !== 'unknown') await access.ask((store) => store.create(stored))
   if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now()))
-  return send(key)
+  return send(issued.key)
 }
 
 /** A key with another character at a place. */
@@ -85,7 +83,4 @@ export function changeAt(key: string, at: number): string {
 }
 
 /** A key with the checksum that its other characters need. */
-export function sealed(key: string): string {
-  const start = key.slice(0, -checksumLength)
-  return start + checksumOf(start)
-}
+export const resealed = (key: string): string => sealed(key.slice(0, -6))

@@ -1,4 +1,5 @@
-import { brokenKeys, changeAt, mintApiKey, sealed, type BrokenApiKey } from './api-keys.js'
+import { problemOf } from '../api-keys/key.js'
+import { brokenKeys, changeAt, mintApiKey, resealed, type BrokenApiKey } from './api-keys.js'
 import { lackingNames } from './attack-access.js'
 import { elsewhereCases, headerCases, type AttackCase, type Target } from './attack-cases.js'
 import { scopeOf } from './attack-options.js'
@@ -21,8 +22,8 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
   for (const index of key.split('').keys()) {
     const changed = changeAt(key, index)
     add(`place ${index + 1} changed`, changed, wrong)
-    const resealed = sealed(changed)
-    if (resealed !== key) add(`place ${index + 1} changed, with a right checksum`, resealed, wrong)
+    const valid = resealed(changed)
+    if (valid !== key) add(`place ${index + 1} changed, with a right checksum`, valid, wrong)
   }
   if (good.authorization !== `Bearer ${key}`) {
     const material = { ...target.material, token: key }
@@ -49,6 +50,4 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
 
 const bare = (value: string): string => value.replace(/^bearer +/i, '')
 
-/** Whether a string has the form and the checksum of an API key. */
-const isKey = (text: string): boolean =>
-  /^[a-z][a-z0-9_]*_[0-9A-Za-z]{54}$/.test(text) && sealed(text) === text
+const isKey = (text: string): boolean => problemOf(text, text.slice(0, -54)) === null

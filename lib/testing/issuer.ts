@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
-import { kit, type IssuerRules } from '../common/kit.js'
+import { kit } from '../common/kit.js'
 import { isProduction } from '../common/production.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
@@ -13,6 +13,7 @@ import {
   type Material,
   type TokenContent,
 } from './forge.js'
+import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The name of the one key in the key set that takes the place of an issuer's. */
@@ -55,7 +56,7 @@ export function issuerMaterial(
   return tokenOf(issuer, method, content)
 }
 
-function tokenOf(issuer: IssuerRules, method: SigningMethod, content: TokenContent): Material {
+function tokenOf(issuer: ResolvedIssuer, method: SigningMethod, content: TokenContent): Material {
   const [audience] = issuer.audience
   const claims = {
     iss: issuer.issuer,

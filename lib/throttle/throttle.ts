@@ -3,45 +3,40 @@ import { isIPv4 } from 'node:net'
 import type { LRUCache } from 'lru-cache'
 import type RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import { lruCache, onDemand } from '../common/on-demand.js'
-import { refusal } from '../errors.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
 import type { RedisCounters } from './redis-counters.js'
 
-/**
- * Counts failed attempts in memory and, where configured, in Redis, and rejects where either has too many, so that
- * limits hold while Redis is down or read-only.
- */
+/** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */
 export class Throttle {
   /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
-  readonly #settings: ResolvedThrottle
-  #limiter: ReturnType<typeof openMemory> | undefined
-  readonly #redis: RedisCounters | null
   /** Addresses with failures in this process. */
-  readonly #failing: () => LRUCache<string, true>
+  readonly failing: () => LRUCache<string, true>
+  #memory: ReturnType<typeof openMemory> | undefined
 
-  constructor(settings: ResolvedThrottle, redis: RedisCounters | null) {
-    this.#settings = settings
-    this.#redis = redis
-    this.#failing = lruCache({ ttl: Math.ceil(settings.window * 1000), ttlAutopurge: true })
+  constructor(
+    private readonly settings: ResolvedThrottle,
+    readonly redis: RedisCounters | null,
+  ) {
+    this.failing = lruCache({ ttl: Math.ceil(settings.window * 1000), ttlAutopurge: true })
   }
 
-  get #memory() {
-    return (this.#limiter ??= openMemory(this.#settings))
+  get memory() {
+    return (this.#memory ??= openMemory(this.settings))
   }
 
   hasFailed(ip: string | undefined): boolean {
-    if (this.#limiter === undefined || this.#failing().size === 0) return false
-    return this.#failing().has(`address:${addressOf(ip)}`)
+    if (this.#memory === undefined || this.failing().size === 0) return false
+    return this.failing().has(`address:${addressOf(ip)}`)
   }
 
   /**
    * @param everywhere - `true`: also ask Redis, which costs a round trip
-   * @returns milliseconds until the next attempt: of the username, and of the address
+   * @returns milliseconds until the next attempt, the most of both counts: of the username, and of the address
    */
   waits({ username, address }: FailureKeys, everywhere: boolean): Promise<[number, number]> {
-    const { perUsername, perAddress } = this.#settings
-    const asked = everywhere && this.#redis !== null ? [this.#memory, this.#redis] : [this.#memory]
+    const { perUsername, perAddress } = this.settings
+    const asked = everywhere && this.redis !== null ? [this.memory, this.redis] : [this.memory]
     const wait = async (key: string, limit: number): Promise<number> => {
       const counts = await Promise.all(asked.map((limiter) => limiter.get(key)))
       const waits = counts.map((counted) =>
@@ -50,44 +45,6 @@ export class Throttle {
       return Math.max(0, ...waits)
     }
     return Promise.all([wait(username, perUsername), wait(address, perAddress)])
-  }
-
-  /** @throws ERR_AUTH_TOO_MANY_ATTEMPTS, to try again after so many milliseconds */
-  refuse(wait: number): never {
-    this.throttled += 1
-    throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
-  }
-
-  /** Counts a failure in this process, before anything is awaited. */
-  count({ username, address }: FailureKeys): void {
-    this.#failing().set(address, true)
-    void this.#memory.penalty(username)
-    void this.#memory.penalty(address)
-  }
-
-  /** Undoes {@link count}. */
-  async uncount({ username, address }: FailureKeys): Promise<void> {
-    for (const key of [username, address]) {
-      const counted = await this.#memory.get(key)
-      if (counted !== null && counted.consumedPoints > 0) void this.#memory.reward(key)
-    }
-  }
-
-  /** Counts in Redis a failure that this process has counted. */
-  async share({ username, address }: FailureKeys): Promise<void> {
-    if (this.#redis === null) return
-    const all = [this.#redis.penalty(username), this.#redis.penalty(address)]
-    const [counted] = await Promise.all(all)
-    if (!counted?.consumedPoints) return
-    // Redis has a lower count where a success in another process has reset it.
-    const seconds = Math.ceil(counted.msBeforeNext / 1000) || 1
-    await this.#memory.set(username, counted.consumedPoints, seconds)
-  }
-
-  /** @param cheaply - `true`: deletes in Redis only where this process has counted some */
-  async forget({ username }: FailureKeys, cheaply: boolean): Promise<void> {
-    const isKnown = await this.#memory.delete(username)
-    if (isKnown || !cheaply) await this.#redis?.delete(username)
   }
 }
 

@@ -1,11 +1,9 @@
 import type { LRUCache } from 'lru-cache'
 import { lruCache } from '../common/on-demand.js'
+import type { defaults } from '../options/resolve.js'
 import type { VerifiedToken } from './engine.js'
 
-export interface TokenCacheLimits {
-  readonly max: number
-  readonly maxBytes: number
-}
+export type TokenCacheLimits = typeof defaults.tokenCache
 
 export interface TokenCounts {
   hits: number

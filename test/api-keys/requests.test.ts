@@ -7,13 +7,14 @@ import { bearer, basic, passwords, tokensOf, userService, users } from '../helpe
 import { keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
 import { until } from '../helpers/load.js'
 
-const about = { owner: 'alice', ownerType: 'string', name: 'x', scopes: [] } as const
+const about = { owner: 'alice', name: 'x', scopes: [], expiresAt: null }
 /** A key that no store has. */
-const unknownKey = (): string => newKey(prefix, about, null).key
+const unknownKey = (): string => newKey(prefix, about).issued.key
 const minutes = (count: number): Date => new Date(Date.now() + count * 60_000)
 
 t.test('the format', async (t) => {
-  const { key, stored } = newKey('acme_live', about, null)
+  const { stored, issued } = newKey('acme_live', about)
+  const { key } = issued
   t.match(key, /^acme_live_[0-9A-Za-z]{54}$/)
   t.equal(stored.id, key.slice(10, 26))
   t.equal(stored.digest, digestOf(key))
@@ -78,7 +79,7 @@ t.test('wrong keys, and whether the store is asked', async (t) => {
   await keys.revoke(revoked.id)
   const swapped = issued.key.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
   const otherSecret = (): string => {
-    const { key } = newKey(prefix, about, null)
+    const { key } = newKey(prefix, about).issued
     const start = key.slice(0, 5) + issued.id + key.slice(21, 53)
     // A right checksum for a made-up secret: look for it among all that `newKey` can do is hopeless, so compute it.
     return start + checksumOf(start)
@@ -239,7 +240,7 @@ t.test(
       keyOptions({ store: storeWith({ find }, memory) }),
     )
     holds = true
-    const start = issued.key.slice(0, 21) + newKey(prefix, about, null).key.slice(21, 53)
+    const start = issued.key.slice(0, 21) + newKey(prefix, about).issued.key.slice(21, 53)
     const both = [issued.key, issued.key, start + checksumOf(start)].map((key) =>
       get('/apiKey', bearer(key)),
     )
@@ -340,7 +341,7 @@ t.test('guesses at the secret of a key are throttled, the right key passes', asy
     throttle: { perUsername: 3, perAddress: 100, window: 60 },
   })
   const guess = async (): Promise<number> => {
-    const start = issued.key.slice(0, 21) + newKey(prefix, about, null).key.slice(21, 53)
+    const start = issued.key.slice(0, 21) + newKey(prefix, about).issued.key.slice(21, 53)
     return (await get('/apiKey', bearer(start + checksumOf(start)))).status
   }
   t.strictSame([await guess(), await guess(), await guess(), await guess()], [401, 401, 401, 429])

@@ -1,9 +1,6 @@
+import { openOnce } from '../../stores/memory.js'
 import { checkStorePrefix } from '../../stores/redis.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
-
-/** Seconds for which keys that have expired or are revoked are kept, and how many each `create` deletes. */
-const kept = 2_592_000
-const batch = 100
 
 /**
  * Keeps API keys in the memory of this process, for development and tests: a restart invalidates all of them.
@@ -13,57 +10,44 @@ const batch = 100
  */
 export function memoryApiKeys(options: { readonly prefix: string }): ApiKeyStoreFactory {
   const prefix = checkStorePrefix(options?.prefix, 'memoryApiKeys({ prefix })')
-  const stores = new Map<string, ApiKeyStore>()
-  return {
-    prefix,
-    isLocal: true,
-    open(name) {
-      const store = stores.get(name) ?? memoryStore()
-      stores.set(name, store)
-      return store
-    },
-  }
+  return { prefix, isLocal: true, open: openOnce(memoryStore) }
 }
 
-const isOver = (time: number | null, now: number): boolean => time !== null && time <= now
+const isOver = (time: number | null, now: number): boolean => (time ?? Infinity) <= now
 
 /** Its methods are atomic, because they await nothing. */
 function memoryStore(): ApiKeyStore {
   const keys = new Map<string, StoredApiKey>()
-  /** The key with an id, if it is one of this owner, where one is given. */
-  const find = (id: string, owner?: string): StoredApiKey | null => {
+  const unrevoked = (id: string, owner?: string): StoredApiKey | undefined => {
     const key = keys.get(id)
-    return key === undefined || (owner !== undefined && key.owner !== owner) ? null : key
+    return key?.revokedAt === null && (owner ?? key.owner) === key.owner ? key : undefined
   }
   return {
     async create(key) {
       if (keys.has(key.id)) throw new Error('there is an API key with this id')
       keys.set(key.id, key)
-      const latest = key.createdAt - kept
+      const last = key.createdAt - 2_592_000
       const old = [...keys.values()].filter(
-        ({ expiresAt, revokedAt }) => isOver(expiresAt, latest) || isOver(revokedAt, latest),
+        (each) => isOver(each.expiresAt, last) || isOver(each.revokedAt, last),
       )
-      for (const { id } of old.slice(0, batch)) keys.delete(id)
+      for (const { id } of old.slice(0, 100)) keys.delete(id)
     },
-    find: async (id) => find(id),
+    find: async (id) => keys.get(id) ?? null,
     list: async (owner) => [...keys.values()].filter((key) => key.owner === owner).toReversed(),
     async touch(id, at) {
-      const key = find(id)
-      if (key && (key.lastUsedAt ?? -Infinity) <= at - 60) keys.set(id, { ...key, lastUsedAt: at })
+      const key = keys.get(id)
+      if (key && (key.lastUsedAt ?? 0) <= at - 60) keys.set(id, { ...key, lastUsedAt: at })
     },
     async revoke(id, at, owner) {
-      const key = find(id, owner)
-      if (key?.revokedAt !== null) return false
-      keys.set(id, { ...key, revokedAt: at })
-      return true
+      const key = unrevoked(id, owner)
+      if (key) keys.set(id, { ...key, revokedAt: at })
+      return key !== undefined
     },
     async replace(id, next, until, owner) {
-      const key = find(id, owner)
-      if (key?.revokedAt !== null || key.replacedBy !== null) return false
-      if (isOver(key.expiresAt, next.createdAt)) return false
+      const key = unrevoked(id, owner)
+      if (key?.replacedBy !== null || isOver(key.expiresAt, next.createdAt)) return false
       const expiresAt = Math.min(key.expiresAt ?? until, until)
-      keys.set(id, { ...key, replacedBy: next.id, expiresAt })
-      keys.set(next.id, next)
+      keys.set(id, { ...key, replacedBy: next.id, expiresAt }).set(next.id, next)
       return true
     },
   }

@@ -30,66 +30,57 @@ export function redisApiKeys(
  * - `:api-keys:<owner>`: a sorted set of the ids of an owner's keys, the oldest first
  */
 const common = `
-local root = KEYS[1]
-local key = root .. ':api-key:' .. ARGV[1]
-
-local function keep(key)
-  local times, over = redis.call('HMGET', key, 'expiresAt', 'revokedAt'), math.huge
-  for i = 1, 2 do over = math.min(over, tonumber(times[i] or over)) end
-  if over < math.huge then redis.call('PEXPIREAT', key, string.format('%.0f', (over + 2592000) * 1000)) end
+local function keyOf(id) return KEYS[1] .. ':api-key:' .. id end
+local function load(id)
+  return redis.call('HMGET', keyOf(id), 'about', 'expiresAt', 'lastUsedAt', 'revokedAt', 'replacedBy', 'owner')
 end
+local key = keyOf(ARGV[1])
+local about, expires, used, revoked, replaced, owner = unpack(load(ARGV[1]))
+local function isOf(asked) return about and (asked == '' or asked == owner) end
+local function endAt(key, time) redis.call('EXPIREAT', key, math.ceil(time) + 2592000) end
 
 local function create(id, owner, createdAt, expiresAt, about)
-  local key, index = root .. ':api-key:' .. id, root .. ':api-keys:' .. owner
-  redis.call('HSET', key, 'about', about, 'owner', owner)
-  if expiresAt ~= '' then redis.call('HSET', key, 'expiresAt', expiresAt) end
-  keep(key)
+  local index = KEYS[1] .. ':api-keys:' .. owner
+  redis.call('HSET', keyOf(id), 'about', about, 'owner', owner, 'expiresAt', expiresAt)
+  if expiresAt ~= '' then endAt(keyOf(id), expiresAt) end
   for _, old in ipairs(redis.call('ZRANGE', index, 0, 99)) do
-    if redis.call('EXISTS', root .. ':api-key:' .. old) == 0 then redis.call('ZREM', index, old) end
+    if redis.call('EXISTS', keyOf(old)) == 0 then redis.call('ZREM', index, old) end
   end
   redis.call('ZADD', index, createdAt, id)
-end
-
-local function isOf(owner)
-  local found = redis.call('HGET', key, 'owner')
-  return found and (owner == '' or found == owner)
 end
 `
 
 const scripts = {
   create: `${common}
-if redis.call('EXISTS', key) == 1 then return redis.error_reply('there is an API key with this id') end
+if about then return redis.error_reply('there is an API key with this id') end
 create(unpack(ARGV))`,
 
   find: `${common}
-return redis.call('HMGET', key, 'about', 'expiresAt', 'lastUsedAt', 'revokedAt', 'replacedBy')`,
+return { about, expires, used, revoked, replaced }`,
 
-  list: `
+  list: `${common}
 local found = {}
 for _, id in ipairs(redis.call('ZREVRANGE', KEYS[1] .. ':api-keys:' .. ARGV[1], 0, -1)) do
-  local key = KEYS[1] .. ':api-key:' .. id
-  found[#found + 1] = redis.call('HMGET', key, 'about', 'expiresAt', 'lastUsedAt', 'revokedAt', 'replacedBy')
+  found[#found + 1] = load(id)
 end
 return found`,
 
   touch: `${common}
-local last = redis.call('HGET', key, 'lastUsedAt')
-if isOf('') and (not last or tonumber(last) + 60 <= tonumber(ARGV[2])) then
-  redis.call('HSET', key, 'lastUsedAt', ARGV[2])
-end`,
+if about and (used or 0) + 60 <= tonumber(ARGV[2]) then redis.call('HSET', key, 'lastUsedAt', ARGV[2]) end`,
 
   revoke: `${common}
-if not isOf(ARGV[3]) or redis.call('HSETNX', key, 'revokedAt', ARGV[2]) == 0 then return 0 end
-keep(key)
+if revoked or not isOf(ARGV[3]) then return 0 end
+redis.call('HSET', key, 'revokedAt', ARGV[2])
+endAt(key, math.min(ARGV[2], tonumber(expires) or math.huge))
 return 1`,
 
   replace: `${common}
-local _, ends, owner, id, nextOwner, now = unpack(ARGV)
-local revoked, replaced, expires = unpack(redis.call('HMGET', key, 'revokedAt', 'replacedBy', 'expiresAt'))
-if not isOf(owner) or revoked or replaced or (expires and tonumber(expires) <= tonumber(now)) then return 0 end
-redis.call('HSET', key, 'replacedBy', id)
-if not expires or tonumber(ends) < tonumber(expires) then redis.call('HSET', key, 'expiresAt', ends) end
-keep(key)
+local _, ends, asked, nextId, _, now = unpack(ARGV)
+local last = tonumber(expires) or math.huge
+if revoked or replaced or not isOf(asked) or last <= tonumber(now) then return 0 end
+ends = math.min(ends, last)
+redis.call('HSET', key, 'replacedBy', nextId, 'expiresAt', ends)
+endAt(key, ends)
 create(unpack(ARGV, 4))
 return 1`,
 }
@@ -98,10 +89,7 @@ function storeOver(run: RunScript<keyof typeof scripts>): ApiKeyStore {
   return {
     create: async (key) => void (await run('create', ...valuesOf(key))),
     find: async (id) => keyOf((await run('find', id)) as Row),
-    async list(owner) {
-      const rows = (await run('list', owner)) as Row[]
-      return rows.flatMap((row) => keyOf(row) ?? [])
-    },
+    list: async (owner) => ((await run('list', owner)) as Row[]).flatMap((row) => keyOf(row) ?? []),
     touch: async (id, at) => void (await run('touch', id, at)),
     revoke: async (id, at, owner) => (await run('revoke', id, at, owner ?? '')) === 1,
     replace: async (id, next, until, owner) =>
@@ -109,7 +97,7 @@ function storeOver(run: RunScript<keyof typeof scripts>): ApiKeyStore {
   }
 }
 
-type Row = readonly [about: string | null, ...changing: (string | null)[]]
+type Row = readonly (string | null)[]
 
 function valuesOf(key: StoredApiKey): (string | number)[] {
   const { id, owner, createdAt, expiresAt } = key
@@ -117,8 +105,7 @@ function valuesOf(key: StoredApiKey): (string | number)[] {
 }
 
 function keyOf([about, ...changing]: Row): StoredApiKey | null {
-  if (about === null) return null
-  const [expiresAt, lastUsedAt, revokedAt] = changing.map((time) => time && Number(time))
-  const [, , , replacedBy] = changing
-  return { ...JSON.parse(about), expiresAt, lastUsedAt, revokedAt, replacedBy } as StoredApiKey
+  if (!about) return null
+  const [expiresAt, lastUsedAt, revokedAt] = changing.map((time) => (time ? Number(time) : null))
+  return { ...JSON.parse(about), expiresAt, lastUsedAt, revokedAt, replacedBy: changing[3] }
 }

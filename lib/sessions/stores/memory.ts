@@ -1,4 +1,5 @@
 import { defaults } from '../../options/resolve.js'
+import { openOnce } from '../../stores/memory.js'
 import type {
   Revocation,
   SessionStore,
@@ -24,16 +25,8 @@ export interface MemorySessionsOptions {
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
   const { prefix = defaults.memorySessions.prefix, now = () => Date.now() / 1000 } = options
-  const spaces = new Map<string, () => SessionStore>()
-  return {
-    prefix,
-    isLocal: true,
-    open(name) {
-      const open = spaces.get(name) ?? memorySpace(now)
-      spaces.set(name, open)
-      return open()
-    },
-  }
+  const spaceOf = openOnce(() => memorySpace(now))
+  return { prefix, isLocal: true, open: (name) => spaceOf(name)() }
 }
 
 /** A session, with its refresh tokens. */

@@ -3,8 +3,15 @@ import { algorithmOf } from '../../common/algorithms.js'
 import { wrongOption } from '../../errors.js'
 import { problemOf } from '../../options/check.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schemas.js'
-import { pemMarker, readKeyFile } from './files.js'
-import { fingerprintOf, keyError, namesOf, publicJwk, thumbprintOf } from './key.js'
+import {
+  fingerprintOf,
+  keyError,
+  namesOf,
+  pemMarker,
+  publicJwk,
+  readKeyFile,
+  thumbprintOf,
+} from './key.js'
 import { parsePair, parseSecret } from './parse.js'
 import type { Key, NameOf } from './key.js'
 import type { KeyEntry, KeyFileEntry, KeyFileSystem, PublicJwk } from '../../../types/keys.js'

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { algorithmOf, signingMethods, type KeyFamily } from '../../common/algorithms.js'
-import { pemMarker } from './files.js'
-import { keyError, misfit, namesOf } from './key.js'
+import { keyError, misfit, namesOf, pemMarker } from './key.js'
 import { checkWeakness } from './known-secrets.js'
 import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
 import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'

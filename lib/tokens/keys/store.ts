@@ -1,7 +1,6 @@
 import { onceAMinute } from '../../common/once-a-minute.js'
 import { AuthnUsageError } from '../../errors.js'
-import { readKeyFile } from './files.js'
-import { keyError, type Key } from './key.js'
+import { keyError, readKeyFile, type Key } from './key.js'
 import { Keyset, type KeyUse } from './keyset.js'
 import { keyFilePaths, parseKeys } from './parse.js'
 import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'

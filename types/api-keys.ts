@@ -4,10 +4,7 @@ export interface ApiKeysOptions {
   prefix: string
   /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
   store: ApiKeyStoreFactory
-  /**
-   * A header that may have the key instead of `Authorization: Bearer`, such as `x-api-key`, in any case. It is read only
-   * if `Authorization` has no credentials that the route accepts. Default: none.
-   */
+  /** Where else the key is read if `Authorization` has no credentials that the route accepts, such as `x-api-key`, in any case. Default: none. */
   header?: string | undefined
   /**
    * How long a successful lookup is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at
@@ -94,10 +91,7 @@ export interface ApiKeyStats {
 }
 
 /** What a store keeps of an {@link ApiKeyInfo}. Times are seconds since 1970, with a fraction. */
-export interface StoredApiKey
-  extends
-    Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'>,
-    Readonly<Record<'expiresAt' | 'lastUsedAt' | 'revokedAt', number | null>> {
+export interface StoredApiKey extends Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' | 'replacedBy'> {
   /** SHA-256 of the whole key in base64url; a store never gets a key. */
   readonly digest: string
   /** As a string; {@link ownerType} says what it was. */
@@ -106,6 +100,12 @@ export interface StoredApiKey
   readonly ownerType: 'string' | 'number'
   /** When the key was issued. */
   readonly createdAt: number
+  /** When it expires, if it does. */
+  readonly expiresAt: number | null
+  /** When the key was last used, within a minute. */
+  readonly lastUsedAt: number | null
+  /** When the key was revoked, if it was. */
+  readonly revokedAt: number | null
 }
 
 /** The API keys of one registration in a store. Every method is atomic, and rejects when the store cannot be reached. The plugin waits two seconds. */

@@ -89,7 +89,6 @@ export function reportRefusal(
   target.publish({ request, code, ...who, ...about, authenticator, duration })
 }
 
-/** The reason for the log. */
 function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationErrorLike) {
   const { authorization = '' } = headers
   const isMissing = code === 'ERR_AUTH_NO_CREDENTIALS'

@@ -91,16 +91,6 @@ async function openJwtService(
   return service.load()
 }
 
-const day = 86_400
-
-/** A token that is stolen can be used for as long as it lives, and most such values were meant as milliseconds. */
-function warnLongExpiry(app: FastifyInstance, expiry: number): void {
-  if (expiry <= day) return
-  app.log.warn(
-    `fastify-authn: option "jwt.expiry" (AUTH_JWT_EXPIRY) is ${expiry} seconds, which is ${Number((expiry / day).toFixed(1))} days, and a stolen token can be used for that long. The option is in seconds, not milliseconds. Keep it short, and use "sessions" to keep users logged in.`,
-  )
-}
-
 /** Puts a registration on its scope: from here on, the guard and the authenticators find it. */
 function attach(record: AppRecord, registration: Registration): void {
   const { app, options, authenticators, features, jwtService, passwords } = registration
@@ -128,7 +118,12 @@ function attach(record: AppRecord, registration: Registration): void {
   decorate(app, 'authn', authn)
   if ((options.jwt ?? options.jwtService) === undefined) return
   decorate(app, 'jwtService', jwtService)
-  warnLongExpiry(app, jwtService.expiry)
+  const days = jwtService.expiry / 86_400
+  if (days <= 1) return
+  // A stolen token can be used for as long as it lives, and most such values were meant as milliseconds.
+  app.log.warn(
+    `fastify-authn: option "jwt.expiry" (AUTH_JWT_EXPIRY) is ${jwtService.expiry} seconds, which is ${Number(days.toFixed(1))} days, and a stolen token can be used for that long. The option is in seconds, not milliseconds. Keep it short, and use "sessions" to keep users logged in.`,
+  )
 }
 
 function byName(features: readonly Feature[], valueOf: (feature: Feature) => object | undefined) {

@@ -66,7 +66,7 @@ export async function runBoot(rounds: number): Promise<BootResult> {
       [
         `Node ${node}`,
         'boot, ms of processor time',
-        'middle half',
+        'interquartile range',
         'added, ms',
         'heap, MiB',
         'resident, MiB',

@@ -17,7 +17,7 @@ const ratioCells = ({ median, low, high }: Spread): string[] => [
 /** The results of a comparison. */
 export function resultsTable(results: readonly Result[]): string {
   return table(
-    ['', 'share', 'middle half', 'requests per CPU second', 'others, cores'],
+    ['', 'share', 'interquartile range', 'requests per CPU second', 'others, cores'],
     results.map(({ variant, ratio, rate, foreign }) => [
       variant.name,
       ...ratioCells(ratio),
@@ -30,7 +30,7 @@ export function resultsTable(results: readonly Result[]): string {
 /** The same, where the rates of both sides differ from pair to pair. */
 export function ratiosTable(results: readonly Result[]): string {
   return table(
-    ['', 'times the requests per CPU second', 'middle half'],
+    ['', 'times the requests per CPU second', 'interquartile range'],
     results.map(({ variant, ratio }) => [variant.name, ...ratioCells(ratio)]),
   )
 }

@@ -30,7 +30,7 @@ export function method(main: Pace, others: Pace): string {
   const lines = [
     `${today()}; ${machine()}.`,
     peerVersions().join(', ') + '.',
-    `Rounds: ${main.rounds} for fastify-authn, ${others.rounds} for peers and scaling. In each round every variant has a turn in new processes: ${main.repeats} measurements (peers: ${others.repeats}) of ${main.seconds} s, each between two of the baseline, which is a process of its own. A share is the quotient of the two; tables show medians, and the middle half of all measurements. Rates are by the processor time of the server, with all of its threads.`,
+    `Rounds: ${main.rounds} for fastify-authn, ${others.rounds} for peers and scaling. In each round every variant has a turn in new processes: ${main.repeats} measurements (peers: ${others.repeats}) of ${main.seconds} s, each between two of the baseline, which is a process of its own. A share is the quotient of the two; tables show medians, with the interquartile range of all measurements. Rates are by the processor time of the server, with all of its threads.`,
     'The baseline is a Fastify that never loaded a plugin and gets the same headers, unless a row names another one after a colon.',
     cores === null
       ? 'Servers and load generator share the cores.'

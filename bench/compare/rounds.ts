@@ -5,7 +5,7 @@ import { undisturbed } from '../support/rounds.js'
 import { takeTurn, type Pace, type Turn } from './measure.js'
 import type { Variant } from './variants.js'
 
-/** A median with the middle half of all that was found around it. */
+/** A median with its interquartile range. */
 export interface Spread {
   readonly median: number
   readonly low: number

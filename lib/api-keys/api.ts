@@ -27,8 +27,7 @@ const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   ],
 }
 
-const isScope = (name: unknown): boolean =>
-  typeof name === 'string' && name.length <= 128 && isAccessName('scope', name)
+const isScope = (name: unknown): boolean => isAccessName('scope', name) && name.length <= 128
 
 /** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
 function check(method: string, given: object | null, required: string[], optional: string[] = []) {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { declaredProperty } from '../common/objects.js'
+import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
@@ -29,8 +29,11 @@ function createRecord(root: FastifyInstance) {
     /** The root and all scopes. */
     instances: [root],
     routes: [] as DeclaredRoute[],
-    /** Checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later. */
-    scopes: [] as MarkedScope[],
+    /**
+     * The options of each `app.register` with a mark, and whether it makes no scope, so that the mark has no effect. They
+     * are checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later.
+     */
+    scopes: [] as { readonly options: object; readonly isVoid: boolean }[],
     /** Hooks that are undefined in the options of `app.register`, for a warning. */
     undefinedHooks: [] as string[],
     /** Scopes in which the plugin is registered, in order. */
@@ -82,35 +85,30 @@ function listen(root: FastifyInstance): AppRecord {
   })
   root.addHook('onRegister', (instance, options: object) => {
     record.instances.push(instance)
-    // Fastify takes the prefix of options that are an instance of a class too.
-    const mark = declaredProperty(options, 'auth')
-    if (mark === undefined && !Object.hasOwn(options, 'auth')) return
-    record.scopes.push({ mark, prefix: declaredProperty(options, 'prefix'), isVoid: false })
-    if (mark !== undefined) markScope(instance, mark)
+    // The options may be an instance of a class.
+    if (!isDeclared(options, 'auth')) return
+    record.scopes.push({ options, isVoid: false })
+    markScope(instance, declaredProperty(options, 'auth'))
   })
   const describe = describeRoutes(root)
   watchRegister(root, (plugin, options, isComputed) => {
-    record.scopes.push(...voidScopes(plugin, options, isComputed))
-    const { prefix } = (options ?? {}) as { prefix?: unknown }
-    const place = `app.register(…, { prefix: ${JSON.stringify(prefix)} })`
-    const hooks = undefinedHooks(options ?? {})
-    record.undefinedHooks.push(...hooks.map((hook) => `${hook} of ${place}`))
+    const own: object = options ?? {}
+    if (hasVoidMark(plugin, own, isComputed)) record.scopes.push({ options: own, isVoid: true })
+    const place = `app.register(…, { prefix: ${prefixOf(own)} })`
+    record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
     return describe(plugin, options)
   })
   return record
 }
 
-/** The mark in the options of an `app.register`, which all routes inside inherit. */
-interface MarkedScope {
-  readonly mark: unknown
-  readonly prefix: unknown
-  /** Whether Fastify makes no scope for this plugin, so that the mark has no effect. */
-  readonly isVoid: boolean
+function prefixOf(options: object): string | undefined {
+  return JSON.stringify(declaredProperty(options, 'prefix'))
 }
 
 /** @throws ERR_AUTH_MARK for a mark that is not valid or has no effect */
-function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
-  const place = `app.register(…, { prefix: ${JSON.stringify(prefix)}, auth })`
+function checkScope({ options, isVoid }: AppRecord['scopes'][number]): void {
+  const place = `app.register(…, { prefix: ${prefixOf(options)}, auth })`
+  const mark = declaredProperty(options, 'auth')
   if (mark === undefined) {
     wrongMark(
       `${place}: found auth: undefined, which has no effect, so the routes inside would be open; expected a mark such as auth: true, or none.`,
@@ -124,15 +122,12 @@ function checkScope({ mark, prefix, isVoid }: MarkedScope): void {
 }
 
 /**
- * The mark in the options of a plugin that gets no scope, or whose options come from a function: there it has no
- * effect. Other plugins have an option `auth` too, so only values that are marks are found.
+ * Whether a plugin gets no scope, or its options come from a function, so that the mark in them has no effect. Other
+ * plugins have an option `auth` too, so only values that are marks are found.
  */
-function voidScopes(plugin: unknown, options: unknown, isComputed: boolean): MarkedScope[] {
-  const isOurs = nameOfPlugin(plugin) === 'fastify-authn'
-  if (isOurs || typeof options !== 'object' || options === null) return []
-  if (!isComputed && !isShared(plugin)) return []
-  const mark = declaredProperty(options, 'auth')
-  return isMark(mark) ? [{ mark, prefix: declaredProperty(options, 'prefix'), isVoid: true }] : []
+function hasVoidMark(plugin: unknown, options: object, isComputed: boolean): boolean {
+  if (nameOfPlugin(plugin) === 'fastify-authn' || !(isComputed || isShared(plugin))) return false
+  return isMark(declaredProperty(options, 'auth'))
 }
 
 /**

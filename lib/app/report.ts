@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { ownRouteOf } from '../login/own-route.js'
-import { markedScopeOf } from '../marks/mark.js'
+import { scopeMarkOf } from '../marks/mark.js'
 import { registrationOf } from '../registration.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { methodsOf, routeMark, type DeclaredRoute } from './routes.js'
@@ -21,15 +21,17 @@ export function routeReport(
         'app.authn.routes(): the app is not ready, so routes and marks may still be missing. Call it after await app.ready(), or in an onReady hook that is added after the plugin.',
       )
     }
-    return record.routes
-      .filter(({ server }) => isWithin(server, scope))
-      .flatMap(rowsOf)
-      .toSorted(byKey)
+    return (
+      record.routes
+        .filter(({ server }) => isWithin(server, scope))
+        .flatMap(rowsOf)
+        // By character codes and not by a language, so that a snapshot is the same on every machine.
+        .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+    )
   }
   return { routes, printRoutes: () => printTable(routes(), scope.supportedMethods) }
 }
 
-/** One row for each URL of a route. */
 function rowsOf(route: DeclaredRoute): AuthnRoute[] {
   const { options, server, url } = route
   const plan = route.plan ?? null
@@ -52,16 +54,11 @@ function rowsOf(route: DeclaredRoute): AuthnRoute[] {
 function sourceOf(route: DeclaredRoute): Pick<AuthnRoute, 'source' | 'sourcePrefix'> {
   const { options, server } = route
   if (routeMark(route) !== undefined) return { source: 'route', sourcePrefix: null }
-  const scope = isCorsPreflight(options, server) ? null : markedScopeOf(server)
-  if (scope === null) return { source: 'none', sourcePrefix: null }
+  const scope = isCorsPreflight(options, server) ? undefined : scopeMarkOf(server)?.scope
+  if (scope === undefined) return { source: 'none', sourcePrefix: null }
   const registration = registrationOf(scope)
   const isByPlugin = registration?.app === scope && registration.options.auth !== undefined
   return { source: isByPlugin ? 'plugin' : 'scope', sourcePrefix: scope.prefix }
-}
-
-/** Sorts by character codes and not by a language, so that a snapshot is the same on every machine. */
-function byKey(one: AuthnRoute, other: AuthnRoute): number {
-  return keyOf(one) < keyOf(other) ? -1 : Number(keyOf(one) > keyOf(other))
 }
 
 function keyOf({ url, methods, constraints, registration }: AuthnRoute): string {

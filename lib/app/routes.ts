@@ -127,7 +127,7 @@ export function decide(route: DeclaredRoute): Plan | null {
 export function markOf(route: DeclaredRoute): unknown {
   const own = routeMark(route)
   const isInherited = own === undefined && !isCorsPreflight(route.options, route.server)
-  return isInherited ? scopeMarkOf(route.server) : own
+  return isInherited ? scopeMarkOf(route.server)?.mark : own
 }
 
 /** The mark on a route itself; for a HEAD route that Fastify added, the mark on its GET route. */
@@ -135,7 +135,6 @@ export function routeMark({ options, get }: DeclaredRoute): unknown {
   return ownMark(get?.options.config) ?? ownMark(options.config)
 }
 
-/** Methods as a sorted list. */
 export function methodsOf(method: string | readonly string[]): string[] {
   return [method].flat().toSorted()
 }

@@ -51,11 +51,6 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     return members.filter((member) => schemes.get(member)?.some(isNamed))
   }
 
-  /** Of the members whose scheme was named, but none of which accepts the token: one for JWTs, if there is one. */
-  function rejecting(named: readonly Authenticator[]): Authenticator | undefined {
-    return named.find(({ openapi = {} }) => 'bearerFormat' in openapi) ?? named[0]
-  }
-
   function accepting(request: FastifyRequest, named: readonly Authenticator[]) {
     const candidates = named.length === 0 ? inOrder : inOrder.filter((each) => named.includes(each))
     return (
@@ -80,7 +75,11 @@ export function combine(members: readonly Authenticator[], place: string): Authe
     accepts: (request) => accepting(request, namedBy(request)) !== undefined,
     authenticate(request) {
       const named = namedBy(request)
-      const member = named.length === 1 ? named[0] : (accepting(request, named) ?? rejecting(named))
+      // A token that no member accepts is rejected by the one for JWTs, if there is one.
+      const member =
+        (named.length === 1 ? named[0] : accepting(request, named)) ??
+        named.find(({ openapi = {} }) => 'bearerFormat' in openapi) ??
+        named[0]
       if (member === undefined) return null
       if (isAnswering) asked.set(request, member)
       return member.authenticate(request)

@@ -34,7 +34,7 @@ export function basicAuthenticator<Stored extends object>(
     }
     const field = passwordField ?? shared.passwordField
     hiddenFields.add(field)
-    return registration.passwords.basicCheck(service, field)
+    return registration.passwords.basicCheck({ userService: service, passwordField: field })
   })
 
   const authenticator: Authenticator<Stored> & { [kHashes]: true } = {

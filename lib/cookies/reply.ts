@@ -33,15 +33,12 @@ function lineOf(cookie: NewCookie): string {
 }
 
 /**
- * Seconds until a token of ours expires. Its signature is not verified: the login has just made it.
+ * Seconds until a token expires. Its signature is not verified: the login has just made it.
  *
  * @returns null for a token without `exp`, or that is no JWT
  */
 export function lifeOf(token: string): number | null {
-  const { exp, nbf } = unverifiedPart(token, 1) ?? {}
+  const { exp } = unverifiedPart(token, 1) ?? {}
   if (typeof exp !== 'number' || !Number.isFinite(exp)) return null
-  const now = Date.now() / 1000
-  // A new token begins at the last whole second, and is valid for `jwt.expiry` from then on.
-  const isNew = typeof nbf === 'number' && nbf <= now && nbf > now - 2
-  return Math.max(0, Math.ceil(exp - (isNew ? nbf : now)))
+  return Math.max(0, Math.ceil(exp - Date.now() / 1000))
 }

@@ -45,11 +45,13 @@ export function setChallenges(
   const lacksScope = error.code === 'ERR_AUTH_INSUFFICIENT_SCOPE'
   const hasToken = readsHeader && Boolean(credentialsOf(request.headers.authorization, 'Bearer'))
   if (status !== 401 && !(lacksScope && hasToken)) return
+  // Of scopes any of which is enough, only the first: clients request all that are listed here.
+  const needed = scope && ('all' in scope ? scope.all.join(' ') : String(scope.any[0]))
   // Sent only where the request has a token (RFC 6750 §3.1).
   const problem: BearerProblem = {
     error: lacksScope ? 'insufficient_scope' : 'invalid_token',
     description,
-    ...(lacksScope && scope !== null && { scope: scopeAttribute(scope) }),
+    ...(lacksScope && needed !== null && { scope: needed }),
   }
   const isBearer = sameAs('Bearer')
   const more = features.map((feature) => feature.challenge?.(scope) ?? '').join('')
@@ -61,11 +63,6 @@ export function setChallenges(
   if (challenges.length === 0) return
   // One header line for each: browsers do not split a line that holds several challenges.
   void reply.header('www-authenticate', challenges.length === 1 ? challenges[0] : challenges)
-}
-
-/** Of scopes any of which is enough, only the first: clients request all that are listed here. */
-function scopeAttribute(scope: NeededNames): string {
-  return 'all' in scope ? scope.all.join(' ') : String(scope.any[0])
 }
 
 /**

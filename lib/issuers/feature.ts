@@ -1,9 +1,17 @@
 import { kit } from '../common/kit.js'
+import { refusal, refusalOrFault } from '../errors.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
+import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
-import { issuerAuthenticator } from './authenticator.js'
-import { IssuerVerifier } from './verifier.js'
+import { setClaims } from '../request/state.js'
+import { invalidToken } from '../tokens/claims.js'
+import { checkUser, isUsableName, requireUser, withUserTimeout } from '../users/user.js'
+import { IssuerVerifier, unverifiedIssuer } from './verifier.js'
+import type { FastifyRequest } from 'fastify'
 import type { Feature, FeatureContext } from '../feature.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { JwtClaims } from '../../types/request-extra.js'
 
 const verifiers = new WeakMap<object, IssuerVerifier>()
 
@@ -40,6 +48,51 @@ export function createFeature({ options, jwtService, log }: FeatureContext): Fea
     stats: () => Object.fromEntries(opened.map(({ name, source }) => [name, source.stats()])),
     stop() {
       for (const { source } of opened) source.stop()
+    },
+  }
+}
+
+/**
+ * The authenticator of an issuer's tokens in the `Authorization` header (RFC 6750 §2.1).
+ *
+ * @param timeout - seconds for `user`; undefined for no limit
+ */
+function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefined): Authenticator {
+  const { issuer, user } = verifier.issuer
+
+  async function userOf(request: FastifyRequest, claims: JwtClaims): Promise<object> {
+    if (isGone(request)) throw ABANDONED
+    setClaims(request, claims)
+    // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
+    if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
+    try {
+      const found = await withUserTimeout((async () => user(claims, request))(), timeout)
+      return requireUser(checkUser(found, 'user() of an issuer'))
+    } catch (error) {
+      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
+    }
+  }
+
+  return {
+    scheme: 'Bearer',
+    openapi: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: `An access token of ${issuer}`,
+    },
+    accepts({ headers }) {
+      const token = credentialsOf(headers.authorization, 'Bearer')
+      return typeof token === 'string' && unverifiedIssuer(token) === issuer
+    },
+    authenticate(request) {
+      const token = credentialsOf(request.headers.authorization, 'Bearer')
+      if (token === null || token === '') return null
+      if (token === MALFORMED) throw refusal('auth.jwt-invalid')
+      const claims = verifier.claimsOf(token)
+      return claims instanceof Promise
+        ? claims.then((later) => userOf(request, later))
+        : userOf(request, claims)
     },
   }
 }

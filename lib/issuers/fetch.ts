@@ -73,7 +73,15 @@ export async function fetchKeySet(
 
 /** The `jwks_uri` of an issuer's metadata. */
 async function discover(issuer: string, signal: AbortSignal): Promise<string> {
-  const metadata = await fetchMetadata(issuer, signal)
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  // OpenID Connect Discovery §4 appends the well-known part to the path, RFC 8414 §3.1 puts it before the path.
+  const openid = new URL(`${origin}${path}/.well-known/openid-configuration`)
+  const oauth = new URL(`${origin}/.well-known/oauth-authorization-server${path}`)
+  const metadata = await fetchJson(openid, signal).catch((error: unknown) => {
+    if (error instanceof FetchError && error.status === 404) return fetchJson(oauth, signal)
+    throw error
+  })
   if (typeof metadata !== 'object' || metadata === null) {
     throw new FetchError('the metadata is not an object')
   }
@@ -82,17 +90,4 @@ async function discover(issuer: string, signal: AbortSignal): Promise<string> {
   if (found !== issuer) throw new FetchError('the metadata belongs to another issuer')
   if (typeof address !== 'string') throw new FetchError('the metadata names no jwks_uri')
   return address
-}
-
-/** OpenID Connect Discovery §4 appends the well-known part to the path, RFC 8414 §3.1 puts it before the path. */
-async function fetchMetadata(issuer: string, signal: AbortSignal): Promise<unknown> {
-  const { origin, pathname } = new URL(issuer)
-  const path = pathname.replace(/\/$/, '')
-  try {
-    return await fetchJson(new URL(`${origin}${path}/.well-known/openid-configuration`), signal)
-  } catch (error) {
-    if (!(error instanceof FetchError) || error.status !== 404) throw error
-    const oauth = `${origin}/.well-known/oauth-authorization-server${path}`
-    return await fetchJson(new URL(oauth), signal)
-  }
 }

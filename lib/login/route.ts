@@ -69,11 +69,11 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
   }
   const body = loginBody(usernameField, passwordField, exampleOf(schema))
   const { options, passwords, tokenChecks } = registration
-  const check = passwords.loginCheck(
-    options.userService as UserService,
-    options.passwordField,
-    (user) => issuedAfter(tokenChecks, user),
-  )
+  const users = {
+    userService: options.userService as UserService,
+    passwordField: options.passwordField,
+  }
+  const check = passwords.loginCheck(users, (user) => issuedAfter(tokenChecks, user))
   const work: Work = async (request, reply, started) => {
     const { username, password } = body.read(request.body)
     const { user, confirm } = await check(username, password, request)

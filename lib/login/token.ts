@@ -4,7 +4,7 @@ import { faultOf, wrongOption } from '../errors.js'
 import { spellingOf } from '../throttle/throttle.js'
 import { isUsableName } from '../users/user.js'
 import { issuedAfter, type TokenCheck } from '../feature.js'
-import type { IssueTokens } from './finish.js'
+import type { IssuedTokens, IssueTokens } from './finish.js'
 import type { JwtService } from '../tokens/service.js'
 import type { ResolvedLogin, ResolvedOptions } from '../options/resolve.js'
 import type { LoginOptions } from '../../types/login.js'
@@ -27,19 +27,23 @@ export function tokenIssuer(
     )
   }
   const claimsOf = claimsMaker(login)
-  const make = async (...[username, request, user]: Parameters<ClaimsOf>): Promise<string> => {
-    if (tokenFunc !== undefined) return checkToken(await tokenFunc(request, user, service))
+  const make = async (
+    ...[username, request, user]: Parameters<ClaimsOf>
+  ): Promise<IssuedTokens> => {
+    if (tokenFunc !== undefined) {
+      return { token: checkToken(await tokenFunc(request, user, service)) }
+    }
     const own = await claimsOf(username, request, user)
-    const iat =
-      tokenChecks.length === 0 ? {} : { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
-    return service.generateTokenWithClaims({ ...own, ...iat }, signingMethod)
+    const iat = tokenChecks.length > 0 && { iat: issuedAt(Date.now() / 1000, user, tokenChecks) }
+    const token = service.generateTokenWithClaims({ ...own, ...iat }, signingMethod)
+    return { token, expiresIn: service.expiry }
   }
   return async (username, request, user, attempt) => {
-    const token = await make(username, request, user).catch((error: unknown) => {
+    const tokens = await make(username, request, user).catch((error: unknown) => {
       throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
     })
     await attempt.confirm()
-    return { token }
+    return tokens
   }
 }
 
@@ -79,8 +83,8 @@ export function claimsMaker(login: ResolvedLogin | false) {
   let hasWarned = false
   return async (name: string | number, request: FastifyRequest, user: object) => {
     try {
-      const sub = subject === undefined ? name : checkSubject(await subject(user, String(name)))
-      const own = claims === undefined ? { sub } : checked(await claims(request, user), sub)
+      const sub = subject === undefined ? name : await subject(user, String(name))
+      const own = checked((await claims?.(request, user)) ?? {}, sub)
       if (!hasWarned && isOtherSpelling(own.sub, user, nameFields)) {
         hasWarned = true
         request.log.warn(otherSpelling)
@@ -103,26 +107,20 @@ function isOtherSpelling(sub: unknown, user: object, fields: ReadonlySet<string>
   return !names.includes(sub) && names.some(isSame)
 }
 
-function checkSubject(returned: unknown): string | number {
-  if (isUsableName(returned)) return returned
-  throw new TypeError(
-    'login.subject did not return a name: expected a non-empty string of at most 1,024 bytes without control characters, or a finite number.',
-  )
-}
-
-function checked(returned: unknown, sub: string | number): OwnClaims {
-  if (returned === undefined || returned === null) return { sub }
-  if (typeof returned !== 'object' || Array.isArray(returned)) {
+/** @param claims - what `login.claims` has returned */
+function checked(claims: unknown, subject: unknown): OwnClaims {
+  if (typeof claims !== 'object' || Array.isArray(claims)) {
     throw new TypeError('login.claims must return an object of claims.')
   }
-  const given = { ...returned } as Record<string, unknown>
+  const given = { ...claims } as Record<string, unknown>
   const taken = reserved.filter((claim) => given[claim] !== undefined)
   if (taken.length > 0) {
     throw new TypeError(`login.claims returned ${taken.join(', ')}, which the plugin sets itself.`)
   }
-  const own = given.sub === undefined ? sub : given.sub
-  if (isUsableName(own)) return { ...given, sub: own }
+  const { sub = subject } = given
+  if (isUsableName(sub)) return { ...given, sub }
+  const source = given.sub === undefined ? 'login.subject' : 'login.claims'
   throw new TypeError(
-    'login.claims returned a "sub" that is not a name: expected a string without control characters, or a finite number.',
+    `${source} returned a "sub" that is not a name: expected a non-empty string of at most 1,024 bytes without control characters, or a finite number.`,
   )
 }

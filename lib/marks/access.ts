@@ -52,7 +52,7 @@ export function neededNames(
   )
 }
 
-export function isAccessName(key: Key, name: string): boolean {
+export function isAccessName(key: Key, name: unknown): name is string {
   return firstProblem(names[key], name) === null
 }
 

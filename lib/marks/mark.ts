@@ -58,34 +58,21 @@ export function markScope(scope: FastifyInstance, mark: unknown): void {
   Object.assign(scope, { [kScopeMark]: { scope, mark } })
 }
 
-/** The mark of a scope: its own, or else that of the nearest scope around it. */
-export function scopeMarkOf(server: FastifyInstance): unknown {
-  return (server as Marked)[kScopeMark]?.mark
+/** The mark of a scope, or else that of the nearest scope around it, and the scope that it was given to. */
+export function scopeMarkOf(server: FastifyInstance) {
+  return (server as Marked)[kScopeMark]
 }
 
-/** The scope that a mark was given to: this one, or one around it; null where there is no mark. */
-export function markedScopeOf(server: FastifyInstance): FastifyInstance | null {
-  return (server as Marked)[kScopeMark]?.scope ?? null
-}
-
-/** The mark in the `config` of a route. */
 export function ownMark(config: object | null | undefined): unknown {
   return config ? ownProperty(config, 'auth') : undefined
 }
 
-/** The name of a route in errors. */
 export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>): string {
   return `route ${[method].flat().join()} ${url}, config.auth`
 }
 
-/** What is easily written in `config` instead of the mark, by the member of the mark that is meant. */
-const misplaced = new Map([
-  ['scope', 'scope'],
-  ['scopes', 'scope'],
-  ['role', 'role'],
-  ['roles', 'role'],
-  ['permissions', 'scope'],
-])
+/** What is easily written in `config` instead of the mark. */
+const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions']
 
 /**
  * Finds a mark where it has no effect: `auth` beside `config` or in `schema`, `config.auth: undefined`, and scopes or
@@ -96,8 +83,9 @@ const misplaced = new Map([
 export function checkPlaces(options: RouteOptions): void {
   const { config = {}, schema = {} } = options
   const isMarked = ownMark(config) !== undefined
-  const [beside, member] = [...misplaced].find(([key]) => Object.hasOwn(config, key)) ?? []
+  const beside = misplaced.find((key) => Object.hasOwn(config, key))
   if (beside !== undefined) {
+    const member = beside.startsWith('role') ? 'role' : 'scope'
     wrongMark(
       `${routeName(options)}: found config.${beside} ${isMarked ? 'beside' : 'without'} config.auth, where it has no effect; expected it in the mark of the route: config: { auth: { ${member}: '…' } }, or { ${member}: { all: ['…'] } } for several. If your own code reads config.${beside}, give it another name there, such as config.my${beside[0]?.toUpperCase()}${beside.slice(1)}.`,
     )

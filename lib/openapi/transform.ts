@@ -1,13 +1,15 @@
 // Loaded only where @fastify/swagger is registered.
 import type { RouteOptions } from 'fastify'
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { hashesPasswords } from '../authenticators/basic.js'
+import { readsOwnTokens } from '../authenticators/jwt.js'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
 import { ownRouteOf } from '../login/own-route.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf, type Registration } from '../registration.js'
 import { needsText } from '../marks/access.js'
-import { ownResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
-import type { Responses } from '../login/own-route.js'
-import type { Needs } from '../marks/plan.js'
+import type { OwnRoute, Responses } from '../login/own-route.js'
+import type { Needs, Plan } from '../marks/plan.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /** The members of a route's schema that are read here. */
@@ -110,4 +112,47 @@ function describe(
 /** For the `schema.response` of a route, where the type `null` stands for no body. */
 function responseSchema(response: string | object): object {
   return typeof response === 'string' ? { description: response, type: 'null' } : response
+}
+
+const tooMany = { 429: 'Too many failed attempts.' }
+const busy = { 503: 'The server is busy.' }
+
+/** The responses of a protected route, besides those in its schema. */
+function responsesOf(
+  { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
+  methods: readonly string[],
+): Responses {
+  const { options, tokenSources, features } = registration
+  const members = membersOf(authenticator)
+  const hasPasswords = readsBasic(authenticator)
+  const forbidden = [
+    ...(needs === null ? [] : [`Needs ${needsText(needs, '`')}.`]),
+    ...(hasPasswords || members.some(readsOwnTokens)
+      ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
+      : []),
+  ]
+  const asked = features.filter(({ authenticators = {} }) =>
+    Object.values(authenticators).some((each) => members.includes(each)),
+  )
+  const countsFailures = hasPasswords || asked.some((feature) => feature.countsFailures)
+  const isBusy =
+    members.some(hashesPasswords) || asked.length > 0 || options.userServiceTimeout !== undefined
+  const missing = allowsAnonymous ? '' : 'missing or '
+  return {
+    200: 'Default Response',
+    ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
+    ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
+    ...(countsFailures && options.throttle !== false && tooMany),
+    ...(isBusy && busy),
+  }
+}
+
+function ownResponses({ notes }: OwnRoute, { carrier, options }: Registration): Responses {
+  return {
+    400: 'The body is malformed.',
+    ...notes.responses,
+    ...(carrier.forbidden !== null && { 403: carrier.forbidden }),
+    ...(options.throttle !== false && tooMany),
+    ...busy,
+  }
 }

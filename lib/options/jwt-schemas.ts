@@ -34,7 +34,6 @@ export const typ = text("a media type, such as 'reset+jwt'", {
   quoted: true,
 })
 
-/** The rules of one verifier. */
 export const verifyRules = {
   ...tokenRules,
   typ: oneOrMore(typ, "a media type, such as 'reset+jwt', or an array of them"),

@@ -29,10 +29,8 @@ const common = {
 
 const description = 'an object with alg, state, and one of private, public and secret'
 
-/** An entry of the option `jwt.keys`. */
 export const keyEntrySchema = strict({ ...common, passphrase: optional(passphrase) }, description)
 
-/** An entry of a key set file. */
 export const keyFileEntrySchema = strict(
   {
     ...common,

@@ -29,9 +29,6 @@ const issuerSchema = strict(
 
 export type ResolvedIssuer = ReturnType<typeof resolveIssuer>
 
-/** The `typ` of RFC 9068 §2.1. */
-const accessTokens: ReadonlySet<string> = new Set(['at+jwt'])
-
 const builtIn = new Set(['jwt', 'basic', 'configBasic'])
 
 /**
@@ -77,7 +74,7 @@ function resolveIssuer(name: string, given: IssuerOptions) {
   const rules: ResolvedRules = {
     clockTolerance: checked.clockTolerance ?? defaults.tokenRules.clockTolerance,
     requireExp: checked.requireExp ?? defaults.tokenRules.requireExp,
-    typ: profile === undefined ? defaults.typ : accessTokens,
+    typ: profile === undefined ? defaults.typ : new Set(['at+jwt']),
     issuer,
     audience: audienceClaim === 'aud' && audience,
   }

@@ -1,11 +1,10 @@
 import { comparable } from '../common/typ.js'
 import { wrongOption } from '../errors.js'
 import { check } from './check.js'
-import { jwtSchema, verifyRulesSchema } from './jwt-schemas.js'
+import { jwtSchema } from './jwt-schemas.js'
 import { defaults, withDefaults } from './resolve.js'
 import type { JwtConfig, VerifyRules } from '../../types/jwt.js'
 
-/** Rules of tokens with all defaults. */
 export interface ResolvedRules {
   readonly clockTolerance: number
   readonly requireExp: boolean
@@ -58,16 +57,8 @@ function requireKeys(config: JwtConfig): void {
   )
 }
 
-/**
- * The rules of a verifier: its own, and those of the service for the rest.
- *
- * @throws ERR_AUTH_OPTION
- */
-export function resolveRules(own: unknown, base: ResolvedRules): ResolvedRules {
-  return fillRules(check<VerifyRules>(verifyRulesSchema, own, 'rules'), base)
-}
-
-function fillRules(own: VerifyRules, base: ResolvedRules): ResolvedRules {
+/** The rules of a verifier, which are checked already, and `base` for the rest. */
+export function fillRules(own: VerifyRules, base: ResolvedRules): ResolvedRules {
   const { clockTolerance, requireExp, issuer, audience, typ } = own
   return {
     clockTolerance: clockTolerance ?? base.clockTolerance,

@@ -31,19 +31,16 @@ export const basicSchema = strict(
   'an object with username and password',
 )
 
-const login = options(
-  {
-    path: text('a path that begins with /', { pattern: '^/', quoted: true }),
-    usernameField: fieldName,
-    passwordField: fieldName,
-    signingMethod,
-    tokenFunc: anyFunction('a function (request, user) that returns the token'),
-    subject: anyFunction('a function (user, username) that returns the name of the user'),
-    claims: anyFunction('a function (request, user) that returns an object of claims'),
-    routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
-  },
-  'an object of login options',
-)
+const login = options({
+  path: text('a path that begins with /', { pattern: '^/', quoted: true }),
+  usernameField: fieldName,
+  passwordField: fieldName,
+  signingMethod,
+  tokenFunc: anyFunction('a function (request, user) that returns the token'),
+  subject: anyFunction('a function (user, username) that returns the name of the user'),
+  claims: anyFunction('a function (request, user) that returns an object of claims'),
+  routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
+})
 
 const hashing = options({
   cost: whole(4, 31),
@@ -116,7 +113,7 @@ const sessions = options({
 
 export const apiKeyPrefix = '^(?=.{2,20}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$'
 
-const apiKeys = Type.Object(
+const apiKeys = strict(
   {
     prefix: text("2 to 20 characters: words of a-z and 0-9 joined by _, such as 'acme_live'", {
       pattern: apiKeyPrefix,
@@ -129,7 +126,7 @@ const apiKeys = Type.Object(
     cache: optional(or(false, options({ max: whole(1, 1_000_000), ttl: seconds(60) }))),
     name: optional(registrationName),
   },
-  { additionalProperties: false, description: 'an object with prefix, store, header, cache, name' },
+  'an object with prefix, store, header, cache, name',
 )
 
 export const pluginSchema = options(

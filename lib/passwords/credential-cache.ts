@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { lruCache } from '../common/on-demand.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isAuthenticationError } from '../errors.js'
-import type { PasswordAttempt } from '../throttle/attempt.js'
+import type { PasswordAttempt } from './attempt.js'
 
 /**
  * Caches which password matched which hash. Basic sends the password with every request; without this cache each would
@@ -10,38 +11,37 @@ import type { PasswordAttempt } from '../throttle/attempt.js'
  */
 export class CredentialCache {
   readonly #secret = randomBytes(32).toString('base64')
-  readonly #known: LRUCache<string, true>
-  readonly #accepted: LRUCache<string, string>
+  readonly #known: () => LRUCache<string, true>
+  readonly #accepted: () => LRUCache<string, string>
   readonly #running = new Map<string, Promise<boolean>>()
-  #hits = 0
-  #misses = 0
+  readonly #counts = { hits: 0, misses: 0 }
 
   /** @param options - `ttl` in seconds */
   constructor({ max, ttl }: { readonly max: number; readonly ttl: number }) {
     // By size, since with `max` they allocate all entries at once. With a resolution of 0 they start no timers.
     const sizes = { maxSize: max, sizeCalculation: () => 1 }
     const options = { ...sizes, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 }
-    this.#known = new LRUCache(options)
-    this.#accepted = new LRUCache(options)
+    this.#known = lruCache(options)
+    this.#accepted = lruCache(options)
   }
 
   get stats(): { hits: number; misses: number; size: number } {
-    return { hits: this.#hits, misses: this.#misses, size: this.#known.size }
+    return { ...this.#counts, size: this.#known().size }
   }
 
   /** Stores which password was accepted last for a username at an address. */
   accept(who: string, password: string): void {
-    this.#accepted.set(who, this.#digest(who, '', password))
+    this.#accepted().set(who, this.#digest(who, '', password))
   }
 
   accepts(who: string, password: string): boolean | null {
-    const accepted = this.#accepted.get(who)
+    const accepted = this.#accepted().get(who)
     return accepted === undefined ? null : accepted === this.#digest(who, '', password)
   }
 
   knows(username: string, password: string, stored: string): boolean {
-    const isKnown = this.#known.get(this.#digest(username, stored, password)) === true
-    if (isKnown) this.#hits += 1
+    const isKnown = this.#known().get(this.#digest(username, stored, password)) === true
+    if (isKnown) this.#counts.hits += 1
     return isKnown
   }
 
@@ -56,11 +56,16 @@ export class CredentialCache {
     stored: string,
     compare: () => Promise<boolean>,
   ): Promise<boolean> {
-    this.#misses += 1
+    this.#counts.misses += 1
     const key = this.#digest(username, stored, password)
     for (;;) {
       const running = this.#running.get(key)
-      if (running === undefined) return this.#compare(key, compare)
+      if (running === undefined) {
+        const own = compare().finally(() => this.#running.delete(key))
+        this.#running.set(key, own)
+        if (await own) this.#known().set(key, true)
+        return own
+      }
       try {
         return await running
       } catch (error) {
@@ -69,14 +74,6 @@ export class CredentialCache {
         if (!isTheirs || isGone(request)) throw error
       }
     }
-  }
-
-  async #compare(key: string, compare: () => Promise<boolean>): Promise<boolean> {
-    const running = compare().finally(() => this.#running.delete(key))
-    this.#running.set(key, running)
-    const matches = await running
-    if (matches) this.#known.set(key, true)
-    return matches
   }
 
   /** The lengths keep different credentials apart. The digest never leaves the process, so it needs no HMAC. */

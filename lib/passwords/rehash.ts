@@ -1,19 +1,10 @@
 import { costOf, hash, longestPassword } from './bcrypt.js'
-import type { HashingQueue } from './queue.js'
-import type { PasswordAttempt } from '../throttle/attempt.js'
+import type { CheckTools } from './check.js'
+import type { PasswordAttempt } from './attempt.js'
 import { findUser } from '../users/user.js'
-import type { UserService } from '../../types/user-service.js'
-
-export interface RehashTools {
-  readonly userService: UserService
-  readonly passwordField: string
-  readonly userServiceTimeout: number | undefined
-  readonly cost: number
-  readonly queue: HashingQueue
-}
 
 /** Whether a stored hash is replaced after a login. */
-export function isOutdated({ userService, cost }: RehashTools, stored: string): boolean {
+export function isOutdated({ userService, cost }: CheckTools, stored: string): boolean {
   return userService.updatePasswordHash !== undefined && costOf(stored) < cost
 }
 
@@ -21,7 +12,7 @@ export function isOutdated({ userService, cost }: RehashTools, stored: string): 
  * Makes the function that replaces hashes of a lower cost after a login, where the user service stores new ones: one at
  * a time for a user, and only while no hashing waits. The login succeeds even if that fails.
  */
-export function createRehash(tools: RehashTools) {
+export function createRehash(tools: CheckTools) {
   const { userService, passwordField, userServiceTimeout, cost, queue } = tools
   /** Stored hashes for which a new one is under way. */
   const running = new Set<string>()

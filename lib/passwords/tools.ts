@@ -1,14 +1,12 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { createCredentialCheck } from './check.js'
+import { createCredentialCheck, type CheckTools } from './check.js'
 import { CredentialCache } from './credential-cache.js'
 import { HashingQueue } from './queue.js'
 import { withoutUndefined } from '../common/objects.js'
-import { PasswordAttempt } from '../throttle/attempt.js'
+import { PasswordAttempt } from './attempt.js'
 import { Throttle } from '../throttle/throttle.js'
 import { resolveHashing, type ResolvedOptions } from '../options/resolve.js'
-import type { RedisCounters } from '../throttle/redis-counters.js'
 import type { HashingOptions } from '../../types/passwords.js'
-import type { UserService } from '../../types/user-service.js'
 
 /** Shared by all registrations of an app. */
 export interface SharedTools {
@@ -16,6 +14,8 @@ export interface SharedTools {
   hashing: { readonly queue: HashingQueue; readonly given: HashingOptions } | null
   readonly throttles: { readonly throttle: Throttle; readonly key: readonly unknown[] }[]
 }
+
+type Users = Pick<CheckTools, 'userService' | 'passwordField'>
 
 export type PasswordTools = Awaited<ReturnType<typeof createPasswordTools>>
 
@@ -29,18 +29,14 @@ export async function createPasswordTools(
   const given = withoutUndefined(options.hashing ?? {})
   const hashing = resolveHashing({ ...app.hashing?.given, ...given })
   const { queue } = (app.hashing ??= { queue: new HashingQueue(hashing), given })
-  const throttle = throttleOf(options, app, await redisCounters(options, log))
+  const throttle = await throttleOf(options, app, log)
   const cache =
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
   const tools = { ...hashing, maxPasswordBytes, userServiceTimeout, queue, throttle }
   return {
-    basicCheck: (userService: UserService, passwordField: string) =>
-      createCredentialCheck({ ...tools, userService, passwordField, cache }),
-    loginCheck: (
-      userService: UserService,
-      passwordField: string,
-      validAfter: (user: object) => number,
-    ) => createCredentialCheck({ ...tools, userService, passwordField, cache: null }, validAfter),
+    basicCheck: (users: Users) => createCredentialCheck({ ...tools, ...users, cache }),
+    loginCheck: (users: Users, validAfter: (user: object) => number) =>
+      createCredentialCheck({ ...tools, ...users, cache: null }, validAfter),
     /** An attempt whose credentials are checked elsewhere. */
     openAttempt: (username: string, password: string, request: FastifyRequest) =>
       new PasswordAttempt({ throttle, cache }, username, password, request),
@@ -63,29 +59,22 @@ export async function createPasswordTools(
   }
 }
 
-async function redisCounters(
-  { throttle }: ResolvedOptions,
-  log: FastifyBaseLogger,
-): Promise<RedisCounters | null> {
-  if (throttle === false || throttle.redis === undefined) return null
-  const { openRedisCounters } = await import('../throttle/redis-counters.js')
-  return openRedisCounters(throttle, throttle.redis, log)
-}
-
 /**
  * Registrations with the same users and settings share one throttle, or two login routes would allow twice the guesses.
  */
-function throttleOf(
+async function throttleOf(
   { throttle: settings, userService }: ResolvedOptions,
   app: SharedTools,
-  redis: RedisCounters | null,
-): Throttle | null {
+  log: FastifyBaseLogger,
+): Promise<Throttle | null> {
   if (settings === false) return null
-  const { perUsername, perAddress, window, redis: client, keyPrefix } = settings
-  const key = [userService, perUsername, perAddress, window, client, keyPrefix]
+  const { perUsername, perAddress, window, redis, keyPrefix } = settings
+  const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
   const present = app.throttles.find((other) => key.every((part, at) => part === other.key[at]))
   if (present !== undefined) return present.throttle
-  const throttle = new Throttle(settings, redis)
+  const module = redis && (await import('../throttle/redis-counters.js'))
+  const counters = redis && module ? module.openRedisCounters(settings, redis, log) : null
+  const throttle = new Throttle(settings, counters)
   app.throttles.push({ throttle, key })
   return throttle
 }

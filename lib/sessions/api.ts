@@ -5,7 +5,7 @@ import { reportRefusal } from '../events.js'
 import { finishLogin } from '../login/finish.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { ownClaimsOf } from '../request/state.js'
-import { findUser, isUsableName } from '../users/user.js'
+import { isUsableName } from '../users/user.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { Sessions } from '../../types/session-api.js'
 
@@ -38,16 +38,13 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
     },
     async begin(username, request, reply) {
       const registration = registrationOf(app) as Registration
-      const { userService, userServiceTimeout } = registration.options
-      if (userService === undefined) {
+      if (registration.options.userService === undefined) {
         wrongOption('option "userService" is missing: sessions.begin() needs one that finds users.')
       }
       const started = performance.now()
       // Caches must not store a token (RFC 6749 section 5.1).
       void reply.header('cache-control', 'no-store')
-      const user = isUsableName(username)
-        ? await findUser(userService, username, request, userServiceTimeout)
-        : null
+      const user = isUsableName(username) ? await tools.find(username, request) : null
       if (user === null) {
         const options = { code: 'ERR_AUTH_LOGIN_REFUSED', cause: 'user not found' } as const
         const error = refusal('auth.forbidden', options)

@@ -112,8 +112,8 @@ function namesOf(
   option = `${key}s`,
 ): ReadonlySet<string> | undefined {
   if (names === undefined) return undefined
-  const isName = (name: unknown): boolean => typeof name === 'string' && isAccessName(key, name)
-  if (Array.isArray(names) && Array.from(names).every(isName)) return new Set(names)
+  const isList = Array.isArray(names) && Array.from(names).every((name) => isAccessName(key, name))
+  if (isList) return new Set(names)
   return misuse(
     `actingAs: "${option}": expected an array of names that a mark can require, such as ['a', 'b'].`,
   )

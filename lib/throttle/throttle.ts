@@ -1,46 +1,42 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import ipaddr from 'ipaddr.js'
-import { LRUCache } from 'lru-cache'
-// Imported by file: the main file of the package loads the clients of a dozen databases.
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
-import { refusal } from '../errors.js'
+import type { LRUCache } from 'lru-cache'
+import type RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
+import { lruCache, onDemand } from '../common/on-demand.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
 import type { RedisCounters } from './redis-counters.js'
 
-/**
- * Counts failed attempts in memory and, where configured, in Redis, and rejects where either has too many, so that
- * limits hold while Redis is down or read-only.
- */
+/** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */
 export class Throttle {
   /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
-  readonly #settings: ResolvedThrottle
-  readonly #memory: InstanceType<typeof RateLimiterMemory>
-  readonly #redis: RedisCounters | null
   /** Addresses with failures in this process. */
-  readonly #failing: LRUCache<string, true>
+  readonly failing: () => LRUCache<string, true>
+  #memory: ReturnType<typeof openMemory> | undefined
 
-  constructor(settings: ResolvedThrottle, redis: RedisCounters | null) {
-    const { window, keyPrefix } = settings
-    this.#settings = settings
-    // `points` is not used: `waits` compares.
-    this.#memory = new RateLimiterMemory({ points: 0, duration: window, keyPrefix })
-    this.#redis = redis
-    this.#failing = new LRUCache({ ttl: Math.ceil(window * 1000), ttlAutopurge: true })
+  constructor(
+    private readonly settings: ResolvedThrottle,
+    readonly redis: RedisCounters | null,
+  ) {
+    this.failing = lruCache({ ttl: Math.ceil(settings.window * 1000), ttlAutopurge: true })
+  }
+
+  get memory() {
+    return (this.#memory ??= openMemory(this.settings))
   }
 
   hasFailed(ip: string | undefined): boolean {
-    return this.#failing.size > 0 && this.#failing.has(`address:${addressOf(ip)}`)
+    if (this.#memory === undefined || this.failing().size === 0) return false
+    return this.failing().has(`address:${addressOf(ip)}`)
   }
 
   /**
    * @param everywhere - `true`: also ask Redis, which costs a round trip
-   * @returns milliseconds until the next attempt: of the username, and of the address
+   * @returns milliseconds until the next attempt, the most of both counts: of the username, and of the address
    */
   waits({ username, address }: FailureKeys, everywhere: boolean): Promise<[number, number]> {
-    const { perUsername, perAddress } = this.#settings
-    const asked = everywhere && this.#redis !== null ? [this.#memory, this.#redis] : [this.#memory]
+    const { perUsername, perAddress } = this.settings
+    const asked = everywhere && this.redis !== null ? [this.memory, this.redis] : [this.memory]
     const wait = async (key: string, limit: number): Promise<number> => {
       const counts = await Promise.all(asked.map((limiter) => limiter.get(key)))
       const waits = counts.map((counted) =>
@@ -49,44 +45,6 @@ export class Throttle {
       return Math.max(0, ...waits)
     }
     return Promise.all([wait(username, perUsername), wait(address, perAddress)])
-  }
-
-  /** @throws ERR_AUTH_TOO_MANY_ATTEMPTS, to try again after so many milliseconds */
-  refuse(wait: number): never {
-    this.throttled += 1
-    throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
-  }
-
-  /** Counts a failure in this process, before anything is awaited. */
-  count({ username, address }: FailureKeys): void {
-    this.#failing.set(address, true)
-    void this.#memory.penalty(username)
-    void this.#memory.penalty(address)
-  }
-
-  /** Undoes {@link count}. */
-  async uncount({ username, address }: FailureKeys): Promise<void> {
-    for (const key of [username, address]) {
-      const counted = await this.#memory.get(key)
-      if (counted !== null && counted.consumedPoints > 0) void this.#memory.reward(key)
-    }
-  }
-
-  /** Counts in Redis a failure that this process has counted. */
-  async share({ username, address }: FailureKeys): Promise<void> {
-    if (this.#redis === null) return
-    const all = [this.#redis.penalty(username), this.#redis.penalty(address)]
-    const [counted] = await Promise.all(all)
-    if (!counted?.consumedPoints) return
-    // Redis has a lower count where a success in another process has reset it.
-    const seconds = Math.ceil(counted.msBeforeNext / 1000) || 1
-    await this.#memory.set(username, counted.consumedPoints, seconds)
-  }
-
-  /** @param cheaply - `true`: deletes in Redis only where this process has counted some */
-  async forget({ username }: FailureKeys, cheaply: boolean): Promise<void> {
-    const isKnown = await this.#memory.delete(username)
-    if (isKnown || !cheaply) await this.#redis?.delete(username)
   }
 }
 
@@ -105,15 +63,24 @@ export function failureKeys(username: string, ip: string | undefined, space = ''
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 
+function openMemory({ window: duration, keyPrefix }: ResolvedThrottle) {
+  // By file: the main file of the package loads the clients of a dozen databases.
+  const file = onDemand('rate-limiter-flexible/lib/RateLimiterMemory.js')
+  // `points` is not used: `waits` compares.
+  return new (file as typeof RateLimiterMemory)({ points: 0, duration, keyPrefix })
+}
+
 /** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
 export function spellingOf(name: string): string {
-  const ignored = /[\p{M}\p{Default_Ignorable_Code_Point}]/gu
+  // No literal: V8 would make its set of characters when it loads the package.
+  const ignored = new RegExp(String.raw`[\p{M}\p{Default_Ignorable_Code_Point}]`, 'gu')
   return name.normalize('NFKD').replace(ignored, '').trim().toUpperCase()
 }
 
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */
 export function addressOf(ip: string | undefined): string {
   if (ip !== undefined && isIPv4(ip)) return ip
+  const ipaddr = onDemand('ipaddr.js') as typeof import('ipaddr.js')
   // Some proxies append the port. Anything but an address shares one key, or a client could invent a new one each time.
   const bare = ip?.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
   if (bare === undefined || !ipaddr.isValid(bare)) return 'unknown'

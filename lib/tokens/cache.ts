@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { lruCache } from '../common/on-demand.js'
 import type { defaults } from '../options/resolve.js'
 import type { VerifiedToken } from './engine.js'
 
@@ -17,14 +18,14 @@ const keyLength = 12
  * at every request. Rejected tokens are not stored, so that they displace none.
  */
 export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
-  readonly #cached: LRUCache<string, { readonly token: string; readonly verified: Verified }>
+  readonly #cache: () => LRUCache<string, { token: string; verified: Verified }>
   readonly #max: number
   readonly #counts: TokenCounts
 
   constructor({ max, maxBytes }: TokenCacheLimits, counts: TokenCounts = { hits: 0, misses: 0 }) {
     this.#max = max
     // Without its own `max`: it allocates all entries at once, which takes 10 ms of startup for 50,000.
-    this.#cached = new LRUCache({
+    this.#cache = lruCache({
       maxSize: maxBytes,
       sizeCalculation: ({ token }) => token.length,
     })
@@ -32,15 +33,15 @@ export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   }
 
   get size(): number {
-    return this.#cached.size
+    return this.#cache().size
   }
 
   get bytes(): number {
-    return this.#cached.calculatedSize
+    return this.#cache().calculatedSize
   }
 
   get(token: string): Verified | undefined {
-    const cached = this.#cached.get(token.slice(-keyLength))
+    const cached = this.#cache().get(token.slice(-keyLength))
     if (cached === undefined || cached.token !== token) {
       this.#counts.misses += 1
       return undefined
@@ -50,10 +51,10 @@ export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   }
 
   set(token: string, verified: Verified): Verified {
-    if (this.#cached.size >= this.#max) this.#cached.pop()
+    if (this.#cache().size >= this.#max) this.#cache().pop()
     // A copy: a slice of a header would keep the whole header in memory.
     const copy = Buffer.from(token, 'latin1').toString('latin1')
-    this.#cached.set(token.slice(-keyLength), { token: copy, verified })
+    this.#cache().set(token.slice(-keyLength), { token: copy, verified })
     return verified
   }
 }

@@ -3,9 +3,9 @@ import { AuthnUsageError } from '../errors.js'
 import { kit } from '../common/kit.js'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
-import { resolveJwtConfig, resolveRules } from '../options/resolve-jwt.js'
+import { fillRules, resolveJwtConfig } from '../options/resolve-jwt.js'
 import { check } from '../options/check.js'
-import { tokenHeaderSchema } from '../options/jwt-schemas.js'
+import { tokenHeaderSchema, verifyRulesSchema } from '../options/jwt-schemas.js'
 import { checkClaims, invalidToken, issued } from './claims.js'
 import { fingerprintOf } from './keys/key.js'
 import { KeyStore } from './keys/store.js'
@@ -148,7 +148,7 @@ export class JwtService implements JwtServiceLike {
 
   /** @internal */
   rulesOf(rules: VerifyRules): ResolvedRules {
-    return resolveRules(rules, this.#config)
+    return fillRules(check<VerifyRules>(verifyRulesSchema, rules, 'rules'), this.#config)
   }
 
   /** Whether the header of a token, not verified, fits this method and these rules. */

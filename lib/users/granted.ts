@@ -18,7 +18,7 @@ export function scopesOf(claims: unknown): ReadonlySet<string> {
   if (known !== undefined && known.scope === scope && known.scp === scp) return known.names
   const hasScope = Object.hasOwn(claims, 'scope')
   const isList = !hasScope && Array.isArray(scp)
-  const names = isList ? namesOfArray(scp) : namesInString(hasScope ? scope : scp)
+  const names = isList ? (stringsOf(scp) ?? none) : namesInString(hasScope ? scope : scp)
   scopesOfClaims.set(claims, { scope, scp, names })
   return names
 }
@@ -29,11 +29,11 @@ function namesInString(text: unknown): ReadonlySet<string> {
   return new Set(text.split(' ').filter((name) => name !== ''))
 }
 
-/** A list with an element that is not a string grants nothing. */
-function namesOfArray(list: readonly unknown[]): ReadonlySet<string> {
+/** @returns null where an element is not a string: such a list grants nothing */
+function stringsOf(list: Iterable<unknown>): ReadonlySet<string> | null {
   // Unlike `every`, a set does not skip the holes of an array.
   const names = new Set(list)
-  for (const name of names) if (typeof name !== 'string') return none
+  for (const name of names) if (typeof name !== 'string') return null
   return names as ReadonlySet<string>
 }
 
@@ -50,10 +50,10 @@ export function rolesOf(
   const field = isDeclared(user, 'roles') ? 'roles' : 'role'
   if (!isDeclared(user, field)) return none
   const value = (user as Record<string, unknown>)[field]
-  const names: readonly unknown[] | null = field === 'roles' ? elementsOf(value) : [value]
-  if (names?.every((name) => typeof name === 'string') === true) return new Set(names as string[])
-  report(field, typeName(value))
-  return none
+  const elements = field === 'roles' ? elementsOf(value) : [value]
+  const names = elements && stringsOf(elements)
+  if (names === null) report(field, typeName(value))
+  return names ?? none
 }
 
 /** @returns null for anything but an array or a Set */
@@ -74,9 +74,7 @@ function typeName(value: unknown): string {
  */
 export function namesOf(returned: unknown, option: string): ReadonlySet<string> {
   if (returned === null || returned === undefined) return none
-  const names = new Set(typeof returned === 'object' ? (returned as Iterable<unknown>) : [0])
-  for (const name of names) {
-    if (typeof name !== 'string') throw new TypeError(`${option} must return an array of strings.`)
-  }
-  return names as ReadonlySet<string>
+  const names = typeof returned === 'object' ? stringsOf(returned as Iterable<unknown>) : null
+  if (names === null) throw new TypeError(`${option} must return an array of strings.`)
+  return names
 }

@@ -384,9 +384,7 @@ t.test('how long a token lives', async (t) => {
   const now = Math.floor(Date.now() / 1000)
   const tokenOf = (claims: unknown): string =>
     `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`
-  t.equal(lifeOf(tokenOf({ nbf: now, exp: now + 300 })), 300)
   t.ok([599, 600].includes(lifeOf(tokenOf({ exp: now + 600 })) ?? 0))
-  t.ok([599, 600].includes(lifeOf(tokenOf({ nbf: now - 3600, exp: now + 600 })) ?? 0))
   t.equal(lifeOf(tokenOf({ exp: now - 10 })), 0)
   for (const claims of [{}, null, [], 'x', { exp: 'x' }, { exp: null }])
     t.equal(lifeOf(tokenOf(claims)), null, JSON.stringify(claims))

@@ -11,7 +11,7 @@ import {
   resolveOptions,
 } from '../../lib/options/resolve.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../lib/options/key-set-schemas.js'
-import { resolveJwtConfig, resolveRules } from '../../lib/options/resolve-jwt.js'
+import { fillRules, resolveJwtConfig } from '../../lib/options/resolve-jwt.js'
 import { pluginSchema } from '../../lib/options/schemas.js'
 import { root } from '../helpers/project.js'
 
@@ -130,8 +130,8 @@ t.test('rules: their own, else those of the service', async (t) => {
     audience: ['a'],
     typ: new Set(['t']),
   }
-  t.strictSame(resolveRules({}, base), base)
-  t.strictSame(resolveRules({ clockTolerance: undefined, audience: undefined }, base), base)
+  t.strictSame(fillRules({}, base), base)
+  t.strictSame(fillRules({ clockTolerance: undefined, audience: undefined }, base), base)
   const own = {
     clockTolerance: 0,
     requireExp: true,
@@ -140,12 +140,12 @@ t.test('rules: their own, else those of the service', async (t) => {
     typ: 'Application/U',
   }
   t.strictSame(
-    resolveRules(own, base),
+    fillRules(own, base),
     { ...own, audience: ['b'], typ: new Set(['u']) },
     '0 and true override',
   )
-  t.strictSame(resolveRules({ audience: ['x', 'y'] }, base).audience, ['x', 'y'])
-  t.strictSame(resolveRules({ typ: ['A', 'b'] }, base).typ, new Set(['a', 'b']))
+  t.strictSame(fillRules({ audience: ['x', 'y'] }, base).audience, ['x', 'y'])
+  t.strictSame(fillRules({ typ: ['A', 'b'] }, base).typ, new Set(['a', 'b']))
 })
 
 t.test('what somebody has put on Object.prototype is no option', async (t) => {

@@ -20,7 +20,7 @@ const toolsOf = (options: AuthnOptions = {}, app: SharedTools = newApp()): Promi
   createPasswordTools(resolveOptions(options), app, log)
 
 const enter = async (tools: PasswordTools, name: string, password: string): Promise<object> => {
-  const check = tools.loginCheck(service, 'password', () => 0)
+  const check = tools.loginCheck({ userService: service, passwordField: 'password' }, () => 0)
   return (await check(name, password, fakeRequest().request)).user
 }
 

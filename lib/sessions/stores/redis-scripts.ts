@@ -77,15 +77,11 @@ local revoked = {}
 if redis.call('ZCARD', ownerKey) >= tonumber(most) then
   local sessions = {}
   for _, each in ipairs(redis.call('ZRANGE', ownerKey, 0, -1)) do
-    local created = redis.call('HGET', root .. ':session:' .. each, 'created')
-    table.insert(sessions, { handle = each, created = tonumber(created or 0) })
+    local session = load(each)
+    if session then table.insert(sessions, session) else redis.call('ZREM', ownerKey, each) end
   end
-  table.sort(sessions, function(one, other) return one.created < other.created end)
-  for i = 1, #sessions - tonumber(most) + 1 do
-    local session = load(sessions[i].handle)
-    if session then table.insert(revoked, revoke(session, 0)) end
-    redis.call('ZREM', ownerKey, sessions[i].handle)
-  end
+  table.sort(sessions, function(one, other) return tonumber(one.created) < tonumber(other.created) end)
+  for i = 1, #sessions - tonumber(most) + 1 do table.insert(revoked, revoke(sessions[i], 0)) end
 end
 local ends = now + tonumber(lifetime)
 local expires = math.min(ends, now + tonumber(idle))

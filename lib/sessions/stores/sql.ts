@@ -6,6 +6,7 @@ import {
   type SqlParams,
 } from '../../stores/sql.js'
 import type {
+  FoundSession,
   Revocation,
   SessionStore,
   SessionStoreFactory,
@@ -58,33 +59,26 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
       return { now: Number(row?.now), revoked: revocationsOf(trimmed) }
     },
     async find(handle) {
-      const [row] = (await run('find', handle)) as [Row]
-      return { session: row.sid === null ? null : sessionOf(row), now: Number(row.now) }
+      const [{ now, ...session }] = (await run('find', handle)) as [Row]
+      return { session: session.sid === null ? null : session, now: Number(now) } as FoundSession
     },
     async swap({ handle, presented, next, sealed, grace, idle, deadline, revocationTtl }) {
       const values = [handle, presented, next, sealed, grace, idle, deadline, revocationTtl]
       const [row] = await run('swap', ...values)
-      const { outcome = 'unknown', now, sealed: successor } = row ?? {}
-      if (row === undefined || outcome === 'unknown' || outcome === 'late')
-        return { outcome } as Swapped
+      const { outcome = 'unknown', now, sealed: successor, ...session } = row ?? {}
+      if (outcome === 'unknown' || outcome === 'late') return { outcome }
       const sealedNext = outcome === 'repeated' ? { sealed: successor } : {}
-      return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
+      return { outcome, session, now: Number(now), ...sealedNext } as unknown as Swapped
     },
     async revoke(which, revocationTtl) {
       const [statement, value] =
         'sid' in which ? (['revokeSid', which.sid] as const) : (['revokeSub', which.sub] as const)
       return revocationsOf(await run(statement, value, revocationTtl))
     },
-    list: async (sub) => (await run('list', sub)).map(sessionOf),
+    list: async (sub) => (await run('list', sub)) as unknown as readonly StoredSession[],
     watch: (watcher) => poller.start(watcher),
     close: async () => poller.stop(),
   }
-}
-
-function sessionOf(row: Row): StoredSession {
-  const { sid, sub, created, lastUsed, endsAt, address, userAgent, data } =
-    row as unknown as StoredSession
-  return { sid, sub, created, lastUsed, endsAt, address, userAgent, data }
 }
 
 const revocationsOf = (rows: readonly Row[]): Revocation[] =>

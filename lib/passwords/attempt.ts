@@ -1,15 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { failureKeys, type FailureKeys, type Throttle } from './throttle.js'
-
-interface AttemptTools {
-  readonly throttle: Throttle | null
-  /** Recently accepted passwords, by username and address; null where credentials are not cached. */
-  readonly cache: {
-    accept(who: string, password: string): void
-    /** @returns null where there is none */
-    accepts(who: string, password: string): boolean | null
-  } | null
-}
+import { refusal } from '../errors.js'
+import { failureKeys, type FailureKeys, type Throttle } from '../throttle/throttle.js'
+import type { CheckTools } from './check.js'
 
 /** One use of a username and a password, which the throttle may reject, and which may be counted as a failure. */
 export class PasswordAttempt {
@@ -18,7 +10,7 @@ export class PasswordAttempt {
 
   /** @param space - see {@link failureKeys} */
   constructor(
-    private readonly tools: AttemptTools,
+    private readonly tools: Pick<CheckTools, 'throttle' | 'cache'>,
     readonly username: string,
     readonly password: string,
     readonly request: FastifyRequest,
@@ -55,20 +47,40 @@ export class PasswordAttempt {
     if (isCached === true && !everywhere) return
     // It was compared with the cached password, so it is a guess, which counts.
     if (isCached === false) await this.commitFailure()
-    else if (this.#isCounted) await throttle.uncount(this.#who)
-    throttle.refuse(wait)
+    else if (this.#isCounted) await this.#uncount(throttle)
+    throttle.throttled += 1
+    throw refusal('auth.too-many-attempts', { retryAfter: Math.ceil(wait / 1000) })
+  }
+
+  /** Undoes {@link countInAdvance}. */
+  async #uncount({ memory }: Throttle): Promise<void> {
+    for (const key of Object.values(this.#who)) {
+      const counted = await memory.get(key)
+      if (counted !== null && counted.consumedPoints > 0) void memory.reward(key)
+    }
   }
 
   /** Counts it as a failure in this process, at once, so that simultaneous guesses do not exceed the limit. */
   countInAdvance(): void {
-    if (!this.#isCounted) this.tools.throttle?.count(this.#who)
+    const { throttle } = this.tools
+    if (throttle === null || this.#isCounted) return
     this.#isCounted = true
+    throttle.failing().set(this.#who.address, true)
+    for (const key of Object.values(this.#who)) void throttle.memory.penalty(key)
   }
 
   /** Counts it as a failure for all processes. */
   async commitFailure(): Promise<void> {
     this.countInAdvance()
-    await this.tools.throttle?.share(this.#who)
+    const { throttle } = this.tools
+    if (!throttle?.redis) return
+    const { memory, redis } = throttle
+    const { username, address } = this.#who
+    const [counted] = await Promise.all([redis.penalty(username), redis.penalty(address)])
+    if (!counted?.consumedPoints) return
+    // Redis has a lower count where a success in another process has reset it.
+    const seconds = Math.ceil(counted.msBeforeNext / 1000) || 1
+    await memory.set(username, counted.consumedPoints, seconds)
   }
 
   /**
@@ -79,7 +91,9 @@ export class PasswordAttempt {
   async succeeded(cached = false): Promise<void> {
     const { throttle, cache } = this.tools
     if (throttle === null || (cached && !throttle.hasFailed(this.request.ip))) return
-    cache?.accept(this.#who.username, this.password)
-    await throttle.forget(this.#who, cached)
+    const { username } = this.#who
+    cache?.accept(username, this.password)
+    const isKnown = await throttle.memory.delete(username)
+    if (isKnown || !cached) await throttle.redis?.delete(username)
   }
 }

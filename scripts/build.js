@@ -93,8 +93,6 @@ async function bundle(names, output, external = []) {
   const exports = {}
   const notes = {
     name: 'notes',
-    // In CommonJS `require` can stand anywhere, also where a package is loaded at its first use.
-    transform: (code) => code.replace(/\bonDemand\((?=[\w'])/g, 'require('),
     generateBundle(_, bundle) {
       for (const chunk of Object.values(bundle)) chunk.code = ascii(chunk.code)
       for (const name of names) {

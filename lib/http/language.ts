@@ -1,6 +1,6 @@
+import Negotiator from 'negotiator'
 import { locales } from '../../locales/index.js'
 import { en } from '../../locales/en.js'
-import { onDemand } from '../common/on-demand.js'
 import { wrongOption } from '../errors.js'
 import type { Catalogue, MessageKey } from '../../types/messages.js'
 
@@ -86,7 +86,6 @@ function lookup(languages: ReadonlyMap<string, Language>, range: string): Langua
 /** @returns the language ranges of a header, highest quality first, without `*` and quality 0 */
 function languageRanges(header: string | undefined): string[] {
   if (header === undefined || header.length > longest) return []
-  const Negotiator = onDemand('negotiator') as typeof import('negotiator')
   return new Negotiator({ headers: { 'accept-language': header } }).languages()
 }
 

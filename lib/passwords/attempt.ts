@@ -65,7 +65,7 @@ export class PasswordAttempt {
     const { throttle } = this.tools
     if (throttle === null || this.#isCounted) return
     this.#isCounted = true
-    throttle.failing().set(this.#who.address, true)
+    throttle.failing.set(this.#who.address, true)
     for (const key of Object.values(this.#who)) void throttle.memory.penalty(key)
   }
 

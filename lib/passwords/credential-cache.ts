@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { LRUCache } from 'lru-cache'
-import { lruCache } from '../common/on-demand.js'
+import { LRUCache } from 'lru-cache'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isAuthenticationError } from '../errors.js'
 import type { PasswordAttempt } from './attempt.js'
@@ -11,8 +10,8 @@ import type { PasswordAttempt } from './attempt.js'
  */
 export class CredentialCache {
   readonly #secret = randomBytes(32).toString('base64')
-  readonly #known: () => LRUCache<string, true>
-  readonly #accepted: () => LRUCache<string, string>
+  readonly #known: LRUCache<string, true>
+  readonly #accepted: LRUCache<string, string>
   readonly #running = new Map<string, Promise<boolean>>()
   readonly #counts = { hits: 0, misses: 0 }
 
@@ -21,26 +20,26 @@ export class CredentialCache {
     // By size, since with `max` they allocate all entries at once. With a resolution of 0 they start no timers.
     const sizes = { maxSize: max, sizeCalculation: () => 1 }
     const options = { ...sizes, ttl: Math.ceil(ttl * 1000), ttlResolution: 0 }
-    this.#known = lruCache(options)
-    this.#accepted = lruCache(options)
+    this.#known = new LRUCache(options)
+    this.#accepted = new LRUCache(options)
   }
 
   get stats(): { hits: number; misses: number; size: number } {
-    return { ...this.#counts, size: this.#known().size }
+    return { ...this.#counts, size: this.#known.size }
   }
 
   /** Stores which password was accepted last for a username at an address. */
   accept(who: string, password: string): void {
-    this.#accepted().set(who, this.#digest(who, '', password))
+    this.#accepted.set(who, this.#digest(who, '', password))
   }
 
   accepts(who: string, password: string): boolean | null {
-    const accepted = this.#accepted().get(who)
+    const accepted = this.#accepted.get(who)
     return accepted === undefined ? null : accepted === this.#digest(who, '', password)
   }
 
   knows(username: string, password: string, stored: string): boolean {
-    const isKnown = this.#known().get(this.#digest(username, stored, password)) === true
+    const isKnown = this.#known.get(this.#digest(username, stored, password)) === true
     if (isKnown) this.#counts.hits += 1
     return isKnown
   }
@@ -63,7 +62,7 @@ export class CredentialCache {
       if (running === undefined) {
         const own = compare().finally(() => this.#running.delete(key))
         this.#running.set(key, own)
-        if (await own) this.#known().set(key, true)
+        if (await own) this.#known.set(key, true)
         return own
       }
       try {

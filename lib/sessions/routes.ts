@@ -29,6 +29,11 @@ export function declareSessionRoutes(
   const routes = [
     {
       kind: 'refresh',
+      documented: {
+        summary: 'Refresh the tokens',
+        description:
+          'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
+      },
       path: `${path}/refresh`,
       body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
       use: refresh(registration, tools),
@@ -36,6 +41,11 @@ export function declareSessionRoutes(
     },
     {
       kind: 'logout',
+      documented: {
+        summary: 'Log out',
+        description:
+          'Revokes the session of a token, or with `everywhere` all sessions of its user.',
+      },
       path: `${path.replace(/\/[^/]*$/, '')}/logout`,
       // Its access token may name the session.
       body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
@@ -46,11 +56,11 @@ export function declareSessionRoutes(
       },
     },
   ] as const
-  for (const { use, ...route } of routes) {
+  for (const { use, documented, ...route } of routes) {
     const url = urlOf(registration, route.path)
     if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, route.kind)
     const work = withToken(registration, route.body, use)
-    declareOwnRoute(registration, { ...route, work }, optionsOf(login, route.kind))
+    declareOwnRoute(registration, { ...route, work }, optionsOf(login, documented))
   }
 }
 
@@ -75,27 +85,12 @@ function sessionBody(properties: Type.TProperties, isOptional: boolean): RouteBo
 }
 
 /** The options of the login route that the others get too. Not its hooks, which may expect a username. */
-function optionsOf(
-  { routeOptions }: ResolvedLogin,
-  kind: keyof typeof documented,
-): RouteShorthandOptions {
+function optionsOf({ routeOptions }: ResolvedLogin, documented: object): RouteShorthandOptions {
   const { config, constraints, bodyLimit, logLevel, schema } = routeOptions
   const { tags = ['authentication'], hide } = (schema ?? {}) as { tags?: string[]; hide?: boolean }
   // Plain: Fastify's own types know these members only where @fastify/swagger is loaded.
-  const own: object = { ...documented[kind], ...withoutUndefined({ tags, hide }) }
+  const own: object = { ...documented, ...withoutUndefined({ tags, hide }) }
   return { ...withoutUndefined({ config, constraints, bodyLimit, logLevel }), schema: own }
-}
-
-/** For API documents. */
-const documented = {
-  refresh: {
-    summary: 'Refresh the tokens',
-    description: 'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
-  },
-  logout: {
-    summary: 'Log out',
-    description: 'Revokes the session of a token, or with `everywhere` all sessions of its user.',
-  },
 }
 
 /** @param token - the refresh token of the request; null where there is none */

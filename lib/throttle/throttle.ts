@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import type { LRUCache } from 'lru-cache'
-import type RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
-import { lruCache, onDemand } from '../common/on-demand.js'
+import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
+// Imported by file: the main file of the package loads the clients of a dozen databases.
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
 import type { RedisCounters } from './redis-counters.js'
 
@@ -10,24 +11,22 @@ import type { RedisCounters } from './redis-counters.js'
 export class Throttle {
   /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
+  readonly memory: InstanceType<typeof RateLimiterMemory>
   /** Addresses with failures in this process. */
-  readonly failing: () => LRUCache<string, true>
-  #memory: ReturnType<typeof openMemory> | undefined
+  readonly failing: LRUCache<string, true>
 
   constructor(
     private readonly settings: ResolvedThrottle,
     readonly redis: RedisCounters | null,
   ) {
-    this.failing = lruCache({ ttl: Math.ceil(settings.window * 1000), ttlAutopurge: true })
-  }
-
-  get memory() {
-    return (this.#memory ??= openMemory(this.settings))
+    const { window, keyPrefix } = settings
+    // `points` is not used: `waits` compares.
+    this.memory = new RateLimiterMemory({ points: 0, duration: window, keyPrefix })
+    this.failing = new LRUCache({ ttl: Math.ceil(window * 1000), ttlAutopurge: true })
   }
 
   hasFailed(ip: string | undefined): boolean {
-    if (this.#memory === undefined || this.failing().size === 0) return false
-    return this.failing().has(`address:${addressOf(ip)}`)
+    return this.failing.size > 0 && this.failing.has(`address:${addressOf(ip)}`)
   }
 
   /**
@@ -63,13 +62,6 @@ export function failureKeys(username: string, ip: string | undefined, space = ''
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 
-function openMemory({ window: duration, keyPrefix }: ResolvedThrottle) {
-  // By file: the main file of the package loads the clients of a dozen databases.
-  const file = onDemand('rate-limiter-flexible/lib/RateLimiterMemory.js')
-  // `points` is not used: `waits` compares.
-  return new (file as typeof RateLimiterMemory)({ points: 0, duration, keyPrefix })
-}
-
 /** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
 export function spellingOf(name: string): string {
   // No literal: V8 would make its set of characters when it loads the package.
@@ -80,7 +72,6 @@ export function spellingOf(name: string): string {
 /** @returns an IPv4 address, or the first 64 bits of an IPv6 address, since one host has all of the rest */
 export function addressOf(ip: string | undefined): string {
   if (ip !== undefined && isIPv4(ip)) return ip
-  const ipaddr = onDemand('ipaddr.js') as typeof import('ipaddr.js')
   // Some proxies append the port. Anything but an address shares one key, or a client could invent a new one each time.
   const bare = ip?.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
   if (bare === undefined || !ipaddr.isValid(bare)) return 'unknown'

@@ -1,5 +1,4 @@
-import type { LRUCache } from 'lru-cache'
-import { lruCache } from '../common/on-demand.js'
+import { LRUCache } from 'lru-cache'
 import type { defaults } from '../options/resolve.js'
 import type { VerifiedToken } from './engine.js'
 
@@ -18,14 +17,14 @@ const keyLength = 12
  * at every request. Rejected tokens are not stored, so that they displace none.
  */
 export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
-  readonly #cache: () => LRUCache<string, { token: string; verified: Verified }>
+  readonly #cached: LRUCache<string, { token: string; verified: Verified }>
   readonly #max: number
   readonly #counts: TokenCounts
 
   constructor({ max, maxBytes }: TokenCacheLimits, counts: TokenCounts = { hits: 0, misses: 0 }) {
     this.#max = max
     // Without its own `max`: it allocates all entries at once, which takes 10 ms of startup for 50,000.
-    this.#cache = lruCache({
+    this.#cached = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: ({ token }) => token.length,
     })
@@ -33,15 +32,15 @@ export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   }
 
   get size(): number {
-    return this.#cache().size
+    return this.#cached.size
   }
 
   get bytes(): number {
-    return this.#cache().calculatedSize
+    return this.#cached.calculatedSize
   }
 
   get(token: string): Verified | undefined {
-    const cached = this.#cache().get(token.slice(-keyLength))
+    const cached = this.#cached.get(token.slice(-keyLength))
     if (cached === undefined || cached.token !== token) {
       this.#counts.misses += 1
       return undefined
@@ -51,10 +50,10 @@ export class TokenCache<Verified extends VerifiedToken = VerifiedToken> {
   }
 
   set(token: string, verified: Verified): Verified {
-    if (this.#cache().size >= this.#max) this.#cache().pop()
+    if (this.#cached.size >= this.#max) this.#cached.pop()
     // A copy: a slice of a header would keep the whole header in memory.
     const copy = Buffer.from(token, 'latin1').toString('latin1')
-    this.#cache().set(token.slice(-keyLength), { token: copy, verified })
+    this.#cached.set(token.slice(-keyLength), { token: copy, verified })
     return verified
   }
 }

@@ -1,7 +1,7 @@
 // What clients see is in test/flows/credential-cache.test.ts.
 import bcrypt from 'bcrypt'
+import { LRUCache } from 'lru-cache'
 import t from 'tap'
-import { onDemand } from '../../lib/common/on-demand.js'
 import { ABANDONED } from '../../lib/http/disconnect.js'
 import { CredentialCache } from '../../lib/passwords/credential-cache.js'
 import { fakeRequest, fateOf, settle } from '../helpers/load.js'
@@ -56,7 +56,6 @@ t.test('when the request that a comparison runs for leaves, the next one runs it
 t.test('nothing in it is a password or a hash, and its keys are of this process', async (t) => {
   const secret = 'correct horse battery staple'
   const hash = bcrypt.hashSync(secret, 4)
-  const { LRUCache } = onDemand('lru-cache') as typeof import('lru-cache')
   const keysOf = async (): Promise<string[]> => {
     const kept = [LRUCache, Map].map(({ prototype }) => t.capture(prototype, 'set', prototype.set))
     const cache = cacheOf()

@@ -2,7 +2,7 @@
 // with source maps by which coverage counts lines of lib/*.ts. What scripts/run-tests.js runs is .tests/run/: few
 // programs of many tests that take nothing of each other, and one for each other test, because every program of its own
 // costs half a second of CPU.
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -21,25 +21,23 @@ const files = folders
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => !leftOut.test(file))
 /**
- * Tests that share a program, by its name: files and folders of test/. Tests that need a server are by themselves, because
- * they run again where it is installed. What is in none of them has a program of its own: what needs a browser, takes
- * long, or changes what other tests need, such as bcrypt or the order of imports.
+ * Tests that share a program: files and folders of test/. Those that need a server or a browser are by themselves, since
+ * they run again where it is installed; so are those that take long, or change what others need. The first row counts.
  */
 const shared = Object.entries({
+  '': 'app/fastify|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|api-keys/processes',
   'flows-more': 'flows/(access-matrix|clock|context|diagnostics|openapi|password-queue|throttle)',
-  pages: '(architecture|documentation|feature|scripts/llms|examples/.*|recipes/.*)',
-  redis: '(sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions))',
-  sql: '(sessions/stores/sql|stores/sql|api-keys/(sql|stores))',
-  attacks: '(attacks/.*|testing/attacks)',
-  small:
-    '(errors|events|locales|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*)',
+  pages: 'architecture|documentation|feature|scripts/llms|examples/.*|recipes/.*',
+  redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
+  sql: 'sessions/stores/sql|stores/sql|api-keys/(sql|stores)',
+  attacks: 'attacks/.*|testing/attacks',
   cli: 'cli/.*',
-  tokens: '((tokens|issuers)/.*)',
+  tokens: '(tokens|issuers)/.*',
   flows: 'flows/.*',
-  sessions: '((sessions|testing)/.*|api-keys/(api|options|requests))',
-}).map(([name, tests]) => [name, new RegExp(`^test/${tests}\\.test\\.ts$`)])
-const alone =
-  /^test\/(?:app\/fastify|flows\/(?:bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|oidc-provider|rotation)|request\/storage|sessions\/(?:startup|stores\/faults)|api-keys\/processes)\.test\.ts$/
+  sessions: '(sessions|testing)/.*|api-keys/(api|options|requests)',
+  small:
+    'errors|events|locales|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
+}).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')
 
@@ -57,8 +55,7 @@ await build({
   logLevel: 'warning',
 })
 for (const file of files.filter((file) => !file.endsWith('.ts'))) {
-  mkdirSync(path.dirname(path.join(out, file)), { recursive: true })
-  copyFileSync(path.join(root, file), path.join(out, file))
+  cpSync(path.join(root, file), path.join(out, file))
 }
 
 const programs = new Map()
@@ -73,7 +70,6 @@ for (const [name, tests] of programs) {
 }
 
 function programOf(file) {
-  const ofItsOwn = file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
-  if (alone.test(file)) return ofItsOwn
-  return shared.find(([, tests]) => tests.test(file))?.[0] ?? ofItsOwn
+  const [name] = shared.find(([, tests]) => tests.test(file)) ?? []
+  return name || file.replace(/^test\/(.*)\.test\.ts$/, '$1').replaceAll('/', '-')
 }

@@ -6,9 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
-pid=
-passed=0
-failed=0
+pid='' passed=0 failed=0
 export NO_PROXY='*' no_proxy='*' NO_COLOR=1 DEMO_KEYS_DIR="$work/keys"
 for name in $(compgen -e | grep -E '^AUTH_|^(HOST|LOG_LEVEL|DEMO_DATA_DIR)$'); do unset "$name"; done
 

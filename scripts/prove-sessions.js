@@ -23,8 +23,7 @@ const kinds = {
   },
   async PostgreSQL(endings) {
     const server = await postgresServer(endings)
-    const words = 'sessions schema --prefix prove'.split(' ')
-    const schema = execFileSync(process.execPath, [commandLine, ...words])
+    const schema = execFileSync(commandLine, ['sessions', 'schema', '--prefix', 'prove'])
     await server.pool().query(schema.toString())
     return server
   },
@@ -110,17 +109,13 @@ async function within(seconds, what, condition) {
   }
 }
 
-function statusesOf(replies) {
-  return [...new Set(replies.map(({ status }) => status))]
-}
-
 async function together({ start }) {
   const apps = await Promise.all([start(), start()])
   const first = await apps[0].login()
   const replies = await Promise.all(
     Array.from({ length: 200 }, (_, index) => apps[index % 2].refresh(first)),
   )
-  assert.deepEqual(statusesOf(replies), [200])
+  assert.ok(replies.every(({ status }) => status === 200))
   assert.equal(new Set(replies.map(({ refreshToken }) => refreshToken)).size, 1)
   assert.equal(new Set(replies.map(({ token }) => token)).size, 200, 'access tokens of their own')
   for (const app of apps) assert.equal(await app.me(replies[7]), 200)
@@ -170,7 +165,7 @@ async function killedStore({ server, start }) {
   const late = start()
   late.catch(() => undefined)
   const refused = await Promise.all([one.login(), one.refresh(pair), one.logout(pair)])
-  assert.deepEqual(statusesOf(refused), [503], 'nothing is answered that could be forgotten')
+  for (const { status } of refused) assert.equal(status, 503, 'nothing that could be forgotten')
   for (const app of [one, two]) {
     assert.equal(await app.me(pair), 200, 'access tokens go on')
     assert.equal(await app.me(left), 401, 'known logouts hold')

@@ -12,20 +12,22 @@ const tests = process.argv
 /** The steps of a group run two at a time: one for each core of a small machine. */
 const groups = [
   {
-    'build, under TypeScript 6': ['scripts/build.js', '--check'],
-    format: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.'],
-    'compile the tests': ['scripts/compile-tests.js'],
+    'build, under TypeScript 6': 'scripts/build.js --check',
+    // With more room for its garbage, prettier takes a sixth less of the processor.
+    format:
+      '--max-semi-space-size=64 node_modules/prettier/bin/prettier.cjs --check --log-level warn .',
+    'compile the tests': 'scripts/compile-tests.js',
   },
   {
-    'TypeScript 7': ['scripts/typecheck.js'],
-    lint: ['node_modules/oxlint/bin/oxlint', '--type-aware'],
+    'TypeScript 7': 'scripts/typecheck.js',
+    lint: 'node_modules/oxlint/bin/oxlint --type-aware',
   },
-  { tests: ['scripts/run-tests.js', ...(tests.length > 0 ? tests : ['--coverage'])] },
+  { tests: `scripts/run-tests.js ${tests.join(' ') || '--coverage'}` },
 ]
 
 for (const group of groups) {
   await severalAtATime(2, Object.keys(group), async (name) => {
-    const { code, seconds } = await runNode(group[name], { stdio: 'inherit' })
+    const { code, seconds } = await runNode(group[name].split(' '), { stdio: 'inherit' })
     console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name} (${seconds} s)`)
     if (code !== 0) process.exitCode = 1
   })

@@ -44,7 +44,9 @@ console.log(`added ${names.length} packages`)
 function install(name: string): Manifest {
   const target = path.resolve('node_modules', name)
   const isOwn = name === own.name
-  const source = isOwn ? packed : path.join(root, 'node_modules', name)
+  // That of the project is older, to build with.
+  const folder = name === 'typescript' ? 'typescript7' : name
+  const source = isOwn ? packed : path.join(root, 'node_modules', folder)
   if (!existsSync(source)) throw new Error(`${name} is not in the node_modules of the project`)
   rmSync(target, { recursive: true, force: true })
   mkdirSync(path.dirname(target), { recursive: true })

@@ -345,6 +345,9 @@ esac
 `,
     { mode: 0o755 },
   )
+  // The original takes half a second longer.
+  const npx = path.join(home, 'bin/npx')
+  writeFileSync(npx, '#!/bin/sh\nexec "node_modules/.bin/$@"\n', { mode: 0o755 })
   return {
     ...env,
     PATH: [path.dirname(program), path.dirname(process.execPath), ...folders].join(path.delimiter),

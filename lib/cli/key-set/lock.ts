@@ -34,7 +34,8 @@ export async function withLock<Result>(
     return holder()?.id === id
   }
   const end = Date.now() + patience
-  while (!(await isOurs())) {
+  // Twice: a holder that ends while its claim is read has deleted the file before.
+  while (!((await isOurs()) && (await isOurs()))) {
     if (Date.now() > end) {
       fail(
         `process ${holder()?.pid} held the lock ${quoted(lock)} for too long. Nothing was changed.`,

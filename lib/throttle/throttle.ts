@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 // Imported by file: the main file of the package loads the clients of a dozen databases.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
@@ -11,7 +12,7 @@ import type { RedisCounters } from './redis-counters.js'
 export class Throttle {
   /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
-  readonly memory: InstanceType<typeof RateLimiterMemory>
+  readonly memory: RateLimiterAbstract
   /** Addresses with failures in this process. */
   readonly failing: LRUCache<string, true>
 

@@ -67,6 +67,7 @@ t.test('a user works on the page', { skip }, async (t) => {
   await logIn(page, alice)
   await page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
   t.equal(await page.locator('#name').innerText(), 'alice')
+  await page.locator('#sessions li').first().waitFor()
   t.equal(await page.locator('#sessions li').count(), 1)
   t.equal(await page.evaluate('document.cookie'), '')
   const renewed = renewals(page, 2)

@@ -125,7 +125,11 @@ export function ownTokenIn(
   return null
 }
 
-/** Which tokens an authenticator accepts, and whom it asks for their users; undefined for tokens of other keys. */
+/**
+ * Which tokens an authenticator accepts, and whom it asks for their users; undefined for tokens of other keys.
+ *
+ * @internal
+ */
 export function tokensOf(
   { [kOwnTokens]: own }: Authenticator & OwnTokens,
   { jwtService, options }: Registration,

@@ -4,7 +4,7 @@ export interface ApiKeysOptions {
   prefix: string
   /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
   store: ApiKeyStoreFactory
-  /** Where else the key is read if `Authorization` has no credentials that the route accepts, such as `x-api-key`, in any case. Default: none. */
+  /** A header for the key where `Authorization` has no accepted credentials, such as `x-api-key`. Default: none. */
   header?: string | undefined
   /**
    * How long a successful lookup is reused, and so how long a revoked key may still pass: `max` keys (default 10,000, at

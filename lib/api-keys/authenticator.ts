@@ -9,7 +9,7 @@ import type { KeyLookup, KnownKey } from './lookup.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** Reads keys from `Authorization` (RFC 6750 §2.1), and from the header with the name `header`, in lower case, if it is set. */
+/** Reads keys from `Authorization` (RFC 6750 §2.1), and from another header. @param header - its name in lower case */
 export function apiKeyAuthenticator(
   prefix: string,
   header: string | undefined,

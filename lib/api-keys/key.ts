@@ -4,7 +4,7 @@ import type { ApiKeyInfo, ApiKeyStore, IssuedApiKey, StoredApiKey } from '../../
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Makes a key: 16 digits that name it, 32 that are secret (190 random bits). @returns what is stored of it, and what its owner gets */
+/** Makes a key: 16 digits that name it, and 32 that are secret (190 random bits). */
 export function newKey(
   prefix: string,
   { owner, name, scopes, expiresAt }: Pick<ApiKeyInfo, 'owner' | 'name' | 'scopes' | 'expiresAt'>,

@@ -27,13 +27,18 @@ const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   ],
 }
 
+/** The latest `Date` that there is. */
+const latest = 8.64e15
+
 const isScope = (name: unknown): boolean => isAccessName('scope', name) && name.length <= 128
 
 /** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
 function check(method: string, given: object | null, required: string[], optional: string[] = []) {
   const known = [...required, ...optional]
   const missing = Object.fromEntries(required.map((name) => [name, undefined]))
-  for (const [name, value] of Object.entries({ ...missing, ...(given ?? { null: null }) })) {
+  // A number or a text has no members, and would pass as an object without any.
+  const members = typeof given === 'object' && given !== null ? given : { options: given }
+  for (const [name, value] of Object.entries({ ...missing, ...members })) {
     const rule = known.includes(name) && rules[name]
     const [isRight, expected] = rule || [() => false, `only ${known.join(', ')}`]
     if (isRight(value)) continue
@@ -91,7 +96,8 @@ export function apiKeysApi(
       const owner = options.owner?.toString()
       const old = isId(id) ? await find(id, owner) : null
       if (old === null) return null
-      const same = old.expiresAt && new Date(Date.now() + +old.expiresAt - +old.createdAt)
+      const same =
+        old.expiresAt && new Date(Math.min(latest, Date.now() + +old.expiresAt - +old.createdAt))
       const { overlap, expiresAt = same } = options
       const { stored, issued } = newKey(prefix, { ...old, expiresAt })
       const until = stored.createdAt + overlap

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors.js'
 import { credentialsOf } from '../http/authorization.js'
+import { ABANDONED, isGone } from '../http/disconnect.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { extraOf, setCredential } from '../request/state.js'
 import { findUser, requireUser } from '../users/user.js'
@@ -42,6 +43,7 @@ export function apiKeyAuthenticator(
     const id = idOf(text)
     setCredential(request, null, { apiKeyId: id })
     const found = await lookup.find(text)
+    if (isGone(request)) throw ABANDONED
     // Not before the comparison: the right key passes, however many wrong ones came from its address.
     if (found === 'wrong secret') {
       const { passwords } = registrationOf(request.server) as Registration

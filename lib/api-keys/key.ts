@@ -70,7 +70,8 @@ export function infoOf(stored: StoredApiKey, id = stored.id): ApiKeyInfo {
     stored.id === id &&
     isUsableName(owner) &&
     [digest, stored.owner, ownerType, name].every((text) => typeof text === 'string') &&
-    times.every((time) => time === null || Number.isFinite(time)) &&
+    // Beyond these, there is no `Date`, and a comparison with none would be false: the key would never expire.
+    times.every((time) => time === null || (Number.isFinite(time) && Math.abs(time) <= 8.64e12)) &&
     Array.isArray(scopes) &&
     replacedBy !== undefined
   if (!isWhole) throw new TypeError('the store of API keys returned an incomplete key')

@@ -33,7 +33,7 @@ function createRecord(root: FastifyInstance) {
      * The options of each `app.register` with a mark, and whether it makes no scope, so that the mark has no effect. They
      * are checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later.
      */
-    scopes: [] as { readonly options: object; readonly isVoid: boolean }[],
+    scopes: [] as { readonly options: object; readonly mark: unknown; readonly isVoid: boolean }[],
     /** Hooks that are undefined in the options of `app.register`, for a warning. */
     undefinedHooks: [] as string[],
     /** Scopes in which the plugin is registered, in order. */
@@ -87,13 +87,16 @@ function listen(root: FastifyInstance): AppRecord {
     record.instances.push(instance)
     // The options may be an instance of a class.
     if (!isDeclared(options, 'auth')) return
-    record.scopes.push({ options, isVoid: false })
-    markScope(instance, declaredProperty(options, 'auth'))
+    const mark = declaredProperty(options, 'auth')
+    record.scopes.push({ options, mark, isVoid: false })
+    markScope(instance, mark)
   })
   const describe = describeRoutes(root)
   watchRegister(root, (plugin, options, isComputed) => {
     const own: object = options ?? {}
-    if (hasVoidMark(plugin, own, isComputed)) record.scopes.push({ options: own, isVoid: true })
+    if (hasVoidMark(plugin, own, isComputed)) {
+      record.scopes.push({ options: own, mark: declaredProperty(own, 'auth'), isVoid: true })
+    }
     const place = `app.register(…, { prefix: ${prefixOf(own)} })`
     record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
     return describe(plugin, options)
@@ -106,9 +109,8 @@ function prefixOf(options: object): string | undefined {
 }
 
 /** @throws ERR_AUTH_MARK for a mark that is not valid or has no effect */
-function checkScope({ options, isVoid }: AppRecord['scopes'][number]): void {
+function checkScope({ options, mark, isVoid }: AppRecord['scopes'][number]): void {
   const place = `app.register(…, { prefix: ${prefixOf(options)}, auth })`
-  const mark = declaredProperty(options, 'auth')
   if (mark === undefined) {
     wrongMark(
       `${place}: found auth: undefined, which has no effect, so the routes inside would be open; expected a mark such as auth: true, or none.`,

@@ -1,7 +1,4 @@
-/**
- * Characters that control a terminal, are invisible, or change the order in which others are shown: all control
- * and format characters of Unicode except the line break.
- */
+/** Characters that control a terminal, are invisible or reorder others: all of Unicode's, but for the line break. */
 const unsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**

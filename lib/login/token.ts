@@ -118,8 +118,9 @@ function checked(claims: unknown, subject: unknown): OwnClaims {
     throw new TypeError(`login.claims returned ${taken.join(', ')}, which the plugin sets itself.`)
   }
   const { sub = subject } = given
-  if (isUsableName(sub)) return { ...given, sub }
-  const source = given.sub === undefined ? 'login.subject' : 'login.claims'
+  const isNamed = isUsableName(subject)
+  if (isNamed && isUsableName(sub)) return { ...given, sub }
+  const source = isNamed ? 'login.claims' : 'login.subject'
   throw new TypeError(
     `${source} returned a "sub" that is not a name: expected a non-empty string of at most 1,024 bytes without control characters, or a finite number.`,
   )

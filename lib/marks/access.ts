@@ -44,8 +44,8 @@ export function neededNames(
   const need = mark[key]
   const { all, any }: Partial<Exclude<AccessNeed, string>> =
     typeof need === 'string' ? { all: [need] } : { ...need }
-  if (all !== undefined && any === undefined) return { all }
-  if (any !== undefined && all === undefined) return { any }
+  if (all !== undefined && any === undefined) return { all: [...all] }
+  if (any !== undefined && all === undefined) return { any: [...any] }
   const found = need === undefined ? 'undefined (is a variable not set?)' : 'an invalid object'
   return wrongMark(
     `${place}: key "${key}": found ${found}, expected ${needSchemas[key].description}.`,

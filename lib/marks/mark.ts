@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors.js'
-import { isPlain, ownProperty } from '../common/objects.js'
+import { isDeclared, ownProperty } from '../common/objects.js'
 import { nonEmpty, oneOf, oneOrMore, options, problemOf } from '../options/check.js'
 import { neededNames, needSchemas } from './access.js'
 import type { AuthMarkObject, AuthMode } from '../../types/marks.js'
@@ -23,8 +23,8 @@ const markSchema = Type.Union(
  * @throws ERR_AUTH_MARK for a value that is not a mark
  */
 export function parseMark(given: unknown, place: string) {
-  // A copy without a prototype, so that a polluted Object.prototype adds no members.
-  const mark: unknown = isPlain(given) ? Object.assign(Object.create(null), given) : given
+  const mark =
+    typeof given === 'object' && given && !Array.isArray(given) ? own(given, place) : given
   const problem = problemOf(markSchema, mark, '', 'key')
   if (problem !== null) wrongMark(`${place}: ${problem}`)
   const long = typeof mark === 'object' ? (mark as AuthMarkObject) : { mode: mark as AuthMode }
@@ -37,6 +37,22 @@ export function parseMark(given: unknown, place: string) {
     )
   }
   return { mode, use: use === undefined ? null : [use].flat(), scope, role }
+}
+
+/**
+ * A copy without a prototype, so that a polluted Object.prototype adds no members, and with those that are not
+ * enumerable, since without one the route would be more open than its mark says.
+ */
+function own(given: object, place: string): object {
+  for (const key of ['mode', 'use', 'scope', 'role']) {
+    if (!isDeclared(given, key) || Object.hasOwn(given, key)) continue
+    wrongMark(
+      `${place}: key "${key}": found one that is inherited, expected it in the mark itself.`,
+    )
+  }
+  const copy = Object.create(null) as Record<string, unknown>
+  for (const key of Object.getOwnPropertyNames(given)) copy[key] = ownProperty(given, key)
+  return copy
 }
 
 export function isMark(value: unknown): boolean {

@@ -4,6 +4,8 @@ import type { Revocation, SessionWatcher } from '../../types/sessions.js'
 
 /** Seconds after which a client may try again while it is not known which sessions are revoked. */
 const retryAfter = 1
+/** Milliseconds between two searches for revocations that have expired. */
+const sweepEvery = 10_000
 
 /**
  * Revoked sessions whose access tokens have not expired yet. They are kept in memory, so that no request has to ask the
@@ -12,6 +14,7 @@ const retryAfter = 1
 export class Revocations implements SessionWatcher {
   /** By `sid`, when each expires, on the clock of `performance.now()`. */
   readonly #until = new Map<string, number>()
+  #nextSweep = 0
   isCaughtUp = false
   #hasCaughtUp = false
   #settle: ((error?: unknown) => void) | undefined
@@ -33,6 +36,7 @@ export class Revocations implements SessionWatcher {
   add(sid: string, seconds: number): void {
     const until = performance.now() + seconds * 1000
     if (until > (this.#until.get(sid) ?? 0)) this.#until.set(sid, until)
+    if (performance.now() >= this.#nextSweep) this.#sweep()
   }
 
   /** @throws AuthenticationError for a token of a revoked session, and while it is not known which are revoked */
@@ -47,7 +51,6 @@ export class Revocations implements SessionWatcher {
   }
 
   revoked(revocations: readonly Revocation[], now: number): void {
-    this.#sweep()
     for (const { sid, until } of revocations) if (until > now) this.add(sid, until - now)
   }
 
@@ -66,6 +69,7 @@ export class Revocations implements SessionWatcher {
   /** Looks at all, since they do not expire in the order in which they were added. */
   #sweep(): void {
     const now = performance.now()
+    this.#nextSweep = now + sweepEvery
     for (const [sid, until] of this.#until) if (until <= now) this.#until.delete(sid)
   }
 }

@@ -103,7 +103,7 @@ type Use = (
 function refresh(registration: Registration, tools: SessionTools): Use {
   const { carrier } = registration
   return async (token, _body, request, reply, started) => {
-    if (token === null) throw refusal('auth.no-credentials-provided')
+    if (token === null) throw refusal('auth.no-credentials-provided', { cause: 'no refresh token' })
     const { tokens, user } = await refreshSession(tools, request, token)
     reportTokens(registration, request, user, 'refresh', started)
     // A client that sends its refresh token in the body gets the next one in the body, even if the app uses cookies.

@@ -72,7 +72,8 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   const prefixThen = broken === 'otherPrefix' ? `${prefix}0` : prefix
   const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
   const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })
-  if (broken !== 'unknown') await access.ask((store) => store.create(stored))
+  if (broken !== 'unknown')
+    await access.ask((store) => store.create({ ...stored, createdAt: now() - 3600 }))
   if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now()))
   return send(issued.key)
 }

@@ -1,11 +1,14 @@
 // What requests with API keys get: who is let in, what each kind of wrong key is told, and what the store is asked for.
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { digestOf, newKey } from '../../lib/api-keys/key.js'
 import type { ApiKeyStore, StoredApiKey } from '../../lib/index.js'
 import { bearer, basic, passwords, tokensOf, userService, users } from '../helpers/app.js'
 import { keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
-import { until } from '../helpers/load.js'
+import { settle, until } from '../helpers/load.js'
+import { rawRequest, vanish } from '../helpers/raw-socket.js'
 
 const about = { owner: 'alice', name: 'x', scopes: [], expiresAt: null }
 /** A key that no store has. */
@@ -235,10 +238,8 @@ t.test(
       if (holds) await new Promise<void>((resolve) => waiting.push(resolve))
       return found
     }
-    const { get, keys, issued, stats } = await keyApp(
-      t,
-      keyOptions({ store: storeWith({ find }, memory) }),
-    )
+    const options = keyOptions({ store: storeWith({ find }, memory) })
+    const { app, get, keys, issued, stats } = await keyApp(t, options)
     holds = true
     const start = issued.key.slice(0, 21) + newKey(prefix, about).issued.key.slice(21, 53)
     const both = [issued.key, issued.key, start + checksumOf(start)].map((key) =>
@@ -260,6 +261,21 @@ t.test(
     waiting[1]?.()
     t.equal((await late).status, 401)
     t.equal((await get('/apiKey', bearer(fresh.key))).status, 401, 'nor is it cached')
+
+    holds = true
+    const { key } = await keys.issue({ owner: 'alice', name: 'x', scopes: [], expiresAt: null })
+    const { asked } = options.userService
+    asked.length = 0
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    const connections = once(app.server, 'connection') as Promise<[Socket]>
+    const text = rawRequest('/apiKey', [`Authorization: Bearer ${key}`])
+    const isAsked = until(() => waiting.length === 3, 'the store is asked')
+    await vanish(Number(new URL(address).port), text, isAsked)
+    const [connection] = await connections
+    await until(() => connection.destroyed, 'the client has left')
+    waiting[2]?.()
+    await settle(10)
+    t.strictSame(asked, [], 'a client that has left')
   },
 )
 

@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fasti
 import t from 'tap'
 import { startupError } from '../../lib/cli/environment.js'
 import { guard } from '../../lib/guard/attempt.js'
-import { authn, type Authenticator } from '../../lib/index.js'
+import { authn, type Authenticator, type AuthMark } from '../../lib/index.js'
 import { appWith, bearer, secret, tokensOf, userService } from '../helpers/app.js'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
@@ -86,6 +86,26 @@ t.test('of a scope, in the class of its options', async (t) => {
   })
   for (const url of ['/in/x', '/too/x']) t.equal((await app.inject(url)).statusCode, 401, url)
   t.match(await boot((app) => app.register(fp(plain), new Options())), { code: 'ERR_AUTH_MARK' })
+})
+
+t.test('members that a copy would lose, and lists that change later', async (t) => {
+  const route = (auth: object) => (app: FastifyInstance) =>
+    app.get('/x', { config: { auth: auth as AuthMark } }, ok)
+  for (const inherited of [{ role: 'a' }, { mode: false }]) {
+    const auth = Object.assign(Object.create(inherited), { use: 'jwt' }) as object
+    t.match(await boot(route(auth)), { code: 'ERR_AUTH_MARK' })
+  }
+  const options = { auth: undefined as unknown as boolean }
+  const error = await boot((app) => {
+    app.register(async () => void (options.auth = true), options)
+  })
+  t.match(error, { code: 'ERR_AUTH_MARK' }, 'what counts is the mark at loading')
+  const roles = ['a']
+  const hidden = Object.defineProperty({ use: 'jwt' }, 'role', { value: { all: roles } })
+  const app = await appWith(t, { userService: userService(), jwt: { secret } }, route(hidden))
+  roles.length = 0
+  const headers = bearer(tokensOf(app).generateToken('alice'))
+  t.equal((await app.inject({ url: '/x', headers })).statusCode, 403)
 })
 
 t.test('a route that was not recorded is not open', async (t) => {

@@ -33,11 +33,11 @@ SELECT id, digest, owner, owner_type AS "ownerType", name, string_to_array(scope
   ${seconds('last_used_at')} AS "lastUsedAt", ${seconds('revoked_at')} AS "revokedAt", replaced_by AS "replacedBy"
 FROM ${table} WHERE registration = $1`
   const create = `
-WITH gone AS (
-  DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE least(expires_at, revoked_at) <= to_timestamp($8) - interval '30 days'
-    ORDER BY least(expires_at, revoked_at) LIMIT 100 FOR UPDATE SKIP LOCKED
-  ))
+WITH over AS MATERIALIZED (
+  SELECT registration, id FROM ${table} WHERE least(expires_at, revoked_at) <= to_timestamp($8) - interval '30 days'
+  ORDER BY least(expires_at, revoked_at) LIMIT 100 FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM ${table} k USING over WHERE k.registration = over.registration AND k.id = over.id
 )
 INSERT INTO ${table} (${columns}) VALUES (${values})`
   const touch = `

@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { appendFile, readFile, rm } from 'node:fs/promises'
+import { appendFile, constants, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../command.js'
 import { codeOf } from '../input.js'
 import { quoted } from '../text.js'
+
+/** `a`, but not through a symbolic link, which could lead to any file. */
+const flag = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW
+
+/** A name may have spaces, or be empty. */
+const here = (): string => encodeURIComponent(hostname()) || '-'
 
 /** A line of a lock file: a process that holds the lock, or waits for it. */
 const claimPattern = /^(?<pid>\d+) (?<host>\S+) (?<time>\S+) (?<id>[\w-]{36})$/gm
@@ -56,10 +62,10 @@ export async function withLock<Result>(
 }
 
 async function claim(lock: string, id: string): Promise<void> {
-  const line = `${process.pid} ${hostname()} ${new Date().toISOString()} ${id}`
+  const line = `${process.pid} ${here()} ${new Date().toISOString()} ${id}`
   try {
     // On a line of its own, also after half a line of a process that was killed.
-    await appendFile(lock, `\n${line}\n`, { mode: 0o600 })
+    await appendFile(lock, `\n${line}\n`, { flag, mode: 0o600 })
   } catch (error) {
     fail(`the lock file ${quoted(lock)} cannot be written (${codeOf(error)}).`)
   }
@@ -69,7 +75,7 @@ async function claim(lock: string, id: string): Promise<void> {
 function isStale({ pid, host, time }: Claim): boolean {
   if (Date.now() - Date.parse(time) > 30_000) return true
   try {
-    return host === hostname() && !process.kill(Number(pid), 0)
+    return host === here() && !process.kill(Number(pid), 0)
   } catch (error) {
     return codeOf(error) === 'ESRCH'
   }

@@ -168,11 +168,13 @@ SELECT count(*)::int AS count FROM due`,
 
     /** Deletes revocations that have expired. @returns how many */
     forget: `
-WITH forgotten AS (
-  DELETE FROM ${revocations} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${revocations} WHERE until <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED
-  )) RETURNING 1
+WITH due AS MATERIALIZED (
+  SELECT written_by, registration, sid FROM ${revocations} WHERE until <= clock_timestamp()
+  LIMIT $1 FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM ${revocations} r USING due
+  WHERE r.written_by = due.written_by AND r.registration = due.registration AND r.sid = due.sid
 )
-SELECT count(*)::int AS count FROM forgotten`,
+SELECT count(*)::int AS count FROM due`,
   }
 }

@@ -97,6 +97,7 @@ const cases: Cases<ApiKeyStore> = {
       const changed = { ...key, replacedBy: next.id, expiresAt: ends }
       await holds(store, changed)
       await holds(store, next)
+      assert.deepEqual(await store.list(key.owner), [await store.find(key.id)], 'it is listed')
       assert.equal(await other.revoke(key.id, until, key.owner), true)
       await holds(store, { ...changed, revokedAt: until })
     }

@@ -48,7 +48,7 @@ function badHeaders({ algorithm, app, credentials }: Variant): Record<string, st
   const [good = null] = credentials()
   if (good?.startsWith('Cookie: ')) {
     // The beginning of each signature.
-    headers['that are forged'] = good.replaceAll(/\.\w{4}(?=[\w%-]{20})/g, '.AAAA')
+    headers['that are forged'] = good.replaceAll(/\.[\w%]{4}(?=[\w%-]{20})/g, '.AAAA')
   }
   if (good?.startsWith('Basic'))
     headers['that are wrong'] = `Basic ${btoa('user0:a wrong password')}`

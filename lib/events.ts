@@ -90,15 +90,16 @@ export function reportRefusal(
 }
 
 function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationErrorLike) {
-  const { authorization = '' } = headers
+  const { authorization } = headers
   const isMissing = code === 'ERR_AUTH_NO_CREDENTIALS'
-  // What JavaScript makes of a missing token.
-  const empty = /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(authorization)
-  if (empty !== null && (isMissing || code === 'ERR_AUTH_JWT_INVALID')) {
-    return `Authorization: "Bearer ${empty[1]}", so the client has no token`
+  if (authorization !== undefined && (isMissing || code === 'ERR_AUTH_JWT_INVALID')) {
+    // What JavaScript makes of a missing token.
+    const [, word] =
+      /^bearer +(undefined|null|NaN|true|false|\[object \w+\])$/i.exec(authorization) ?? []
+    if (word !== undefined) return `Authorization: "Bearer ${word}", so the client has no token`
   }
   if (typeof cause === 'string') return cause
-  const isOther = isMissing && headers.authorization !== undefined
+  const isOther = isMissing && authorization !== undefined
   return isOther ? 'Authorization: no credentials of an accepted scheme' : null
 }
 

@@ -2,7 +2,7 @@ import { AuthnUsageError } from '../errors.js'
 import { channels } from '../events.js'
 import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
-import { findKey, infoOf, newKey } from './key.js'
+import { findKey, infoOf, latestTime, newKey } from './key.js'
 import type { StoreAccess } from '../stores/store-access.js'
 import type { ApiKeyInfo, ApiKeys, ApiKeyStore } from '../../types/api-keys.js'
 
@@ -26,9 +26,6 @@ const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
     'seconds, 0 to 2,592,000 (30 days)',
   ],
 }
-
-/** The latest `Date` that there is. */
-const latest = 8.64e15
 
 const isScope = (name: unknown): boolean => isAccessName('scope', name) && name.length <= 128
 
@@ -97,7 +94,8 @@ export function apiKeysApi(
       const old = isId(id) ? await find(id, owner) : null
       if (old === null) return null
       const same =
-        old.expiresAt && new Date(Math.min(latest, Date.now() + +old.expiresAt - +old.createdAt))
+        old.expiresAt &&
+        new Date(Math.min(latestTime, Date.now() + +old.expiresAt - +old.createdAt))
       const { overlap, expiresAt = same } = options
       const { stored, issued } = newKey(prefix, { ...old, expiresAt })
       const until = stored.createdAt + overlap

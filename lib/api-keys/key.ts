@@ -61,6 +61,9 @@ export async function findKey(
   return stored === null ? null : { ...infoOf(stored, id), digest: stored.digest }
 }
 
+/** The latest time that a `Date` can hold, in milliseconds. */
+export const latestTime = 8.64e15
+
 /** @throws TypeError for a key that a store did not return whole: without `expiresAt`, it would never expire */
 export function infoOf(stored: StoredApiKey, id = stored.id): ApiKeyInfo {
   const { digest, ownerType, name, scopes, replacedBy } = stored
@@ -71,7 +74,9 @@ export function infoOf(stored: StoredApiKey, id = stored.id): ApiKeyInfo {
     isUsableName(owner) &&
     [digest, stored.owner, ownerType, name].every((text) => typeof text === 'string') &&
     // Beyond these, there is no `Date`, and a comparison with none would be false: the key would never expire.
-    times.every((time) => time === null || (Number.isFinite(time) && Math.abs(time) <= 8.64e12)) &&
+    times.every(
+      (time) => time === null || (Number.isFinite(time) && Math.abs(time) <= latestTime / 1000),
+    ) &&
     Array.isArray(scopes) &&
     replacedBy !== undefined
   if (!isWhole) throw new TypeError('the store of API keys returned an incomplete key')

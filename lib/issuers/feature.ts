@@ -53,7 +53,7 @@ export function createFeature({ options, jwtService, log }: FeatureContext): Fea
 }
 
 /**
- * The authenticator of an issuer's tokens in the `Authorization` header (RFC 6750 §2.1).
+ * Makes the authenticator that accepts an issuer's access tokens in the `Authorization` header (RFC 6750 §2.1).
  *
  * @param timeout - seconds for `user`; undefined for no limit
  */

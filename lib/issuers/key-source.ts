@@ -40,10 +40,7 @@ export class KeySource {
     private readonly log: FastifyBaseLogger,
   ) {}
 
-  /**
-   * Returns the verifier of the current key set, or null if there is no usable set. If the set is no longer fresh, it is
-   * fetched again in the background.
-   */
+  /** Returns the verifier of the current key set, or null. A stale key set is fetched again in the background. */
   current(): VerifySignature | null {
     const set = this.#usable()
     if (set !== null && set.age() >= limits.fresh) void this.begin()

@@ -87,7 +87,7 @@ export function routeName({ method, url }: Pick<RouteOptions, 'method' | 'url'>)
   return `route ${[method].flat().join()} ${url}, config.auth`
 }
 
-/** What is easily written in `config` instead of the mark. */
+/** Members that developers put into `config` by mistake, where they belong into the mark. */
 const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions']
 
 /**

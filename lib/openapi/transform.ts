@@ -117,7 +117,7 @@ function responseSchema(response: string | object): object {
 const tooMany = { 429: 'Too many failed attempts.' }
 const busy = { 503: 'The server is busy.' }
 
-/** The responses of a protected route, besides those in its schema. */
+/** The responses that the plugin can send for a protected route, by status, for its OpenAPI document. */
 function responsesOf(
   { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
   methods: readonly string[],

@@ -72,8 +72,9 @@ async function throttleOf(
   const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
   const present = app.throttles.find((other) => key.every((part, at) => part === other.key[at]))
   if (present !== undefined) return present.throttle
-  const module = redis && (await import('../throttle/redis-counters.js'))
-  const counters = redis && module ? module.openRedisCounters(settings, redis, log) : null
+  const counters = redis
+    ? (await import('../throttle/redis-counters.js')).openRedisCounters(settings, redis, log)
+    : null
   const throttle = new Throttle(settings, counters)
   app.throttles.push({ throttle, key })
   return throttle

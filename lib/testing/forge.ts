@@ -25,7 +25,7 @@ export interface Material {
   readonly token?: string | undefined
   /** The key that signed it: a secret or a private key. */
   readonly key?: KeyObject | undefined
-  /** The public key that verifies it; none for HMAC. */
+  /** The public key that verifies the good token; undefined for HMAC. */
   readonly publicKey?: KeyObject | undefined
 }
 

@@ -63,10 +63,12 @@ export function failureKeys(username: string, ip: string | undefined, space = ''
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 
+/** Made at its first use: from a literal, V8 would make the set of characters when it loads the package. */
+let ignored: RegExp | undefined
+
 /** What all spellings that many databases treat as one name have in common: no accents and no invisible characters. */
 export function spellingOf(name: string): string {
-  // No literal: V8 would make its set of characters when it loads the package.
-  const ignored = new RegExp(String.raw`[\p{M}\p{Default_Ignorable_Code_Point}]`, 'gu')
+  ignored ??= new RegExp(String.raw`[\p{M}\p{Default_Ignorable_Code_Point}]`, 'gu')
   return name.normalize('NFKD').replace(ignored, '').trim().toUpperCase()
 }
 

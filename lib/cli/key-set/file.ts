@@ -75,7 +75,7 @@ export async function changeKeySet(
   })
 }
 
-/** What is shown of a key: nothing that is secret. */
+/** The members of a key that commands may print, without its secret or private key. */
 export function shownKey({ entry, kid }: SetKey) {
   const { alg, state, since = null, until = null, legacy = false } = entry
   return { kid, alg, state, since, until, legacy }

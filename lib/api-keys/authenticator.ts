@@ -42,7 +42,7 @@ export function apiKeyAuthenticator(
     if (problem !== null) throw invalid(problem)
     const id = idOf(text)
     setCredential(request, null, { apiKeyId: id })
-    const found = await lookup.find(text)
+    const found = await lookup.find(text, request)
     if (isGone(request)) throw ABANDONED
     // Not before the comparison: the right key passes, however many wrong ones came from its address.
     if (found === 'wrong secret') {

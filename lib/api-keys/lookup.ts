@@ -1,5 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { Lookups } from '../throttle/lookups.js'
 import { digestOf, findKey, idOf } from './key.js'
 import type { StoreAccess } from '../stores/store-access.js'
 import type { ApiKeyInfo, ApiKeyStore, RequestApiKey } from '../../types/api-keys.js'
@@ -33,6 +35,7 @@ export function keyLookup(
   const { max, ttl } = limits || { max: 1, ttl: 1 }
   const cache = new LRUCache<string, KnownKey>({ max, ttl: Math.ceil(ttl * 1000) })
   const pendings = new Map<string, Pending>()
+  const lines = new Lookups()
   /** Keys whose last use was sent to the store within the last minute. */
   const touched = new LRUCache<string, true>({ max: 10_000, ttl: oneMinute })
   let lookups = 0
@@ -48,12 +51,24 @@ export function keyLookup(
     return pending
   }
 
-  /** For a key whose form and checksum are right. @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
-  async function find(text: string): Promise<KnownKey | 'unknown' | 'revoked' | 'wrong secret'> {
+  /**
+   * For a key whose form and checksum are right.
+   *
+   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; what {@link Lookups.run} rejects with
+   */
+  async function find(
+    text: string,
+    request: FastifyRequest,
+  ): Promise<KnownKey | 'unknown' | 'revoked' | 'wrong secret'> {
     const id = idOf(text)
-    const pending = pendings.get(id) ?? ask(id)
-    const found = await pending.answer
-    if (pending.isOutdated) return find(text)
+    // Without a cache, only a look-up that begins after the request knows of all revocations before it.
+    if (!limits) await pendings.get(id)?.answer.catch(() => null)
+    const wait = async () => {
+      const pending = pendings.get(id) ?? ask(id)
+      return { pending, found: await pending.answer }
+    }
+    const { pending, found } = await (pendings.has(id) ? wait() : lines.run(request, wait))
+    if (pending.isOutdated) return find(text, request)
     if (found === null) return 'unknown'
     const [digest, expected] = [Buffer.from(digestOf(text)), Buffer.from(found.digest)]
     // In constant time (CWE-208).

@@ -1,0 +1,66 @@
+import type { FastifyRequest } from 'fastify'
+import { refusal } from '../errors.js'
+import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
+import { addressOf } from './throttle.js'
+
+/** The look-ups of one address. */
+interface Line {
+  running: number
+  /** A set keeps the order, and allows removal from the middle. Called with an error, a request stops to wait. */
+  readonly waiting: Set<(error?: unknown) => void>
+}
+
+/** For each address. */
+const [maxRunning, maxWaiting] = [16, 1000]
+
+/**
+ * Limits how many look-ups of one address run in a store at once. Whoever knows the form of a key can make up any number
+ * of keys, and each is a query: without a limit, those of one client would fill the connections of the store.
+ */
+export class Lookups {
+  readonly #lines = new Map<string, Line>()
+
+  /**
+   * @param request - leaves the line when its client disconnects
+   * @param work - the look-up: if it finds the store unavailable, so does the rest of the line
+   * @throws (rejects) ERR_AUTH_OVERLOADED where the line is full; ABANDONED; what `work` rejects with
+   */
+  async run<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
+    if (isGone(request)) throw ABANDONED
+    const address = addressOf(request.ip)
+    const line = this.#lines.get(address) ?? { running: 0, waiting: new Set() }
+    this.#lines.set(address, line)
+    if (line.running >= maxRunning) await wait(line, request)
+    else line.running += 1
+    try {
+      // A connection is destroyed before it says so.
+      if (isGone(request)) throw ABANDONED
+      return await work()
+    } catch (error) {
+      // Otherwise each in the line would wait for the time-outs of all before it.
+      if ((error as { code?: unknown } | null)?.code === 'ERR_AUTH_STORE_UNAVAILABLE') {
+        for (const leave of line.waiting) leave(error)
+      }
+      throw error
+    } finally {
+      const [next] = line.waiting
+      if (next !== undefined) next()
+      else if ((line.running -= 1) === 0) this.#lines.delete(address)
+    }
+  }
+}
+
+/** Waits until one that runs hands over its place. */
+function wait({ waiting }: Line, request: FastifyRequest): Promise<void> {
+  if (waiting.size >= maxWaiting) throw refusal('auth.overloaded', { retryAfter: 1 })
+  return new Promise((resolve, reject) => {
+    const leave = (error?: unknown): void => {
+      waiting.delete(leave)
+      unwatch()
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const unwatch = onGone(request, () => leave(ABANDONED))
+    waiting.add(leave)
+  })
+}

@@ -1,4 +1,5 @@
 import { combine, readsBasic } from '../authenticators/any-of.js'
+import { didYouMean } from '../common/closest.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
 import { declaredProperty } from '../common/objects.js'
@@ -62,9 +63,10 @@ export function namedAuthenticator(
 ): Authenticator {
   const authenticator = authenticators.get(name)
   if (authenticator !== undefined) return authenticator
-  const others = [...authenticators.keys()].join(', ') || 'none'
+  const known = [...authenticators.keys()]
+  const meant = didYouMean(name, known)
   return wrongMark(
-    `${place}: use names ${JSON.stringify(name)}, which is not an authenticator here. Known: ${others}. "jwt" needs a userService and a key of jwt.signingMethod, "basic" a userService, "configBasic" the option "basic", "apiKey" the option "apiKeys"; others come from the options "authenticators" and "issuers".`,
+    `${place}: use names ${JSON.stringify(name)}, which is not an authenticator here.${meant} Known: ${known.join(', ') || 'none'}. "jwt" needs a userService and a key of jwt.signingMethod, "basic" a userService, "configBasic" the option "basic", "apiKey" the option "apiKeys"; others come from the options "authenticators" and "issuers".`,
   )
 }
 

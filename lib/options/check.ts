@@ -1,4 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
+import { didYouMean } from '../common/closest.js'
 import { firstProblem } from '../common/schema.js'
 import { wrongOption } from '../errors.js'
 
@@ -25,7 +26,10 @@ export function problemOf(
   const { path } = problem
   const name = [where, ...path].filter((step) => step !== '').join('.')
   if (problem.isUnknown) {
-    return `unknown ${kind} "${name}". Known here: ${knownProperties(schema, path).join(', ')}.`
+    const known = knownProperties(schema, path)
+    const last = String(path.at(-1))
+    const meant = didYouMean(last, known, name.slice(0, -last.length))
+    return `unknown ${kind} "${name}".${meant} Known here: ${known.join(', ')}.`
   }
   // Only the strings in arrays have no description.
   const { description = 'a non-empty string', ...quoting } = problem.schema as Partial<Expectation>

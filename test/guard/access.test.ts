@@ -417,7 +417,10 @@ t.test('refused at boot', async (t) => {
     [{ auth: { scope: undefined } }, /key "scope": found undefined \(is a variable not set\?\)/],
     [{ auth: { mode: 'optional', scope: 'a' } }, /mode "optional" beside scope/],
     [{ auth: { mode: false, role: 'a' } }, /mode false beside role/],
-    [{ auth: { Scope: 'a' } }, /unknown key "Scope"\. Known here: mode, use, scope, role/],
+    [
+      { auth: { Scope: 'a' } },
+      /unknown key "Scope"\. Did you mean "scope"\? Known here: mode, use, scope, role/,
+    ],
     [{ auth: { use: 'jwt', role: null } }, /key "role": found null/],
     [{ auth: { scope: { all: ['a', ''] } } }, /key "scope.all.1": found an empty string/],
     [{ auth: { scope: 'a b' } }, /key "scope": found "a b", .* section 3\.3/],

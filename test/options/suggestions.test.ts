@@ -1,0 +1,64 @@
+// A misspelt option, member of a mark or name of an authenticator: the error names the one that was probably meant.
+import Fastify from 'fastify'
+import t from 'tap'
+import { authn } from '../../lib/index.js'
+import { secret, standardOptions } from '../helpers/app.js'
+
+/** What startup says of options of the plugin, and of the mark of a route. */
+async function said(options: object, auth: unknown = true): Promise<string> {
+  const app = Fastify()
+  try {
+    await app.register(authn, { ...standardOptions(), ...options })
+    app.get('/', { config: { auth } as never }, () => 'never')
+    await app.ready()
+    return ''
+  } catch (error) {
+    return String(error)
+  } finally {
+    await app.close()
+  }
+}
+
+const meant = (text: string): string | undefined => /Did you mean "([^"]*)"\?/.exec(text)?.[1]
+
+t.test('startup suggests the option that was probably meant', async (t) => {
+  const rows: [options: object, name: string | undefined][] = [
+    [{ session: true }, 'sessions'],
+    [{ apikey: {} }, 'apiKeys'],
+    [{ api_keys: {} }, 'apiKeys'],
+    [{ userServise: {} }, 'userService'],
+    [{ jwt: { secert: secret } }, 'jwt.secret'],
+    [{ jwt: { secret, expiresIn: '5m' } }, 'jwt.expiry'],
+    [{ sessions: { lifeTime: 5 } }, 'sessions.lifetime'],
+    [{ authenticator: ['basick'] }, 'basic'],
+    [{ colour: 'red' }, undefined],
+    [{ x: 1 }, undefined],
+    [{ '': 1 }, undefined],
+  ]
+  for (const [options, name] of rows) {
+    const text = await said(options)
+    t.match(text, /unknown option|not an authenticator/, JSON.stringify(options))
+    t.equal(meant(text), name, text)
+  }
+})
+
+t.test(
+  'startup suggests the member of a mark, and the authenticator, that was meant',
+  async (t) => {
+    const rows: [mark: unknown, name: string | undefined][] = [
+      [{ roles: 'admin' }, 'role'],
+      [{ scopes: 'a' }, 'scope'],
+      [{ uses: 'jwt' }, 'use'],
+      [{ scope: { every: ['a'] } }, undefined],
+      [{ permission: 'a' }, undefined],
+      [{ use: 'JWT' }, 'jwt'],
+      [{ use: ['jwt', 'baisc'] }, 'basic'],
+      [{ use: 'keycloak' }, undefined],
+    ]
+    for (const [mark, name] of rows) {
+      const text = await said({}, mark)
+      t.match(text, /ERR_AUTH_MARK|GET \//, JSON.stringify(mark))
+      t.equal(meant(text), name, text)
+    }
+  },
+)

@@ -9,6 +9,7 @@ import type { LoginOptions } from './login.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
 import type { HashingOptions, CredentialCacheOptions, ThrottleOptions } from './passwords.js'
+import type { JwtClaims } from './request-extra.js'
 import type { UndecidedRoute } from './routes.js'
 import type { SessionsOptions } from './session-api.js'
 import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
@@ -164,6 +165,11 @@ export interface JwtAuthenticatorOptions<Stored extends object = StoredUser> ext
   claimName?: string | undefined
   /** The one method that is accepted. Default: `jwt.signingMethod`, which is `HS256`. */
   signingMethod?: SigningMethod | undefined
+  /**
+   * Decides about each token that is valid, before its user is looked up: anything but `true`, or a promise of it, is a
+   * 401. What it throws is a 500, except an `AuthenticationError`. Default: all of them are accepted.
+   */
+  trusted?: ((claims: JwtClaims, request: FastifyRequest) => boolean | Promise<boolean>) | undefined
 }
 
 /** Options of `basicAuthenticator`. What is left out comes from the plugin's options. */

@@ -4,8 +4,8 @@ import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults, type Resolved } from '../options/resolve.js'
 import { setClaims } from '../request/state.js'
-import { findUser, isUsableName, requireUser } from '../users/user.js'
-import { unverifiedPart } from '../tokens/claims.js'
+import { findUser, isUsableName, requireTrust, requireUser } from '../users/user.js'
+import { checkKind, unverifiedPart } from '../tokens/claims.js'
 import { perRegistration, type Registration } from '../registration.js'
 import type { FastifyRequest } from 'fastify'
 import type { TokenSource } from '../feature.js'
@@ -23,8 +23,9 @@ interface OwnTokens {
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
  * plugin, in a cookie where there is no such header.
  *
- * The signature is verified first, then the claims. The claim `claimName`, a non-empty string or a finite number, names
- * the user, whom the user service is asked for at every request.
+ * The signature is verified first, then the claims. A token whose claim `typ`, `token_use`, `token_type` or `type` names
+ * another kind than an access token, such as `refresh`, is rejected. The claim `claimName`, a non-empty string or a finite
+ * number, names the user, whom the user service is asked for at every request.
  *
  * Beside other authenticators for Bearer it accepts the tokens that have this claim and that no other one accepts.
  *
@@ -36,7 +37,7 @@ export function jwtAuthenticator<Stored extends object>(
 ): Authenticator<Stored> {
   const given = check<JwtAuthenticatorOptions>(jwtAuthenticatorSchema, options, 'jwtAuthenticator')
   const own = withDefaults(defaults.jwtAuthenticator, given)
-  const { userService, optional, claimName, signingMethod, ...rules } = own
+  const { userService, optional, claimName, signingMethod, trusted, ...rules } = own
 
   const state = perRegistration('jwtAuthenticator', (registration) => {
     const { jwtService, options: shared } = registration
@@ -52,7 +53,8 @@ export function jwtAuthenticator<Stored extends object>(
       )
     }
     const verify = jwtService.verifier(signingMethod, rules, 'jwtAuthenticator')
-    return { service, verify, registration }
+    const { typ } = jwtService.rulesOf(rules)
+    return { service, verify, typ, registration }
   })
 
   const authenticator: Authenticator<Stored> & OwnTokens = {
@@ -63,7 +65,8 @@ export function jwtAuthenticator<Stored extends object>(
     init: state.init,
     accepts(request) {
       let token: string | null
-      const { jwtService, tokenSources } = state.of(request).registration
+      const { typ, registration } = state.of(request)
+      const { jwtService, tokenSources } = registration
       try {
         token = ownTokenIn(request, tokenSources)
       } catch {
@@ -73,7 +76,7 @@ export function jwtAuthenticator<Stored extends object>(
       if (token === null) return false
       const [header, claims] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
       if (header === null || claims === null || !Object.hasOwn(claims, claimName)) return false
-      return jwtService.isMeant(header, signingMethod, rules)
+      return jwtService.isMeant(header, signingMethod, typ)
     },
     authenticate(request) {
       const { service, verify, registration } = state.of(request)
@@ -81,6 +84,7 @@ export function jwtAuthenticator<Stored extends object>(
       const token = ownTokenIn(request, tokenSources)
       if (token === null) return null
       const claims = verify(token)
+      checkKind(claims)
       for (const each of tokenChecks) each.claims?.(claims)
       setClaims(request, claims, true)
       const name = claims[claimName]
@@ -90,8 +94,10 @@ export function jwtAuthenticator<Stored extends object>(
         for (const each of tokenChecks) each.user?.(accepted, claims)
         return accepted
       }
-      return findUser(service, name, request, shared.userServiceTimeout, accept) as
-        Stored | Promise<Stored>
+      const timeout = shared.userServiceTimeout
+      const find = () => findUser(service, name, request, timeout, accept) as Stored
+      if (trusted === undefined) return find()
+      return requireTrust(trusted, claims, request, timeout).then(find)
     },
   }
   return authenticator
@@ -135,7 +141,8 @@ export function tokensOf(
   { jwtService, options }: Registration,
 ) {
   if (own === undefined) return undefined
-  const { userService = options.userService, optional: _, claimName, signingMethod, ...rules } = own
+  const { optional: _, trusted: __, claimName, signingMethod, ...others } = own
+  const { userService = options.userService, ...rules } = others
   return {
     ...jwtService.rulesOf(rules),
     userService,

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
 import { isAuthenticationError } from '../errors.js'
-import { checkClaims, invalidToken, unverifiedPart } from '../tokens/claims.js'
+import { checkClaims, checkKind, invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'
 import type { IssuerKeys } from './keys.js'
@@ -75,21 +75,17 @@ function verifySignature(
   const verify = key.get(alg as SigningMethod)
   if (verify === undefined) throw invalidToken('alg is not that of the key')
   const verified = verify(token)
-  checkKind(verified.claims, issuer)
+  requireAccessToken(verified.claims, issuer)
   return verified
 }
 
 /** Claims of ID tokens (OpenID Connect Core §3.1.3.6, §3.3.2.11) and of logout tokens (Back-Channel Logout §2.4). */
 const foreignClaims = ['at_hash', 'c_hash', 'events']
 
-/** How the kinds `ID` (`id_token`), `Refresh`, `Offline` (a refresh token of Keycloak) and `Logout` begin. */
-const foreignKind = /^(?:application\/)?(?:id|refresh|offline|logout)/i
-
-/** A token for another purpose may have our audience: that of an ID token is the client, which may be this app. */
-function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
-  const foreign =
-    foreignClaims.find((claim) => Object.hasOwn(claims, claim)) ??
-    ['typ', 'token_use'].find((claim) => !isAccessKind(ownProperty(claims, claim)))
+/** The audience of an ID token is the client, which may be this app. */
+function requireAccessToken(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssuer): void {
+  checkKind(claims)
+  const foreign = foreignClaims.find((claim) => Object.hasOwn(claims, claim))
   if (foreign !== undefined) throw invalidToken(`claim ${foreign}`)
   if (audienceClaim === 'aud') return
   if (!audience.includes(ownProperty(claims, audienceClaim) as string)) {
@@ -97,10 +93,6 @@ function checkKind(claims: JwtClaims, { audience, audienceClaim }: ResolvedIssue
   }
   // Only this claim distinguishes access tokens of Cognito from its ID tokens.
   if (ownProperty(claims, 'token_use') !== 'access') throw invalidToken('claim token_use')
-}
-
-function isAccessKind(kind: unknown): boolean {
-  return kind === undefined || (typeof kind === 'string' && !foreignKind.test(kind))
 }
 
 /** Compact serialization (RFC 7515 §7.1): three parts of base64url. */

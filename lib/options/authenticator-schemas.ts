@@ -53,7 +53,14 @@ export const authenticatorSchema = Type.Object(
 )
 
 export const jwtAuthenticatorSchema = options(
-  { userService, optional: flag, claimName: fieldName, signingMethod, ...verifyRules },
+  {
+    userService,
+    optional: flag,
+    claimName: fieldName,
+    signingMethod,
+    trusted: anyFunction('a function (claims, request) that returns whether the token is accepted'),
+    ...verifyRules,
+  },
   'an object of options',
 )
 

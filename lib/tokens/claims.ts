@@ -1,3 +1,4 @@
+import { ownProperty } from '../common/objects.js'
 import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
@@ -24,6 +25,30 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
   }
   if (nbf !== undefined && seconds < (nbf as number) - tolerance) {
     throw refusal('auth.jwt-not-valid-yet')
+  }
+}
+
+/**
+ * Kinds of tokens that authenticate no request: ID tokens, refresh tokens (`Offline` in Keycloak), logout tokens, and what
+ * apps send by e-mail or issue between a password and a second factor.
+ */
+const foreignKind =
+  /^(?:application\/)?id(?![a-z])|id[-_ ]?token|refresh|offline|logout|reset|forgot|recover|verify|verification|confirm(?!ed)|activat(?:e(?!d)|ion)|invit(?:e(?!d)|ation)|magic|(?<![a-z])(?:mfa|2fa|otp)(?![a-z])/i
+
+const kindClaims = ['typ', 'token_use', 'token_type', 'type']
+
+/**
+ * Checks what a token says that it is for: one for another purpose may have our key and our audience.
+ *
+ * @throws AuthenticationError
+ */
+export function checkKind(claims: JwtClaims): void {
+  for (const claim of kindClaims) {
+    const kind = ownProperty(claims, claim)
+    if (kind === undefined) continue
+    // What an app stores in `type` may be the number of a user's kind.
+    const isForeign = typeof kind === 'string' ? foreignKind.test(kind) : claim !== 'type'
+    if (isForeign) throw invalidToken(`claim ${claim}`)
   }
 }
 

@@ -152,8 +152,7 @@ export class JwtService implements JwtServiceLike {
   }
 
   /** Whether the header of a token, not verified, fits this method and these rules. */
-  isMeant(header: object, method: SigningMethod | undefined, rules: VerifyRules): boolean {
-    const { typ } = this.rulesOf(rules)
+  isMeant(header: object, method: SigningMethod | undefined, typ: ResolvedRules['typ']): boolean {
     return typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
   }
 

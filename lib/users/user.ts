@@ -1,8 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors.js'
 import { controlCharacter } from '../http/authorization.js'
+import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isThenable } from '../common/objects.js'
 import { withTimeout } from '../common/timeout.js'
+import type { JwtAuthenticatorOptions } from '../../types/options.js'
+import type { JwtClaims } from '../../types/request-extra.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
@@ -56,6 +59,22 @@ export function withUserTimeout<T>(answer: Promise<T>, seconds: number | undefin
   const code = 'ERR_AUTH_USER_SERVICE_TIMEOUT'
   const late = (): Error => refusal('auth.overloaded', { code, retryAfter: Math.ceil(seconds) })
   return withTimeout(answer, seconds * 1000, late)
+}
+
+/**
+ * Asks the app whether it accepts a valid token: the option `trusted`.
+ *
+ * @throws (rejects) AuthenticationError for any answer but `true`; what `trusted` throws
+ */
+export async function requireTrust(
+  trusted: NonNullable<JwtAuthenticatorOptions['trusted']>,
+  claims: JwtClaims,
+  request: FastifyRequest,
+  timeout: number | undefined,
+): Promise<void> {
+  const answer: unknown = await withUserTimeout((async () => trusted(claims, request))(), timeout)
+  if (isGone(request)) throw ABANDONED
+  if (answer !== true) throw refusal('auth.jwt-invalid', { cause: 'not trusted' })
 }
 
 /** @throws AuthenticationError when a valid token names a user who does not exist */

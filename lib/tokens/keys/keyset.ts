@@ -16,6 +16,7 @@ export class Keyset {
   readonly signingMethod: SigningMethod | undefined
   /** Whether the `kid` of a token chooses its key; otherwise the algorithm does, and a `kid` is ignored. */
   readonly #isNamed: boolean
+  readonly #algs: ReadonlySet<unknown>
   readonly #byKid: ReadonlyMap<unknown, Key>
   /** Keys of tokens without a `kid`. */
   readonly #byAlg: ReadonlyMap<unknown, Key>
@@ -36,6 +37,7 @@ export class Keyset {
       new Map(keys.filter(isIn).map((key) => [key.alg, key]))
     this.keys = keys
     this.#isNamed = keys[0]?.kid !== undefined
+    this.#algs = new Set(keys.map(({ alg }) => alg))
     this.#byKid = new Map(keys.map((key) => [key.kid, key]))
     this.#byAlg = byAlg(({ legacy }) => legacy)
     this.#signers = byAlg(({ state }) => state === 'sign')
@@ -69,12 +71,13 @@ export class Keyset {
 
   has(method: SigningMethod | undefined, use: KeyUse): boolean {
     if (use === 'sign') return this.#signers.has(method ?? this.signingMethod)
-    return this.keysFor(method).length > 0
+    const accepted = this.#accepted(method)
+    return accepted === undefined ? this.keys.length > 0 : this.#algs.has(accepted)
   }
 
   /** Whether a key verifies tokens with this `alg`, where tokens of a method, or of the default, are accepted. */
   accepts(alg: unknown, method: SigningMethod | undefined): boolean {
-    return this.keysFor(method).some((key) => key.alg === alg)
+    return this.#algs.has(alg) && alg === (this.#accepted(method) ?? alg)
   }
 
   /** Makes sure that there is a key, and that the engine takes it. @throws ERR_AUTH_KEY */

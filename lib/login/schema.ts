@@ -1,5 +1,6 @@
+import { Errors } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
-import { firstProblem } from '../common/schema.js'
+import { firstError, stepsTo } from '../options/check.js'
 import { isTooLong, isUsableName } from '../users/user.js'
 
 /** How a route reads its body: a JSON Schema for API documents, and a strict check, which converts no types. */
@@ -16,13 +17,13 @@ export interface RouteBody<Content = unknown> {
 
 /** @throws Error for the first problem of a body */
 export function checkBody(schema: Type.TObject, body: unknown): void {
-  const problem = firstProblem(schema, body)
-  if (problem === null) return
-  const { path, value } = problem
-  const { type, minLength, maxLength } = problem.schema
+  const error = firstError(Errors(schema, body))
+  if (error === undefined) return
+  const { value } = error
+  const { type, minLength, maxLength } = error.schema
   const isString = type === 'string' && typeof value === 'string'
   const length = value === '' ? `fewer than ${minLength}` : `more than ${maxLength}`
-  throw invalidBody(path, isString ? `NOT have ${length} characters` : `be ${type}`)
+  throw invalidBody(stepsTo(error), isString ? `NOT have ${length} characters` : `be ${type}`)
 }
 
 function invalidBody(path: readonly string[], problem: string): Error {

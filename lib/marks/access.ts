@@ -1,5 +1,5 @@
 import * as Type from '@sinclair/typebox/type'
-import { firstProblem } from '../common/schema.js'
+import { Check } from '@sinclair/typebox/value'
 import { wrongMark } from '../errors.js'
 import { options, text } from '../options/check.js'
 import type { Needs } from './plan.js'
@@ -53,7 +53,7 @@ export function neededNames(
 }
 
 export function isAccessName(key: Key, name: unknown): name is string {
-  return firstProblem(names[key], name) === null
+  return Check(names[key], name)
 }
 
 /** Such as `scope notes:read and notes:write; role editor or admin`. @param quote - around each name */

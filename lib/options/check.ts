@@ -1,6 +1,6 @@
+import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
 import { didYouMean } from '../common/closest.js'
-import { firstProblem } from '../common/schema.js'
 import { wrongOption } from '../errors.js'
 
 /**
@@ -21,30 +21,38 @@ export function problemOf(
   where: string,
   kind = 'option',
 ): string | null {
-  const problem = firstProblem(schema, value)
-  if (problem === null) return null
-  const { path } = problem
-  const name = [where, ...path].filter((step) => step !== '').join('.')
-  if (problem.isUnknown) {
-    const known = knownProperties(schema, path)
-    const last = String(path.at(-1))
+  const error = firstError(Errors(schema, value))
+  if (error === undefined) return null
+  const steps = stepsTo(error)
+  const name = [where, ...steps].filter((step) => step !== '').join('.')
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const known = Object.keys((error.schema as Type.TObject).properties)
+    const last = String(steps.at(-1))
     const meant = didYouMean(last, known, name.slice(0, -last.length))
     return `unknown ${kind} "${name}".${meant} Known here: ${known.join(', ')}.`
   }
   // Only the strings in arrays have no description.
-  const { description = 'a non-empty string', ...quoting } = problem.schema as Partial<Expectation>
+  const { description = 'a non-empty string', ...quoting } = error.schema as Partial<Expectation>
   const subject = name === '' ? '' : `${kind} "${name}": `
-  return `${subject}found ${describe(problem.value, quoting)}, expected ${description}.`
+  return `${subject}found ${describe(error.value, quoting)}, expected ${description}.`
 }
 
-/** The names that are allowed instead of an unknown one. */
-function knownProperties(schema: Type.TSchema, steps: readonly string[]): string[] {
-  const branches = [schema, ...((schema.anyOf as Type.TSchema[] | undefined) ?? [])]
-  const object = branches.find(({ properties }) => properties !== undefined) as Type.TObject
-  const inner = object.properties[String(steps[0])]
-  return inner && steps.length > 1
-    ? knownProperties(inner, steps.slice(1))
-    : Object.keys(object.properties)
+/** The first error, or where that is one of a union, the first one of a member of its value, if there is one. */
+export function firstError(errors: Iterable<ValueError>): ValueError | undefined {
+  for (const error of errors) {
+    // TypeBox takes inherited members for missing; those that are missing get an error of their schema too.
+    if (error.type === ValueErrorType.ObjectRequiredProperty) continue
+    const { whole } = error.schema as Partial<Expectation>
+    const inner = whole === true ? [] : error.errors.map(firstError)
+    return inner.find((each) => each && each.path.length > error.path.length) ?? error
+  }
+  return undefined
+}
+
+/** The member names from the outermost object down to the wrong value. */
+export function stepsTo({ path }: ValueError): string[] {
+  const steps = path.split('/').slice(1)
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 /** Describes a value without quoting what may be a secret. */

@@ -97,7 +97,9 @@ const registrationName = text('letters, digits, ".", "_" and "-", 64 at most', {
 
 const storeFactory = (description: string) => {
   const open = anyFunction('a function (name) that returns the store of a registration')
-  return Type.Object({ prefix: nonEmpty, isLocal: flag, open }, { whole: true, description })
+  const store = Type.Object({ prefix: nonEmpty, isLocal: flag, open })
+  // Only an error of a union can be reported as one of the whole value.
+  return Type.Union([store, Type.Never()], { whole: true, description })
 }
 
 const sessions = options({

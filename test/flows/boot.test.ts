@@ -248,6 +248,24 @@ const rows: Record<string, Row> = {
       option(withValue(name, 5), `unknown option "${name}"`, 'Known here', known),
     ]),
   ),
+  'a misspelt member, in place of one that has to be there': option(
+    { basic: { user: 'admin', password: hidden.password } },
+    'unknown option "basic.user"',
+    'Known here: username, password',
+  ),
+  'an object in place of an array': option(
+    { cookies: { trustedOrigins: { 0: 'https://a.example' } } },
+    '"cookies.trustedOrigins": found an invalid object',
+    'expected an array',
+  ),
+  'beside a service that inherits its function': option(
+    { userService: Object.create({ findByUsername: () => null }), realm: '' },
+    '"realm": found an empty string',
+  ),
+  'a name with characters that pointers escape': option(
+    { authenticators: { 'a/b~1': {} } },
+    '"authenticators.a/b~1.authenticate": found nothing',
+  ),
   'languages: no tag': option({ languages: { 'no tag': {} } }, '"languages"', '"no tag"'),
   'languages: unknown key': option(
     { languages: { de: { 'auth.nope': 'x' } } },

@@ -1,10 +1,14 @@
 import { onceAMinute } from '../../common/once-a-minute.js'
+import { withTimeout } from '../../common/timeout.js'
 import { AuthnUsageError } from '../../errors.js'
 import { keyError, readKeyFile, type Key } from './key.js'
 import { Keyset, type KeyUse } from './keyset.js'
 import { keyFilePaths, parseKeys } from './parse.js'
 import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'
 import type { JwtStats, KeyFileSystem, KeyLog, SigningMethod } from '../../../types/keys.js'
+
+/** Milliseconds for reading all files of the keys. */
+const readTime = 5_000
 
 /** Holds the current key set, and replaces it as a whole or not at all. */
 export class KeyStore {
@@ -20,6 +24,7 @@ export class KeyStore {
   #loading: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  #isHanging = false
   #reloads = 0
   #failures = 0
 
@@ -78,7 +83,7 @@ export class KeyStore {
       if (isReportDue()) this.#log.error({ err }, message)
     }
     const turn = (): void => void this.reload().catch(report).then(wait)
-    // Only after the last read: reads that hang must not occupy all threads. The timer does not keep the process alive.
+    // The timer does not keep the process alive.
     const wait = (): void => {
       if (!this.#isClosed) this.#timer = setTimeout(turn, reloadEvery * 1000).unref()
     }
@@ -100,7 +105,7 @@ export class KeyStore {
   async #exchange(): Promise<void> {
     this.#started += 1
     const turn = this.#started
-    const keys = new Keyset(await this.#read(), this.#config, this.#counts)
+    const keys = new Keyset(await this.#readInTime(), this.#config, this.#counts)
     // Not checked at a reload: a revoked key has to go, even if no public one is left.
     if (this.#keys === undefined && this.#config.publish && keys.publish(0).length === 0) {
       const remedy = 'Leave "publish" out, or add a pair of keys.'
@@ -112,6 +117,25 @@ export class KeyStore {
     this.#finished = turn
     // Unchanged keys keep their cached tokens.
     if (JSON.stringify(this.#keys?.keys) !== JSON.stringify(keys.keys)) this.#keys = keys
+  }
+
+  /** @throws ERR_AUTH_KEY where a file hangs, as on a network volume that is gone */
+  #readInTime(): Promise<Key[]> {
+    const late = (): AuthnUsageError => {
+      const [option = 'option "jwt.keys"'] = keyFilePaths(this.#config).values()
+      const problem = `the files of the keys could not be read within ${readTime / 1000} seconds.`
+      const remedy = 'Check the disk or the network volume that they are on.'
+      return new AuthnUsageError('ERR_AUTH_KEY', `${option}: ${problem} ${remedy}`)
+    }
+    // A read that hangs occupies a thread of the process, so that a few of them would stop everything else.
+    if (this.#isHanging) throw late()
+    const reading = this.#read()
+    return withTimeout(reading, readTime, () => {
+      this.#isHanging = true
+      const end = (): void => void (this.#isHanging = false)
+      reading.then(end, end)
+      return late()
+    })
   }
 
   async #read(): Promise<Key[]> {

@@ -50,3 +50,8 @@ export function crossSiteReason(
   if (origin === undefined || isOwnOrigin(origin, request.protocol, request.host)) return null
   return 'Origin: neither that of request.protocol and request.host, nor in cookies.trustedOrigins'
 }
+
+/** Whether a script of another site sent the request. Browsers keep the cookies of a page that they go to. */
+export function isCrossSiteFetch({ headers }: FastifyRequest): boolean {
+  return headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
+}

@@ -8,7 +8,7 @@ import { cookieOf, type NewCookie } from '../http/cookie.js'
 import { schemeOf } from '../http/origin.js'
 import * as Type from '@sinclair/typebox/type'
 import { wantedLogin } from '../login/route.js'
-import { crossSiteReason, safeMethods, trustedOf } from './csrf.js'
+import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { ResolvedCookies } from '../options/resolve.js'
@@ -20,7 +20,13 @@ const localHost = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/
 
 const loopback = /^(?:::1|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/
 
-const forwarded = /^(?:x-forwarded-.*|forwarded)$/
+const forwarded = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/
+
+const overHttp =
+  'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.'
+
+const crossSiteLogin =
+  'fastify-authn: a page of another site has logged in. Browsers neither keep nor send SameSite cookies there, so its next request will be anonymous. Open the page on the host of the API, or on another host of its site: localhost and 127.0.0.1 are two sites. This is logged once'
 
 /** For API documents. */
 const documented = {
@@ -54,7 +60,12 @@ export function createFeature({ options }: FeatureContext): Feature {
     const names = [strict.access.name, strict.refresh.name]
     return names.some((each) => cookieOf(request.headers.cookie, each) !== null) ? strict : local
   }
-  let hasWarned = false
+  const warned = new Set<string>()
+  const warnOnce = (request: FastifyRequest, warning: string): void => {
+    if (warned.has(warning)) return
+    warned.add(warning)
+    request.log.warn(warning)
+  }
   const crossSite = (request: FastifyRequest): AuthenticationErrorLike | null => {
     const reason = crossSiteReason(request, trusted)
     return reason === null ? null : refusal('auth.cross-site', { cause: reason })
@@ -100,12 +111,8 @@ export function createFeature({ options }: FeatureContext): Feature {
       },
       give(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
         const { access, refresh } = jar(request)
-        if (access.isSecure && request.protocol === 'http' && !hasWarned) {
-          hasWarned = true
-          request.log.warn(
-            'fastify-authn: a login arrived over http, but browsers accept its cookies only over https. If a proxy terminates TLS, set trustProxy of Fastify. Without TLS, cookies work only on localhost and 127.0.0.1, without a proxy or a container in between, and only if NODE_ENV is not production.',
-          )
-        }
+        if (access.isSecure && request.protocol === 'http') warnOnce(request, overHttp)
+        if (isCrossSiteFetch(request)) warnOnce(request, crossSiteLogin)
         const cookies: NewCookie[] = [{ ...access, value: token, maxAge: expiresIn }]
         if (refreshToken !== undefined) {
           cookies.push({ ...refresh, value: refreshToken, maxAge: refreshExpiresIn ?? null })

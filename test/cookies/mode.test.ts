@@ -123,7 +123,6 @@ t.test('a request that a proxy has passed on is not local', async (t) => {
     [true, {}, '::1'],
     [true, {}, '::ffff:127.0.0.1'],
     [true, { origin: 'http://localhost:5173' }],
-    [true, { 'x-real-ip': '127.0.0.1' }],
     [false, { origin: https }],
     [false, { origin: 'null' }],
     [false, { origin: 'HTTP://localhost' }],
@@ -132,6 +131,10 @@ t.test('a request that a proxy has passed on is not local', async (t) => {
     [false, { 'X-Forwarded-Proto': 'http' }],
     [false, { 'x-forwarded-host': 'localhost:3000' }],
     [false, { 'x-forwarded-port': '' }],
+    [false, { via: '1.1 proxy' }],
+    [false, { 'X-Real-IP': '127.0.0.1' }],
+    [false, { 'cf-connecting-ip': '127.0.0.1' }],
+    [false, { 'true-client-ip': '127.0.0.1' }],
     [false, {}, '10.0.0.1'],
     [false, {}, '172.17.0.1'],
     [false, {}, '::ffff:10.0.0.1'],
@@ -205,6 +208,28 @@ t.test('cookies that browsers will drop are noted, once', async (t) => {
   for (const host of ['shop.example', 'other.example']) await login({ host })
   t.match(warnings(), [{ msg: /a login arrived over http.*set trustProxy/ }])
   t.equal(warnings().length, 1)
+})
+
+t.test('a login by a page of another site is warned of once', async (t) => {
+  const { lines, stream } = logLines()
+  const origin = 'http://localhost:5173'
+  const options = { ...standardOptions(), cookies: { trustedOrigins: [origin] } }
+  const app = await appWith(t, options, undefined, { logger: { stream } })
+  const login = async (more: object): Promise<unknown> => {
+    const headers = { host: '127.0.0.1:3000', origin, ...more }
+    const response = await app.inject({ method: 'POST', url: '/login', payload, headers })
+    return response.statusCode
+  }
+  const warnings = (): unknown[] => lines.filter(({ level }) => level === 40)
+  const crossSite = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }
+  t.equal(await login({ 'sec-fetch-site': 'same-site' }), 200)
+  t.equal(await login({ ...crossSite, 'sec-fetch-mode': 'navigate' }), 200, 'the page itself')
+  t.strictSame(warnings(), [])
+  for (const headers of [crossSite, { 'sec-fetch-site': 'cross-site' }]) {
+    t.equal(await login(headers), 200)
+    t.match(warnings(), [{ msg: /another site.*localhost and 127\.0\.0\.1/ }])
+    t.equal(warnings().length, 1)
+  }
 })
 
 t.test('a header wins, whatever it holds', async (t) => {

@@ -1,4 +1,4 @@
-import { isDeclared, ownProperty } from '../common/objects.js'
+import { declaredProperty, ownProperty } from '../common/objects.js'
 
 const none: ReadonlySet<string> = new Set()
 
@@ -39,7 +39,8 @@ function stringsOf(list: Iterable<unknown>): ReadonlySet<string> | null {
 
 /**
  * The roles of a user: `roles`, an array or a Set of strings, where it is there, otherwise `role`, a string. They are
- * read as a handler reads them, so also by getters of the user's class.
+ * read as a handler reads them, so also by getters of the user's class. A field that is undefined is not there: a schema
+ * may declare both. `null` is a value of the database, such as that of a user who has lost all roles.
  *
  * @param report - is told the field that holds anything else, which grants nothing, and the type of what it holds
  */
@@ -47,9 +48,10 @@ export function rolesOf(
   user: object,
   report: (field: string, found: string) => void,
 ): ReadonlySet<string> {
-  const field = isDeclared(user, 'roles') ? 'roles' : 'role'
-  if (!isDeclared(user, field)) return none
-  const value = (user as Record<string, unknown>)[field]
+  const roles = declaredProperty(user, 'roles')
+  const [field, value] =
+    roles === undefined ? ['role', declaredProperty(user, 'role')] : ['roles', roles]
+  if (value === undefined) return none
   const elements = field === 'roles' ? elementsOf(value) : [value]
   const names = elements && stringsOf(elements)
   if (names === null) report(field, typeName(value))

@@ -11,7 +11,7 @@ const getters: ReadonlySet<PropertyKey> = new Set(
 
 /**
  * `request.user`: a stored user without the fields in `hidden`, and without own strings that begin like a password
- * hash. A plain object is copied. An instance of a class gets a Proxy, whose getters, setters and methods run on the
+ * hash, or arrays with such a string. A plain object is copied. An instance of a class gets a Proxy, whose getters, setters and methods run on the
  * instance. Plain objects that its methods return, or promise, are shown in the same way, and so is the record that an
  * ORM keeps in a field. Other objects in the fields stay as they are.
  */
@@ -27,8 +27,13 @@ export function viewOf(user: object, hidden: ReadonlySet<string>): object {
 
 type Fields = Record<PropertyKey, unknown>
 
-function isHash(value: unknown): boolean {
+function isHashText(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith('$') && value.search(hashes) === 0
+}
+
+/** Whether a value is a hash, or an array with one, such as that of earlier passwords. */
+function isHash(value: unknown): boolean {
+  return Array.isArray(value) ? value.some(isHashText) : isHashText(value)
 }
 
 function hasHash(user: Fields, hidden: ReadonlySet<string>): boolean {

@@ -32,16 +32,20 @@ class Entity {
   id = 1
   name = 'alice'
   password = hash
+  earlierPasswords = [hash]
 }
 
 /** Getters of the prototype over private data. */
 class Model {
-  readonly #data = { id: 1, name: 'alice', password: hash, previous: hash }
+  readonly #data = { id: 1, name: 'alice', password: hash, previous: hash, earlier: [hash] }
   get name(): string {
     return this.#data.name
   }
   get password(): string {
     return this.#data.password
+  }
+  get earlier(): string[] {
+    return this.#data.earlier
   }
   toJSON(): object {
     return this.#data
@@ -49,7 +53,13 @@ class Model {
 }
 
 const records: Record<string, () => object> = {
-  'a plain object': () => ({ id: 1, name: 'alice', password: hash, previous: hash }),
+  'a plain object': () => ({
+    id: 1,
+    name: 'alice',
+    password: hash,
+    previous: hash,
+    earlierPasswords: [hash, hash],
+  }),
   'an instance': () => new Entity(),
   'a model': () => new Model(),
 }

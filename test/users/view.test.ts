@@ -59,6 +59,8 @@ t.test('users of all kinds', async (t) => {
     ['own __proto__', parsed, { id: 1 }],
     ['hashes under other names', { id: 1, a: hash, b: '$argon2id$v=19$m=1' }, { id: 1 }],
     ['other algorithms', { a: '$scrypt$ln=16', b: '$pbkdf2-sha256$1', c: '$2y$10$x' }, {}],
+    ['arrays of hashes', { id: 1, a: [hash], b: ['', null, hash], c: ['x'] }, { id: 1, c: ['x'] }],
+    ['an array of hashes, in a class', Object.assign(new Map(), { a: [hash] }), {}],
     ['dollars', { price: '$25', note: '$2 off', x: '$' }, { price: '$25', note: '$2 off', x: '$' }],
     ['toJSON of a plain object', { id: 1, toJSON: () => ({ password: hash }) }, {}],
     ['a class', new Entity(), { id: 1, name: 'alice' }],

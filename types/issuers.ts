@@ -42,6 +42,11 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
    * @throws AuthenticationError to reject the token; any other error gives a 500
    */
   user: (claims: JwtClaims, request: FastifyRequest) => UserOfIssuer<Stored>
+  /**
+   * Decides about each token that is valid, before `user` is called: anything but `true`, or a promise of it, is a 401.
+   * What it throws is a 500, except an `AuthenticationError`. Default: all of them are accepted.
+   */
+  trusted?: ((claims: JwtClaims, request: FastifyRequest) => boolean | Promise<boolean>) | undefined
   /** Seconds by which clocks may differ, 0 to 300. Default 0. */
   clockTolerance?: number | undefined
   /** `false` accepts tokens without `exp`. Default `true`. */

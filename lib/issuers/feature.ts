@@ -5,9 +5,15 @@ import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
 import { setClaims } from '../request/state.js'
-import { invalidToken } from '../tokens/claims.js'
-import { checkUser, isUsableName, requireUser, withUserTimeout } from '../users/user.js'
-import { IssuerVerifier, unverifiedIssuer } from './verifier.js'
+import { invalidToken, unverifiedPart } from '../tokens/claims.js'
+import {
+  checkUser,
+  isUsableName,
+  requireTrust,
+  requireUser,
+  withUserTimeout,
+} from '../users/user.js'
+import { IssuerVerifier } from './verifier.js'
 import type { FastifyRequest } from 'fastify'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -55,16 +61,17 @@ export function createFeature({ options, jwtService, log }: FeatureContext): Fea
 /**
  * Makes the authenticator that accepts an issuer's access tokens in the `Authorization` header (RFC 6750 §2.1).
  *
- * @param timeout - seconds for `user`; undefined for no limit
+ * @param timeout - seconds for `user`, and for `trusted`; undefined for no limit
  */
 function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefined): Authenticator {
-  const { issuer, user } = verifier.issuer
+  const { issuer, trusted, user } = verifier.issuer
 
   async function userOf(request: FastifyRequest, claims: JwtClaims): Promise<object> {
     if (isGone(request)) throw ABANDONED
     setClaims(request, claims)
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
+    if (trusted !== undefined) await requireTrust(trusted, claims, request, timeout)
     try {
       const found = await withUserTimeout((async () => user(claims, request))(), timeout)
       return requireUser(checkUser(found, 'user() of an issuer'))
@@ -83,7 +90,7 @@ function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefin
     },
     accepts({ headers }) {
       const token = credentialsOf(headers.authorization, 'Bearer')
-      return typeof token === 'string' && unverifiedIssuer(token) === issuer
+      return typeof token === 'string' && unverifiedPart(token, 1)?.iss === issuer
     },
     authenticate(request) {
       const token = credentialsOf(request.headers.authorization, 'Bearer')

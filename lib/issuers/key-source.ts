@@ -19,9 +19,9 @@ interface KeySet extends IssuerKeys {
 const since = (time: number): number => Math.abs(Date.now() - time)
 
 /**
- * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes. Then the next request renews it in the
- * background, and while that fails it is used for up to an hour more; not longer, since the issuer has to be able to
- * withdraw a key.
+ * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes; in the last of them, requests renew it in the
+ * background. After that it is used only while fetches fail, and for an hour at most, since the issuer has to be able
+ * to withdraw a key.
  */
 export class KeySource {
   #set: KeySet | null = null
@@ -40,11 +40,13 @@ export class KeySource {
     private readonly log: FastifyBaseLogger,
   ) {}
 
-  /** Returns the verifier of the current key set, or null. A stale key set is fetched again in the background. */
+  /** Returns the verifier of the key set; null where the request has to wait for a newer one, by `obtain()`. */
   current(): VerifySignature | null {
     const set = this.#usable()
-    if (set !== null && set.age() >= limits.fresh) void this.begin()
-    return set?.verify ?? null
+    if (set === null) return null
+    const age = set.age()
+    if (age >= limits.renew) void this.begin()
+    return age < limits.fresh || since(this.#failedAt) < limits.failing ? set.verify : null
   }
 
   #usable(): KeySet | null {
@@ -52,7 +54,7 @@ export class KeySource {
     return this.#set
   }
 
-  /** Waits for a set, where there is none. @throws (rejects) AuthenticationError with the status 503 */
+  /** Waits for a set, where none may be used. @throws (rejects) AuthenticationError with the status 503 */
   obtain(): Promise<VerifySignature> {
     return this.#join(this.begin())
   }
@@ -147,8 +149,7 @@ export class KeySource {
       const about = { issuer, keys: keys.compromised }
       this.log.warn(about, 'An issuer publishes private keys; these are not used')
     }
-    if (this.#failuresInARow > 0)
-      this.log.info({ issuer }, 'The keys of an issuer are available again')
+    if (this.#failuresInARow > 0) this.log.info({ issuer }, 'The keys of an issuer are back')
     const time = Date.now()
     this.#use(keys, () => since(time))
     this.#failuresInARow = 0
@@ -162,10 +163,9 @@ export class KeySource {
     this.#counts.failures += 1
     this.#failuresInARow += 1
     this.#failedAt = Date.now()
-    if (!this.#isOpen) return
     const { keys, age } = this.stats()
     const about = { issuer: this.issuer.name, reason, keys, age }
-    this.log.warn(about, 'The keys of an issuer could not be fetched')
+    if (this.#isOpen) this.log.warn(about, 'The keys of an issuer could not be fetched')
   }
 
   #throwUnavailable(): never {

@@ -9,10 +9,17 @@ export const limits = {
   bodyBytes: 256 * 1024,
   /** Keys in a set. */
   keys: 100,
+  /** Milliseconds from which a set is renewed in the background. */
+  renew: 9 * 60_000,
   /** Milliseconds for which a set is fresh. */
   fresh: 10 * 60_000,
-  /** Milliseconds for which a set is used after that, while it cannot be renewed. */
+  /** Milliseconds for which a set is used after that, while fetches fail. */
   stale: 60 * 60_000,
+  /**
+   * Milliseconds after a failure in which a stale set is used: the longest pause and the next fetch, so that requests of
+   * a busy app do not wait for it. After idle time, a failure says nothing about now.
+   */
+  failing: 35_000,
   /** Milliseconds from one attempt to the next that an unknown `kid` may cause. */
   unknownKid: 30_000,
   /** Milliseconds from the first failure to the next attempt, doubled by each failure. */

@@ -50,7 +50,7 @@ export class IssuerVerifier {
     }
   }
 
-  /** Waits for the first key set, unless the header alone makes the token invalid. */
+  /** Waits for a key set, unless the header alone makes the token invalid. */
   async #claimsLater(token: string): Promise<JwtClaims> {
     readHeader(token, this.issuer)
     const verify = await this.source.obtain()
@@ -112,19 +112,8 @@ function readHeader(
   const header = unverifiedPart(token, 0)
   if (header === null) throw invalidToken('header')
   const { kid, alg } = header
-  if (unverifiedIssuer(token) !== issuer) throw invalidToken('claim iss')
+  if (unverifiedPart(token, 1)?.iss !== issuer) throw invalidToken('claim iss')
   if (!rules.typ.has(typOf(header))) throw invalidToken('typ')
   if (typeof kid !== 'string') throw invalidToken('kid missing')
   return { kid, alg }
-}
-
-/** The last token, so that several issuers of a route parse it once. */
-let last: { readonly token: string; readonly iss: unknown } = { token: '', iss: undefined }
-
-export function unverifiedIssuer(token: string): unknown {
-  if (last.token !== token) {
-    const isJwt = unverifiedPart(token, 0) !== null
-    last = { token, iss: isJwt ? unverifiedPart(token, 1)?.iss : undefined }
-  }
-  return last.iss
 }

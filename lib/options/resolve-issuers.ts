@@ -21,6 +21,7 @@ const issuerSchema = strict(
     ),
     profile: optional(Type.Literal('rfc9068', { description: "'rfc9068'", quoted: true })),
     user: anyFunction('a function (claims, request) that returns the user or null'),
+    trusted: optional(anyFunction('a function (claims, request) that returns a boolean')),
     clockTolerance: optional(tokenRules.clockTolerance),
     requireExp: optional(tokenRules.requireExp),
   },
@@ -67,7 +68,7 @@ export function resolveIssuers(
 function resolveIssuer(name: string, given: IssuerOptions) {
   const place = `issuers.${name}`
   const checked = check<IssuerOptions>(issuerSchema, given, place)
-  const { issuer, jwksUri, algorithms, profile, audienceClaim = 'aud' } = checked
+  const { issuer, jwksUri, algorithms, profile, trusted, audienceClaim = 'aud' } = checked
   if (jwksUri === undefined) checkAddress(`${place}.issuer`, issuer, true)
   else checkAddress(`${place}.jwksUri`, jwksUri, false)
   const audience: readonly string[] = [checked.audience].flat()
@@ -79,7 +80,7 @@ function resolveIssuer(name: string, given: IssuerOptions) {
     audience: audienceClaim === 'aud' && audience,
   }
   const user: IssuerOptions['user'] = (claims, request) => given.user(claims, request)
-  return { name, issuer, audience, audienceClaim, jwksUri, algorithms, user, rules }
+  return { name, issuer, audience, audienceClaim, jwksUri, algorithms, trusted, user, rules }
 }
 
 /** @param isIssuer - the identifier of an issuer has no query (RFC 8414 §2) */

@@ -151,6 +151,41 @@ t.test('users: found, not found, rejected, broken', async (t) => {
   isRefusal(t, await own.get(issuer.token()), { ...unknown, error: 'Not here.', language: null })
 })
 
+t.test('trusted() decides about valid tokens: only true accepts', async (t) => {
+  const issuer = await startIssuer(t)
+  const calls: unknown[] = []
+  const users: unknown[] = []
+  let answer = (): unknown => true
+  const trusted = (claims: object, request: { readonly url: string }): boolean => {
+    calls.push([(claims as { sub?: unknown }).sub, request.url, users.length])
+    return answer() as boolean
+  }
+  const user: IssuerOptions['user'] = ({ sub }) => {
+    users.push(sub)
+    return { name: sub }
+  }
+  const { get } = await setting(t, issuer, { user, trusted }, { userServiceTimeout: 0.05 })
+  isWelcome(t, await get(issuer.token()), 'alice')
+  t.strictSame(calls, [['alice', '/', 0]], 'before the user is looked up')
+  answer = async () => true
+  isWelcome(t, await get(issuer.token()), 'alice')
+  users.length = 0
+  for (const other of [false, undefined, 1, 'true', Promise.resolve(1)]) {
+    answer = () => other
+    isRefusal(t, await get(issuer.token()), invalid, typeof other)
+  }
+  answer = () => Promise.reject(new AuthenticationError('auth.invalid-credentials'))
+  isRefusal(t, await get(issuer.token()), unknown)
+  answer = () => Promise.reject(new TypeError('secret'))
+  isFault(t, await get(issuer.token()), 'ERR_AUTH_AUTHENTICATOR')
+  answer = () => new Promise(() => undefined)
+  isRefusal(t, await get(issuer.token()), waiting)
+  t.strictSame(users, [], 'no user is looked up')
+  calls.length = 0
+  isRefusal(t, await get(issuer.token({ claims: { aud: 'x' } })), invalid)
+  t.strictSame(calls, [], 'an invalid token is not asked about')
+})
+
 t.test('user() gets the claims and the request, and has userServiceTimeout', async (t) => {
   const issuer = await startIssuer(t)
   const seen: unknown[] = []

@@ -78,12 +78,12 @@ const rejection = (promise: Promise<unknown>): Promise<AuthenticationError> =>
 const broken = (response: ServerResponse): unknown => response.writeHead(500).end('{"secret":1}')
 const second = jwkOf(keys.p384, { kid: 'two' })
 
-t.test('fresh for 10 minutes; then it is renewed in the background', async (t) => {
+t.test('in its last minute a set is renewed in the background', async (t) => {
   const { issuer, source, events, advance, ended } = await setting(t)
   t.equal(current(source), null, 'nothing is there, and nothing was asked for')
   t.strictSame(source.stats(), { keys: 0, fetches: 0, failures: 0, age: null })
   t.equal(await obtained(source), 'one')
-  advance(599)
+  advance(539)
   t.equal(current(source), 'one')
   t.equal(issuer.fetches(), 1, 'fresh')
   issuer.published = [goodKey, second]
@@ -93,8 +93,8 @@ t.test('fresh for 10 minutes; then it is renewed in the background', async (t) =
   await ended(2)
   t.equal(current(source), 'one,two')
   issuer.published = [second]
-  advance(601)
-  t.equal(current(source), 'one,two')
+  advance(599)
+  t.equal(current(source), 'one,two', 'the last second in which no request waits')
   await ended(3)
   t.equal(current(source), 'two', 'a set replaces the one before as a whole')
   t.strictSame(source.stats(), { keys: 1, fetches: 3, failures: 0, age: 0 })
@@ -106,20 +106,51 @@ t.test('fresh for 10 minutes; then it is renewed in the background', async (t) =
   ])
 })
 
+t.test('a set of 10 minutes is not used before a fetch has failed', async (t) => {
+  const { issuer, source, advance } = await setting(t)
+  await source.obtain()
+  issuer.published = [second]
+  advance(600)
+  t.strictSame([current(source), current(source)], [null, null])
+  t.strictSame(await Promise.all([obtained(source), obtained(source)]), ['two', 'two'])
+  t.equal(issuer.fetches(), 2, 'one fetch for all')
+  issuer.answers.set(keysPath, broken)
+  advance(600)
+  t.equal(await obtained(source), 'two', 'the fetch has failed')
+  advance(10)
+  t.equal(current(source), 'two', 'so no other request waits, while the next one is on its way')
+  t.equal(current(source), 'two')
+  issuer.answers.clear()
+  issuer.published = [goodKey]
+  advance(1_800)
+  t.equal(current(source), null, 'after idle time, the failure is of no account')
+  t.equal(await obtained(source), 'one')
+})
+
+t.test('an issuer that is down: no request of a busy app waits', async (t) => {
+  const { issuer, source, events, advance, ended } = await setting(t)
+  await source.obtain()
+  issuer.answers.set(keysPath, broken)
+  advance(541)
+  for (let fetches = 2, seconds = 541; seconds < 900; seconds += 5) {
+    t.equal(current(source), 'one', `after ${seconds} seconds`)
+    if (source.stats().fetches > events.length) await ended(fetches++)
+    advance(5)
+  }
+})
+
 t.test('stale for an hour, while renewing fails; then not any more', async (t) => {
-  const { issuer, source, events, lines, advance, ended } = await setting(t)
+  const { issuer, source, events, lines, advance } = await setting(t)
   await source.obtain()
   issuer.answers.set(keysPath, broken)
   advance(601)
-  t.equal(current(source), 'one')
-  await ended(2)
+  t.equal(await obtained(source), 'one')
   t.match(events[1], { outcome: 'failed', keys: 1, leftOut: 0, reason: /the status is 500/ })
   advance(3_590)
-  t.equal(current(source), 'one', 'seconds before the hour is over')
-  await ended(3)
+  t.equal(await obtained(source), 'one', 'seconds before the hour has passed')
   advance(10)
   t.strictSame(source.stats(), { keys: 0, fetches: 3, failures: 2, age: null })
-  t.equal(current(source), null, 'over')
+  t.equal(current(source), null, 'too old')
   t.match(await rejection(source.obtain()), {
     code: 'ERR_AUTH_ISSUER_UNAVAILABLE',
     statusCode: 503,

@@ -55,7 +55,7 @@ export interface IssuerOptions<Stored extends object = StoredUser> {
 
 /** The state of the key set of an issuer. */
 export interface IssuerStats {
-  /** Keys that verify tokens now; 0 while there is no set, and when the last one is too old. */
+  /** Keys of the set; 0 while there is none, and when the last one is too old. */
   readonly keys: number
   /** How often the key set was fetched, since the app started. */
   readonly fetches: number

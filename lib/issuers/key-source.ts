@@ -19,7 +19,7 @@ interface KeySet extends IssuerKeys {
 const since = (time: number): number => Math.abs(Date.now() - time)
 
 /**
- * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes; in the last of them, requests renew it in the
+ * Fetches and holds the keys of one issuer. A set is fresh for 10 minutes; in the last two, requests renew it in the
  * background. After that it is used only while fetches fail, and for an hour at most, since the issuer has to be able
  * to withdraw a key.
  */

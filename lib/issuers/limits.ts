@@ -10,7 +10,7 @@ export const limits = {
   /** Keys in a set. */
   keys: 100,
   /** Milliseconds from which a set is renewed in the background. */
-  renew: 9 * 60_000,
+  renew: 8 * 60_000,
   /** Milliseconds for which a set is fresh. */
   fresh: 10 * 60_000,
   /** Milliseconds for which a set is used after that, while fetches fail. */

@@ -78,12 +78,12 @@ const rejection = (promise: Promise<unknown>): Promise<AuthenticationError> =>
 const broken = (response: ServerResponse): unknown => response.writeHead(500).end('{"secret":1}')
 const second = jwkOf(keys.p384, { kid: 'two' })
 
-t.test('in its last minute a set is renewed in the background', async (t) => {
+t.test('in its last two minutes a set is renewed in the background', async (t) => {
   const { issuer, source, events, advance, ended } = await setting(t)
   t.equal(current(source), null, 'nothing is there, and nothing was asked for')
   t.strictSame(source.stats(), { keys: 0, fetches: 0, failures: 0, age: null })
   t.equal(await obtained(source), 'one')
-  advance(539)
+  advance(479)
   t.equal(current(source), 'one')
   t.equal(issuer.fetches(), 1, 'fresh')
   issuer.published = [goodKey, second]
@@ -131,8 +131,8 @@ t.test('an issuer that is down: no request of a busy app waits', async (t) => {
   const { issuer, source, events, advance, ended } = await setting(t)
   await source.obtain()
   issuer.answers.set(keysPath, broken)
-  advance(541)
-  for (let fetches = 2, seconds = 541; seconds < 900; seconds += 5) {
+  advance(481)
+  for (let fetches = 2, seconds = 481; seconds < 900; seconds += 5) {
     t.equal(current(source), 'one', `after ${seconds} seconds`)
     if (source.stats().fetches > events.length) await ended(fetches++)
     advance(5)

@@ -33,15 +33,22 @@ export interface CredentialCacheOptions {
 }
 
 /** How many failed attempts are allowed. */
-export interface ThrottleOptions {
+export type ThrottleOptions = {
   /** Failures for one username from one address. Default 10. */
   perUsername?: number | undefined
-  /** Failures from one address; an IPv6 address counts by its first 64 bits. Default 100. */
+  /**
+   * Failures from one address. An IPv6 address counts by its first 64 bits, or by its first 48 bits once 16 networks of
+   * 64 bits among them have failed. Default 100.
+   */
   perAddress?: number | undefined
   /** Seconds after the first failure until the counter is reset. Default 900. */
   window?: number | undefined
-  /** A client of ioredis that the app owns: several processes then share the counters. */
-  redis?: object | undefined
-  /** Prefix of the names of the counters in Redis. Default `fastify-authn`. */
-  keyPrefix?: string | undefined
-}
+} & (
+  | { redis?: undefined; keyPrefix?: string | undefined }
+  | {
+      /** A client of ioredis that the app owns: several processes then share the counters. */
+      redis?: object | undefined
+      /** The name of the app, with which the names of the counters in Redis begin. Required beside `redis`. */
+      keyPrefix: string
+    }
+)

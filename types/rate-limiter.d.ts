@@ -1,5 +1,5 @@
-// The types of RateLimiterMemory.js and RateLimiterRedis.js, the two files of rate-limiter-flexible that lib/throttle/
-// imports. The package has types for its main file only; tsconfig.json maps both files to this one.
+// The types of RateLimiterRedis.js, the file of rate-limiter-flexible that lib/throttle/
+// imports. The package has types for its main file only; tsconfig.json maps the file to this one.
 import type { IRateLimiterOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 
 interface LimiterOptions extends IRateLimiterOptions {

@@ -49,7 +49,7 @@ export const defaults = {
     maxWait: 5,
   },
   credentialCache: { max: 1000, ttl: 60 },
-  throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
+  throttle: { perUsername: 10, perAddress: 100, window: 900 },
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, name: 'default' },
   apiKeys: { cache: { max: 10_000, ttl: 1 }, name: 'default' },
   memorySessions: { prefix: 'fastify-authn' },
@@ -91,6 +91,11 @@ export function resolveOptions(options: unknown) {
   }
   const resolved = withDefaults(defaults.plugin, checked)
   const { audit, login, cookies, credentialCache, throttle } = checked
+  if (throttle && throttle.redis !== undefined && throttle.keyPrefix === undefined) {
+    wrongOption(
+      'option "throttle.keyPrefix" is missing beside "throttle.redis", and two apps with one Redis would share their counts. Expected the name of the app, as in throttle: { redis, keyPrefix: \'shop\' }.',
+    )
+  }
   return {
     ...resolved,
     audit: audit === 'explicit' ? { mode: audit } : audit,

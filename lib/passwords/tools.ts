@@ -12,7 +12,13 @@ import type { HashingOptions } from '../../types/passwords.js'
 export interface SharedTools {
   /** The queue and the option `hashing` of the first registration, which are the defaults of the others. */
   hashing: { readonly queue: HashingQueue; readonly given: HashingOptions } | null
-  readonly throttles: { readonly throttle: Throttle; readonly key: readonly unknown[] }[]
+  readonly throttles: { readonly made: Throttles; readonly key: readonly unknown[] }[]
+}
+
+/** Tokens are counted apart: forging them is cheap, and must not make the counters of passwords be forgotten. */
+export interface Throttles {
+  readonly throttle: Throttle | null
+  readonly tokens: Throttle | null
 }
 
 type Users = Pick<CheckTools, 'userService' | 'passwordField'>
@@ -29,7 +35,7 @@ export async function createPasswordTools(
   const given = withoutUndefined(options.hashing ?? {})
   const hashing = resolveHashing({ ...app.hashing?.given, ...given })
   const { queue } = (app.hashing ??= { queue: new HashingQueue(hashing), given })
-  const throttle = await throttleOf(options, app, log)
+  const { throttle, tokens } = await throttlesOf(options, app, log)
   const cache =
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
   const tools = { ...hashing, maxPasswordBytes, userServiceTimeout, queue, throttle }
@@ -47,14 +53,14 @@ export async function createPasswordTools(
      * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS after too many
      */
     countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
-      const attempt = new PasswordAttempt({ throttle, cache: null }, name, '', request, 'token-')
+      const attempt = new PasswordAttempt({ throttle: tokens, cache: null }, name, '', request)
       await attempt.refuseIfThrottled(true)
       await attempt.commitFailure()
     },
     stats: () => ({
       hashing: { ...queue.stats },
       credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },
-      throttled: throttle?.throttled ?? 0,
+      throttled: (throttle?.throttled ?? 0) + (tokens?.throttled ?? 0),
     }),
   }
 }
@@ -62,20 +68,21 @@ export async function createPasswordTools(
 /**
  * Registrations with the same users and settings share one throttle, or two login routes would allow twice the guesses.
  */
-async function throttleOf(
+async function throttlesOf(
   { throttle: settings, userService }: ResolvedOptions,
   app: SharedTools,
   log: FastifyBaseLogger,
-): Promise<Throttle | null> {
-  if (settings === false) return null
+): Promise<Throttles> {
+  if (settings === false) return { throttle: null, tokens: null }
   const { perUsername, perAddress, window, redis, keyPrefix } = settings
   const key = [userService, perUsername, perAddress, window, redis, keyPrefix]
   const present = app.throttles.find((other) => key.every((part, at) => part === other.key[at]))
-  if (present !== undefined) return present.throttle
+  if (present !== undefined) return present.made
   const counters = redis
     ? (await import('../throttle/redis-counters.js')).openRedisCounters(settings, redis, log)
     : null
   const throttle = new Throttle(settings, counters)
-  app.throttles.push({ throttle, key })
-  return throttle
+  const made = { throttle, tokens: new Throttle(settings, counters, 'token-') }
+  app.throttles.push({ made, key })
+  return made
 }

@@ -21,7 +21,12 @@ export function openRedisCounters(
   log: FastifyBaseLogger,
 ) {
   const client = { storeClient: redis, rejectIfRedisNotReady: true }
-  const limiter = new RateLimiterRedis({ ...client, points: 0, duration, keyPrefix })
+  const limiter = new RateLimiterRedis({
+    ...client,
+    points: 0,
+    duration,
+    keyPrefix: keyPrefix as string,
+  })
   const isReportDue = onceAMinute()
   const ask = async <T>(answer: PromiseLike<T>): Promise<T | null> => {
     try {

@@ -1,33 +1,68 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { LRUCache } from 'lru-cache'
-import type { RateLimiterAbstract } from 'rate-limiter-flexible'
-// Imported by file: the main file of the package loads the clients of a dozen databases.
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import type { ResolvedThrottle } from '../options/resolve.js'
+import { Counters, type Counted } from './counters.js'
 import type { RedisCounters } from './redis-counters.js'
+
+/** A /48 of which so many /64 have failed counts as one address: one customer of a provider may have all of it. */
+const mostNetworks = 16
 
 /** Counts failed attempts in memory and, where configured, in Redis. Limits hold while Redis is down or read-only. */
 export class Throttle {
   /** Count of rejections, for `app.authn.stats()`. */
   throttled = 0
-  readonly memory: RateLimiterAbstract
-  /** Addresses with failures in this process. */
-  readonly failing: LRUCache<string, true>
+  readonly memory: Counters
 
+  /** @param space - what its keys in Redis begin with: failures of another kind are counted apart */
   constructor(
     private readonly settings: ResolvedThrottle,
     readonly redis: RedisCounters | null,
+    private readonly space = '',
   ) {
-    const { window, keyPrefix } = settings
-    // `points` is not used: `waits` compares.
-    this.memory = new RateLimiterMemory({ points: 0, duration: window, keyPrefix })
-    this.failing = new LRUCache({ ttl: Math.ceil(window * 1000), ttlAutopurge: true })
+    this.memory = new Counters(settings.window)
   }
 
   hasFailed(ip: string | undefined): boolean {
-    return this.failing.size > 0 && this.failing.has(`address:${addressOf(ip)}`)
+    return !this.memory.isEmpty && this.memory.get(failingAt(this.#placeOf(ip).place)) !== null
+  }
+
+  /** The keys under which failures are counted now. */
+  keysOf(username: string, ip: string | undefined): FailureKeys {
+    const { place, networks } = this.#placeOf(ip)
+    return { ...failureKeys(username, place, this.space), networks, failing: failingAt(place) }
+  }
+
+  #placeOf(ip: string | undefined) {
+    const address = addressOf(ip)
+    const wide = address.replace(/:[^:]*::\/64$/, '::/48')
+    if (wide === address) return { place: address, networks: null }
+    const networks = `${this.space}networks:${wide}`
+    const isWide = (this.memory.get(networks)?.consumedPoints ?? 0) >= mostNetworks
+    return isWide ? { place: wide, networks: null } : { place: address, networks }
+  }
+
+  /** Counts a failure in this process. */
+  count({ username, address, networks, failing }: FailureKeys): void {
+    const { memory } = this
+    memory.penalty(username)
+    const isFirst = memory.penalty(address) === 1
+    if (isFirst && networks !== null) memory.penalty(networks)
+    memory.set(failing, 1, this.settings.window * 1000)
+  }
+
+  /** Counts it in Redis too, from which this process learns what others have counted. */
+  async share({ username, address, networks }: FailureKeys): Promise<void> {
+    const { redis, memory } = this
+    if (redis === null) return
+    const learn = (key: string, counted: Counted | null): void => {
+      if (counted?.consumedPoints) memory.set(key, counted.consumedPoints, counted.msBeforeNext)
+    }
+    const [ofName, ofAddress] = await Promise.all([redis.penalty(username), redis.penalty(address)])
+    // Redis has a lower count where a success in another process has reset it.
+    learn(username, ofName)
+    const isFirst = networks !== null && ofAddress?.consumedPoints === 1
+    if (isFirst) learn(networks, await redis.penalty(networks))
   }
 
   /**
@@ -38,7 +73,7 @@ export class Throttle {
     const { perUsername, perAddress } = this.settings
     const asked = everywhere && this.redis !== null ? [this.memory, this.redis] : [this.memory]
     const wait = async (key: string, limit: number): Promise<number> => {
-      const counts = await Promise.all(asked.map((limiter) => limiter.get(key)))
+      const counts = await Promise.all(asked.map(async (limiter) => limiter.get(key)))
       const waits = counts.map((counted) =>
         counted !== null && counted.consumedPoints >= limit ? counted.msBeforeNext : 0,
       )
@@ -48,18 +83,25 @@ export class Throttle {
   }
 }
 
-export type FailureKeys = ReturnType<typeof failureKeys>
+export interface FailureKeys {
+  /** Of a username at an address. */
+  readonly username: string
+  readonly address: string
+  /** Under which the failing /64 of a /48 are counted; null where that is of no use. */
+  readonly networks: string | null
+  /** Is there as long as any counter of the address is. */
+  readonly failing: string
+}
+
+const failingAt = (place: string): string => `failing:${place}`
 
 /**
  * The keys under which failed attempts are counted: by username and address together, and by address. Spellings that many
  * databases treat as one name, such as another case or accent, share one key.
- *
- * @param space - what the keys begin with: failures of another kind are counted apart
  */
-export function failureKeys(username: string, ip: string | undefined, space = '') {
+export function failureKeys(username: string, address: string, space = '') {
   // Redis must not learn usernames.
   const digest = createHash('sha256').update(spellingOf(username)).digest('base64url')
-  const address = addressOf(ip)
   return { username: `${space}user:${digest}@${address}`, address: `${space}address:${address}` }
 }
 

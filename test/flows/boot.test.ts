@@ -13,6 +13,7 @@ import {
   type AuthnOptions,
 } from '../../lib/index.js'
 import { secret, standardOptions, userService } from '../helpers/app.js'
+import { FakeRedis } from '../helpers/fake-redis.js'
 import { anyService, bootError, same } from '../helpers/flows.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
 
@@ -324,6 +325,11 @@ const rows: Record<string, Row> = {
     },
     /jwt\.rsa|login/,
     /sign/,
+  ),
+  'throttle.redis without keyPrefix': option(
+    { throttle: { redis: new FakeRedis() } },
+    '"throttle.keyPrefix"',
+    "keyPrefix: 'shop'",
   ),
   'throttle.redis: {}': option({ throttle: { redis: {} } }, /throttle\.redis/, 'found nothing'),
   'login: one field for both': option(

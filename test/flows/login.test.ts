@@ -116,7 +116,7 @@ t.test('wrong credentials are refused', async (t) => {
 t.test('a username over 1,024 bytes is a 401 before anything is stored or asked', async (t) => {
   const service = userService()
   const redis = new FakeRedis()
-  const throttle = { redis, perUsername: 1, perAddress: 1 }
+  const throttle = { redis, keyPrefix: 'test', perUsername: 1, perAddress: 1 }
   const app = await appWith(t, { userService: service, jwt: { secret }, throttle }, (app) => {
     app.get('/basic', { config: { auth: { use: 'basic' } } }, () => 'ok')
   })

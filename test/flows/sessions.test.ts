@@ -448,7 +448,7 @@ t.test('a Unix socket has no address of the client', async (t) => {
 
 t.test('wrong tokens are throttled, apart from logins, and good ones never', async (t) => {
   const redis = new FakeRedis()
-  for (const more of [{}, { redis }]) {
+  for (const more of [{}, { redis, keyPrefix: 'test' }]) {
     const throttle = { perUsername: 3, perAddress: 5, window: 60, ...more }
     const { login, refresh, post, me } = await setting(t, {}, { throttle })
     let good = await login()

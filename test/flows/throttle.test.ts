@@ -279,7 +279,7 @@ t.test('basic and configBasic on one route: a failure counts once', async (t) =>
 t.test('the credentials of the configuration are throttled as all others', async (t) => {
   const credentials = { username: 'robot', password: 'of the configuration' }
   for (const redis of [undefined, new FakeRedis()]) {
-    const throttle = redis === undefined ? {} : { redis }
+    const throttle = redis === undefined ? {} : { redis, keyPrefix: 'test' }
     const app = await appWith(t, { basic: credentials, throttle }, (app) => {
       app.get('/', { config: { auth: true } }, () => 'ok')
     })
@@ -370,6 +370,38 @@ t.test('faults are not counted as failures', async (t) => {
   broken = false
   t.equal((await enter('alice', 'wonderland')).statusCode, 200)
 })
+
+for (const redis of [undefined, new FakeRedis()]) {
+  const title = redis === undefined ? 'one process' : 'two processes'
+  t.test(
+    `a /48 of IPv6 counts as one address once 16 of its /64 have failed, in ${title}`,
+    async (t) => {
+      const shared = redis === undefined ? {} : { redis, keyPrefix: 'test' }
+      const throttle = { perUsername: 5, perAddress: 20, ...shared }
+      const apps = [await setting(t, 'login', throttle), await setting(t, 'login', throttle)]
+      let turn = 0
+      const guess = async (ip: string, name = 'alice'): Promise<number> => {
+        turn += 1
+        const { enter } = (redis === undefined ? apps[0] : apps[turn % 2]) as Setting
+        return (await enter(name, 'guess', { ip })).statusCode
+      }
+      for (let network = 0; network < 16; network += 1) {
+        t.equal(await guess(`2001:db8:1:${network}::1`), 401, 'each /64 by itself')
+        if (network < 15) t.equal(await guess(`2001:db8:2:${network}::1`), 401, 'too few for a /48')
+      }
+      let networks = 100
+      const fresh = (): string => `2001:db8:1:${(networks += 1)}::1`
+      // The process that did not count the sixteenth one learns it by the next.
+      if (redis !== undefined) t.equal(await guess(fresh(), 'carol'), 401)
+      for (let count = 0; count < 5; count += 1) t.equal(await guess(fresh()), 401, 'of the /48')
+      t.equal(await guess(fresh()), 429, 'the name, from a /64 without failures')
+      for (let count = 0; count < 15; count += 1) t.equal(await guess(fresh(), `x${count}`), 401)
+      t.equal(await guess(fresh(), 'bob'), 429, 'the whole /48')
+      t.equal(await guess('2001:db8:2:ffff::1'), 401, 'another one')
+      t.equal(await guess('192.0.2.1'), 401, 'IPv4')
+    },
+  )
+}
 
 t.test('tokens are not throttled', async (t) => {
   const { handler } = probe()

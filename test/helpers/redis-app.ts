@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     jwt: { secret },
     hashing: { cost: 4 },
     credentialCache: false,
-    throttle: { redis },
+    throttle: { redis, keyPrefix: 'test' },
   })
   app.get('/', { config: { auth: { use: 'basic' } } }, () => 'ok')
   app.get('/lines', () => lines)

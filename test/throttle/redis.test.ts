@@ -246,7 +246,7 @@ t.test('Redis answers reads and refuses writes: the limit stays', { skip: withou
       userService: userService(people),
       jwt: { secret },
       hashing: { cost: 4 },
-      throttle: { redis: client },
+      throttle: { redis: client, keyPrefix: 'test' },
     },
     () => undefined,
     { logger: { level: 'error', stream } },
@@ -268,5 +268,5 @@ t.test('Redis answers reads and refuses writes: the limit stays', { skip: withou
   await admin.replicaof('NO', 'ONE')
   isRefusal(t, await login(app, 'alice', 'wonderland'), throttled, 'this process remembers')
   t.equal((await login(app, 'bob', 'guess')).statusCode, 401)
-  t.equal(await admin.get('fastify-authn:address:127.0.0.1'), '2', 'it is written again')
+  t.equal(await admin.get('test:address:127.0.0.1'), '2', 'it is written again')
 })

@@ -59,8 +59,9 @@ export interface BasicUser {
  */
 export interface UserService<Stored extends object = StoredUser> {
   /**
-   * Finds a user by username. Called for every request with a valid token or with Basic credentials, and twice for
-   * every login: a cache would hide that the password was changed in between.
+   * Finds a user by username. Called for every request with a valid token or with Basic credentials, and for every
+   * login; twice with `sessions`, `jwt.validAfterField` or `login.tokenFunc`, where a cache would hide that the password
+   * was changed in between.
    *
    * @param username - a name that a client claims to have: a non-empty string without control
    * characters, or, from the claim of a token only, a finite number

@@ -42,7 +42,8 @@ export function tokenIssuer(
     const tokens = await make(username, request, user).catch((error: unknown) => {
       throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
     })
-    await attempt.confirm()
+    // Other tokens have no check that they could outlive: they are valid until they expire.
+    if (tokenFunc !== undefined || tokenChecks.length > 0) await attempt.confirm()
     return tokens
   }
 }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
 import { refusal } from '../errors.js'
+import { addressOf } from '../throttle/throttle.js'
 import type { ResolvedHashing } from '../options/resolve.js'
 
 /** Places for bcrypt operations, and the requests that wait for one, in order of arrival. */
@@ -32,6 +33,8 @@ export function defaultConcurrency(): number {
 export class HashingQueue {
   readonly stats = { running: 0, waiting: 0, refused: 0 }
   readonly #slots: Slots
+  /** How many requests of each address wait. */
+  readonly #ofAddress = new Map<string, number>()
 
   constructor(private readonly settings: ResolvedHashing) {
     const { concurrency } = settings
@@ -48,7 +51,7 @@ export class HashingQueue {
   /**
    * @param work - called with `true` when it had to wait
    * @param request - removed from the queue when its client disconnects
-   * @throws ERR_AUTH_OVERLOADED when too many wait or one waits too long; ABANDONED
+   * @throws ERR_AUTH_OVERLOADED when too many wait, in all or of the address of the request, or when one waits too long; ABANDONED
    */
   async run<T>(work: (waited: boolean) => Promise<T>, request?: FastifyRequest): Promise<T> {
     if (request !== undefined && isGone(request)) throw ABANDONED
@@ -67,11 +70,17 @@ export class HashingQueue {
   }
 
   #wait(request: FastifyRequest | undefined): Promise<void> {
-    if (this.stats.waiting >= this.settings.maxQueue) throw this.#overloaded()
+    const { maxQueue, maxWait } = this.settings
+    const address = request === undefined ? null : addressOf(request.ip)
+    // One client must not fill the queue for all others.
+    const isFull = address !== null && this.#count(address) >= Math.max(1, Math.floor(maxQueue / 4))
+    if (isFull || this.stats.waiting >= maxQueue) throw this.#overloaded()
     this.stats.waiting += 1
+    this.#count(address, 1)
     return new Promise((resolve, reject) => {
       const leave = (settle: () => void): void => {
         this.stats.waiting -= 1
+        this.#count(address, -1)
         this.#slots.waiting.delete(enter)
         clearTimeout(timer)
         unwatch?.()
@@ -83,10 +92,19 @@ export class HashingQueue {
         setImmediate(() => {
           if (this.#slots.waiting.has(enter)) leave(() => reject(this.#overloaded()))
         })
-      const timer = setTimeout(expire, this.settings.maxWait * 1000)
+      const timer = setTimeout(expire, maxWait * 1000)
       const unwatch = request && onGone(request, () => leave(() => reject(ABANDONED)))
       this.#slots.waiting.add(enter)
     })
+  }
+
+  /** @param change - 1 for a request that begins to wait, and -1 when it leaves. @returns how many of the address wait */
+  #count(address: string | null, change = 0): number {
+    if (address === null) return 0
+    const count = (this.#ofAddress.get(address) ?? 0) + change
+    if (count === 0) this.#ofAddress.delete(address)
+    else this.#ofAddress.set(address, count)
+    return count
   }
 
   #overloaded(): Error {

@@ -112,6 +112,20 @@ t.test('a hash that was replaced by one of the same password is no change', asyn
   }
 })
 
+t.test('a login asks twice only where its token could outlive a change', async (t) => {
+  const tokenFunc = (): string => 'a token of the app'
+  for (const [title, more, times] of [
+    ['tokens that expire', { jwt: { secret } }, 1],
+    ['sessions', { jwt: { secret }, sessions: true }, 2],
+    ['validAfterField', {}, 2],
+    ['tokens of the app', { jwt: { secret }, login: { tokenFunc } }, 2],
+  ] as const) {
+    const { asked, post } = await setting(t, { sessions: false, ...more })
+    t.equal((await post('/login', alice)).statusCode, 200)
+    t.equal(asked.length, times, title)
+  }
+})
+
 t.test('Basic asks once, since each request is checked', async (t) => {
   const { app, asked } = await setting(t, { authenticator: 'basic' })
   const encoded = Buffer.from(`alice:${passwords.alice}`).toString('base64')

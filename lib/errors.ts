@@ -135,6 +135,12 @@ export function wrongOption(message: string, cause?: unknown): never {
   throw new AuthnUsageError('ERR_AUTH_OPTION', message, cause)
 }
 
+/** Reads a property whose option is not set. @throws ERR_AUTH_OPTION */
+export const notSet = (property: string, option: string) => (): never =>
+  wrongOption(
+    `${property}: the option ${option} is not set in the registration of this scope. Set it there, or look into app.authn.features first.`,
+  )
+
 /** Makes startup fail because of a mark. @throws ERR_AUTH_MARK */
 export function wrongMark(message: string): never {
   throw new AuthnUsageError('ERR_AUTH_MARK', message)

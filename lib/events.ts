@@ -60,7 +60,7 @@ export function reportSuccess(
 }
 
 /**
- * Reports a rejected request: to its log, with a reason that the client does not get, and to the listeners of its
+ * Reports a rejected request, with a reason that the client does not get: to its log, and to the listeners of its
  * channel.
  *
  * @param user - the user, if an authenticator has accepted one
@@ -76,17 +76,15 @@ export function reportRefusal(
 ): void {
   const { code } = error
   const reason = reasonOf(request, error)
+  const why = reason === null ? {} : { reason }
   const status = refusalOf(code)?.status ?? 401
   const level = status === 401 || status === 403 ? 'info' : 'warn'
-  request.log[level](
-    { code, authenticator, ...about, ...(reason !== null && { reason }) },
-    'Request rejected',
-  )
+  request.log[level]({ code, authenticator, ...about, ...why }, 'Request rejected')
   const target = channelOfStatus.get(status) ?? failure
   if (!target.hasSubscribers) return
   const who = user === null ? {} : { user }
   const duration = durationSince(started)
-  target.publish({ request, code, ...who, ...about, authenticator, duration })
+  target.publish({ request, code, ...why, ...who, ...about, authenticator, duration })
 }
 
 function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationErrorLike) {

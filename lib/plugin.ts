@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { outerOf, rootOf } from './app/fastify.js'
+import { outerOf, rootOf, setFallback } from './app/fastify.js'
 import { protectApp, recordOf, type AppRecord } from './app/record.js'
 import { routeReport } from './app/report.js'
 import {
@@ -10,12 +10,12 @@ import {
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
-import { AuthnUsageError } from './errors.js'
+import { AuthnUsageError, notSet, wrongOption } from './errors.js'
 import { loadFeatures, type Feature } from './feature.js'
 import { createTranslator } from './http/language.js'
 import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/finish.js'
-import { addLogin } from './login/route.js'
+import { addLogin, wantedLogin } from './login/route.js'
 import { tokenIssuer } from './login/token.js'
 import { markScope, parseMark } from './marks/mark.js'
 import { noKeys } from './options/resolve-jwt.js'
@@ -24,7 +24,6 @@ import { createPasswordTools } from './passwords/tools.js'
 import { registrationOf, setRegistration, type Registration } from './registration.js'
 import { decorateRequests } from './request/state.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { Authn } from '../types/authn.js'
 import type { AuthnOptions } from '../types/options.js'
 
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
@@ -33,6 +32,7 @@ export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Pr
   if (Object.hasOwn(given, 'auth')) parseMark(given.auth, 'option "auth"')
   const record = recordOf(app)
   protectApp(record)
+  setFallback(record.root, 'jwtService', notSet('app.jwtService', '"jwt" or "jwtService"'))
   const registration = await build(app, record, options)
   attach(record, registration)
   await initialize(record, registration)
@@ -82,7 +82,10 @@ async function openJwtService(
   app: FastifyInstance,
   { jwt = noKeys, jwtService }: ResolvedOptions,
 ): Promise<JwtService> {
-  if (jwtService !== undefined) return (await jwtService.load()) as JwtService
+  if (jwtService instanceof JwtService) return jwtService.load()
+  if (jwtService !== undefined) {
+    wrongOption('option "jwtService": found another object, expected an instance of JwtService.')
+  }
   const service = new JwtService(jwt, { log: app.log })
   app.addHook('onClose', (_, done) => {
     service.close()
@@ -104,8 +107,11 @@ function attach(record: AppRecord, registration: Registration): void {
   record.registered.add(app)
   if (options.audit !== undefined) record.audits.set(app, options.audit)
   if (options.auth !== undefined) markScope(app, options.auth)
-  const authn: Authn = {
+  const hasKeys = (options.jwt ?? options.jwtService) !== undefined
+  const own = [hasKeys && 'jwt', wantedLogin(registration) && 'login'].filter(Boolean)
+  const authn = {
     authenticators: [...authenticators.keys()],
+    features: [...own, ...features.map(({ name }) => name)],
     ...byName(features, ({ api }) => api),
     stats: () => ({
       ...passwords.stats(),
@@ -115,8 +121,12 @@ function attach(record: AppRecord, registration: Registration): void {
     }),
     ...routeReport(record, app),
   }
+  for (const name of ['sessions', 'apiKeys'].filter((each) => !(each in authn))) {
+    // Not enumerable, so that it is not read where `app.authn` is printed or copied.
+    Object.defineProperty(authn, name, { get: notSet(`app.authn.${name}`, `"${name}"`) })
+  }
   decorate(app, 'authn', authn)
-  if ((options.jwt ?? options.jwtService) === undefined) return
+  if (!hasKeys) return
   decorate(app, 'jwtService', jwtService)
   const days = jwtService.expiry / 86_400
   if (days <= 1) return

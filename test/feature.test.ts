@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { AuthenticationError, authn } from '../lib/index.js'
 import { features, type Feature } from '../lib/feature.js'
-import { appWith, bearer, passwords, standardOptions, tokensOf } from './helpers/app.js'
+import { appWith, bearer, passwords, standardOptions } from './helpers/app.js'
 
 /** What a made-up feature does: badges of its own in Bearer, tokens in a header, and no tokens of the banned. */
 function badges(log: string[]): Feature {
@@ -66,7 +66,7 @@ t.test('a made-up feature is one row of the table', async (t) => {
   await app.ready()
   t.strictSame(log.splice(0), ['check / of 1', 'ready'])
 
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
   const welcome: [string, Record<string, string>, string][] = [
     ['/both', bearer('badge_7'), 'visitor'],
@@ -81,7 +81,7 @@ t.test('a made-up feature is one row of the table', async (t) => {
   }
   t.strictSame(log.splice(0), ['checked alice', 'checked alice', 'checked alice'])
 
-  const banned = tokensOf(app).generateTokenWithClaims({ sub: 'alice', banned: true })
+  const banned = app.jwtService.generateTokenWithClaims({ sub: 'alice', banned: true })
   const refused: [string, Record<string, string>][] = [
     ['/both', bearer('badge_8')],
     ['/me', bearer('badge_7')],

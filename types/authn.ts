@@ -41,16 +41,39 @@ export interface AuthnStats {
   readonly apiKeys?: ApiKeyStats
 }
 
+/**
+ * A name in `app.authn.features`:
+ *
+ * - `apiKeys`, `cookies`, `issuers` and `sessions`: the option of this name is set.
+ * - `jwt`: the option `jwt` or `jwtService` is set.
+ * - `jwks`: `jwt.publish` is set.
+ * - `login`: the options of the registration ask for a login route.
+ * - `validAfter`: `jwt.validAfterField` is set.
+ */
+export type AuthnFeature =
+  'apiKeys' | 'cookies' | 'issuers' | 'jwks' | 'jwt' | 'login' | 'sessions' | 'validAfter'
+
 /** `app.authn`: what the nearest registration of the plugin offers to the app. */
 export interface Authn {
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 
-  /** Lists and revokes sessions. Undefined without the option `sessions`. */
-  readonly sessions?: Sessions
+  /** What the options of this registration switch on, in no particular order. */
+  readonly features: readonly AuthnFeature[]
 
-  /** Issues, lists, revokes and rotates API keys. Undefined without the option `apiKeys`. */
-  readonly apiKeys?: ApiKeys
+  /**
+   * Lists and revokes sessions.
+   *
+   * @throws ERR_AUTH_OPTION when it is read without the option `sessions`; {@link features} says whether it is set
+   */
+  readonly sessions: Sessions
+
+  /**
+   * Issues, lists, revokes and rotates API keys.
+   *
+   * @throws ERR_AUTH_OPTION when it is read without the option `apiKeys`; {@link features} says whether it is set
+   */
+  readonly apiKeys: ApiKeys
 
   /** The current counts. */
   stats(): AuthnStats

@@ -33,6 +33,8 @@ export interface SuccessEvent extends AuthnEvent {
 export interface RefusalEvent extends AuthnEvent {
   /** Why the request was rejected. */
   readonly code: RefusalCode
+  /** Why in more detail, as in the log; often missing. It quotes no credentials. */
+  readonly reason?: string
   /** The user as in `request.user`, if an authenticator had accepted one. */
   readonly user?: AuthUser
 }

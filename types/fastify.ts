@@ -11,8 +11,8 @@ import type {
   RouteGenericInterface,
 } from 'fastify'
 import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/types/type-provider.js'
+import type { JwtService } from '../lib/tokens/service.js'
 import type { Authn } from './authn.js'
-import type { JwtServiceLike } from './jwt.js'
 import type { UserUnder } from './marked-routes.js'
 import type { AuthMark } from './marks.js'
 import type { AuthnOptions } from './options.js'
@@ -56,9 +56,10 @@ declare module 'fastify' {
     authn: Authn
     /**
      * Issues and verifies tokens: the service of the nearest registration of fastify-authn that has one.
-     * Undefined if none has `jwt` or `jwtService`.
+     *
+     * @throws ERR_AUTH_OPTION when it is read and none has `jwt` or `jwtService`
      */
-    jwtService: JwtServiceLike | undefined
+    jwtService: JwtService
   }
 
   interface FastifyRequest<

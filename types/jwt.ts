@@ -62,7 +62,7 @@ export interface JwtConfig extends TokenRules {
   tokenCache?: TokenCacheOptions | false | undefined
 }
 
-/** What `app.jwtService` offers: the class `JwtService`. */
+/** The public members of the class `JwtService`, for stand-ins in tests. */
 export interface JwtServiceLike {
   /** The signing method of all calls that name none; undefined for a key set in which no key signs. */
   readonly signingMethod: SigningMethod | undefined

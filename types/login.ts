@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
-import type { JwtServiceLike, SigningMethod } from './jwt.js'
+import type { JwtService } from '../lib/tokens/service.js'
+import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
 import type { StoredUser } from './user-service.js'
 
@@ -15,7 +16,7 @@ import type { StoredUser } from './user-service.js'
 export type TokenFunc<Stored extends object = StoredUser> = (
   request: FastifyRequest,
   user: Stored,
-  jwtService: JwtServiceLike,
+  jwtService: JwtService,
 ) => string | Promise<string>
 
 /** Claims that an app adds to the tokens of a login. */

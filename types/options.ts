@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify'
+import type { JwtService } from '../lib/tokens/service.js'
 import type { ApiKeysOptions } from './api-keys.js'
 import type { Authenticator } from './authenticator.js'
 import type { CookieOptions } from './cookies.js'
 import type { RejectionLike } from './errors.js'
 import type { IssuerOptions } from './issuers.js'
-import type { JwtConfig, JwtServiceLike, SigningMethod, VerifyRules } from './jwt.js'
+import type { JwtConfig, SigningMethod, VerifyRules } from './jwt.js'
 import type { LoginOptions } from './login.js'
 import type { AuthMark } from './marks.js'
 import type { Catalogue } from './messages.js'
@@ -114,7 +115,7 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** Tokens and their keys. */
   jwt?: JwtConfig | undefined
   /** A service that the app made itself, instead of `jwt`. */
-  jwtService?: JwtServiceLike | undefined
+  jwtService?: JwtService | undefined
   /**
    * Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
    */

@@ -61,7 +61,6 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       auth: true,
     })
     const { apiKeys } = app.authn
-    if (apiKeys === undefined) throw new Error('The option "apiKeys" is missing.')
     await app.register(keyRoutes(apiKeys), { prefix: '/keys', auth: { use: 'jwt' } })
     await app.register(adminRoutes(database), { prefix: '/admin', auth: { use: 'configBasic' } })
     // The page for people, with a login of its own: its tokens are cookies.

@@ -76,7 +76,7 @@ class Links {
   make(purpose: Purpose, claims: object): string {
     const exp = Math.floor(Date.now() / 1000) + 3600
     const typ = `${purpose}+jwt`
-    const token = this.app.jwtService?.generateTokenWithClaims({ ...claims, exp }, undefined, {
+    const token = this.app.jwtService.generateTokenWithClaims({ ...claims, exp }, undefined, {
       typ,
     })
     // Browsers do not send what follows the #, so the token is in no server log and no Referer header.
@@ -91,7 +91,7 @@ class Links {
   /** The claims of a token; null if it has another purpose, has expired, or is not ours. */
   read(purpose: Purpose, token: string) {
     try {
-      return this.app.jwtService?.verify(token, undefined, { typ: `${purpose}+jwt` }) ?? null
+      return this.app.jwtService.verify(token, undefined, { typ: `${purpose}+jwt` })
     } catch {
       return null
     }
@@ -127,7 +127,6 @@ interface Tools extends AccountOptions {
 async function accountRoutes(app: FastifyInstance, options: AccountOptions): Promise<void> {
   const { accounts, origin, sendMail } = options
   const { sessions } = app.authn
-  if (sessions === undefined) throw new Error('The option "sessions" is missing.')
 
   // For each client, on all of these routes together.
   await app.register(rateLimit, { max: 30, timeWindow: '15 minutes' })

@@ -120,7 +120,7 @@ function impersonationRoute(app: FastifyInstance, people: People): void {
     request.log.warn({ user: user.id, actor: actor.id, reason }, 'An impersonation starts')
     const exp = Math.floor(Date.now() / 1000) + lifetime
     const claims = { sub: user.id, act: { sub: actor.id }, scope: 'notes:read', exp }
-    const token = app.jwtService?.generateTokenWithClaims(claims, undefined, { typ })
+    const token = app.jwtService.generateTokenWithClaims(claims, undefined, { typ })
     return reply.header('cache-control', 'no-store').send({ token, expiresIn: lifetime })
   })
 }
@@ -137,8 +137,8 @@ function notesRoutes(app: FastifyInstance): void {
   app.post('/notes', { config: { auth: { use, scope: 'notes:write' } } }, () => ({ id: 1 }))
   // Routes that are closed to impersonation accept only tokens of a login: 401.
   app.get('/sessions', { config: { auth: true } }, (request, reply) => {
-    const session = app.authn.sessions?.of(request)
-    return session ? app.authn.sessions?.list(session.sub) : reply.code(403).send()
+    const session = app.authn.sessions.of(request)
+    return session ? app.authn.sessions.list(session.sub) : reply.code(403).send()
   })
 }
 

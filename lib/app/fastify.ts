@@ -27,6 +27,18 @@ export function outerOf(app: FastifyInstance): FastifyInstance | null {
   return 'addHook' in outer ? outer : null
 }
 
+/**
+ * Gives an app a property for reads, until the app or a scope is decorated with it. It is in a prototype, since Fastify
+ * refuses to decorate what has the property itself.
+ */
+export function setFallback(root: FastifyInstance, name: string, get: () => unknown): void {
+  function set(this: object, value: unknown): void {
+    Object.defineProperty(this, name, { value, writable: true, configurable: true })
+  }
+  if (name in root) return
+  Object.setPrototypeOf(root, Object.defineProperty({}, name, { get, set }))
+}
+
 type Register = (this: FastifyInstance, plugin: unknown, options: unknown) => unknown
 
 /**

@@ -1,22 +1,19 @@
-/** The start of another sentence for an error about an unknown name; empty where no known name is close. */
+/** A sentence for the error about an unknown name, after a space; empty where no known name is close. */
 export function didYouMean(name: string, known: readonly string[], prefix = ''): string {
-  const close = known
-    .map((each) => ({ each, far: distance(name.toLowerCase(), each.toLowerCase()) }))
-    .filter(({ each, far }) => far * 2 < Math.max(name.length, each.length))
-    .toSorted((one, other) => one.far - other.far)
-  return close[0] === undefined ? '' : ` Did you mean "${prefix}${close[0].each}"?`
+  const isClose = (each: string, edits: number): boolean =>
+    edits * 2 < Math.max(name.length, each.length) &&
+    isNear(name.toLowerCase(), each.toLowerCase(), edits)
+  const [closest] = [0, 1, 2, 3, 4].flatMap((edits) => known.filter((each) => isClose(each, edits)))
+  return closest === undefined ? '' : ` Did you mean "${prefix}${closest}"?`
 }
 
-/** How many letters have to be added, removed or replaced (Levenshtein). */
-function distance(one: string, other: string): number {
-  let above = Array.from({ length: other.length + 1 }, (_, column) => column)
-  for (const letter of one) {
-    const row: number[] = []
-    above.forEach((removed, column) => {
-      const [replaced = Infinity, added = Infinity] = [above[column - 1], row[column - 1]]
-      row.push(Math.min(removed + 1, added + 1, replaced + Number(letter !== other[column - 1])))
-    })
-    above = row
-  }
-  return above.at(-1) ?? 0
+/** Whether at most so many letters have to be added, removed or replaced (Levenshtein). */
+function isNear(one: string, other: string, edits: number): boolean {
+  if (one === '' || other === '') return one.length + other.length <= edits
+  const [rest, otherRest] = [one.slice(1), other.slice(1)]
+  if (one[0] === other[0]) return isNear(rest, otherRest, edits)
+  if (edits === 0) return false
+  return (
+    [rest, one].some((each) => isNear(each, otherRest, edits - 1)) || isNear(rest, other, edits - 1)
+  )
 }

@@ -28,8 +28,10 @@ export async function cookieCases(target: Target): Promise<AttackCase[]> {
   const { name, value } = cookie
   const fresh = headersOf(`${name}=${value}`)
   // A route that reads only the Authorization header cannot be attacked by cookies.
-  const isRead = good.cookie ?? (await watch((simulate) => statusOf({ headers: fresh, simulate })))
-  if (isRead === null) return []
+  if (good.cookie === undefined) {
+    const watched = await watch((simulate) => statusOf({ headers: fresh, simulate }))
+    if (watched?.rejection !== null) return []
+  }
   const broken = tokens.map(([title, text]): Bad => [`token: ${title}`, `${name}=${text}`])
   const bad = [...badPairs(cookie), ...broken].map(([title, ...pairs]) => ({
     name: `cookie: ${title}`,

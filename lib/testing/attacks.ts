@@ -16,7 +16,7 @@ import {
 import type { Material } from './forge.js'
 import { attackMaterial } from './material.js'
 import { AttackReport, problemOf } from './report.js'
-import { watch } from './watched.js'
+import { watch, type Watched } from './watched.js'
 
 /** How long a response may take, in milliseconds. */
 const patience = 10_000
@@ -78,10 +78,7 @@ class Attack {
     const key = await this.#makeKey()
     const good = this.#good
     const hasGood = Object.keys(good).length > 0
-    let isIn = true
-    const watched = await watch(async (simulate) => {
-      if (hasGood) isIn = await this.#letsIn('good credentials', { simulate })
-    })
+    const [isIn, watched] = hasGood ? await this.#letsIn('good credentials') : [true, null]
     if (!hasGood) {
       const why = 'no good credentials are known, so the route may reject all: give "sub" or "good"'
       problems.push({ case: 'good credentials', status: null, why })
@@ -103,7 +100,7 @@ class Attack {
     const { sub: owner, good, claims, issuer = 'jwt' } = this.#options
     if (owner === undefined) return undefined
     const headers = { authorization: 'Bearer x' }
-    const refused = await watch((simulate) => this.#statusOf({ headers, simulate }), 'failure')
+    const refused = await watch((simulate) => this.#statusOf({ headers, simulate }))
     if (!refused?.keyApp) return undefined
     const need = scopeOf(this.#options) ?? refused.scope
     const scopes = new Set([...(need === null ? [] : enoughOf(need)), ...scopesOf(claims)])
@@ -115,13 +112,17 @@ class Attack {
   }
 
   /** Checks that good credentials are accepted: a route that rejects everything would pass every other case. */
-  async #letsIn(name: string, more: AttackCase['request'] = {}): Promise<boolean> {
-    const status = await this.#statusOf({ headers: this.#good, ...more })
-    if (status !== null && status < 400) return true
-    const why =
-      'rejected, so that the report would prove nothing: correct "good", "sub", "claims" or "payload"'
+  async #letsIn(name: string): Promise<[isIn: boolean, watched: Watched | null]> {
+    let status = null as number | null
+    const watched = await watch(async (simulate) => {
+      status = await this.#statusOf({ headers: this.#good, simulate })
+    })
+    const { rejection = null } = watched ?? {}
+    if (status !== null && status < 400) return [true, rejection === null ? watched : null]
+    const reason = rejection === null ? '' : ` (${rejection})`
+    const why = `rejected${reason}, so that the report would prove nothing: correct "good", "sub", "claims" or "payload"`
     this.report.problems.push({ case: name, status, why })
-    return false
+    return [false, watched]
   }
 
   /** Checks whether the route needs no credentials at all; then one problem is reported, and not one for each case. */

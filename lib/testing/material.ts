@@ -34,9 +34,18 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
   return { claims: { ...unverifiedPart(token, 1) }, token, ...known }
 }
 
-export function serviceOf({ jwtService }: TokenApp, caller: string): JwtServiceLike {
+/** Reading the service of an app without keys throws. */
+function tokensOf(app: TokenApp): JwtServiceLike | undefined {
+  try {
+    return app.jwtService
+  } catch {
+    return undefined
+  }
+}
+
+export function serviceOf(app: TokenApp, caller: string): JwtServiceLike {
   return (
-    jwtService ??
+    tokensOf(app) ??
     misuse(
       `${caller}: the app has no jwtService. Await app.ready() first; it is there when fastify-authn is registered with "jwt" or "jwtService" (in an inner scope: pass that scope instead of the app).`,
     )
@@ -77,13 +86,14 @@ export function resign(material: Material, change: object = {}, header: object =
 export function attackMaterial(app: AttackedApp, options: AttackOptions, good: Headers): Material {
   const { sub = 'alice', claims, claimName = 'sub', algorithm, issuer, typ } = options
   const { authorization = '', cookie = '' } = good
+  const service = tokensOf(app)
   const token =
     /^bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(authorization)?.[1] ??
     /=(eyJ[\w-]*\.[\w-]+\.[\w-]*)(?:;|$)/.exec(cookie)?.[1]
   if (token !== undefined) {
     const [header, payload] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
     const method = algorithm ?? signingMethods.find((each) => each === header?.alg) ?? 'HS256'
-    const keys = app.jwtService && keysOf(app.jwtService, method, header?.kid)
+    const keys = service && keysOf(service, method, header?.kid)
     const known = { claims: payload ?? { exp: now() + 300 }, method, claimName, token }
     return { ...known, typ: header?.typ, ...keys }
   }
@@ -91,7 +101,7 @@ export function attackMaterial(app: AttackedApp, options: AttackOptions, good: H
     return issuerMaterial(app, issuer, { sub, claims, algorithm }, 'authAttacks')
   }
   const wanted = { [claimName]: sub, ...claims }
-  if (app.jwtService === undefined) {
+  if (service === undefined) {
     return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName, typ }
   }
   return { ...materialOf(app, { claims: wanted, algorithm, typ }, 'authAttacks'), claimName }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
 import { registrationOf } from '../registration.js'
@@ -9,8 +9,11 @@ import type { RequestApiKey } from '../../types/api-keys.js'
 import type { RefusalEvent, SuccessEvent } from '../../types/events.js'
 import type { AuthUser } from '../../types/user-service.js'
 
-/** What is known of a route of the plugin from a request that it has let in. */
+/** What is known of a route of the plugin from a request to it. */
 export interface Watched extends Needs {
+  /** The code and the reason of a request that was rejected; null for one that was let in. */
+  readonly rejection: string | null
+  /** Empty where the request was rejected. */
   readonly user: AuthUser
   /** Whether the app itself says which scopes a user has. */
   readonly hasScopesOf: boolean
@@ -26,37 +29,39 @@ export interface Watched extends Needs {
   readonly apiKey: RequestApiKey | undefined
 }
 
+const outcomes = ['success', 'failure', 'throttled', 'overloaded'] as const
+
 /**
  * Sends a request to a route, and learns what its mark asks for.
  *
  * @param send - sends it by `app.inject` with this `simulate`, by which it is recognised
- * @param event - `failure`: learns it from a request that is rejected, which has no user
  * @returns null where no guard of this package let it in, or rejected it
  */
 export async function watch(
   send: (simulate: ActingInjection['simulate']) => Promise<unknown>,
-  event: 'success' | 'failure' = 'success',
 ): Promise<Watched | null> {
   const simulate = newSimulate()
   let watched: Watched | null = null
-  const listener = ({ request, user = {} }: SuccessEvent | RefusalEvent): void => {
-    if (simulateOf(request) === simulate) watched = watchedOf(request, user)
+  const listener = (event: SuccessEvent | RefusalEvent): void => {
+    if (simulateOf(event.request) === simulate) watched = watchedOf(event)
   }
-  channels[event].subscribe(listener)
+  for (const name of outcomes) channels[name].subscribe(listener)
   try {
     await send(simulate)
   } finally {
-    channels[event].unsubscribe(listener)
+    for (const name of outcomes) channels[name].unsubscribe(listener)
   }
   return watched
 }
 
-function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
+function watchedOf(event: SuccessEvent | RefusalEvent): Watched {
+  const { request, user = {} } = event
   const { server, routeOptions } = request
   const registration = registrationOf(server)
   const { needs, names = [] } = routeOf(routeOptions.config)?.plan ?? {}
   const { scope = null, role = null } = needs ?? {}
   return {
+    rejection: 'code' in event ? [event.code, event.reason ?? []].flat().join(': ') : null,
     user,
     scope,
     role,
@@ -64,7 +69,7 @@ function watchedOf(request: FastifyRequest, user: AuthUser): Watched {
     cookie: registration?.tokenSources[0]?.cookieName?.(request) ?? null,
     canAct: hasTestKit(server),
     names,
-    keyApp: names.includes('apiKey') && server.authn.apiKeys !== undefined ? server : null,
+    keyApp: names.includes('apiKey') && server.authn.features.includes('apiKeys') ? server : null,
     apiKey: request.extra.apiKey,
   }
 }

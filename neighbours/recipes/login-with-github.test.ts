@@ -141,7 +141,7 @@ test('a login with GitHub', async (t) => {
   const again = await begin()
   const renamed = agree({ id: 1001, login: 'liddell' }, again.query.code_challenge)
   assert.equal(await me(await comeBack({ code: renamed, state: again.state }, again.cookie)), 1)
-  assert.equal((await app.authn.sessions?.list(1))?.length, 2)
+  assert.equal((await app.authn.sessions.list(1)).length, 2)
 
   const other = await begin()
   // Somebody else has taken the name, and has the address in the profile.
@@ -210,5 +210,5 @@ test('GitHub refuses, fails, or says something else', async (t) => {
   await once(server, 'close')
   failed(await attempt(), 'GitHub is away')
   assert.equal(rows.length, 1)
-  assert.equal((await app.authn.sessions?.list(1))?.length, 1)
+  assert.equal((await app.authn.sessions.list(1)).length, 1)
 })

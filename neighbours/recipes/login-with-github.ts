@@ -68,7 +68,7 @@ function callbackRoute(app: FastifyInstance, accounts: Accounts, userUrl: string
     if (user === null) return reply.redirect('/login?failed=github')
     const known = await accounts.byGithubId(user.id)
     const account = known ?? (await accounts.create(user.id, user.login))
-    await app.authn.sessions?.begin(account.id, request, reply)
+    await app.authn.sessions.begin(account.id, request, reply)
     return reply.redirect('/')
   })
 }

@@ -96,7 +96,7 @@ test('spans are children of the request, and name the user', async (t) => {
   assert.equal(anonymous.inner?.status.code, SpanStatusCode.UNSET)
   assert.equal(anonymous.own?.attributes['user.id'], undefined)
 
-  const slow = app.jwtService?.generateToken('slow')
+  const slow = app.jwtService.generateToken('slow')
   await app.inject({ url: '/me', headers: { authorization: `Bearer ${slow}` } })
   assert.equal(spans().inner?.status.code, SpanStatusCode.ERROR)
 })

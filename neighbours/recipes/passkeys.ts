@@ -88,7 +88,6 @@ interface Tools extends PasskeyOptions {
 async function passkeyRoutes(app: FastifyInstance, options: PasskeyOptions): Promise<void> {
   const { origin } = options
   const { sessions } = app.authn
-  if (sessions === undefined) throw new Error('The option "sessions" is missing.')
   // Prevents login CSRF. Browsers send `Origin` with every POST.
   app.addHook('onRequest', (request, reply, next) => {
     void reply.header('cache-control', 'no-store')

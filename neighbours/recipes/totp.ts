@@ -77,10 +77,10 @@ class Tickets {
     private readonly accounts: Accounts,
   ) {}
 
-  make(purpose: Purpose, account: Account, claims: object = {}): string | undefined {
+  make(purpose: Purpose, account: Account, claims: object = {}): string {
     const exp = Math.floor(Date.now() / 1000) + 600
     const all = { ...claims, sub: account.id, state: stateOf(account), exp }
-    return this.app.jwtService?.generateTokenWithClaims(all, undefined, { typ: `${purpose}+jwt` })
+    return this.app.jwtService.generateTokenWithClaims(all, undefined, { typ: `${purpose}+jwt` })
   }
 
   /** Null for any other token, and if the password or the second factor has changed. */
@@ -92,7 +92,7 @@ class Tickets {
 
   #read(purpose: Purpose, token: string) {
     try {
-      return this.app.jwtService?.verify(token, undefined, { typ: `${purpose}+jwt` }) ?? null
+      return this.app.jwtService.verify(token, undefined, { typ: `${purpose}+jwt` })
     } catch {
       return null
     }
@@ -177,7 +177,6 @@ async function totpRoutes(
   { accounts, origin, now = Date.now }: TotpOptions,
 ): Promise<void> {
   const { sessions } = app.authn
-  if (sessions === undefined) throw new Error('The option "sessions" is missing.')
   // Prevents login CSRF. Browsers send `Origin` with every POST.
   app.addHook('onRequest', (request, reply, next) => {
     void reply.header('cache-control', 'no-store')

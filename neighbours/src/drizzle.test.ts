@@ -31,7 +31,7 @@ test('Drizzle: login by any spelling, no hash, roles, a stronger hash', async (t
   const payload = { ...credentials, username: 'ALICE' }
   const login = await app.inject({ method: 'POST', url: '/login', payload })
   const { token } = login.json<{ token: string }>()
-  assert.equal(app.jwtService?.verify(token).sub, 'Alice')
+  assert.equal(app.jwtService.verify(token).sub, 'Alice')
   const headers = { authorization: `Bearer ${token}` }
   const me = await app.inject({ url: '/me', headers })
   assert.deepEqual(me.json(), { id: 1, name: 'Alice', roles: ['editor'] })

@@ -17,7 +17,7 @@ async function statusOf(user: object) {
   await app.register(authn, { ...configFromEnv(), userService })
   app.get('/me', { config: { auth: true } }, (request) => request.user)
   const login = await app.inject({ method: 'POST', url: '/login', payload: credentials })
-  const headers = { authorization: `Bearer ${app.jwtService?.generateToken('alice')}` }
+  const headers = { authorization: `Bearer ${app.jwtService.generateToken('alice')}` }
   const me = await app.inject({ url: '/me', headers })
   assert.ok(!me.body.includes('$2b$'))
   return [login.statusCode, me.statusCode]

@@ -30,7 +30,7 @@ test('Prisma: login by any spelling, no hash, roles, a stronger hash', async () 
   const payload = { ...credentials, username: 'Alice' }
   const login = await app.inject({ method: 'POST', url: '/login', payload })
   const { token } = login.json<{ token: string }>()
-  assert.equal(app.jwtService?.verify(token).sub, 'alice')
+  assert.equal(app.jwtService.verify(token).sub, 'alice')
   const headers = { authorization: `Bearer ${token}` }
   const me = await app.inject({ url: '/me', headers })
   assert.deepEqual(me.json(), { id: 1, name: 'alice', roles: ['editor'] })

@@ -25,5 +25,5 @@ export const users = {
 
 /** The headers of a request by a user. */
 export function as(name: string, { jwtService }: Pick<FastifyInstance, 'jwtService'>) {
-  return { authorization: `Bearer ${jwtService?.generateToken(name)}` }
+  return { authorization: `Bearer ${jwtService.generateToken(name)}` }
 }

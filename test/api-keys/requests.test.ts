@@ -5,7 +5,7 @@ import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { digestOf, newKey } from '../../lib/api-keys/key.js'
 import type { ApiKeyStore, StoredApiKey } from '../../lib/index.js'
-import { bearer, basic, passwords, tokensOf, userService, users } from '../helpers/app.js'
+import { bearer, basic, passwords, userService, users } from '../helpers/app.js'
 import { keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
 import { settle, until } from '../helpers/load.js'
 import { rawRequest, vanish } from '../helpers/raw-socket.js'
@@ -95,7 +95,7 @@ t.test('wrong keys, and whether the store is asked', async (t) => {
   }
   const cases: [name: string, token: string, lookups: number][] = [
     ['no key at all', 'garbage', 0],
-    ['a token', tokensOf(app).generateToken('alice'), 0],
+    ['a token', app.jwtService.generateToken('alice'), 0],
     ['too short', issued.key.slice(0, -1), 0],
     ['too long', `${issued.key}0`, 0],
     ['another prefix', issued.key.replace('acme', 'acmf'), 0],
@@ -202,7 +202,7 @@ t.test('scopes are those of the key, roles those of its owner', async (t) => {
 t.test('beside tokens, whatever the order', async (t) => {
   const uses = ['jwt', 'jwt-apiKey', 'apiKey-jwt', 'basic-apiKey-jwt']
   const { app, get, issued, stats } = await keyApp(t, keyOptions(), uses)
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   for (const path of uses.slice(1)) {
     t.match(await get(`/${path}`, bearer(token)), { status: 200, body: { apiKey: null } })
     t.match(await get(`/${path}`, bearer(issued.key)), { status: 200, body: { user: 'alice' } })
@@ -318,7 +318,7 @@ t.test('a store that fails: 503, unless the key is cached; tokens go on', async 
     }
   }
   t.ok(stats().storeFailures >= answers.length)
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   t.equal((await get('/jwt-apiKey', bearer(token))).status, 200)
   await t.rejects(keys.rotate(other.id, { overlap: 0 }), { code: 'ERR_AUTH_STORE_UNAVAILABLE' })
   answer = (id) => memory.find(id)

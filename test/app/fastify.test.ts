@@ -13,6 +13,7 @@ import {
   nameOfPlugin,
   onInstance,
   rootOf,
+  setFallback,
   urlsOf,
   watchRegister,
 } from '../../lib/app/fastify.js'
@@ -55,6 +56,21 @@ t.test('a scope has the scope around it as its prototype', async (t) => {
       t.notOk(isWithin(inner, deep))
     })
   })
+})
+
+t.test('decorate() refuses what an instance has itself, and sets what it inherits', async (t) => {
+  const app = fastify(t)
+  setFallback(app, 'fallback', () => 'fallback')
+  const valueIn = (scope: FastifyInstance): unknown => (scope as { fallback?: unknown }).fallback
+  t.equal(valueIn(app), 'fallback')
+  t.equal(rootOf(app), app)
+  await app.register(async (inner) => {
+    inner.decorate('fallback', 1)
+    t.equal(valueIn(inner), 1)
+  })
+  app.decorate('fallback', 2)
+  t.equal(valueIn(app), 2)
+  t.throws(() => app.decorate('fallback', 3), { code: 'FST_ERR_DEC_ALREADY_PRESENT' })
 })
 
 t.test('scopes are listed under fastify.children, routes in printRoutes()', async (t) => {

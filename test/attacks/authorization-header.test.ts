@@ -8,7 +8,7 @@ import {
   wrongBasic,
   wrongPairs,
 } from './corpus/headers.js'
-import { basic, bearer, passwords, secret, users, tokensOf } from '../helpers/app.js'
+import { basic, bearer, passwords, secret, users } from '../helpers/app.js'
 import {
   assertRepelled,
   credulousService,
@@ -111,7 +111,7 @@ async function repelled(
 /** What is refused beside it is refused for its own fault. */
 async function welcomes({ app, take, service }: Target, t: Test): Promise<void> {
   const pair = basic('alice', passwords.alice)
-  const token = bearer(tokensOf(app).generateToken('alice'))
+  const token = bearer(app.jwtService.generateToken('alice'))
   const good = { basic: [pair], config: [pair], jwt: [token], both: [pair, token] }
   for (const use of allUses) {
     for (const headers of good[use]) {
@@ -146,7 +146,7 @@ t.test('Basic, well formed and wrong', async (t) => {
 
 t.test('bad Bearer', async (t) => {
   const subject = await subjectOf(t)
-  const token = tokensOf(subject.app).generateToken('alice')
+  const token = subject.app.jwtService.generateToken('alice')
   const headers = badBearer({ pair: good, token })
   await repelled(t, subject, 'bad Bearer', headers)
   t.same(subject.service.asked, [], 'no user was looked up')
@@ -155,7 +155,7 @@ t.test('bad Bearer', async (t) => {
 
 t.test('no scheme of ours: no credentials', async (t) => {
   const subject = await subjectOf(t)
-  const token = tokensOf(subject.app).generateToken('alice')
+  const token = subject.app.jwtService.generateToken('alice')
   const headers = otherSchemes({ pair: good, token })
   await repelled(t, subject, 'other', headers)
   t.same(subject.service.asked, [], 'no user was looked up')

@@ -26,7 +26,7 @@ import {
   wrongTimes,
 } from './corpus/tokens.js'
 import type { Material } from '../../lib/testing/forge.js'
-import { bearer, secret, secret512, tokensOf } from '../helpers/app.js'
+import { bearer, secret, secret512 } from '../helpers/app.js'
 import {
   credulousService,
   isQuiet,
@@ -143,7 +143,7 @@ t.test('key confusion: HMAC with all that can be made of the public key', async 
     await repelled(t, subject, [...named, 'HS256'], tokens)
   }
   for (const method of methods) {
-    const token = tokensOf(subject.app).generateTokenWithClaims({ sub: 'alice' }, method)
+    const token = subject.app.jwtService.generateTokenWithClaims({ sub: 'alice' }, method)
     await welcome(t, subject, method, token)
   }
 })
@@ -151,7 +151,7 @@ t.test('key confusion: HMAC with all that can be made of the public key', async 
 t.test('wrong family, wrong size: of 13 methods only the one of the authenticator', async (t) => {
   const usable = signingMethods.filter((method) => method !== 'ES384' && method !== 'ES512')
   const subject = await appOf(t, usable)
-  const service = tokensOf(subject.app)
+  const service = subject.app.jwtService
   for (const method of usable) {
     const others = usable.filter((other) => other !== method)
     await t.test(method, async (t) => {

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { perRegistration, registrationOf } from '../../lib/registration.js'
 import { authn, jwtAuthenticator } from '../../lib/index.js'
-import { bearer, logLines, secret, userService, tokensOf } from '../helpers/app.js'
+import { bearer, logLines, secret, userService } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -85,7 +85,7 @@ t.test('an authenticator that wraps another one', async (t) => {
         ran += 1
         return request.user
       })
-      const headers = bearer(tokensOf(app).generateToken('alice'))
+      const headers = bearer(app.jwtService.generateToken('alice'))
       const response = await app.inject({ url: '/', headers })
       t.equal(response.statusCode, status)
       t.equal(ran, status === 200 ? 1 : 0)

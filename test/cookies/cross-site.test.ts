@@ -7,15 +7,7 @@ import {
   type Authenticator,
   type RefusalEvent,
 } from '../../lib/index.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  logLines,
-  passwords,
-  standardOptions,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
 import { linesOf } from '../helpers/cookies.js'
 import { bootError, isRefusal, listen, probe, send, type AnyResponse } from '../helpers/flows.js'
 
@@ -92,7 +84,7 @@ t.test('who may change something with a cookie', async (t) => {
     app.post('/optional', { config: { auth: 'optional' } }, handler)
     app.post('/try', { config: { auth: 'try' } }, handler)
   })
-  const cookie = `__Host-token=${tokensOf(app).generateToken('alice')}`
+  const cookie = `__Host-token=${app.jwtService.generateToken('alice')}`
   const ask = (method: string, url: string, headers: Headers): Promise<AnyResponse> =>
     app.inject({
       method: method as 'GET',
@@ -121,7 +113,7 @@ t.test('who may change something with a cookie', async (t) => {
   // A token that is bad all the same: the origin is judged first.
   isRefusal(t, await ask('POST', '/notes', { ...evil, cookie: '__Host-token=broken' }), refusal)
   // Where no cookie authenticates, nobody is refused for their origin.
-  const { authorization } = bearer(tokensOf(app).generateToken('bob'))
+  const { authorization } = bearer(app.jwtService.generateToken('bob'))
   t.equal((await ask('POST', '/notes', { ...evil, cookie, authorization })).statusCode, 200)
   t.equal((await ask('POST', '/optional', evil)).statusCode, 200)
   t.equal((await ask('POST', '/notes', evil)).statusCode, 401)
@@ -183,7 +175,7 @@ t.test('the rule holds for Basic, which browsers send along too', async (t) => {
     t.equal((await ask('/jwt', { ...evil, ...good })).statusCode, 200, 'where Basic is not read')
     take()
   }
-  const { authorization } = bearer(tokensOf(app).generateToken('bob'))
+  const { authorization } = bearer(app.jwtService.generateToken('bob'))
   for (const url of ['/3', '/4']) {
     const response = await ask(url, { origin: 'https://evil.example', authorization })
     t.equal(response.statusCode, 200, 'Bearer is free')
@@ -263,7 +255,7 @@ t.test('one event for a refused request, and onUnauthorized is asked', async (t)
   const app = await appWith(t, options, (app) =>
     app.post('/notes', { config: { auth: true } }, () => 'no'),
   )
-  const headers = { cookie: `token=${tokensOf(app).generateToken('alice')}`, origin: 'null' }
+  const headers = { cookie: `token=${app.jwtService.generateToken('alice')}`, origin: 'null' }
   const response = await app.inject({ method: 'POST', url: '/notes', headers })
   t.strictSame([response.statusCode, response.body], [403, 'own'])
   t.strictSame(seen, ['ERR_AUTH_CROSS_SITE'])
@@ -280,7 +272,7 @@ t.test('several headers over a real connection, and a proxy that speaks TLS', as
     trustProxy: '127.0.0.1',
   })
   const port = await listen(app)
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const tls = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' }
   const post = async (headers: Headers): Promise<number> =>
     (await send(port, { method: 'POST', path: '/notes', headers: headers as never })).statusCode

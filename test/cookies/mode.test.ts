@@ -2,15 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
 import { lifeOf } from '../../lib/cookies/reply.js'
-import {
-  appWith,
-  bearer,
-  logLines,
-  passwords,
-  secret,
-  standardOptions,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, bearer, logLines, passwords, secret, standardOptions } from '../helpers/app.js'
 import { setNodeEnv } from '../helpers/environment.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
 import { nameOf, probe, texts, type AnyResponse } from '../helpers/flows.js'
@@ -234,7 +226,7 @@ t.test('a login by a page of another site is warned of once', async (t) => {
 
 t.test('a header wins, whatever it holds', async (t) => {
   const { app, take } = await behindTls(t)
-  const tokens = tokensOf(app)
+  const tokens = app.jwtService
   const [alice, bob] = ['alice', 'bob'].map((name) => tokens.generateToken(name))
   const cookie = `__Host-token=${alice}`
   const me = (authorization: string) =>
@@ -261,7 +253,7 @@ t.test('a header wins, whatever it holds', async (t) => {
 t.test('a cookie that proves nothing', async (t) => {
   const service = standardOptions().userService
   const { app, take } = await behindTls(t, { userService: service })
-  const good = tokensOf(app).generateToken('alice')
+  const good = app.jwtService.generateToken('alice')
   const rows: [cookie: string, error: string][] = [
     ['', texts.none],
     ['other=1', texts.none],
@@ -321,7 +313,7 @@ t.test('what the app says of caches counts', async (t) => {
     app.get('/maybe', { config: { auth: 'try' } }, (request) => String(nameOf(request)))
     app.get('/open', () => 'open')
   })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const caches = async (url: string, cookie = `token=${token}`): Promise<unknown> =>
     (await app.inject({ url, headers: { cookie } })).headers['cache-control']
   t.equal(await caches('/plain'), 'private')

@@ -9,7 +9,6 @@ import {
   refusal,
   tokenChallenge,
   welcome,
-  tokensOf,
 } from '../helpers/examples.js'
 
 const url = '/hello'
@@ -61,7 +60,7 @@ t.test('refusals: from the catalogues, and from the plugin what they leave out',
     await answer({ url, headers: speaks(asked) }, 401, { error }, refusalIn(language))
   }
 
-  const expired = bearer(tokensOf(app).generateTokenWithClaims({ sub: 'alice', exp: 1 }))
+  const expired = bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', exp: 1 }))
   const challenge = tokenChallenge('The token expired')
   for (const [asked, error, language] of [
     ['eo', 'La ĵetono eksvalidiĝis.', 'eo'],

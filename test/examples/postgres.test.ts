@@ -13,7 +13,6 @@ import {
   tokenChallenge,
   welcome,
   wrongCredentials,
-  tokensOf,
 } from '../helpers/examples.js'
 
 const url = '/me'
@@ -65,7 +64,7 @@ t.test('users of a database', async (t) => {
     }
     const notAccepted = refusal(tokenChallenge('The token is not accepted'))
     for (const id of ["' or 1 = 1 --", 1]) {
-      const headers = bearer(tokensOf(app).generateToken(id))
+      const headers = bearer(app.jwtService.generateToken(id))
       await answer({ url, headers }, 401, wrongCredentials, notAccepted)
     }
   })
@@ -82,7 +81,7 @@ t.test('users of a database', async (t) => {
   })
 
   await t.test('a user who is deleted is out at once', async () => {
-    const headers = bearer(tokensOf(app).generateToken('alice'))
+    const headers = bearer(app.jwtService.generateToken('alice'))
     await answer({ url, headers }, 200, stored, welcome)
     await pool.query('delete from users')
     const notAccepted = refusal(tokenChallenge('The token is not accepted'))
@@ -101,7 +100,7 @@ t.test('a database that does not answer is a 503', async (t) => {
   t.teardown(() => sockets.forEach((socket) => socket.destroy()))
   const app = await buildApp(createPool(connectionString, 400), 0.1)
   t.teardown(() => app.close())
-  const headers = bearer(tokensOf(app).generateToken('alice'))
+  const headers = bearer(app.jwtService.generateToken('alice'))
   const busy = { error: 'The server is busy. Please try again later.' }
   const wait = {
     'retry-after': /^\d+$/,
@@ -117,7 +116,7 @@ t.test('a database that is away is a 500, and no 401', async (t) => {
   await new Promise((resolve) => server.close(resolve))
   const app = await buildApp(createPool(connectionString, 30_000), 30)
   t.teardown(() => app.close())
-  const headers = bearer(tokensOf(app).generateToken('alice'))
+  const headers = bearer(app.jwtService.generateToken('alice'))
   const fault = {
     statusCode: 500,
     code: 'ERR_AUTH_USER_SERVICE',

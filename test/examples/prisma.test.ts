@@ -14,7 +14,6 @@ import {
   welcome,
   wrongCredentials,
   wrongToken,
-  tokensOf,
 } from '../helpers/examples.js'
 
 const url = '/me'
@@ -59,19 +58,19 @@ t.test('refusals', async (t) => {
   await answer({ url }, 401, noCredentials, refusal())
 
   queries.splice(0)
-  const gone = bearer(tokensOf(app).generateToken('carol'))
+  const gone = bearer(app.jwtService.generateToken('carol'))
   const notAccepted = refusal(tokenChallenge('The token is not accepted'))
   await answer({ url, headers: gone }, 401, wrongCredentials, notAccepted)
   t.strictSame(queries.splice(0), [{ where: { username: 'carol' }, select: ['id', 'username'] }])
   // The real client throws at a number where a text belongs.
-  const numbered = bearer(tokensOf(app).generateToken(1))
+  const numbered = bearer(app.jwtService.generateToken(1))
   await answer({ url, headers: numbered }, 401, wrongCredentials, notAccepted)
   t.strictSame(queries, [], 'not asked')
 })
 
 t.test('a token without a name is nobody, and not the first user of the table', async (t) => {
   const { app, queries, answer } = await setUp(t)
-  const nameless = bearer(tokensOf(app).generateTokenWithClaims({ role: 'admin' }))
+  const nameless = bearer(app.jwtService.generateTokenWithClaims({ role: 'admin' }))
   const headers = refusal(tokenChallenge('The token is invalid'))
   await answer({ url, headers: nameless }, 401, wrongToken, headers)
   t.strictSame(queries, [], 'not asked')

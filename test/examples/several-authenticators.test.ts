@@ -12,7 +12,6 @@ import {
   tokenChallenge,
   welcome,
   wrongCredentials,
-  tokensOf,
 } from '../helpers/examples.js'
 
 const sensor = { name: 'sensor-7', password: 'a-long-random-text' }
@@ -45,7 +44,7 @@ t.test('machines have Basic, and no login', async (t) => {
   const payload = { username: sensor.name, password: sensor.password }
   await answer({ method: 'POST', url: '/login', payload }, 401, wrongCredentials, refusal())
   // A token in the name of a machine, from whatever else signs with the secret.
-  const forged = { authorization: `Bearer ${tokensOf(app).generateToken(sensor.name)}` }
+  const forged = { authorization: `Bearer ${app.jwtService.generateToken(sensor.name)}` }
   const notAccepted = refusal(tokenChallenge('The token is not accepted'))
   await answer({ url: '/me', headers: forged }, 401, wrongCredentials, notAccepted)
 })

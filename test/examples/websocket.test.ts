@@ -14,7 +14,6 @@ import {
   noCredentials,
   refusal,
   wrongCredentials,
-  tokensOf,
 } from '../helpers/examples.js'
 
 interface Options {
@@ -134,7 +133,7 @@ t.test('a user who is gone when the ticket comes', async (t) => {
 t.test('the socket ends with the token', async (t) => {
   const { app } = await setUp(t)
   const exp = Math.floor(Date.now() / 1000) + 2
-  const short = bearer(tokensOf(app).generateTokenWithClaims({ sub: 'alice', exp }))
+  const short = bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', exp }))
   const socket = open(t, app, ['chat', `ticket.${await ticketOf(t, app, short)}`])
   const [code, reason] = (await once(socket, 'close')) as [number, Buffer]
   t.strictSame([code, reason.toString()], [4401, 'session ended'])

@@ -279,7 +279,12 @@ const rows: Record<string, Row> = {
     '"jwt" and "jwtService"',
     'leave "jwt" out',
   ),
-  'jwtService: {}': option({ jwtService: {} }, 'jwtService', 'found nothing'),
+  'jwtService: {}': option(
+    { jwtService: {} },
+    '"jwtService"',
+    'found another object',
+    'JwtService',
+  ),
   'secret of 31 bytes': key(
     { jwt: { secret: hidden.text.padEnd(31) } },
     '"jwt.secret"',

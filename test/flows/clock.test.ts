@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { JwtService, type AuthnOptions } from '../../lib/index.js'
-import { appWith, bearer, secret, userService, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, secret, userService } from '../helpers/app.js'
 import {
   deferred,
   isRefusal,
@@ -55,7 +55,7 @@ const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token 
 t.test('exp is crossed between two requests with the same token', async (t) => {
   const clock = wallClock(t)
   const { app, get, take } = await setting(t, { jwt: { secret, expiry: 60 } })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   for (const [seconds, passes] of [
     [0, true],
     [59, true],
@@ -76,7 +76,7 @@ t.test('exp is crossed between two requests with the same token', async (t) => {
 t.test('a clock that is set back: the token is not valid yet, and then again is', async (t) => {
   const clock = wallClock(t)
   const { app, get, take } = await setting(t, { jwt: { secret } })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   isWelcome(t, await get(token), 'alice')
   for (const seconds of [-1, -3600, -86_400 * 365]) {
     clock.set(seconds)
@@ -90,7 +90,7 @@ t.test('a clock that is set back: the token is not valid yet, and then again is'
 t.test('a tolerance is kept to the second, on every request', async (t) => {
   const clock = wallClock(t)
   const { app, get } = await setting(t, { jwt: { secret, expiry: 60, clockTolerance: 10 } })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   for (const [seconds, status] of [
     [69, 200],
     [70, 401],
@@ -116,7 +116,7 @@ t.test('a token that expires while its user is looked up was valid when it came'
       },
     },
   })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   clock.set(59)
   const response = get(token)
   await asked.promise

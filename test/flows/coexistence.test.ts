@@ -14,7 +14,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { authn } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
-import { appWith, basic, bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
 import {
   basicChallenge,
   bearerChallenge,
@@ -65,7 +65,7 @@ for (const order of ['before', 'after'] as const) {
       return { role: own.jwtUser?.role, user: request.user }
     })
     await app.ready()
-    const ours = bearer(tokensOf(app).generateToken('alice'))
+    const ours = bearer(app.jwtService.generateToken('alice'))
     const other = bearer((app as unknown as WithJwt).jwt.sign({ sub: 'alice', role: 'admin' }))
 
     isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
@@ -94,7 +94,7 @@ t.test('@fastify/jwt of the app in a namespace', async (t) => {
   await app.ready()
   const { jwt } = app as unknown as { jwt: Record<string, WithJwt['jwt']> }
   t.strictSame(Object.keys(jwt), ['HS256', 'more'], 'none of ours')
-  const ours = bearer(tokensOf(app).generateToken('alice'))
+  const ours = bearer(app.jwtService.generateToken('alice'))
   isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
   for (const name of ['HS256', 'more']) {
     const headers = bearer(String(jwt[name]?.sign({ sub: 'alice' })))
@@ -112,8 +112,8 @@ t.test('the engine makes no Fastify instance, however often keys are read', asyn
   await app.register(authn, standardOptions())
   app.get('/ours', { config: { auth: true } }, () => 'ok')
   await app.ready()
-  for (let round = 0; round < 3; round += 1) await tokensOf(app).reload()
-  const headers = bearer(tokensOf(app).generateToken('alice'))
+  for (let round = 0; round < 3; round += 1) await app.jwtService.reload()
+  const headers = bearer(app.jwtService.generateToken('alice'))
   t.equal((await app.inject({ url: '/ours', headers })).statusCode, 200)
   t.equal(made, 1, 'the app alone')
 })
@@ -317,7 +317,7 @@ t.test('@fastify/websocket: an upgrade is a request like any other', async (t) =
     { auth: true },
   )
   const port = await listen(app)
-  const token = bearer(tokensOf(app).generateToken('alice'))
+  const token = bearer(app.jwtService.generateToken('alice'))
 
   // What injectWS() makes has no raw headers to look at, and no socket.
   await t.rejects(app.injectWS('/basic', { headers: basic('bob', 'wrong') }), /401/)

@@ -9,7 +9,7 @@ import {
   jwtAuthenticator,
   type Authenticator,
 } from '../../lib/index.js'
-import { appWith, basic, passwords, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, basic, passwords, standardOptions } from '../helpers/app.js'
 import { linesOf } from '../helpers/cookies.js'
 import {
   basicChallenge,
@@ -48,7 +48,7 @@ t.test(
       app.post('/nested', { config: { auth: { use: 'nested' } } }, handler)
       app.post('/basic', { config: { auth: { use: 'basic' } } }, handler)
     })
-    const cookie = `token=${tokensOf(app).generateToken('alice')}`
+    const cookie = `token=${app.jwtService.generateToken('alice')}`
     const post = (url: string, headers: Record<string, string>) =>
       app.inject({ method: 'POST', url, headers })
     const user = async (url: string, headers: Record<string, string>): Promise<unknown> => {
@@ -86,7 +86,7 @@ t.test('a registration without cookies takes none', async (t) => {
     app.get('/both', { config: { auth: { use: ['jwt', 'basic'] } } }, handler)
     app.post('/optional', { config: { auth: 'optional' } }, handler)
   })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const cookie = `token=${token}; __Host-token=${token}`
   for (const url of ['/me', '/both'])
     t.equal((await app.inject({ url, headers: { cookie } })).statusCode, 401)
@@ -114,7 +114,7 @@ t.test('the upgrade to a WebSocket', async (t) => {
   })
   const port = await listen(app)
   const own = `http://127.0.0.1:${port}`
-  const cookie = `token=${tokensOf(app).generateToken('alice')}`
+  const cookie = `token=${app.jwtService.generateToken('alice')}`
   const rows: [headers: Record<string, string>, status: number | null][] = [
     [{ cookie }, null],
     [{ cookie, origin: own }, null],
@@ -148,7 +148,7 @@ t.test('the upgrade to a WebSocket behind a proxy that calls it wss', async (t) 
     )
   })
   const port = await listen(app)
-  const cookie = `__Host-token=${tokensOf(app).generateToken('alice')}`
+  const cookie = `__Host-token=${app.jwtService.generateToken('alice')}`
   const proxied = { cookie, 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'wss' }
   const own = await upgrade(port, '/chat', { ...proxied, origin: 'https://shop.example' }, 1)
   t.strictSame(own, { messages: ['alice'] })

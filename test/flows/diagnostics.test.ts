@@ -11,7 +11,6 @@ import {
   passwords,
   secret,
   userService,
-  tokensOf,
 } from '../helpers/app.js'
 import { login, until, watchBcrypt } from '../helpers/load.js'
 
@@ -118,7 +117,7 @@ const refusalKeys = ['authenticator', 'code', 'duration', 'request']
 t.test('success and login: with the user as handlers see it', async (t) => {
   const events = collect(t)
   const { app, seen, refusals } = await setting(t)
-  const token = bearer(tokensOf(app).generateToken('alice'))
+  const token = bearer(app.jwtService.generateToken('alice'))
   for (const [url, headers, authenticator] of [
     ['/jwt', token, 'jwt'],
     ['/basic', alice, 'basic'],
@@ -149,7 +148,7 @@ t.test('success and login: with the user as handlers see it', async (t) => {
 t.test('failure: every refusal, with its code, and one line at level info', async (t) => {
   const events = collect(t)
   const { app, lines, refusals } = await setting(t)
-  const expired = tokensOf(app).generateTokenWithClaims({ sub: 'alice', nbf: 1, exp: 2 })
+  const expired = app.jwtService.generateTokenWithClaims({ sub: 'alice', nbf: 1, exp: 2 })
   const rows: [url: string, headers: Record<string, string>, code: string, more?: object][] = [
     ['/jwt', {}, 'ERR_AUTH_NO_CREDENTIALS'],
     ['/jwt', bearer('a.b.c'), 'ERR_AUTH_JWT_INVALID', { reason: String }],
@@ -284,7 +283,7 @@ t.test('faults are no events, but errors in the log', async (t) => {
 
 /** Every kind of request once. */
 async function everything(app: FastifyInstance): Promise<void> {
-  await app.inject({ url: '/jwt', headers: bearer(tokensOf(app).generateToken('alice')) })
+  await app.inject({ url: '/jwt', headers: bearer(app.jwtService.generateToken('alice')) })
   await app.inject({ url: '/jwt' })
   await app.inject({ url: '/basic', headers: alice })
   await app.inject({ url: '/basic', headers: basic('alice', 'wrong') })

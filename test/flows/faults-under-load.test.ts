@@ -10,7 +10,6 @@ import {
   passwords,
   secret,
   userService,
-  tokensOf,
 } from '../helpers/app.js'
 import {
   deferred,
@@ -39,7 +38,7 @@ interface Setting extends Probe {
 /** What a client sends to come in. */
 function credentials(app: FastifyInstance, use: Use): Record<string, string> {
   return use === 'jwt'
-    ? bearer(tokensOf(app).generateToken('alice'))
+    ? bearer(app.jwtService.generateToken('alice'))
     : basic('alice', passwords.alice)
 }
 

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
-import { appWith, bearer, passwords, secret, users, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, passwords, secret, users } from '../helpers/app.js'
 import {
   bearerChallenge,
   isRefusal,
@@ -24,7 +24,7 @@ const options = (answer: () => unknown): AuthnOptions => ({
 const login = { username: 'alice', password: passwords.alice }
 
 async function credentials(app: FastifyInstance): Promise<Record<string, string>> {
-  return bearer(tokensOf(app).generateToken('alice'))
+  return bearer(app.jwtService.generateToken('alice'))
 }
 
 t.test('an error handler of the app gets the fault, with its code and cause', async (t) => {

@@ -72,7 +72,7 @@ for (const [name, change] of Object.entries(changes)) {
         const login = await held(t, app)
         change(row, rows)
         isRefusal(t, await login.finish(), refusal, `${sessions} ${isSame}`)
-        if (sessions) t.strictSame(await app.authn.sessions?.list('alice'), [])
+        if (sessions) t.strictSame(await app.authn.sessions.list('alice'), [])
       }
     }
   })
@@ -84,7 +84,7 @@ t.test('what changed before the login is no change', async (t) => {
   const { token } = await login()
   t.equal(await me(token), 200)
   t.strictSame(asked, ['alice', 'alice', 'alice'], 'the login asks twice')
-  await app.authn.sessions?.revoke({ sub: 'alice' })
+  await app.authn.sessions.revoke({ sub: 'alice' })
   t.equal(await me((await login()).token), 200)
 })
 
@@ -157,8 +157,8 @@ t.test('all sessions of a user are revoked during a login', async (t) => {
   const sessions = { store: memorySessions() }
   const [one, other] = [await setting(t, { sessions }), await setting(t, { sessions })]
   for (const [title, revoke] of Object.entries({
-    'in this process': () => other.app.authn.sessions?.revoke({ sub: 'alice' }),
-    'in another one': () => one.app.authn.sessions?.revoke({ sub: 'alice' }),
+    'in this process': () => other.app.authn.sessions.revoke({ sub: 'alice' }),
+    'in another one': () => one.app.authn.sessions.revoke({ sub: 'alice' }),
     async 'by a logout'() {
       const { token } = await one.login()
       return one.post('/logout', { everywhere: true }, bearer(token))
@@ -167,10 +167,10 @@ t.test('all sessions of a user are revoked during a login', async (t) => {
     const login = await heldAtUser(other)
     await revoke()
     isRefusal(t, await login.finish(), refusal, title)
-    t.strictSame(await other.app.authn.sessions?.list('alice'), [], title)
+    t.strictSame(await other.app.authn.sessions.list('alice'), [], title)
     t.equal(await other.me((await other.login()).token), 200, `${title}: the next login`)
   }
   const login = await heldAtUser(other)
-  await one.app.authn.sessions?.revoke({ sub: 'bob' })
+  await one.app.authn.sessions.revoke({ sub: 'bob' })
   t.equal(await other.me(pairOf(await login.finish()).token), 200, 'another user')
 })

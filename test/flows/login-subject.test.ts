@@ -47,8 +47,8 @@ t.test('all spellings of a name have one subject, by which sessions are revoked'
   for (const { token } of pairs) t.equal(claimsOf(token).sub, 'alice')
   const next = pairOf(await refresh(String(pairs.pop()?.refreshToken)))
   t.equal(claimsOf(next.token).sub, 'alice')
-  t.equal((await app.authn.sessions?.list('alice'))?.length, spellings.length)
-  t.equal(await app.authn.sessions?.revoke({ sub: 'alice' }), spellings.length)
+  t.equal((await app.authn.sessions.list('alice')).length, spellings.length)
+  t.equal(await app.authn.sessions.revoke({ sub: 'alice' }), spellings.length)
   for (const { token } of [...pairs, next]) t.equal(await me(token), 401)
   t.strictSame(warnings(), [])
 })
@@ -73,7 +73,7 @@ t.test('the subject may be a number, a promise, and made of the typed name', asy
     t.equal(claimsOf(second.token).sub, sub)
     t.equal(await me(second.token), 200)
     t.strictSame(asked, [sub, sub], 'the user is looked up by the subject')
-    t.equal(await app.authn.sessions?.revoke({ sub }), 1)
+    t.equal(await app.authn.sessions.revoke({ sub }), 1)
   }
   const [alice] = users
   t.strictSame(given, [
@@ -130,7 +130,7 @@ t.test('what is no subject is a fault, and no token', async (t) => {
     }
     if (!sessions) continue
     isFault(t, await refresh(first.refreshToken), 'ERR_AUTH_TOKEN_FUNC')
-    t.equal((await app.authn.sessions?.list('alice'))?.length, 1)
+    t.equal((await app.authn.sessions.list('alice')).length, 1)
   }
 })
 
@@ -144,7 +144,7 @@ t.test('a session whose user has another subject now is revoked', async (t) => {
   }))
   t.equal((await refresh(refreshToken)).statusCode, 401)
   t.equal(await me(token), 401)
-  t.strictSame(await app.authn.sessions?.list('alice'), [])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
 })
 
 t.test('a user who has the name in another spelling is told once', async (t) => {

@@ -266,7 +266,6 @@ t.test('tokenFunc makes the token, from the stored user, also without a key', as
       return result
     }
     const app = await appWith(t, { userService: anyService(userService()), login: { tokenFunc } })
-    t.equal(app.jwtService, undefined)
     t.equal(tokenOf(t, await post(app, alice)), made)
     t.strictSame(seen.splice(0), [['/login', users[0]]], 'with the hash in it')
     isRefusal(t, await post(app, { ...alice, password: 'x' }), refusal)

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyPluginAsync, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark } from '../../lib/index.js'
-import { appWith, bearer, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, standardOptions } from '../helpers/app.js'
 import { bearerChallenge, bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 const noToken = { error: texts.none, challenge: bearerChallenge }
@@ -213,7 +213,7 @@ for (const awaited of [true, false]) {
     app.get('/late', { config: { auth: true } }, handler)
     await app.ready()
 
-    const headers = bearer(tokensOf(app).generateToken('alice'))
+    const headers = bearer(app.jwtService.generateToken('alice'))
     for (const url of ['/early', '/late', '/child/marked', '/child/deep']) {
       isRefusal(t, await app.inject(url), noToken, `${url} refuses`)
       t.equal(take(), 0, 'the handler did not run')

@@ -6,7 +6,7 @@ import {
   type Authenticator,
   type AuthnOptions,
 } from '../../lib/index.js'
-import { appWith, basic, bearer, logLines, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, basic, bearer, logLines, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
   isFault,
@@ -338,7 +338,7 @@ t.test('custom: init is called once for a registration, with the app', async (t)
       await new Promise((resolve) => {
         setImmediate(resolve)
       })
-      calls.push([app.prefix, typeof tokensOf(app).generateToken, app.authn.authenticators])
+      calls.push([app.prefix, typeof app.jwtService.generateToken, app.authn.authenticators])
     },
   })
   await appWith(

@@ -5,16 +5,7 @@ import {
   type AuthnOptions,
   type UserService,
 } from '../../lib/index.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  passwords,
-  secret512,
-  userService,
-  users,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, basic, bearer, passwords, secret512, userService, users } from '../helpers/app.js'
 import {
   anyService,
   bearerChallenge,
@@ -65,7 +56,7 @@ const rows: Row[] = [
   { name: 'right', headers: () => bearer(token()), outcome: alice },
   {
     name: 'right, of the service',
-    headers: (app) => bearer(tokensOf(app).generateToken('alice')),
+    headers: (app) => bearer(app.jwtService.generateToken('alice')),
     outcome: alice,
   },
   {

@@ -19,7 +19,7 @@ import {
   type AuthnOptions,
 } from '../../lib/index.js'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { bearer, passwords, standardOptions, tokensOf } from '../helpers/app.js'
+import { bearer, passwords, standardOptions } from '../helpers/app.js'
 import { validated } from '../helpers/documents.js'
 import { bootError } from '../helpers/flows.js'
 
@@ -312,7 +312,7 @@ t.test('the document says what the guard does', async (t) => {
   const { paths } = (await checked(t, app)) as { paths: Record<string, Node> }
   const statusFor = async (url: string, method: string, scopes?: string[]): Promise<number> => {
     const claims = { sub: 'alice', scope: scopes?.join(' ') }
-    const headers = scopes && bearer(tokensOf(app).generateTokenWithClaims(claims))
+    const headers = scopes && bearer(app.jwtService.generateTokenWithClaims(claims))
     const request = { url, method: method as 'GET', headers: headers ?? {} }
     return (await app.inject(request)).statusCode
   }
@@ -668,7 +668,7 @@ t.test('schemas of Zod', async (t) => {
       .statusCode
   const found = [await refresh('x'), await refresh('x'.repeat(300))]
   t.strictSame(found, [401, 413], 'it has the limit of the login route, and not its hooks')
-  const headers = bearer(tokensOf(app).generateToken('alice'))
+  const headers = bearer(app.jwtService.generateToken('alice'))
   const request = { method: 'POST', url: '/', payload: { a: 'a' }, headers } as const
   t.strictSame((await app.inject(request)).json(), { b: 1 })
 })

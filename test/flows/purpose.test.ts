@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fast
 import t, { type Test } from 'tap'
 import { anyOf, authn, jwtAuthenticator, JwtService } from '../../lib/index.js'
 import { authAttacks, mintToken } from '../../lib/testing/index.js'
-import { bearer, secret, tokensOf, userService } from '../helpers/app.js'
+import { bearer, secret, userService } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
 import { hmacToken } from '../helpers/tokens.js'
@@ -66,7 +66,7 @@ for (const tokenCache of [undefined, false] as const) {
     for (const token of [withoutTyp, ...accepted.map(withTyp)]) {
       // Twice: the second one is cached.
       for (let each = 0; each < 2; each += 1) isWelcome(t, await get('/', token), 'alice')
-      t.equal(tokensOf(app).verify(token).sub, 'alice')
+      t.equal(app.jwtService.verify(token).sub, 'alice')
     }
     take()
     users.asked.length = 0
@@ -75,7 +75,7 @@ for (const tokenCache of [undefined, false] as const) {
       for (let each = 0; each < 2; each += 1) {
         isRefusal(t, await get('/', token), invalid, JSON.stringify(typ))
       }
-      t.equal(thrownBy(() => tokensOf(app).verify(token)).code, 'ERR_AUTH_JWT_INVALID')
+      t.equal(thrownBy(() => app.jwtService.verify(token)).code, 'ERR_AUTH_JWT_INVALID')
     }
     t.strictSame([take(), users.asked], [0, []], 'no user was looked up')
   })

@@ -182,7 +182,7 @@ for (const kind of kinds) {
 
   t.test(`${kind}: a session that was revoked`, async (t) => {
     const { app, me, refreshes, state } = await setUp(t, kind)
-    await app.authn.sessions?.revoke({ sub: 'alice' })
+    await app.authn.sessions.revoke({ sub: 'alice' })
     t.strictSame(await Promise.all([me(), me()]), [401, 401])
     t.strictSame([refreshes(), state.logouts, state.timer], [1, 1, null])
     t.strictSame(state.kept, null)
@@ -204,7 +204,7 @@ for (const kind of kinds) {
     slow.release()
     t.equal(await waiting, 401)
     t.strictSame([state.logouts, state.timer, state.kept], [1, null, null])
-    t.strictSame(await app.authn.sessions?.list('alice'), [])
+    t.strictSame(await app.authn.sessions.list('alice'), [])
     t.equal(refreshes(), 1)
   })
 
@@ -270,7 +270,7 @@ t.test('app: the clock, and what is kept', async (t) => {
   t.match(state.sent.slice(-2), ['/login/refresh 200', '/me 200'])
 
   t.equal((await (await open()).request('/me')).status, 200, 'after a restart')
-  t.match(await app.authn.sessions?.list('alice'), [{ userAgent: 'a phone' }])
+  t.match(await app.authn.sessions.list('alice'), [{ userAgent: 'a phone' }])
   await t.rejects(client.request('https://evil.example/'), TypeError)
   await client.logOut()
   t.equal((await (await open()).request('/me')).status, 401)

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS } from '../../lib/index.js'
-import { appWith, bearer, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, standardOptions } from '../helpers/app.js'
 
 t.test('request.bearerToken()', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
@@ -135,7 +135,7 @@ t.test('a scope that has decorated requests with our names before ends no proces
     await app.register(authn, standardOptions())
     await app.ready()
     t.equal((await app.inject('/')).statusCode, 401)
-    const headers = bearer(tokensOf(app).generateToken('alice'))
+    const headers = bearer(app.jwtService.generateToken('alice'))
     const passed = await app.inject({ url: '/', headers })
     t.strictSame(passed.json(), { keys: [EXTRA_JWT_CLAIMS] }, 'ours is what counts')
   }
@@ -149,5 +149,5 @@ t.test('what the app is offered', async (t) => {
   t.equal(app.jwtService.verify(token).sub, 7)
   const plain = await appWith(t, {})
   t.strictSame(plain.authn.authenticators, [])
-  t.equal(plain.hasDecorator('jwtService'), false)
+  t.strictSame(plain.authn.features, [])
 })

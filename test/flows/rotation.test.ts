@@ -5,14 +5,7 @@ import path from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
-import {
-  appWith,
-  passwords,
-  secret,
-  standardOptions,
-  tokensOf,
-  type TestApp,
-} from '../helpers/app.js'
+import { appWith, passwords, secret, standardOptions, type TestApp } from '../helpers/app.js'
 import { cli } from '../helpers/cli.js'
 import { nameOf, send, type AnyResponse } from '../helpers/flows.js'
 import { until } from '../helpers/load.js'
@@ -262,18 +255,18 @@ t.test('from a secret to ES256: tokens of both are good all the time', async (t)
   }
 
   t.equal((await cli(['keys', 'rotate', '--key-set', ring, '--settle', '0'])).exit, 0)
-  await tokensOf(one).reload()
+  await one.jwtService.reload()
   const token = await loginAt(one)
   t.match(decodeProtectedHeader(token), { alg: 'ES256', kid: inState(ring, 'sign')[0] })
   for (const each of [...tokens, token, await loginAt(two)]) {
     for (const app of [one, two]) t.equal(await statusAt(app, each), 200)
   }
-  await tokensOf(two).reload()
+  await two.jwtService.reload()
   for (const each of [...tokens, token]) t.equal(await statusAt(two, each), 200)
   t.strictSame(inState(ring, 'verify'), ['before-the-ring'])
 
   t.equal((await cli(['keys', 'revoke', 'before-the-ring', '--key-set', ring])).exit, 0)
-  await tokensOf(two).reload()
+  await two.jwtService.reload()
   t.strictSame(
     await Promise.all([...tokens, token].map((each) => statusAt(two, each))),
     [401, 401, 200],

@@ -146,7 +146,7 @@ t.test('a rejected refresh clears the cookies where it is a 401', async (t) => {
     '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
     '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
   ]
-  await app.authn.sessions?.revoke({ sub: 'alice' })
+  await app.authn.sessions.revoke({ sub: 'alice' })
   const twice = `__Host-refresh=${refresh}; __Host-refresh=${refresh}`
   for (const headers of [refreshCookie(refresh), refreshCookie('x'), { cookie: twice }, {}]) {
     const response = await post('/login/refresh', headers, {})
@@ -188,7 +188,7 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
   t.strictSame(await statuses(), [401, 200, 200, 200], 'the limit costs no other session')
   t.equal((await post('/login/refresh', refreshCookie(first.refresh))).statusCode, 401)
   t.match(ended, [{ authenticator: 'login', sub: 'alice', everywhere: false, revoked: 1 }])
-  await app.authn.sessions?.revoke({ sid: sidOf(fourth.response) })
+  await app.authn.sessions.revoke({ sid: sidOf(fourth.response) })
 
   // Garbage, another registration's cookie, a cookie twice, and the session of the body change nothing.
   const foreign = (await (await open(t)).login()).refresh
@@ -196,11 +196,11 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
   for (const each of wrong.map((text) => `__Host-refresh=${text}`)) {
     const response = await again(each)
     t.equal(response.statusCode, 200, each)
-    await app.authn.sessions?.revoke({ sid: sidOf(response) })
+    await app.authn.sessions.revoke({ sid: sidOf(response) })
   }
   const twice = `__Host-refresh=${refresh}; __Host-refresh=${refresh}`
-  await app.authn.sessions?.revoke({ sid: sidOf(await again(twice)) })
-  await app.authn.sessions?.revoke({ sid: sidOf(await again('', { refreshToken: refresh })) })
+  await app.authn.sessions.revoke({ sid: sidOf(await again(twice)) })
+  await app.authn.sessions.revoke({ sid: sidOf(await again('', { refreshToken: refresh })) })
   t.strictSame(await statuses(), [401, 200, 200, 200])
   t.strictSame([ended.length, reused.length], [1, 0])
 

@@ -2,15 +2,7 @@ import bcrypt from 'bcrypt'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
-import {
-  appWith,
-  basic,
-  cost,
-  secret,
-  userService,
-  type TestUserService,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, basic, cost, secret, userService, type TestUserService } from '../helpers/app.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
   basicChallenge,
@@ -409,7 +401,7 @@ t.test('tokens are not throttled', async (t) => {
   const app = await appWith(t, options, (app) => {
     app.get('/', { config: { auth: { use: 'jwt' } } }, handler)
   })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const ask = (token: string): Promise<AnyResponse> =>
     app.inject({ url: '/', headers: { authorization: `Bearer ${token}` } })
   for (let count = 0; count < 5; count += 1) {

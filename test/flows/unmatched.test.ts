@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark, type Authenticator } from '../../lib/index.js'
-import { appWith, bearer, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, standardOptions } from '../helpers/app.js'
 import { bearerChallenge, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
 
 const noToken = { error: texts.none, challenge: bearerChallenge }
@@ -129,7 +129,7 @@ for (const order of ['before', 'after'] as const) {
       isRefusal(t, refused, { ...noToken, ...(isReadable && { vary: 'Origin, Accept-Language' }) })
       t.equal('access-control-allow-origin' in refused.headers, isReadable)
       t.equal(take(), 0)
-      const headers = { ...bearer(tokensOf(app).generateToken('alice')), origin: preflight.origin }
+      const headers = { ...bearer(app.jwtService.generateToken('alice')), origin: preflight.origin }
       const passed = await app.inject({ url: '/group/me', headers })
       isWelcome(t, passed, 'alice')
       t.equal(passed.headers['access-control-allow-origin'], 'https://app.example')

@@ -13,7 +13,7 @@ import {
   type AuthMark,
   type AuthnOptions,
 } from '../../lib/index.js'
-import { basic, bearer, logLines, passwords, standardOptions, tokensOf } from '../helpers/app.js'
+import { basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
 
 type Headers = Record<string, string>
 
@@ -37,7 +37,7 @@ async function guarded(
 }
 
 const tokenOf = (app: FastifyInstance, claims: object): Headers =>
-  bearer(tokensOf(app).generateTokenWithClaims({ sub: 'alice', ...claims }))
+  bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', ...claims }))
 
 const texts = {
   scope: 'Your credentials do not allow this action.',

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, AuthenticationError, jwtAuthenticator } from '../../lib/index.js'
-import { appWith, bearer, secret, standardOptions, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, secret, standardOptions } from '../helpers/app.js'
 
 t.test('one that is spread is asked by its own authenticate', async (t) => {
   const original = jwtAuthenticator()
@@ -23,7 +23,7 @@ t.test('one that is spread is asked by its own authenticate', async (t) => {
       return {}
     })
   }
-  const headers = bearer(tokensOf(app).generateToken('alice'))
+  const headers = bearer(app.jwtService.generateToken('alice'))
   t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
   const refused = await app.inject({ url: '/refused', headers })
   t.equal(refused.statusCode, 401)
@@ -99,7 +99,7 @@ t.test('an error that is returned is no user', async (t) => {
   const tokens = await appWith(t, { userService: { findByUsername }, jwt: { secret } }, (app) => {
     app.get('/', { config: { auth: true } }, () => (calls += 1))
   })
-  const headers = bearer(tokensOf(tokens).generateToken('alice'))
+  const headers = bearer(tokens.jwtService.generateToken('alice'))
   t.equal((await tokens.inject({ url: '/', headers })).statusCode, 500)
   t.equal(calls, 0)
 })

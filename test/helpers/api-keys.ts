@@ -31,7 +31,7 @@ export interface KeyApp {
 }
 
 export function keysOf({ authn }: Pick<FastifyInstance, 'authn'>): ApiKeys {
-  return authn.apiKeys as ApiKeys
+  return authn.apiKeys
 }
 
 /** What a handler says about its request. */

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { Test } from 'tap'
-import { authn, type AuthnOptions, type JwtServiceLike, type UserService } from '../../lib/index.js'
+import { authn, type AuthnOptions, type UserService } from '../../lib/index.js'
 
 /** 256, 384 and 512 bits. */
 export const secret = 'test-secret-test-secret-test-sec'
@@ -44,8 +44,8 @@ export function standardOptions(): AuthnOptions<TestUser> & { userService: TestU
   return { userService: userService(), jwt: { secret } }
 }
 
-/** An app as tests use it: those that ask for tokens have given it the keys. */
-export type TestApp = FastifyInstance & { jwtService: JwtServiceLike }
+/** An app as tests use it. */
+export type TestApp = FastifyInstance
 
 /**
  * An app with the plugin, closed when the test ends. Unknown users cost no more than known ones: without
@@ -62,16 +62,9 @@ export async function appWith(
   const app = Fastify(server)
   t.teardown(() => app.close())
   await app.register(authn, { ...options, hashing: { cost, ...options.hashing } })
-  const withTokens = app as FastifyInstance as TestApp
-  await declare(withTokens)
+  await declare(app)
   await app.ready()
-  return withTokens
-}
-
-/** The service of an app that has tokens. */
-export function tokensOf({ jwtService }: Pick<FastifyInstance, 'jwtService'>): JwtServiceLike {
-  if (jwtService === undefined) throw new TypeError('The app of this test has no tokens')
-  return jwtService
+  return app
 }
 
 /** An `Authorization` header of Basic. */

@@ -1,15 +1,7 @@
 // What the tests of the examples share. Like ./demo.ts without lib: examples use the built package.
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
-import type { JwtServiceLike } from 'fastify-authn'
 
 export { basic, bearer, expectAnswer, login } from './demo.js'
-
-/** The service of an example that has tokens. */
-export function tokensOf({ jwtService }: Pick<FastifyInstance, 'jwtService'>): JwtServiceLike {
-  if (jwtService === undefined) throw new TypeError('This example has no tokens')
-  return jwtService
-}
 
 // The examples have no secret to fall back on.
 process.env.AUTH_JWT_SECRET = randomBytes(64).toString('base64url')

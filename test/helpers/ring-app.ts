@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   app.get('/me', { config: { auth: true } }, nameOf)
   // A token that outlives its key.
   app.get('/long', () =>
-    app.jwtService?.generateTokenWithClaims({
+    app.jwtService.generateTokenWithClaims({
       sub: 'alice',
       exp: 4_102_444_800,
       jti: Math.random().toString(),
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     return 'ok'
   })
   app.post('/reload', async () => {
-    await app.jwtService?.reload()
+    await app.jwtService.reload()
     return 'ok'
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

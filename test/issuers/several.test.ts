@@ -7,7 +7,6 @@ import {
   bearer,
   passwords,
   secret,
-  tokensOf,
   userService,
   type TestApp,
 } from '../helpers/app.js'
@@ -93,11 +92,11 @@ t.test('CVE-2026-50202: a key that the issuer withdraws is out, with cached toke
 
 t.test('tokens that no issuer accepts go to jwt where that is listed', async (t) => {
   const { corp, partner, app, get } = await setting(t)
-  const own = tokensOf(app).generateToken('alice')
+  const own = app.jwtService.generateToken('alice')
   const foreign = corp.token({ claims: { iss: 'https://stranger.example' } })
   isWelcome(t, await get('/jwt-corp', own), 'alice')
   isWelcome(t, await get('/jwt-corp', corp.token()), 'corp:alice')
-  const lying = tokensOf(app).generateTokenWithClaims({ sub: 'alice', iss: corp.url })
+  const lying = app.jwtService.generateTokenWithClaims({ sub: 'alice', iss: corp.url })
   for (const token of [foreign, partner.token(other), lying]) {
     isRefusal(t, await get('/jwt-corp', token), invalid)
   }
@@ -130,7 +129,7 @@ t.test('no credentials, other schemes, cookies, and the modes', async (t) => {
     const cookies = { '__Host-token': token }
     return (await app.inject({ url, headers: { host: 'app.example' }, cookies })).statusCode
   }
-  const own = tokensOf(app).generateToken('alice')
+  const own = app.jwtService.generateToken('alice')
   t.equal(await byCookie('/jwt-corp', own), 200)
   t.equal(await byCookie('/jwt-corp', corp.token()), 401, 'cookies hold tokens of our own')
   t.equal(await byCookie('/corp-partner-basic', own), 401)

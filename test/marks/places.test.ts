@@ -5,7 +5,7 @@ import t from 'tap'
 import { startupError } from '../../lib/cli/environment.js'
 import { guard } from '../../lib/guard/attempt.js'
 import { authn, type Authenticator, type AuthMark } from '../../lib/index.js'
-import { appWith, bearer, secret, tokensOf, userService } from '../helpers/app.js'
+import { appWith, bearer, secret, userService } from '../helpers/app.js'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const ok = (): string => 'ok'
@@ -104,7 +104,7 @@ t.test('members that a copy would lose, and lists that change later', async (t) 
   const hidden = Object.defineProperty({ use: 'jwt' }, 'role', { value: { all: roles } })
   const app = await appWith(t, { userService: userService(), jwt: { secret } }, route(hidden))
   roles.length = 0
-  const headers = bearer(tokensOf(app).generateToken('alice'))
+  const headers = bearer(app.jwtService.generateToken('alice'))
   t.equal((await app.inject({ url: '/x', headers })).statusCode, 403)
 })
 
@@ -135,7 +135,7 @@ t.test(
         )
       },
     )
-    const { token } = { token: tokensOf(app).generateToken('alice') }
+    const { token } = { token: app.jwtService.generateToken('alice') }
     const get = (headers: Record<string, string>) => app.inject({ url: '/x', headers })
     t.equal((await get({ cookie: `token=${token}; token=${token}` })).statusCode, 401)
     t.equal((await get({ cookie: `token=${token}` })).json().user.name, 'alice')

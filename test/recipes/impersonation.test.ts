@@ -65,7 +65,7 @@ async function setUp(t: Test) {
   const asAlice = async (): Promise<string> =>
     String((await impersonate(await logIn('root'), ids.alice)).body.token)
   const sign = (claims: Record<string, unknown>, header = { typ }): string =>
-    String(app.jwtService?.generateTokenWithClaims(claims, undefined, header))
+    String(app.jwtService.generateTokenWithClaims(claims, undefined, header))
   return { app, people, change, lines, send, impersonate, logIn, asAlice, sign }
 }
 
@@ -145,7 +145,7 @@ t.test('what an admin cannot do as somebody else', async (t) => {
   t.equal((await send('POST', '/logout', token, {})).status, 401)
   t.equal((await send('POST', '/logout', token, { everywhere: true })).status, 401)
   t.equal((await send('POST', '/login/refresh', token, { refreshToken: token })).status, 401)
-  t.strictSame(await app.authn.sessions?.list(ids.alice), [])
+  t.strictSame(await app.authn.sessions.list(ids.alice), [])
 })
 
 t.test('it ends', async (t) => {

@@ -21,7 +21,7 @@ function declareDoor(app: FastifyInstance): void {
   app.post<{ Querystring: { name?: string; json?: string } }>('/door', (request, reply) => {
     const { name, json } = request.query
     const username = json === undefined ? name : (JSON.parse(json) as string)
-    return app.authn.sessions?.begin(username as string, request, reply)
+    return app.authn.sessions.begin(username as string, request, reply)
   })
 }
 
@@ -56,7 +56,7 @@ t.test('it is a login like any other', async (t) => {
   t.notOk('password' in (logins[0]?.user ?? {}))
   t.strictSame(service.asked, ['alice'])
   t.equal(app.authn.stats().sessions?.begun, 1)
-  t.match(await app.authn.sessions?.list('alice'), [
+  t.match(await app.authn.sessions.list('alice'), [
     { sid: claimsOf(first.token).sid, address: '127.0.0.1', userAgent: 'Browser/1.0' },
   ])
   const next = pairOf(await refresh(first.refreshToken))
@@ -121,7 +121,7 @@ t.test('what fails is no session', async (t) => {
   t.match(JSON.parse(response.body), { code: 'ERR_AUTH_STORE_UNAVAILABLE' })
   t.strictSame(linesOf(response), [])
   store.failure = null
-  t.strictSame(await app.authn.sessions?.list('alice'), [])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
   const failing = { findByUsername: () => Promise.reject(new Error('no database')) }
   isFault(t, await (await setting(t, { userService: failing })).begin('name=alice'))
   const authenticator = { authenticate: () => ({ name: 'anyone' }) }
@@ -143,12 +143,12 @@ t.test('a revocation while it is under way', async (t) => {
   const { begin, app } = await setting(t, { userService: service, cookies: true })
   const answer = begin('name=alice')
   await until(() => isAsked, 'the user is read')
-  await app.authn.sessions?.revoke({ sub: 'alice' })
+  await app.authn.sessions.revoke({ sub: 'alice' })
   resolve()
   const response = await answer
   t.match([response.statusCode, linesOf(response)], [401, []])
   t.match(JSON.parse(response.body), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
-  t.strictSame(await app.authn.sessions?.list('alice'), [])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
 })
 
 t.test('without a login route, and in the scope of its registration', async (t) => {

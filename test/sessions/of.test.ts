@@ -2,23 +2,14 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
-import {
-  appWith,
-  basic,
-  bearer,
-  cost,
-  passwords,
-  secret,
-  standardOptions,
-  tokensOf,
-} from '../helpers/app.js'
+import { appWith, basic, bearer, cost, passwords, secret, standardOptions } from '../helpers/app.js'
 import { nameOf } from '../helpers/flows.js'
 import { startIssuer } from '../helpers/issuer.js'
 
 /** What `of` gives in a handler, as JSON, after the user of the request. */
 const seen = (request: FastifyRequest): unknown => [
   nameOf(request),
-  request.server.authn.sessions?.of(request) ?? null,
+  request.server.authn.sessions.of(request) ?? null,
 ]
 
 async function login(app: FastifyInstance, url = '/login'): Promise<string> {
@@ -54,12 +45,12 @@ t.test('the session of a request, and of no other', async (t) => {
   })
   const token = await login(app)
   const session = { id: sidOf(token), sub: 'alice' }
-  const tokens = tokensOf(app)
+  const tokens = app.jwtService
   const ask = async (url: string, headers: object = {}): Promise<unknown> =>
     (await app.inject({ url, headers: headers as never })).json()
   for (const url of ['/', '/try', '/optional', '/inner'])
     t.strictSame(await ask(url, bearer(token)), ['alice', session], url)
-  t.match(await app.authn.sessions?.list(session.sub), [{ sid: session.id }])
+  t.match(await app.authn.sessions.list(session.sub), [{ sid: session.id }])
 
   const partners = { iss: issuer.url, sub: 'alice', sid: session.id }
   const rows: [title: string, url: string, headers: object, user: string | null][] = [
@@ -84,7 +75,7 @@ t.test('the session of a request, and of no other', async (t) => {
 
   const gone = tokens.generateTokenWithClaims({ sub: 'nobody', sid: session.id })
   t.strictSame(await ask('/try', bearer(gone)), [null, null], 'a user who is gone')
-  t.equal(await app.authn.sessions?.revoke({ sid: session.id }), 1)
+  t.equal(await app.authn.sessions.revoke({ sid: session.id }), 1)
   t.strictSame(await ask('/try', bearer(token)), [null, null], 'revoked')
 })
 
@@ -99,7 +90,7 @@ async function twoScopes(t: Test, shop: object, admin: object): Promise<FastifyI
         await scope.register(authn, { ...base, ...options } as AuthnOptions)
         scope.get('/me', { config: { auth: true } }, seen)
         scope.get('/both', { config: { auth: true } }, (request) => apis.map((of) => of(request)))
-        apis.push((request) => scope.authn.sessions?.of(request) ?? null)
+        apis.push((request) => scope.authn.sessions.of(request) ?? null)
       },
       { prefix: `/${name}` },
     )
@@ -159,7 +150,7 @@ t.test(
       headers: { cookie: cookieOf(cookies) },
     })
     t.strictSame((await me(cookieOf(refreshed.cookies)))[1], session, 'the same session')
-    t.match(await app.authn.sessions?.list(session.sub), [{ sid: session.id }])
+    t.match(await app.authn.sessions.list(session.sub), [{ sid: session.id }])
   },
 )
 

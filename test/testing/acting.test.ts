@@ -16,7 +16,7 @@ import {
 import { userFromContext } from '../../lib/request/context.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { basic, bearer, secret, standardOptions, users, tokensOf } from '../helpers/app.js'
+import { basic, bearer, secret, standardOptions, users } from '../helpers/app.js'
 import {
   bearerChallenge,
   isRefusal,
@@ -110,7 +110,7 @@ t.test('who acts as a user is that user on every marked route, without a look-up
 t.test('without actingAs everything is as it was', async (t) => {
   const { app, take } = await appWithKit(t)
   isRefusal(t, await app.inject('/me'), refusal)
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice', 'a token')
   isWelcome(t, await app.inject('/optional'), null, 'optional, nobody')
   const both = await app.inject({ url: '/both', headers: basic('a', 'wrong') })

@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { claimsOf } from '../helpers/sessions.js'
-import { authAttacks, type AttackOptions } from '../../lib/testing/index.js'
+import { authAttacks, mintToken, type AttackOptions } from '../../lib/testing/index.js'
 import { AttackReport, problemOf } from '../../lib/testing/report.js'
 import { appWith, basic, passwords, secret, userService } from '../helpers/app.js'
 import { unusable } from '../helpers/attacks.js'
@@ -242,6 +242,11 @@ t.test('a report that would prove nothing says so', async (t) => {
   const unknown = await authAttacks(app, { url: '/me', sub: 'nobody' })
   t.match(unknown.problems, [{ case: 'good credentials', status: 401, why: /would prove nothing/ }])
   t.equal(unknown.cases, 0)
+  t.match(unknown.problems[0]?.why, 'ERR_AUTH_INVALID_CREDENTIALS')
+  const token = mintToken(app, { sub: 'alice', broken: 'withoutExp' })
+  const { problems } = await authAttacks(app, { url: '/me', good: `Bearer ${token}` })
+  t.match(problems, [{ case: 'good credentials', why: /\(ERR_AUTH_JWT_INVALID: claim exp\b/ }])
+  t.notMatch(JSON.stringify(problems), token)
   const wrongUrl = await authAttacks(app, { url: '/nowhere', sub: 'alice' })
   t.match(wrongUrl.problems, [{ status: 404 }])
   const nobody = await authAttacks(app, { url: '/me' })

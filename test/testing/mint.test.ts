@@ -6,7 +6,7 @@ import { brokenTokens } from '../../lib/testing/broken.js'
 import { encode, now } from '../../lib/testing/forge.js'
 import { claimsOf } from '../helpers/sessions.js'
 import { mintToken, type BrokenToken, type MintOptions } from '../../lib/testing/index.js'
-import { appWith, bearer, secret, secret512, userService, tokensOf } from '../helpers/app.js'
+import { appWith, bearer, secret, secret512, userService } from '../helpers/app.js'
 import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
 import { configOf, methodCases } from '../helpers/keys.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
@@ -110,10 +110,10 @@ t.test('claims, times and the algorithm are those that were asked for', async (t
   const { exp, nbf, ...rest } = claimsOf(token)
   t.strictSame(rest, { role: 'admin', sub: 7 })
   t.ok(Number(exp) - start - 10 <= 1 && Number(nbf) - start + 10 <= 1)
-  t.equal(tokensOf(app).verify(token, 'RS256').sub, 7)
+  t.equal(app.jwtService.verify(token, 'RS256').sub, 7)
   const given = claimsOf(mintToken(app, { claims: { sub: 'bob', exp: 4_000_000_000, nbf: 5 } }))
   t.strictSame(given, { sub: 'bob', exp: 4_000_000_000, nbf: 5 })
-  t.throws(() => tokensOf(app).verify(mintToken(app, { sub: 'alice', expiresIn: -1 })), {
+  t.throws(() => app.jwtService.verify(mintToken(app, { sub: 'alice', expiresIn: -1 })), {
     code: 'ERR_AUTH_JWT_EXPIRED',
   })
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { JwtService, type AuthnOptions } from '../../lib/index.js'
-import { appWith, bearer, logLines, passwords, secret, tokensOf, users } from '../helpers/app.js'
+import { appWith, bearer, logLines, passwords, secret, users } from '../helpers/app.js'
 import { isFault, type AnyResponse } from '../helpers/flows.js'
 import { claimsOf, clientOf, heldStore, pairOf, sessionApp } from '../helpers/sessions.js'
 import type { Test } from 'tap'
@@ -56,7 +56,7 @@ t.test('tokens issued before the field are refused, and a login in its second wo
     t.equal(claimsOf(next).iat, start + 1, 'rounded up')
     t.equal(await me(next), 200)
   }
-  const own = tokensOf(app)
+  const own = app.jwtService
   clock.now = start + 2
   t.equal(await me(own.generateToken('alice')), 200, 'tokens of the service have an iat too')
   const dateless = new JwtService({ secret }).generateToken('alice')
@@ -75,14 +75,14 @@ t.test('the mode try: the handler does not see the claims of a rejected token', 
       claims: extra.jwtClaims,
     }))
   })
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const get = async (sent = token) =>
     (await app.inject({ url: '/', headers: bearer(sent) })).json() as object
   t.match(await get(), { user: { name: 'alice' }, claims: { sub: 'alice' } })
   clock.now += 2
   state.since = start + 1
   t.strictSame(await get(), { user: null })
-  t.match(await get(tokensOf(app).generateToken('gone')), { user: null, claims: { sub: 'gone' } })
+  t.match(await get(app.jwtService.generateToken('gone')), { user: null, claims: { sub: 'gone' } })
 })
 
 t.test('a field that is none is a fault, and one that is missing is told once', async (t) => {
@@ -94,7 +94,7 @@ t.test('a field that is none is a fault, and one that is missing is told once', 
     (app) => void app.get('/me', { config: { auth: true } }, () => 'me'),
     { logger: { stream } },
   )
-  const token = tokensOf(app).generateToken('alice')
+  const token = app.jwtService.generateToken('alice')
   const get = async (): Promise<AnyResponse> => app.inject({ url: '/me', headers: bearer(token) })
   for (const value of ['2027-01-01', Number.NaN, new Date('x'), -1, Date.now(), 5n, {}, true]) {
     state.since = value
@@ -126,5 +126,5 @@ t.test('a session that began before ends at its next refresh', async (t) => {
   clock.now = start + 0.9
   state.since = start + 0.8
   t.equal((await refresh(next.refreshToken)).statusCode, 401, 'twice in one second')
-  t.strictSame(await app.authn.sessions?.list('alice'), [])
+  t.strictSame(await app.authn.sessions.list('alice'), [])
 })

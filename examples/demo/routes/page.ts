@@ -48,8 +48,8 @@ export function pageRoutes(
     app.get('/me', { config }, (request) => request.user)
 
     app.get('/sessions', { config }, async (request) => {
-      const session = app.authn.sessions?.of(request)
-      const list = session ? await app.authn.sessions?.list(session.sub) : undefined
+      const session = app.authn.sessions.of(request)
+      const list = session ? await app.authn.sessions.list(session.sub) : undefined
       return (list ?? []).map(({ sid, created, address, userAgent }) => ({
         sid,
         created,
@@ -62,11 +62,11 @@ export function pageRoutes(
     const params = Type.Object({ sid: Type.String() })
     app.delete('/sessions/:sid', { config, schema: { params } }, async (request, reply) => {
       const { sid } = request.params
-      const session = app.authn.sessions?.of(request)
-      const own = session ? await app.authn.sessions?.list(session.sub) : undefined
+      const session = app.authn.sessions.of(request)
+      const own = session ? await app.authn.sessions.list(session.sub) : undefined
       // A session of another user counts as unknown.
       if (!own?.some((each) => each.sid === sid)) return reply.code(404).send()
-      await app.authn.sessions?.revoke({ sid })
+      await app.authn.sessions.revoke({ sid })
       return reply.code(204).send()
     })
   }

@@ -57,7 +57,6 @@ app.get('/', { config: { auth: { use: 'apiKey', scope: 'notes:read' } } }, ({ ex
   const used: RequestApiKey | undefined = extra.apiKey
   // @ts-expect-error: frozen
   if (used !== undefined) used.scopes.push('admin')
-  // @ts-expect-error: undefined without the option
   void app.authn.apiKeys.list('alice')
   return [used?.id, used?.owner, app.authn.stats().apiKeys?.lookups]
 })

@@ -20,7 +20,7 @@ interface Machine {
 
 const machines: Authenticator<Machine> = {
   init(app) {
-    exactly<boolean | undefined>()(app.jwtService?.canVerify())
+    exactly<boolean>()(app.jwtService.canVerify())
   },
   authenticate(request) {
     const key = request.headers['x-api-key']

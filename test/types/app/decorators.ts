@@ -4,9 +4,10 @@ import {
   EXTRA_JWT_CLAIMS,
   storedUser,
   type Authn,
+  type AuthnFeature,
   type AuthUser,
   type JwtClaims,
-  type JwtServiceLike,
+  type JwtService,
   type RequestExtra,
   type StoredUser,
 } from 'fastify-authn'
@@ -16,17 +17,15 @@ import type { Row } from './user.js'
 
 const app = Fastify()
 
-exactly<JwtServiceLike | undefined>()(app.jwtService)
-// @ts-expect-error -- not every registration has tokens
-app.jwtService.generateToken('alice')
-declare const tokens: JwtServiceLike
+exactly<JwtService>()(app.jwtService)
+const tokens = app.jwtService
 exactly<string>()(tokens.generateToken('alice'))
 exactly<string>()(tokens.generateToken(1))
 exactly<string>()(tokens.generateTokenWithClaims({ sub: 'alice', roles: ['a'] }, 'ES512'))
 exactly<JwtClaims>()(tokens.verify('token', 'EdDSA', { requireExp: false }))
 exactly<unknown>()(tokens.verify('token').sub)
 exactly<number | undefined>()(tokens.verify('token').exp)
-exactly<Promise<JwtServiceLike>>()(tokens.reload())
+exactly<Promise<JwtService>>()(tokens.reload())
 exactly<boolean>()(tokens.canSign('RS256'))
 // @ts-expect-error -- an id is a string or a number
 tokens.generateToken(null)
@@ -37,6 +36,10 @@ tokens.verify('token', 'none')
 
 exactly<Authn>()(app.authn)
 exactly<readonly string[]>()(app.authn.authenticators)
+exactly<readonly AuthnFeature[]>()(app.authn.features)
+exactly<boolean>()(app.authn.features.includes('sessions'))
+// @ts-expect-error -- a typo
+app.authn.features.includes('session')
 
 app.get('/', { config: { auth: true } }, (request) => {
   exactly<RequestExtra>()(request.extra)

@@ -188,7 +188,7 @@ app.register(other, { userService: 'theirs' })
 // @ts-expect-error -- the options of another plugin are its own
 app.register(other, { userService: byClass })
 app.register((scope, opts, done) => {
-  exactly<boolean | undefined>()(scope.jwtService?.canSign())
+  exactly<boolean>()(scope.jwtService.canSign())
   exactly<Record<string, unknown>>()(opts as Record<string, unknown>)
   done()
 })

@@ -9,7 +9,6 @@ import authn, {
   JwtService,
   type AuthnOptions,
   type JwtConfig,
-  type JwtServiceLike,
   type LoginOptions,
   type StoredUser,
   type TokenFunc,
@@ -77,7 +76,7 @@ app.register(authn, {
     passwordField: 'secret',
     signingMethod: 'RS256',
     tokenFunc: (request, user, jwtService) => {
-      exactly<JwtServiceLike>()(jwtService)
+      exactly<JwtService>()(jwtService)
       exactly<string>()(request.method)
       exactly<StoredUser>()(user)
       exactly<boolean>()(user.vip)
@@ -105,6 +104,9 @@ app.register(authn, { jwtService: new JwtService({ rsa: pair }, { fs }) })
 app.register(authn, {
   jwtService: new JwtService({ rsa: pair }, { fs: { readFile: async () => 'PEM' } }),
 })
+app.register(authn, { jwtService: app.jwtService })
+// @ts-expect-error -- an object with some of its methods is no service
+app.register(authn, { jwtService: { load: async () => {}, verifier: () => () => ({}) } })
 
 // Typos and wrong values.
 

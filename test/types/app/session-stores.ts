@@ -1,6 +1,7 @@
 // The stores of sessions, a store of one's own, and the suite for it.
 import type { FastifyInstance } from 'fastify'
-import type { LoginBody } from 'fastify-authn'
+import { exactly } from '../exactly.js'
+import type { LoginBody, Sessions } from 'fastify-authn'
 import { memorySessions, redisSessions, sqlSessions } from 'fastify-authn/sessions'
 import { sessionStoreSuite } from 'fastify-authn/testing'
 import type { SessionStore, SessionStoreFactory, Swapped } from 'fastify-authn/sessions'
@@ -46,15 +47,15 @@ for (const { name, run } of sessionStoreSuite(() => memorySessions())) {
 /** The handlers of typed routes may hand on what they got. */
 declare const app: FastifyInstance
 app.post<{ Body: { name: string }; Reply: LoginBody }>('/', async (request, reply) => {
-  const body = await app.authn.sessions?.begin(request.body.name, request, reply)
-  return body ?? {}
+  exactly<Sessions>()(app.authn.sessions)
+  return app.authn.sessions.begin(request.body.name, request, reply)
 })
 app.post('/', { config: { auth: 'optional' } }, (request, reply) =>
-  app.authn.sessions?.begin(1, request, reply),
+  app.authn.sessions.begin(1, request, reply),
 )
 app.post('/', (request, reply) => {
   // @ts-expect-error: no reply
-  void app.authn.sessions?.begin('alice', request)
+  void app.authn.sessions.begin('alice', request)
   // @ts-expect-error: no name
-  return app.authn.sessions?.begin(undefined, request, reply)
+  return app.authn.sessions.begin(undefined, request, reply)
 })

@@ -34,5 +34,5 @@ app.register(authn, {
 // @ts-expect-error -- a typo
 app.register(authn, { userService: { findByUsername: () => users[0] }, passwordField: 'pasword' })
 export const plugin: authn.AuthnPlugin = authn
-export const role: 'admin' | 'member' | undefined = app.jwtService?.verify('token').role
-export const room: string | undefined = app.jwtService?.verify<{ room: string }>('token').room
+export const role: 'admin' | 'member' | undefined = app.jwtService.verify('token').role
+export const room: string | undefined = app.jwtService.verify<{ room: string }>('token').room

@@ -68,7 +68,7 @@ app.route({
   },
 })
 app.post('/', { schema: { body: schema.body } }, (request, reply) =>
-  app.authn.sessions?.begin(request.body.text, request, reply),
+  app.authn.sessions.begin(request.body.text, request, reply),
 )
 app.get('/:id', {
   schema: { params: Type.Object({ id: Type.Integer() }) },

@@ -1,0 +1,172 @@
+// What the app is offered by type and has only with an option: app.jwtService, app.authn.sessions and app.authn.apiKeys.
+import { inspect } from 'node:util'
+import Fastify, { type FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import t, { type Test } from 'tap'
+import { authn, JwtService, type JwtConfig } from '../../lib/index.js'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
+import { appWith, secret, standardOptions } from '../helpers/app.js'
+import { keys as pairs, privatePem } from '../helpers/tokens.js'
+
+const basic = { username: 'admin', password: 'geheim' }
+
+function fastify(t: Test): FastifyInstance {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  return app
+}
+
+const reads: Record<string, (app: FastifyInstance) => unknown> = {
+  '"jwt" or "jwtService"': (app) => app.jwtService.generateToken('alice'),
+  '"sessions"': (app) => app.authn.sessions.list('alice'),
+  '"apiKeys"': (app) => app.authn.apiKeys.list('alice'),
+}
+
+t.test('what is read without its option throws, and names the option', async (t) => {
+  const app = fastify(t)
+  await app.register(authn, { basic })
+  const check = (title: string): void => {
+    for (const [option, read] of Object.entries(reads)) {
+      const expected = { code: 'ERR_AUTH_OPTION', message: `option ${option} is not set` }
+      t.match(
+        t.throws(() => read(app)),
+        expected,
+        `${option}, ${title}`,
+      )
+    }
+  }
+  check('before the app is ready')
+  await app.ready()
+  check('after that')
+})
+
+t.test('a handler without its option answers 500, and not an empty 200', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.post('/sign-up', (request, reply) => app.authn.sessions.begin('alice', request, reply))
+  })
+  t.equal((await app.inject({ method: 'POST', url: '/sign-up' })).statusCode, 500)
+})
+
+t.test('app.authn is printed, copied and looked through without a throw', async (t) => {
+  const { authn: offer } = await appWith(t, { basic })
+  const names = ['authenticators', 'features', 'stats', 'routes', 'printRoutes']
+  t.strictSame(Object.keys({ ...offer }), names)
+  t.strictSame(JSON.parse(JSON.stringify(offer)), { authenticators: ['configBasic'], features: [] })
+  t.match(inspect(offer), 'printRoutes')
+  t.match(inspect(await appWith(t, { basic })), 'authn')
+})
+
+t.test(
+  'app.authn.features lists what the options of the nearest registration switch on',
+  async (t) => {
+    const apiKeys = { prefix: 'acme', store: memoryApiKeys({ prefix: 'acme' }) }
+    const issuer = { issuer: 'https://id.example', audience: 'api', user: () => null }
+    const key = {
+      alg: 'ES256',
+      private: privatePem(pairs.p256.privateKey),
+      kid: 'a',
+      state: 'sign',
+    }
+    const publishing = { keys: [key], publish: true, validAfterField: 'since' } as JwtConfig
+    const { userService } = standardOptions()
+    const rows: [options: object, features: readonly string[]][] = [
+      [{}, []],
+      [{ userService, authenticator: 'basic' }, []],
+      [{ jwt: { secret } }, ['jwt']],
+      [{ jwtService: new JwtService({ secret }) }, ['jwt']],
+      [standardOptions(), ['jwt', 'login']],
+      [{ ...standardOptions(), login: false }, ['jwt']],
+      [{ userService, login: { tokenFunc: () => 'own' } }, ['login']],
+      [{ ...standardOptions(), sessions: true }, ['jwt', 'login', 'sessions']],
+      [{ ...standardOptions(), sessions: false }, ['jwt', 'login']],
+      [{ ...standardOptions(), apiKeys, cookies: true }, ['apiKeys', 'cookies', 'jwt', 'login']],
+      [{ issuers: { corp: issuer }, authenticator: 'corp' }, ['issuers']],
+      [{ userService, jwt: publishing }, ['jwks', 'jwt', 'login', 'validAfter']],
+    ]
+    for (const [options, features] of rows) {
+      const app = fastify(t)
+      await app.register(authn, options)
+      t.strictSame(app.authn.features.toSorted(), features, features.join())
+      t.equal('sessions' in { ...app.authn }, app.authn.features.includes('sessions'))
+    }
+  },
+)
+
+t.test(
+  'an inner registration without keys sees the service of the outer one, not its sessions',
+  async (t) => {
+    const app = fastify(t)
+    await app.register(authn, { ...standardOptions(), sessions: true })
+    await app.register(async (scope) => {
+      await scope.register(authn, { basic })
+      t.equal(scope.jwtService, app.jwtService)
+      t.strictSame(scope.authn.features, [])
+      t.throws(() => scope.authn.sessions, { code: 'ERR_AUTH_OPTION' })
+    })
+    await app.ready()
+    t.strictSame(await app.authn.sessions.list('alice'), [])
+  },
+)
+
+t.test('keys of an inner scope are not those of the scopes around it', async (t) => {
+  const app = fastify(t)
+  const options = standardOptions()
+  await app.register(async (scope) => {
+    await scope.register(authn, options)
+    t.type(scope.jwtService, JwtService)
+    await scope.register(async (deep) => {
+      await deep.register(authn, {
+        ...options,
+        jwtService: scope.jwtService,
+        jwt: undefined,
+        login: false,
+      })
+      t.equal(deep.jwtService, scope.jwtService)
+    })
+  })
+  await app.ready()
+  t.throws(() => app.jwtService, { code: 'ERR_AUTH_OPTION' })
+})
+
+t.test(
+  'without keys, the app or another plugin may decorate jwtService, before and after',
+  async (t) => {
+    const own = { sign: () => 'own' }
+    const other = fp(async (app: FastifyInstance) => void app.decorate('jwtService', own as never))
+    const places: Record<string, (app: FastifyInstance) => Promise<unknown>> = {
+      before: async (app) => {
+        await app.register(other)
+        await app.register(authn, { basic })
+      },
+      after: async (app) => {
+        await app.register(authn, { basic })
+        await app.register(other)
+      },
+      'after, as a getter': async (app) => {
+        await app.register(authn, { basic })
+        app.decorate('jwtService', { getter: () => own as never })
+      },
+      'registered twice': async (app) => {
+        await app.register(authn, { basic })
+        await app.register(authn, { basic })
+        await app.register(other)
+      },
+    }
+    for (const [title, declare] of Object.entries(places)) {
+      const app = fastify(t)
+      await declare(app)
+      await app.register(async (scope) => {
+        t.equal(scope.jwtService, own, `${title}: an inner scope`)
+      })
+      await app.ready()
+      t.equal(app.jwtService, own, title)
+    }
+    const app = fastify(t)
+    await app.register(authn, { basic })
+    await app.register(async (scope) => {
+      scope.decorate('jwtService', own as never)
+      t.equal(scope.jwtService, own)
+    })
+    t.throws(() => app.jwtService, { code: 'ERR_AUTH_OPTION' })
+  },
+)

@@ -11,7 +11,7 @@ import { appWith, bearer, logLines, passwords, userService, type TestApp } from 
 import { rejectionOf } from '../helpers/errors.js'
 import { methodCases, moreKeys } from '../helpers/keys.js'
 import { until } from '../helpers/load.js'
-import { entries, headerOf, publicHalf, ringSecret } from '../helpers/rings.js'
+import { entries, headerOf, publicHalf, keySetSecret } from '../helpers/key-sets.js'
 import { privatePem, publicPem } from '../helpers/tokens.js'
 import type { KeyEntry } from '../../types/keys.js'
 
@@ -53,13 +53,13 @@ t.test('the timer reads the file again, reports a bad one, and ends with the app
   })
   await until(() => app.authn.stats().keys.reloads > 1, 'it was read again')
   const token = await login(app)
-  await write(`[{"secret": "${ringSecret}", oops`)
+  await write(`[{"secret": "${keySetSecret}", oops`)
   await until(() => app.authn.stats().keys.failures > 2, 'it was bad three times')
   t.equal(await statusOf(app, token), 200)
   const errors = log.lines.filter(({ level }) => level === 50)
   t.equal(errors.length, 1, 'reported once a minute')
   t.match(errors[0], { msg: /the keys could not be read again/, err: { code: 'ERR_AUTH_OPTION' } })
-  t.notMatch(JSON.stringify(log.lines), ringSecret)
+  t.notMatch(JSON.stringify(log.lines), keySetSecret)
   await write([{ ...b, state: 'sign' }])
   await until(async () => (await statusOf(app, token)) === 401, 'the new key set counts')
   t.equal(headerOf(await login(app)).kid, 'b')
@@ -124,7 +124,7 @@ t.test('the test kit works with a key set', async (t) => {
 
 t.test('boots that are refused', async (t) => {
   const cases: [AuthnOptions, RegExp][] = [
-    [{ jwt: { keys: [a], secret: ringSecret } }, /"jwt\.keys": found beside jwt\.secret/],
+    [{ jwt: { keys: [a], secret: keySetSecret } }, /"jwt\.keys": found beside jwt\.secret/],
     [{ jwt: { keys: [a], rsa: { public: 'x.pem' } } }, /"jwt\.keys": found beside jwt\.rsa/],
     [{ jwt: { keys: [] } }, /"jwt\.keys": expected an array/],
     [{ jwt: { keys: [a, rsa] } }, /"jwt\.signingMethod": is missing/],
@@ -134,8 +134,8 @@ t.test('boots that are refused', async (t) => {
     ],
     [{ jwt: { keys: [a] }, login: { signingMethod: 'RS256' } }, /"login" is set/],
     [{ jwt: { keys: [a], reloadEvery: -1 } }, /"jwt\.reloadEvery": found -1, expected seconds, 0/],
-    [{ jwt: { secret: ringSecret, reloadEvery: 5 } }, /"jwt\.reloadEvery": it is for a key set/],
-    [{ jwt: { secret: ringSecret, publish: true } }, /"jwt\.publish": it is for a key set/],
+    [{ jwt: { secret: keySetSecret, reloadEvery: 5 } }, /"jwt\.reloadEvery": it is for a key set/],
+    [{ jwt: { secret: keySetSecret, publish: true } }, /"jwt\.publish": it is for a key set/],
     [{ jwt: { keys: [{ ...old, state: 'sign' }], publish: true } }, /"jwt\.publish".*are secrets/],
     [{ jwt: { keys: [a], publish: 'jwks.json' } }, /"jwt\.publish": found "jwks\.json", expected/],
     [{ jwt: { keys: [a], publish: '/:kid' } }, /"jwt\.publish": found "\/:kid"/],
@@ -201,7 +201,7 @@ t.test('published: the public halves of pairs, nothing else', async (t) => {
   }
   const pem = publicPem(pairs[0]?.pair?.publicKey as never)
   t.equal(published[0]?.kid, thumbprintOf(publicJwk(pem)))
-  for (const secret of [ringSecret, Buffer.from(ringSecret).toString('base64url')]) {
+  for (const secret of [keySetSecret, Buffer.from(keySetSecret).toString('base64url')]) {
     t.notMatch(reply.body, secret)
   }
 })

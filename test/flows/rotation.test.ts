@@ -39,8 +39,8 @@ class Server {
   }
 
   static async start(t: Test, ring: string, reloadEvery: number): Promise<Server> {
-    const child: ChildProcess = fork(programOf('test/helpers/ring-app.ts'), {
-      env: { ...process.env, TEST_RING: ring, TEST_RELOAD_EVERY: String(reloadEvery) },
+    const child: ChildProcess = fork(programOf('test/helpers/key-set-app.ts'), {
+      env: { ...process.env, TEST_KEY_SET: ring, TEST_RELOAD_EVERY: String(reloadEvery) },
     })
     const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     t.teardown(async () => {

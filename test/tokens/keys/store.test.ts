@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { JwtService } from '../../../lib/index.js'
 import { rejectionOf } from '../../helpers/errors.js'
 import { until } from '../../helpers/load.js'
-import { entries } from '../../helpers/rings.js'
+import { entries } from '../../helpers/key-sets.js'
 
 /** Key files that hang until the test lets them go, and the 5 seconds for reading them, which end when it says so. */
 function hangingDisk(t: Test, text: string) {

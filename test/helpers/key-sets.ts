@@ -3,10 +3,10 @@ import { moreKeys } from './keys.js'
 import { keys, privatePem, publicPem } from './tokens.js'
 import type { KeyEntry } from '../../types/keys.js'
 
-/** 256 bits, not made up. */
-export const ringSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
+/** 256 random bits. */
+export const keySetSecret = 'q7wT2mVx9KcR4nZs8LpYf3HbJ6dGuA5e'
 
-/** Entries for rings, each with a name that is easy to read. */
+/** Entries of key sets; `kid` is the name of the member. */
 export const entries = {
   a: { alg: 'ES256', private: privatePem(keys.p256.privateKey), kid: 'a', state: 'sign' },
   b: { alg: 'ES256', private: privatePem(moreKeys.otherP256.privateKey), kid: 'b', state: 'next' },
@@ -20,8 +20,8 @@ export const entries = {
     kid: 'e',
     state: 'sign',
   },
-  /** A secret whose tokens were issued before there was a ring. */
-  old: { alg: 'HS256', secret: ringSecret, kid: 'old', state: 'verify', legacy: true },
+  /** A secret whose tokens were issued before there was a key set. */
+  old: { alg: 'HS256', secret: keySetSecret, kid: 'old', state: 'verify', legacy: true },
 } as const satisfies Record<string, KeyEntry>
 
 /** The same entry with only the public half of its key. */

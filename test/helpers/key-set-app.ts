@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   await app.register(authn, {
     userService: userService([{ id: 1, name: 'alice', password }]),
     jwt: {
-      keys: String(process.env.TEST_RING),
+      keys: String(process.env.TEST_KEY_SET),
       reloadEvery: Number(process.env.TEST_RELOAD_EVERY),
       publish: true,
     },

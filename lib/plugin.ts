@@ -49,6 +49,8 @@ async function build(
   const authenticators = namedAuthenticators(options, jwtService, features)
   const tokenChecks = features.flatMap((feature) => feature.tokenChecks ?? [])
   const outer = outerOf(app)
+  const inherited = options.errorBody === undefined && outer !== null && registrationOf(outer)
+  const { errorBody, errorSchema } = inherited || options
   const initialized = new Map<Authenticator, Promise<void>>()
   return {
     app,
@@ -67,7 +69,8 @@ async function build(
       features.find(({ issueTokens }) => issueTokens)?.issueTokens ??
       tokenIssuer(options, jwtService, tokenChecks),
     carrier: features.find(({ carrier }) => carrier)?.carrier ?? bodyCarrier,
-    errorBody: options.errorBody ?? (outer === null ? undefined : registrationOf(outer)?.errorBody),
+    errorBody,
+    errorSchema,
     isRoleReportDue: onceAMinute(),
     initialize(authenticator) {
       const result = initialized.get(authenticator) ?? Promise.resolve(authenticator.init?.(app))

@@ -30,6 +30,7 @@ export interface Registration {
   readonly issueTokens: IssueTokens
   readonly carrier: TokenCarrier
   readonly errorBody: AuthnOptions['errorBody']
+  readonly errorSchema: AuthnOptions['errorSchema']
   /** Whether to log that a user's field holds no roles. */
   isRoleReportDue(): boolean
   /** Calls `init` of an authenticator, once. */

@@ -115,7 +115,7 @@ t.test('a feature may issue and carry the tokens of a login', async (t) => {
         name: 'tickets',
         issueTokens: async (username) => ({ token: `ticket of ${username}` }),
         carrier: {
-          schema: {} as never,
+          schema: () => ({}) as never,
           forbidden: null,
           refuse: () => null,
           refreshToken: () => null,

@@ -148,6 +148,11 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
    * @param error - its `code` is stable, its `message` is in the language of the request
    */
   errorBody?: ((error: RejectionLike, request: FastifyRequest) => ErrorBody) | undefined
+  /**
+   * The JSON Schema of what `errorBody` returns, for OpenAPI documents; it changes no response. Startup fails if
+   * `errorBody` is not set beside it. Default: an object with any members.
+   */
+  errorSchema?: object | undefined
   /** Protection space named in challenges (RFC 9110 §11.5). Default `Authorization required`. */
   realm?: string | undefined
   /** Catalogues that add languages or override messages, by BCP 47 tag. */

@@ -22,6 +22,8 @@ export interface DeclaredRoute extends Planned {
   readonly get: DeclaredRoute | undefined
   /** Whether the app's own `config` object has another mark than its copy: one that it got since, or that is inherited. */
   readonly isChanged: () => boolean
+  /** All routes of the app that are known until now. */
+  readonly all: readonly DeclaredRoute[]
   /** See {@link undefinedHooks}; before hooks of other plugins replace them. */
   readonly undefinedHooks: readonly string[]
 }
@@ -44,6 +46,7 @@ export function declareRoute(
     url,
     get: isAutomaticHead(options) ? getRouteOf(options, server, url, others) : undefined,
     isChanged: () => !isCopy && own?.auth !== mark,
+    all: others,
     undefinedHooks: undefinedHooks(options),
     plan: undefined,
   }

@@ -30,10 +30,11 @@ const crossSiteLogin =
 
 /** For API documents. */
 const documented = {
-  schema: Type.Object(
-    { expiresIn: Type.Optional(Type.Integer()) },
-    { description: 'The tokens, as cookies.' },
-  ),
+  schema: () =>
+    Type.Object(
+      { expiresIn: Type.Optional(Type.Integer()) },
+      { description: 'The tokens, as cookies.' },
+    ),
   forbidden: 'A page of another site may have sent the request.',
 }
 

@@ -39,8 +39,8 @@ export type IssueTokens = (
 
 /** How tokens travel between the plugin's own routes and a client. */
 export interface TokenCarrier {
-  /** For API documents: the JSON Schema of the body of {@link give}. */
-  readonly schema: Type.TSchema
+  /** For API documents: the JSON Schema of the body of {@link give}, with or without the tokens of a session. */
+  schema(hasSessions: boolean): Type.TSchema
   /** For API documents: why {@link refuse} rejects requests; null where it never does. */
   readonly forbidden: string | null
   /**
@@ -61,15 +61,15 @@ export interface TokenCarrier {
 /** Tokens in the JSON body. */
 export const bodyCarrier: TokenCarrier = {
   forbidden: null,
-  schema: Type.Object(
-    {
-      token: Type.String(),
-      refreshToken: Type.Optional(Type.String()),
-      expiresIn: Type.Optional(Type.Integer()),
-    },
-    // Written as code: Markdown would take <token> for an HTML tag and not show it.
-    { description: 'A token, for the header `Authorization: Bearer <token>`.' },
-  ),
+  schema: (hasSessions) =>
+    Type.Object(
+      {
+        token: Type.String(),
+        ...(hasSessions && { refreshToken: Type.String(), expiresIn: Type.Integer() }),
+      },
+      // Written as code: Markdown would take <token> for an HTML tag and not show it.
+      { description: 'A token, for the header `Authorization: Bearer <token>`.' },
+    ),
   refuse: () => null,
   refreshToken: () => null,
   give: (_request, _reply, { token, refreshToken, expiresIn }) =>

@@ -5,7 +5,6 @@ import type {
   RouteOptions,
   RouteShorthandOptions,
 } from 'fastify'
-import type * as Type from '@sinclair/typebox/type'
 import { malformed } from '../authenticators/basic.js'
 import { isAuthenticationError, wrongOption } from '../errors.js'
 import { reportRefusal, startClock } from '../events.js'
@@ -43,7 +42,7 @@ export interface OwnRoute {
 }
 
 /** Responses by status: a description, or a body schema with a description. */
-export type Responses = Readonly<Record<number, string | Type.TSchema>>
+export type Responses = Readonly<Record<number, string | object>>
 
 /** @param options - of a route. @returns undefined for a route that is not the plugin's own */
 export function ownRouteOf(options: object): OwnRoute | undefined {

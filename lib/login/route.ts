@@ -58,8 +58,9 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
       `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
     )
   }
+  const { options, passwords, tokenChecks } = registration
   const responses = {
-    200: registration.carrier.schema,
+    200: registration.carrier.schema(Boolean(options.sessions)),
     401: 'The username or the password is wrong.',
   }
   const documented = {
@@ -68,7 +69,6 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
     tags: ['authentication'],
   }
   const body = loginBody(usernameField, passwordField, exampleOf(schema))
-  const { options, passwords, tokenChecks } = registration
   const users = {
     userService: options.userService as UserService,
     passwordField: options.passwordField,

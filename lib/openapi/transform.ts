@@ -1,15 +1,13 @@
 // Loaded only where @fastify/swagger is registered.
 import type { RouteOptions } from 'fastify'
-import { membersOf, readsBasic } from '../authenticators/any-of.js'
-import { hashesPasswords } from '../authenticators/basic.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
 import { ownRouteOf } from '../login/own-route.js'
-import { registrationOf, type Registration } from '../registration.js'
+import { registrationOf } from '../registration.js'
 import { needsText } from '../marks/access.js'
+import { operationIdOf, ownResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
-import type { OwnRoute, Responses } from '../login/own-route.js'
-import type { Needs, Plan } from '../marks/plan.js'
+import type { Responses } from '../login/own-route.js'
+import type { Needs } from '../marks/plan.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /** The members of a route's schema that are read here. */
@@ -17,6 +15,7 @@ interface RouteSchema {
   readonly body?: unknown
   readonly description?: string
   readonly hide?: boolean
+  readonly operationId?: string | undefined
   readonly response?: object
   readonly security?: readonly Requirement[]
 }
@@ -60,20 +59,22 @@ function notesOf(route: DeclaredRoute) {
     isOptional: false,
     needs: null as Needs | null,
     responses: {} as Responses,
+    operationId: undefined as string | undefined,
   }
   const registration = registrationOf(server)
   const own = ownRouteOf(options)
   if (own !== undefined && registration !== undefined) {
     const accepted = own.notes.accepts ?? []
     const responses = ownResponses(own, registration)
-    return { ...open, registration, accepted, isOptional: true, responses }
+    const operationId = operationIdOf(own, route)
+    return { ...open, registration, accepted, isOptional: true, responses, operationId }
   }
   // A document can be asked for before the app is ready.
   const plan = route.plan === undefined ? decide(route) : route.plan
   if (plan !== null) {
     const { members: accepted, allowsAnonymous: isOptional, needs } = plan
     const responses = responsesOf(plan, methodsOf(options.method))
-    return { accepted, registration: plan.registration, isOptional, needs, responses }
+    return { ...open, accepted, registration: plan.registration, isOptional, needs, responses }
   }
   return registration === undefined || markOf(route) === undefined
     ? null
@@ -83,9 +84,11 @@ function notesOf(route: DeclaredRoute) {
 /** Adds notes to a schema, whose own members take precedence. */
 function describe(
   schema: RouteSchema,
-  { accepted, registration, isOptional, needs, responses }: NonNullable<ReturnType<typeof notesOf>>,
+  notes: NonNullable<ReturnType<typeof notesOf>>,
   document: OpenApiDocument,
 ): RouteSchema {
+  const { accepted, registration, isOptional, needs, responses } = notes
+  const { operationId = notes.operationId } = schema
   const scope = needs?.scope ?? null
   // Also called where the schema has its own "security", which may name these schemes.
   const { requirements, listsScopes } = requireSchemes(document, accepted, registration, scope)
@@ -98,61 +101,14 @@ function describe(
   const isListed = listsScopes && schema.security === undefined
   const words = needs === null ? '' : needsText(isListed ? { role: needs.role } : needs, '`')
   const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')
-  const ours = Object.entries(responses)
-    .filter(([status]) => schema.response === undefined || Number(status) >= 400)
-    .map(([status, response]) => [status, responseSchema(response)])
+  const ours = Object.entries(responses).filter(
+    ([status]) => schema.response === undefined || Number(status) >= 400,
+  )
   return {
     ...schema,
+    ...(operationId !== undefined && { operationId }),
     ...(isStated && { security: schema.security ?? security }),
     ...(description !== '' && { description }),
     ...(ours.length > 0 && { response: { ...Object.fromEntries(ours), ...schema.response } }),
-  }
-}
-
-/** For the `schema.response` of a route, where the type `null` stands for no body. */
-function responseSchema(response: string | object): object {
-  return typeof response === 'string' ? { description: response, type: 'null' } : response
-}
-
-const tooMany = { 429: 'Too many failed attempts.' }
-const busy = { 503: 'The server is busy.' }
-
-/** The responses that the plugin can send for a protected route, by status, for its OpenAPI document. */
-function responsesOf(
-  { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
-  methods: readonly string[],
-): Responses {
-  const { options, tokenSources, features } = registration
-  const members = membersOf(authenticator)
-  const hasPasswords = readsBasic(authenticator)
-  const forbidden = [
-    ...(needs === null ? [] : [`Needs ${needsText(needs, '`')}.`]),
-    ...(hasPasswords || members.some(readsOwnTokens)
-      ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
-      : []),
-  ]
-  const asked = features.filter(({ authenticators = {} }) =>
-    Object.values(authenticators).some((each) => members.includes(each)),
-  )
-  const countsFailures = hasPasswords || asked.some((feature) => feature.countsFailures)
-  const isBusy =
-    members.some(hashesPasswords) || asked.length > 0 || options.userServiceTimeout !== undefined
-  const missing = allowsAnonymous ? '' : 'missing or '
-  return {
-    200: 'Default Response',
-    ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
-    ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
-    ...(countsFailures && options.throttle !== false && tooMany),
-    ...(isBusy && busy),
-  }
-}
-
-function ownResponses({ notes }: OwnRoute, { carrier, options }: Registration): Responses {
-  return {
-    400: 'The body is malformed.',
-    ...notes.responses,
-    ...(carrier.forbidden !== null && { 403: carrier.forbidden }),
-    ...(options.throttle !== false && tooMany),
-    ...busy,
   }
 }

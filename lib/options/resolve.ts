@@ -89,6 +89,11 @@ export function resolveOptions(options: unknown) {
       'options "jwt" and "jwtService" are both set. The service has its own configuration: leave "jwt" out.',
     )
   }
+  if (checked.errorSchema !== undefined && checked.errorBody === undefined) {
+    wrongOption(
+      'option "errorSchema" describes what "errorBody" returns, but "errorBody" is not set. Set it in the same registration, or leave "errorSchema" out.',
+    )
+  }
   const resolved = withDefaults(defaults.plugin, checked)
   const { audit, login, cookies, credentialCache, throttle } = checked
   if (throttle && throttle.redis !== undefined && throttle.keyPrefix === undefined) {

@@ -165,6 +165,7 @@ export const pluginSchema = options(
       description: `true, or ${sessions.description}`,
     }),
     errorBody: anyFunction('a function (error, request) that returns an object'),
+    errorSchema: Type.Object({}, { description: 'a JSON Schema object' }),
     realm: text('a non-empty string of Latin-1 without control characters', {
       pattern: '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]+$',
     }),

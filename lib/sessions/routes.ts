@@ -37,7 +37,7 @@ export function declareSessionRoutes(
       path: `${path}/refresh`,
       body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
       use: refresh(registration, tools),
-      notes: { responses: { 200: carrier.schema, ...rejected } },
+      notes: { responses: { 200: carrier.schema(true), ...rejected } },
     },
     {
       kind: 'logout',

@@ -97,6 +97,12 @@ async function checked(t: Test, app: FastifyInstance): Promise<Node> {
 const documentOf = async (t: Test, wanted: Wanted): Promise<Node> =>
   checked(t, await appOf(t, wanted))
 
+/** The schema of the body of a response. */
+const bodyIn = ({ schema, content }: Node): Node =>
+  (schema ?? content['application/json'].schema) as Node
+const anyMembers = { type: 'object', additionalProperties: true }
+const integer = { type: 'integer' }
+
 const statusesOf = ({ responses }: Node): string[] => Object.keys(responses as object)
 
 /** The security requirements of each path. */
@@ -231,8 +237,7 @@ t.test('a response has one line, and statuses follow the options', async (t) => 
     Object.keys(await responsesFor(options, auth))
   const responses = await responsesFor({}, { use: 'basic', role: 'x' })
   t.strictSame(Object.keys(responses), ['200', '401', '403', ...busy])
-  for (const response of Object.values(responses) as object[])
-    t.strictSame(Object.keys(response), ['description'])
+  for (const { description } of Object.values(responses) as Node[]) t.notMatch(description, /\n/)
   t.strictSame(await statuses({ throttle: false }, { use: 'basic' }), ['200', '401', '503'])
   t.strictSame(await statuses({ userServiceTimeout: 1 }, true), ['200', '401', '503'])
   const wrapped = { authenticators: { wrapped: { ...basicAuthenticator() } } }
@@ -361,7 +366,11 @@ for (const [version, options] of everyVersion) {
       'refreshToken',
       'everywhere',
     ])
-    t.match(JSON.stringify(paths['/login'].post.responses['200']), /"token".*"refreshToken"/)
+    for (const path of ['/login', '/login/refresh']) {
+      const { properties, required } = bodyIn((paths[path].post as Node).responses['200'])
+      t.strictSame(Object.keys(properties as object), ['token', 'refreshToken', 'expiresIn'], path)
+      t.strictSame(required, ['token', 'refreshToken', 'expiresIn'])
+    }
     t.match(paths['/logout'].post, { tags: ['authentication'], summary: 'Log out' })
 
     // As a page of documents calls it: with the credentials that its `security` asks for, and the default of its body.
@@ -379,6 +388,184 @@ for (const [version, options] of everyVersion) {
     t.equal(response.statusCode, 204)
   })
 }
+
+const ownError = {
+  type: 'object',
+  properties: { code: { type: 'string' }, detail: { type: 'string' } },
+  required: ['code'],
+}
+const errorBody = ({ code, message }: { code: string; message: string }) => ({
+  code,
+  detail: message,
+})
+const defaultError = {
+  type: 'object',
+  properties: { error: { type: 'string' } },
+  required: ['error'],
+}
+
+/** For each set of options: the schema of the bodies of rejections, and of malformed bodies. */
+const bodies: Record<string, [AuthnOptions, rejected: object, malformed: object]> = {
+  'the default': [{}, defaultError, {}],
+  errorBody: [{ errorBody }, anyMembers, anyMembers],
+  'errorBody and errorSchema': [{ errorBody, errorSchema: ownError }, ownError, ownError],
+}
+
+for (const [version, options] of everyVersion) {
+  t.test(`bodies of rejections in ${version}`, async (t) => {
+    for (const [name, [given, rejected, malformed]] of Object.entries(bodies)) {
+      const app = await appOf(t, {
+        swagger: options,
+        authn: { ...everything(), cookies: true, sessions: true, ...given },
+        declare(app) {
+          const auth = { use: ['jwt', 'basic'], scope: 'a' }
+          app.post('/notes', { config: { auth } }, answer)
+        },
+      })
+      const { paths } = await checked(t, app)
+      for (const path of ['/notes', '/login', '/login/refresh', '/logout']) {
+        const responses = paths[path].post.responses as Record<string, Node>
+        const { 400: bad, 401: _, 403: __, 429: tooMany, 503: busy, ...others } = responses
+        t.strictSame(Object.keys(others).length, 1, `${name}: ${path}`)
+        for (const status of ['401', '403', '429', '503']) {
+          const { description, ...schema } = bodyIn(responses[status] as Node)
+          t.strictSame(schema, rejected, `${name}: ${status} of ${path}`)
+          t.equal(description, responses[status]?.description)
+        }
+        for (const { headers } of [tooMany, busy] as Node[])
+          t.match(headers, { 'Retry-After': version === '2.0' ? integer : { schema: integer } })
+        if (bad === undefined) continue
+        const { description: ___, ...schema } = bodyIn(bad)
+        t.strictSame(schema, malformed, `${name}: 400 of ${path}`)
+      }
+      const response = await app.inject({ method: 'POST', url: '/notes' })
+      const properties = Object.keys((rejected as Node).properties ?? { code: 0, detail: 0 })
+      t.strictSame(Object.keys(response.json<object>()), properties, 'which is what is sent')
+    }
+  })
+}
+
+t.test(
+  'a schema of errors that the app has added, and one of the registration around',
+  async (t) => {
+    const document = await documentOf(t, {
+      register: async (app) => {
+        const options = everything()
+        app.addSchema({ $id: 'Problem', ...ownError })
+        await app.register(swagger, versions['3.1'])
+        await app.register(authn, { ...options, errorBody, errorSchema: { $ref: 'Problem#' } })
+        await app.register(async (scope) => {
+          await scope.register(authn, { ...options, login: false })
+          scope.get('/inherited', { config: { auth: true } }, answer)
+        })
+        await app.register(async (scope) => {
+          await scope.register(authn, { ...options, login: false, errorBody: () => ({}) })
+          scope.get('/other', { config: { auth: true } }, answer)
+        })
+      },
+    })
+    const [name] = Object.keys(document.components.schemas as object)
+    const $ref = `#/components/schemas/${name}`
+    for (const [path, method] of [
+      ['/login', 'post'],
+      ['/inherited', 'get'],
+    ] as const) {
+      const response = document.paths[path][method].responses['401'] as Node
+      t.match(bodyIn(response), { $ref }, path)
+      t.match(response.description, /wrong|accepted/)
+    }
+    const { description: _, ...other } = bodyIn(
+      document.paths['/other'].get.responses['401'] as Node,
+    )
+    t.strictSame(other, anyMembers, 'it describes the errorBody beside it alone')
+  },
+)
+
+t.test('errorSchema without errorBody, and one that is no object', async (t) => {
+  for (const options of [{ errorSchema: ownError }, { errorBody, errorSchema: 'Problem#' }]) {
+    const error = await bootError(() => Fastify().register(authn, options as AuthnOptions))
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: /errorSchema/ })
+  }
+})
+
+t.test('authenticators that answer themselves: nothing is said of the body', async (t) => {
+  const own = { authenticate, onUnauthorized: () => undefined }
+  const { paths } = await documentOf(t, {
+    authn: { ...everything(), authenticators: { own } },
+    declare(app) {
+      app.get('/one', { config: { auth: { use: 'own' } } }, answer)
+      app.get('/two', { config: { auth: { use: ['jwt', 'own'] } } }, answer)
+    },
+  })
+  for (const path of ['/one', '/two']) {
+    const response = paths[path].get.responses['401'] as Node
+    t.strictSame(bodyIn(response), { description: response.description as string })
+  }
+})
+
+t.test('tokens without sessions', async (t) => {
+  const { paths } = await documentOf(t, { authn: { ...everything(), sessions: false } })
+  const { properties, required } = bodyIn(paths['/login'].post.responses['200'] as Node)
+  t.strictSame([Object.keys(properties as object), required], [['token'], ['token']])
+})
+
+t.test('names of operations', async (t) => {
+  const namesOf = ({ paths }: Node): Record<string, string> => {
+    const found = Object.entries(paths as Record<string, Record<string, Node>>).flatMap(
+      ([path, item]) =>
+        Object.entries(item).map(([method, { operationId }]) => [`${method} ${path}`, operationId]),
+    )
+    return Object.fromEntries(found.filter(([, operationId]) => operationId !== undefined)) as never
+  }
+  const sessions = true
+  const only = await documentOf(t, {
+    register: async (app) => {
+      await app.register(swagger, versions['3.1'])
+      await app.register(
+        async (scope) => {
+          await scope.register(authn, { ...everything(), sessions })
+          scope.get('/refresh', { schema: { operationId: 'refresh' } }, answer)
+          scope.get('/plain', { config: { auth: true } }, answer)
+        },
+        { prefix: '/v1' },
+      )
+    },
+  })
+  t.strictSame(namesOf(only), {
+    'post /v1/login': 'login',
+    'post /v1/login/refresh': 'v1LoginRefresh',
+    'post /v1/logout': 'logout',
+    'get /v1/refresh': 'refresh',
+  })
+  const routeOptions = { schema: { operationId: 'signIn' } }
+  const several = await documentOf(t, {
+    register: async (app) => {
+      await app.register(swagger, versions['3.1'])
+      app.get('/logout', { schema: { operationId: 'logout' } }, answer)
+      const named = (name: string) => ({ ...everything(), sessions: { name } })
+      await app.register(async (scope) => scope.register(authn, named('a')))
+      const admin = {
+        ...named('b'),
+        jwt: { secret: 'b'.repeat(31) + 'c' },
+        throttle: false,
+      } as const
+      await app.register(async (scope) => scope.register(authn, admin), { prefix: '/admin' })
+      const login = { path: '/shop/sign-in', routeOptions }
+      const shop = { ...everything(), jwt: { secret: 'd'.repeat(31) + 'e' }, login }
+      await app.register(async (scope) => scope.register(authn, shop))
+    },
+  })
+  t.strictSame(namesOf(several), {
+    'post /login': 'login',
+    'post /login/refresh': 'loginRefresh',
+    'get /logout': 'logout',
+    'post /logout': 'postLogout',
+    'post /admin/login': 'adminLogin',
+    'post /admin/login/refresh': 'adminLoginRefresh',
+    'post /admin/logout': 'adminLogout',
+    'post /shop/sign-in': 'signIn',
+  })
+})
 
 t.test('what the app says of the login route', async (t) => {
   const loginOf = async (login: AuthnOptions['login']): Promise<Node> => {

@@ -1,0 +1,93 @@
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { hashesPasswords } from '../authenticators/basic.js'
+import { readsOwnTokens } from '../authenticators/jwt.js'
+import { ownRouteOf } from '../login/own-route.js'
+import { needsText } from '../marks/access.js'
+import type { DeclaredRoute } from '../app/routes.js'
+import type { OwnRoute, Responses } from '../login/own-route.js'
+import type { Plan } from '../marks/plan.js'
+import type { Registration } from '../registration.js'
+
+const tooMany = { 429: 'Too many failed attempts.' }
+const busy = { 503: 'The server is busy.' }
+const headers = { 'Retry-After': { type: 'integer', description: 'Seconds to wait.' } }
+
+/** The responses that the plugin can send for a protected route, for the `schema.response` of its OpenAPI document. */
+export function responsesOf(
+  { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
+  methods: readonly string[],
+): Responses {
+  const { options, tokenSources, features } = registration
+  const members = membersOf(authenticator)
+  const hasPasswords = readsBasic(authenticator)
+  const forbidden = [
+    ...(needs === null ? [] : [`Needs ${needsText(needs, '`')}.`]),
+    ...(hasPasswords || members.some(readsOwnTokens)
+      ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
+      : []),
+  ]
+  const asked = features.filter(({ authenticators = {} }) =>
+    Object.values(authenticators).some((each) => members.includes(each)),
+  )
+  const countsFailures = hasPasswords || asked.some((feature) => feature.countsFailures)
+  const isBusy =
+    members.some(hashesPasswords) || asked.length > 0 || options.userServiceTimeout !== undefined
+  const missing = allowsAnonymous ? '' : 'missing or '
+  const responses = {
+    200: 'Default Response',
+    ...(mode !== 'try' && { 401: `The credentials are ${missing}not accepted.` }),
+    ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
+    ...(countsFailures && options.throttle !== false && tooMany),
+    ...(isBusy && busy),
+  }
+  // `onUnauthorized` may send any body.
+  const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
+  return withBodies(responses, isAnswering ? {} : rejectionSchema(registration))
+}
+
+/** The responses of one of the plugin's own routes, as {@link responsesOf} has them. */
+export function ownResponses({ notes }: OwnRoute, registration: Registration): Responses {
+  const { carrier, options, errorBody } = registration
+  const rejection = rejectionSchema(registration)
+  const responses = {
+    // Without `errorBody`, the app's error handler may send any body.
+    400: { ...(errorBody && rejection), description: 'The body is malformed.' },
+    ...notes.responses,
+    ...(carrier.forbidden !== null && { 403: carrier.forbidden }),
+    ...(options.throttle !== false && tooMany),
+    ...busy,
+  }
+  return withBodies(responses, rejection)
+}
+
+/** Adds what a description leaves out: no body, for which the type `null` stands, or that of a rejection. */
+function withBodies(responses: Responses, rejection: object): Responses {
+  const entries = Object.entries(responses).map(([status, response]) => {
+    if (typeof response !== 'string') return [status, response]
+    const body = Number(status) < 400 ? { type: 'null' } : rejection
+    return [status, { ...body, description: response, ...(/429|503/.test(status) && { headers }) }]
+  })
+  return Object.fromEntries(entries) as Responses
+}
+
+/** The JSON Schema of the bodies of rejections. */
+function rejectionSchema({ errorBody, errorSchema }: Registration): object {
+  return errorBody === undefined
+    ? { type: 'object', properties: { error: { type: 'string' } }, required: ['error'] }
+    : (errorSchema ?? { type: 'object', additionalProperties: true })
+}
+
+/**
+ * The name of an operation for generated clients, which no other may have: `login`; or where several registrations have
+ * such a route, or the app gives that name to another one, a name that is made from the path: `adminLogin`.
+ */
+export function operationIdOf({ kind }: OwnRoute, { url, all }: DeclaredRoute): string | undefined {
+  const words = url.split(/[^a-z\d]+/i).filter((word) => word !== '')
+  if (words.at(-1) !== kind) words.push(kind)
+  const isOnly = all.filter(({ options }) => ownRouteOf(options)?.kind === kind).length === 1
+  const taken = new Set(all.map(({ options }) => options.schema?.operationId))
+  const names = [isOnly ? [kind] : words, words, ['post', ...words]].map((each) =>
+    each.join(' ').replaceAll(/ (.)/g, (_, letter: string) => letter.toUpperCase()),
+  )
+  return names.find((name) => !taken.has(name))
+}

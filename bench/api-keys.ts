@@ -28,7 +28,7 @@ await measureGrowth(
       const store = redisApiKeys(client, { prefix }).open('bench')
       for (let index = 0; index < count; index += 500) {
         const some = Array.from({ length: Math.min(500, count - index) }, (_, at) => index + at)
-        await Promise.all(some.map((each) => store.create(keyOf(each))))
+        await Promise.all(some.map((each) => store.create(keyOf(each), 100)))
       }
       return { work: finds(store, count), bytes: ((await used()) - before) / count }
     },

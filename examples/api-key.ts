@@ -40,7 +40,7 @@ const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
 
 export async function buildApp(
   userService: UserService,
-  store: ApiKeysOptions['store'] = memoryApiKeys({ prefix: 'notes' }),
+  store: ApiKeysOptions['store'] = memoryApiKeys(),
 ): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(authn, {

@@ -11,6 +11,11 @@ export interface ApiKeysOptions {
    * most 1,000,000) for `ttl` seconds (default 1, at most 60). `false`: every request asks the store.
    */
   cache?: Partial<Record<'max' | 'ttl', number | undefined>> | false | undefined
+  /**
+   * How many valid keys an owner may have, 1 to 10,000; default 100. A key that is neither revoked nor expired is valid,
+   * also one that was rotated until it expires. `rotate` never fails because of it.
+   */
+  maxPerOwner?: number | undefined
   /** Tells the keys of several registrations with one store apart. Default `default`. */
   name?: string | undefined
 }
@@ -53,28 +58,34 @@ export interface ApiKeys {
    *
    * @param key - `name`: 1 to 100 characters without control characters. `scopes`: at most 100 of RFC 6749 §3.3, each of
    * at most 128 characters. `expiresAt`: in the future, or null for a key that does not expire
-   * @throws (rejects) ERR_AUTH_API_KEY for anything else
+   * @throws (rejects) ERR_AUTH_API_KEY for anything else, and if the owner has `maxPerOwner` valid keys: that error has the
+   * `statusCode` 409, which Fastify sends to the client
    */
   issue(key: Pick<ApiKeyInfo, 'owner' | 'name' | 'scopes' | 'expiresAt'>): Promise<IssuedApiKey>
-  /** The keys of an owner, the newest first; revoked and expired ones are listed for 30 days. `7` and `'7'` are one owner. */
+  /**
+   * The keys of an owner, the newest first: all valid ones, and those that were revoked or have expired in the last 30 days,
+   * of which the newest 200 are kept. `7` and `'7'` are one owner.
+   */
   list(owner: string | number): Promise<ApiKeyInfo[]>
   /**
    * Revokes a key: at once in this process, in others after `cache.ttl`.
    *
-   * @param options - `owner`: revokes it only if it is a key of this owner. Always set it if the id comes from a client
+   * @param options - `owner`: revokes it only if it is a key of this owner. Null is for admins: a key of any owner
    * @returns false for a key that is unknown, revoked already, or of another owner
+   * @throws (rejects) ERR_AUTH_API_KEY without `owner`
    */
-  revoke(id: string, options?: { readonly owner?: string | number }): Promise<boolean>
+  revoke(id: string, options: { readonly owner: string | number | null }): Promise<boolean>
   /**
    * Makes a new key with the owner, name and scopes of another one. Of several calls at once, one succeeds.
    *
-   * @param options - `overlap`: seconds after which the old key expires, 0 to 2,592,000. `owner`: as for `revoke`.
-   * `expiresAt`: of the new key; default: as long from now as the old key was made for
+   * @param options - `overlap`: seconds after which the old key expires, 0 to 2,592,000; it expires at once where the owner
+   * has twice `maxPerOwner` valid keys. `owner`: as for `revoke`. `expiresAt`: of the new key; default: as long from now as
+   * the old key was made for
    * @returns null for a key that is unknown, expired, revoked, rotated already, or of another owner
    */
   rotate(
     id: string,
-    options: { overlap: number; owner?: string | number; expiresAt?: Date | null },
+    options: { overlap: number; owner: string | number | null; expiresAt?: Date | null },
   ): Promise<IssuedApiKey | null>
 }
 
@@ -108,23 +119,36 @@ export interface StoredApiKey extends Pick<ApiKeyInfo, 'id' | 'name' | 'scopes' 
   readonly revokedAt: number | null
 }
 
-/** The API keys of one registration in a store. Every method is atomic, and rejects when the store cannot be reached. The plugin waits two seconds. */
+/**
+ * The API keys of one registration in a store. A key is valid if it is neither revoked nor expired. Every method is atomic,
+ * and rejects when the store cannot be reached. The plugin waits two seconds.
+ */
 export interface ApiKeyStore {
-  /** Keeps a new key; rejects if there is one with this id. */
-  create(key: StoredApiKey): Promise<void>
+  /**
+   * Keeps a new key, unless its owner has `limit` valid ones at `createdAt` or more; rejects if there is one with this id.
+   * Of the owner's other keys, it keeps the newest 200. @returns whether it did
+   */
+  create(key: StoredApiKey, limit: number): Promise<boolean>
   /** The key with this id, be it revoked or expired; null if there is none. */
   find(id: string): Promise<StoredApiKey | null>
   /** The keys of an owner, the newest first. */
   list(owner: string): Promise<readonly StoredApiKey[]>
   /** Sets `lastUsedAt`, if that is null or at least 60 seconds older. */
   touch(id: string, at: number): Promise<void>
-  /** Sets `revokedAt` of a key that is not revoked, and is of this owner if one is given. @returns whether it did */
-  revoke(id: string, at: number, owner?: string): Promise<boolean>
+  /** Sets `revokedAt` of a key that is not revoked, and is of this owner unless that is null. @returns whether it did */
+  revoke(id: string, at: number, owner: string | null): Promise<boolean>
   /**
    * Creates `next`, and sets `replacedBy` of the old key and its `expiresAt` to `until`, unless it expires sooner; only if
-   * it is neither revoked, replaced, expired at `next.createdAt`, nor of another owner. @returns whether it did
+   * it is neither revoked, replaced, expired at `next.createdAt`, nor of another owner. Where the owner has twice `limit`
+   * valid keys or more, the old one expires at `next.createdAt`. @returns whether it did
    */
-  replace(id: string, next: StoredApiKey, until: number, owner?: string): Promise<boolean>
+  replace(
+    id: string,
+    next: StoredApiKey,
+    until: number,
+    owner: string | null,
+    limit: number,
+  ): Promise<boolean>
 }
 
 /** Where API keys are kept: the option `apiKeys.store`. */

@@ -18,3 +18,9 @@ CREATE INDEX IF NOT EXISTS demo_api_keys_owner ON demo_api_keys (registration, o
 -- Keys are deleted 30 days after they have expired or were revoked.
 CREATE INDEX IF NOT EXISTS demo_api_keys_over ON demo_api_keys (least(expires_at, revoked_at))
   WHERE least(expires_at, revoked_at) IS NOT NULL;
+-- Counts the valid keys of an owner. A statement that has waited for a lock does not see what was committed meanwhile,
+-- but the functions that it then calls do.
+CREATE OR REPLACE FUNCTION demo_api_keys_valid(text, text, timestamptz) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+  SELECT count(*) FROM demo_api_keys WHERE registration = $1 AND owner = $2
+    AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+$$;

@@ -6,55 +6,78 @@ import { findKey, infoOf, latestTime, newKey } from './key.js'
 import type { StoreAccess } from '../stores/store-access.js'
 import type { ApiKeyInfo, ApiKeys, ApiKeyStore } from '../../types/api-keys.js'
 
-/** What each argument has to be. */
-const rules: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
-  owner: [isUsableName, 'a finite number, or a non-empty string without control characters'],
-  name: [
-    (name) => typeof name === 'string' && /^[^\p{Cc}]{1,100}$/u.test(name),
-    '1 to 100 characters, none of them a control character',
-  ],
-  scopes: [
-    (scopes) => Array.isArray(scopes) && scopes.length <= 100 && [...scopes].every(isScope),
-    'an array of at most 100 scopes (RFC 6749 §3.3), each of at most 128 characters; empty for none',
-  ],
-  expiresAt: [
-    (date) => date === null || (date instanceof Date && date.getTime() > Date.now()),
-    'a Date in the future, or null for a key that does not expire',
-  ],
-  overlap: [
-    (overlap) => typeof overlap === 'number' && overlap >= 0 && overlap <= 2_592_000,
-    'seconds, 0 to 2,592,000 (30 days)',
-  ],
-}
+/** What an argument has to be. */
+type Rule = readonly [(value: unknown) => boolean, string]
 
 const isScope = (name: unknown): boolean => isAccessName('scope', name) && name.length <= 128
 
+const usable = 'a finite number, or a non-empty string without control characters'
+const owner: Rule = [isUsableName, usable]
+const anyOwner: Rule = [
+  (given) => given === null || isUsableName(given),
+  `${usable}, or null for the key of any owner`,
+]
+const name: Rule = [
+  (given) => typeof given === 'string' && /^[^\p{Cc}]{1,100}$/u.test(given),
+  '1 to 100 characters, none of them a control character',
+]
+const scopes: Rule = [
+  (given) => Array.isArray(given) && given.length <= 100 && [...given].every(isScope),
+  'an array of at most 100 scopes (RFC 6749 §3.3), each of at most 128 characters; empty for none',
+]
+const expiresAt: Rule = [
+  (date) => date === null || (date instanceof Date && date.getTime() > Date.now()),
+  'a Date in the future, or null for a key that does not expire',
+]
+const overlap: Rule = [
+  (seconds) => typeof seconds === 'number' && seconds >= 0 && seconds <= 2_592_000,
+  'seconds, 0 to 2,592,000 (30 days)',
+]
+
 /** @throws ERR_AUTH_API_KEY for an argument that is missing, unknown or wrong, also where it is there and undefined */
-function check(method: string, given: object | null, required: string[], optional: string[] = []) {
-  const known = [...required, ...optional]
-  const missing = Object.fromEntries(required.map((name) => [name, undefined]))
+function check(
+  method: string,
+  given: object | null | undefined,
+  required: Readonly<Record<string, Rule>>,
+  optional: Readonly<Record<string, Rule>> = {},
+) {
+  const rules = { ...required, ...optional }
+  const known = Object.keys(rules)
+  const missing = Object.fromEntries(Object.keys(required).map((each) => [each, undefined]))
   // A number or a text has no members, and would pass as an object without any.
   const members = typeof given === 'object' && given !== null ? given : { options: given }
-  for (const [name, value] of Object.entries({ ...missing, ...members })) {
-    const rule = known.includes(name) && rules[name]
+  for (const [each, value] of Object.entries({ ...missing, ...members })) {
+    const rule = Object.hasOwn(rules, each) && rules[each]
     const [isRight, expected] = rule || [() => false, `only ${known.join(', ')}`]
     if (isRight(value)) continue
     const found = value === undefined ? 'missing' : 'wrong'
-    const message = `apiKeys.${method}(): "${name}" is ${found}, expected ${expected}.`
+    const message = `apiKeys.${method}(): "${each}" is ${found}, expected ${expected}.`
     throw new AuthnUsageError('ERR_AUTH_API_KEY', message)
   }
 }
 
-/** `app.authn.apiKeys`. @param forget - called when a key may have changed */
+/** Has a status, since it is a client that wants one key too many: Fastify answers it as it is. */
+function tooMany(limit: number): Error {
+  const message = `apiKeys.issue(): the owner has ${limit} valid keys, as many as "apiKeys.maxPerOwner" allows. Revoke one that is not used.`
+  return Object.assign(new AuthnUsageError('ERR_AUTH_API_KEY', message), { statusCode: 409 })
+}
+
+/**
+ * `app.authn.apiKeys`.
+ *
+ * @param limit - how many valid keys an owner may have
+ * @param forget - called when a key may have changed
+ */
 export function apiKeysApi(
   prefix: string,
+  limit: number,
   access: Pick<StoreAccess<ApiKeyStore>, 'ask'>,
   forget: (id: string) => void,
 ): ApiKeys {
-  /** The key with an id, if its owner is the given one, or none is given. */
-  async function find(id: string, owner: string | undefined): Promise<ApiKeyInfo | null> {
+  /** The key with an id, if it is one of this owner, or of any for null. */
+  async function find(id: string, of: string | null): Promise<ApiKeyInfo | null> {
     const found = await access.ask((store) => findKey(store, id))
-    return found && (owner === undefined || String(found.owner) === owner) ? found : null
+    return found && (of === null || String(found.owner) === of) ? found : null
   }
 
   const change = (id: string, call: (store: ApiKeyStore) => Promise<boolean>): Promise<boolean> =>
@@ -62,44 +85,44 @@ export function apiKeysApi(
 
   return {
     async issue(given) {
-      check('issue', given, ['owner', 'name', 'scopes', 'expiresAt'])
+      check('issue', given, { owner, name, scopes, expiresAt })
       const { stored, issued } = newKey(prefix, given)
-      await access.ask((store) => store.create(stored))
+      if (!(await access.ask((store) => store.create(stored, limit)))) throw tooMany(limit)
       channels.apiKey.publish({ action: 'issued', ...about(issued) })
       return issued
     },
 
-    async list(owner) {
-      check('list', { owner }, ['owner'])
+    async list(of) {
+      check('list', { owner: of }, { owner })
       return access.ask(async (store) => {
-        const all = await store.list(String(owner))
+        const all = await store.list(String(of))
         return all.map((each) => infoOf(each))
       })
     },
 
-    async revoke(id, options = {}) {
-      check('revoke', options, [], ['owner'])
+    async revoke(id, options) {
+      check('revoke', options, { owner: anyOwner })
       if (!isId(id)) return false
-      const owner = options.owner?.toString()
+      const of = textOf(options.owner)
       // For the event only: where this fails, the key is revoked nevertheless.
-      const info = channels.apiKey.hasSubscribers ? await find(id, owner).catch(() => null) : null
-      const isRevoked = await change(id, (store) => store.revoke(id, Date.now() / 1000, owner))
+      const info = channels.apiKey.hasSubscribers ? await find(id, of).catch(() => null) : null
+      const isRevoked = await change(id, (store) => store.revoke(id, Date.now() / 1000, of))
       if (isRevoked && info) channels.apiKey.publish({ action: 'revoked', ...about(info) })
       return isRevoked
     },
 
     async rotate(id, options) {
-      check('rotate', options, ['overlap'], ['owner', 'expiresAt'])
-      const owner = options.owner?.toString()
-      const old = isId(id) ? await find(id, owner) : null
+      check('rotate', options, { owner: anyOwner, overlap }, { expiresAt })
+      const of = textOf(options.owner)
+      const old = isId(id) ? await find(id, of) : null
       if (old === null) return null
       const same =
         old.expiresAt &&
         new Date(Math.min(latestTime, Date.now() + +old.expiresAt - +old.createdAt))
-      const { overlap, expiresAt = same } = options
-      const { stored, issued } = newKey(prefix, { ...old, expiresAt })
-      const until = stored.createdAt + overlap
-      if (!(await change(id, (store) => store.replace(id, stored, until, owner)))) return null
+      const { expiresAt: end = same } = options
+      const { stored, issued } = newKey(prefix, { ...old, expiresAt: end })
+      const until = stored.createdAt + options.overlap
+      if (!(await change(id, (store) => store.replace(id, stored, until, of, limit)))) return null
       channels.apiKey.publish({ action: 'rotated', ...about(old), replacedBy: issued.id })
       return issued
     },
@@ -108,5 +131,7 @@ export function apiKeysApi(
 
 const isId = (value: unknown): boolean =>
   typeof value === 'string' && /^[0-9A-Za-z]{16}$/.test(value)
+
+const textOf = (of: string | number | null): string | null => of?.toString() ?? null
 
 const about = ({ id, owner, name }: ApiKeyInfo) => ({ id, owner, name })

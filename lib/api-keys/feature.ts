@@ -12,7 +12,8 @@ export type ApiKeysFeature = ReturnType<typeof createFeature>
 /** The option `apiKeys`: long-lived credentials with scopes. @throws ERR_AUTH_OPTION */
 export function createFeature(context: FeatureContext) {
   const { options } = context
-  const { prefix, store, header, cache, name } = resolveApiKeys(options.apiKeys as ApiKeysOptions)
+  const resolved = resolveApiKeys(options.apiKeys as ApiKeysOptions)
+  const { prefix, store, header, cache, maxPerOwner, name } = resolved
   const { userService, authenticators } = options
   if (userService === undefined) {
     wrongOption(
@@ -45,7 +46,7 @@ export function createFeature(context: FeatureContext) {
     authenticators: { apiKey: apiKeyAuthenticator(prefix, header, userService, lookup) },
     countsFailures: true,
     onPass,
-    api: apiKeysApi(prefix, access, lookup.forget),
+    api: apiKeysApi(prefix, maxPerOwner, access, lookup.forget),
     stats: lookup.stats,
     // For the test kit.
     prefix,

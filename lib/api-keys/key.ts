@@ -4,6 +4,12 @@ import type { ApiKeyInfo, ApiKeyStore, IssuedApiKey, StoredApiKey } from '../../
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
+/** How many revoked and expired keys of an owner a store keeps: without a limit, a client could fill it. */
+export const maxEnded = 200
+
+/** For those who run the app: `apiKeys.maxPerOwner` is for its clients. */
+export const noLimit = Number.MAX_SAFE_INTEGER
+
 /** Makes a key: 16 digits that name it, and 32 that are secret (190 random bits). */
 export function newKey(
   prefix: string,

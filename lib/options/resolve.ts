@@ -51,8 +51,8 @@ export const defaults = {
   credentialCache: { max: 1000, ttl: 60 },
   throttle: { perUsername: 10, perAddress: 100, window: 900 },
   sessions: { lifetime: 2_592_000, idle: 1_209_600, grace: 10, maxPerUser: 100, name: 'default' },
-  apiKeys: { cache: { max: 10_000, ttl: 1 }, name: 'default' },
-  memorySessions: { prefix: 'fastify-authn' },
+  apiKeys: { cache: { max: 10_000, ttl: 1 }, maxPerOwner: 100, name: 'default' },
+  memoryPrefix: 'fastify-authn',
   jwtAuthenticator: { optional: false, claimName: 'sub' },
   basicAuthenticator: { optional: false },
 }
@@ -129,6 +129,7 @@ export function resolveHashing(given: HashingOptions) {
 
 /** @throws ERR_AUTH_OPTION for a header that has other credentials */
 export function resolveApiKeys({ header: given, cache, ...others }: ApiKeysOptions) {
+  const { maxPerOwner, name } = defaults.apiKeys
   // As Node has the names of headers.
   const header = given?.toLowerCase()
   if (header !== undefined && /^((proxy-)?authorization|cookie)$/.test(header)) {
@@ -137,7 +138,7 @@ export function resolveApiKeys({ header: given, cache, ...others }: ApiKeysOptio
     )
   }
   return {
-    ...withDefaults({ name: defaults.apiKeys.name }, others),
+    ...withDefaults({ maxPerOwner, name }, others),
     header,
     cache: cache !== false && withDefaults(defaults.apiKeys.cache, cache),
   }

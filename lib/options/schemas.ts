@@ -122,13 +122,14 @@ const apiKeys = strict(
       quoted: true,
     }),
     store: storeFactory(
-      "memoryApiKeys({ prefix: 'shop' }), redisApiKeys(redis, { prefix: 'shop' }) or sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }) of fastify-authn/api-keys, or a store of the app",
+      "memoryApiKeys(), redisApiKeys(redis, { prefix: 'shop' }) or sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }) of fastify-authn/api-keys, or a store of the app",
     ),
     header: optional(text('a header name (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
     cache: optional(or(false, options({ max: whole(1, 1_000_000), ttl: seconds(60) }))),
+    maxPerOwner: optional(whole(1, 10_000)),
     name: optional(registrationName),
   },
-  'an object with prefix, store, header, cache, name',
+  'an object with prefix, store, header, cache, maxPerOwner, name',
 )
 
 export const pluginSchema = options(

@@ -64,7 +64,9 @@ export function openSql(
         `${factory}({ query }): query(text, params) returned no array "rows". Expected: ${example}.`,
       )
     } catch (error) {
-      if ((error as { code?: unknown } | null)?.code === '42P01') {
+      const { code } = Object(error) as { code?: unknown }
+      // A table, or the function of API keys.
+      if (code === '42P01' || code === '42883') {
         const message = `PostgreSQL: the tables of the ${command} are missing. ${help}`
         throw new Error(message, { cause: error })
       }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { newKey, sealed } from '../api-keys/key.js'
+import { newKey, noLimit, sealed } from '../api-keys/key.js'
 import { registrationOf } from '../registration.js'
 import { misuse } from './error.js'
 import { now } from './forge.js'
@@ -73,8 +73,8 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
   const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })
   if (broken !== 'unknown')
-    await access.ask((store) => store.create({ ...stored, createdAt: now() - 3600 }))
-  if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now()))
+    await access.ask((store) => store.create({ ...stored, createdAt: now() - 3600 }, noLimit))
+  if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now(), null))
   return send(issued.key)
 }
 

@@ -1,8 +1,8 @@
 // app.authn.apiKeys: what it takes, what it gives, and who wins where several calls meet.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { channels, type ApiKeyEvent } from '../../lib/index.js'
-import { bearer } from '../helpers/app.js'
-import { keyApp, keyOptions, storeWith } from '../helpers/api-keys.js'
+import { appWith, bearer } from '../helpers/app.js'
+import { keyApp, keyOptions, keysOf, storeWith } from '../helpers/api-keys.js'
 
 const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000)
 const good = { owner: 'alice', name: 'job', scopes: ['a'], expiresAt: null }
@@ -38,18 +38,21 @@ t.test('arguments that are missing, unknown or wrong', async (t) => {
     }
   }
   for (const given of [undefined, null, 'alice', []]) await t.rejects(issue(given), wrong)
-  for (const given of [undefined, {}, { overlap: -1 }, { overlap: 2_592_001 }, { overlap: '0' }]) {
+  for (const given of [undefined, {}, -1, 2_592_001, '0'].map((overlap) => ({
+    owner: null,
+    overlap,
+  }))) {
     await t.rejects(rotate(issued.id, given), wrong)
   }
   const present = { owner: undefined }
   await t.rejects(rotate(issued.id, { overlap: 0, ...present }), wrong)
-  await t.rejects(rotate(issued.id, { overlap: 0, expiresAt: undefined }), wrong)
+  await t.rejects(rotate(issued.id, { owner: null, overlap: 0, expiresAt: undefined }), wrong)
   await t.rejects(revoke(issued.id, present), wrong, 'an owner that is not set is no permission')
   for (const given of [null, 8, '', true]) await t.rejects(revoke(issued.id, given), wrong)
   await t.rejects(keys.list(undefined as never), wrong)
   for (const id of ['', 'x', '../x', 7, null, undefined, issued.key]) {
-    t.equal(await revoke(id), false)
-    t.equal(await rotate(id, { overlap: 0 }), null)
+    t.equal(await revoke(id, { owner: null }), false)
+    t.equal(await rotate(id, { owner: null, overlap: 0 }), null)
   }
   t.equal((await keys.list('alice')).length, 1)
 })
@@ -80,7 +83,10 @@ t.test('a key and its description', async (t) => {
 t.test('revoke', async (t) => {
   const { get, keys, issued } = await keyApp(t)
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
-  t.equal(await keys.revoke((await keys.issue({ ...good, owner: 'carol' })).id, {}), true)
+  t.equal(
+    await keys.revoke((await keys.issue({ ...good, owner: 'carol' })).id, { owner: null }),
+    true,
+  )
   t.equal(await keys.revoke(issued.id, { owner: 'bob' }), false)
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200)
   const calls = [1, 2, 3].map(() => keys.revoke(issued.id, { owner: 'alice' }))
@@ -101,26 +107,70 @@ t.test('rotate', async (t) => {
   const [, old] = await keys.list('alice')
   t.equal(old?.replacedBy, next?.id)
   t.ok(Math.abs(Number(old?.expiresAt) - Date.now() - 60_000) < 5000)
-  t.equal(await keys.rotate(issued.id, { overlap: 60 }), null, 'rotated already')
+  t.equal(await keys.rotate(issued.id, { owner: null, overlap: 60 }), null, 'rotated already')
 
-  const last = await keys.rotate(String(next?.id), { overlap: 0 })
+  const last = await keys.rotate(String(next?.id), { owner: null, overlap: 0 })
   t.equal((await get('/notes', bearer(String(next?.key)))).status, 401, 'at once')
   t.equal((await get('/notes', bearer(String(last?.key)))).status, 200)
-  await keys.revoke(String(last?.id))
-  t.equal(await keys.rotate(String(last?.id), { overlap: 0 }), null, 'revoked')
+  await keys.revoke(String(last?.id), { owner: null })
+  t.equal(await keys.rotate(String(last?.id), { owner: null, overlap: 0 }), null, 'revoked')
 
   const short = await keys.issue({ ...good, expiresAt: inDays(2) })
-  const same = await keys.rotate(short.id, { overlap: 2_592_000 })
+  const same = await keys.rotate(short.id, { owner: null, overlap: 2_592_000 })
   t.ok(Math.abs(Number(same?.expiresAt) - Number(inDays(2))) < 5000, 'as long as it was made for')
   const [, kept] = await keys.list('alice')
   t.strictSame(kept?.expiresAt, short.expiresAt, 'never longer than before')
-  const eternal = await keys.rotate(String(same?.id), { overlap: 0, expiresAt: null })
+  const eternal = await keys.rotate(String(same?.id), { owner: null, overlap: 0, expiresAt: null })
   t.equal(eternal?.expiresAt, null)
-  const dated = await keys.rotate(String(eternal?.id), { overlap: 0, expiresAt: inDays(3) })
+  const dated = await keys.rotate(String(eternal?.id), {
+    owner: null,
+    overlap: 0,
+    expiresAt: inDays(3),
+  })
   t.ok(Math.abs(Number(dated?.expiresAt) - Number(inDays(3))) < 5000)
 
-  const calls = [1, 2, 3, 4].map(() => keys.rotate(String(dated?.id), { overlap: 0 }))
+  const calls = [1, 2, 3, 4].map(() => keys.rotate(String(dated?.id), { owner: null, overlap: 0 }))
   t.equal((await Promise.all(calls)).filter((each) => each !== null).length, 1, 'one wins')
+})
+
+t.test(
+  'an owner has at most `maxPerOwner` valid keys, however many are asked for at once',
+  async (t) => {
+    const { app, keys, issued } = await keyApp(t, keyOptions({ maxPerOwner: 10 }))
+    const calls = Array.from({ length: 200 }, () =>
+      keys.issue(good).catch((error: unknown) => error),
+    )
+    const errors = (await Promise.all(calls)).filter((each) => each instanceof Error)
+    t.equal(errors.length, 191)
+    t.match(errors[0], { code: 'ERR_AUTH_API_KEY', statusCode: 409, message: /10 .*maxPerOwner/ })
+    t.equal((await keys.list('alice')).length, 10)
+    await keys.issue({ ...good, owner: 'bob' })
+    const next = await keys.rotate(issued.id, { owner: 'alice', overlap: 0 })
+    t.equal(typeof next?.key, 'string', 'a rotation is always possible')
+    await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
+    await keys.revoke(String(next?.id), { owner: 'alice' })
+    await keys.issue(good)
+    await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
+    t.equal(await usualLimit(t), 100)
+    t.equal(app.authn.stats().apiKeys?.storeFailures, 0)
+  },
+)
+
+/** How many keys an owner may have where the option is not set. */
+async function usualLimit(t: Test): Promise<number> {
+  const { keys } = await keyApp(t)
+  const calls = Array.from({ length: 110 }, () => keys.issue(good).catch(() => null))
+  await Promise.all(calls)
+  return (await keys.list('alice')).length
+}
+
+t.test('a client that wants one key too many gets a 409', async (t) => {
+  const app = await appWith(t, keyOptions({ maxPerOwner: 1 }), (app) => {
+    app.post('/keys', { config: { auth: false } }, () => keysOf(app).issue(good))
+  })
+  const post = () => app.inject({ method: 'POST', url: '/keys' })
+  t.equal((await post()).statusCode, 200)
+  t.equal((await post()).statusCode, 409)
 })
 
 t.test('events say what happened, without the key', async (t) => {
@@ -129,11 +179,11 @@ t.test('events say what happened, without the key', async (t) => {
   channels.apiKey.subscribe(listener)
   t.teardown(() => channels.apiKey.unsubscribe(listener))
   const { keys, issued } = await keyApp(t)
-  const next = await keys.rotate(issued.id, { overlap: 0 })
+  const next = await keys.rotate(issued.id, { owner: null, overlap: 0 })
   const id = String(next?.id)
   await keys.revoke(id, { owner: 'bob' })
-  await keys.revoke(id)
-  await keys.revoke(id)
+  await keys.revoke(id, { owner: null })
+  await keys.revoke(id, { owner: null })
   const about = { owner: 'alice', name: 'deploy job' }
   t.strictSame(events, [
     { action: 'issued', id: issued.id, ...about },
@@ -156,7 +206,7 @@ t.test(
     await get('/apiKey', bearer(issued.key))
     await get('/editors', bearer(issued.key))
     await get('/apiKey', bearer(`${issued.key}0`))
-    await keys.revoke(issued.id)
+    await keys.revoke(issued.id, { owner: null })
     await get('/apiKey', bearer(issued.key))
     t.strictSame(seen, [issued.id, issued.id, issued.id, undefined, issued.id])
   },
@@ -183,7 +233,7 @@ t.test('a revocation does not depend on its event', async (t) => {
   t.teardown(() => channels.apiKey.unsubscribe(ignore))
   const find = (): Promise<never> => Promise.reject(new Error('gone'))
   const { keys, issued } = await keyApp(t, keyOptions({ store: storeWith({ find }) }))
-  t.equal(await keys.revoke(issued.id), true)
+  t.equal(await keys.revoke(issued.id, { owner: null }), true)
   t.match(await keys.list('alice'), [{ revokedAt: Date }])
 })
 
@@ -192,8 +242,8 @@ t.test('a failing store', async (t) => {
   const store = storeWith({ revoke: gone, replace: gone, list: gone })
   const { keys, issued } = await keyApp(t, keyOptions({ store }))
   const away = { code: 'ERR_AUTH_STORE_UNAVAILABLE', statusCode: 503 }
-  await t.rejects(keys.revoke(issued.id), away)
-  await t.rejects(keys.rotate(issued.id, { overlap: 0 }), away)
+  await t.rejects(keys.revoke(issued.id, { owner: null }), away)
+  await t.rejects(keys.rotate(issued.id, { owner: null, overlap: 0 }), away)
   await t.rejects(keys.list('alice'), away)
   // oxlint-disable-next-line prefer-promise-reject-errors -- what a store of the app may do
   for (const list of [() => Promise.reject(null), async () => [null] as never]) {

@@ -24,12 +24,12 @@ t.test('no statement reads the whole table', { skip: unlessFound('PostgreSQL') }
   const next = () => newKey('acme', about).stored
   for (const state of ['without statistics', 'with statistics']) {
     const key = next()
-    await store.create(key)
+    await store.create(key, 100)
     await store.find(key.id)
     await store.list('alice')
     await store.touch(key.id, 1)
-    await store.replace(key.id, next(), Date.now() / 1000)
-    await store.revoke(key.id, 1)
+    await store.replace(key.id, next(), Date.now() / 1000, null, 100)
+    await store.revoke(key.id, 1, null)
     t.equal(plans.length, 6)
     for (const plan of plans.splice(0)) t.notMatch(plan, /Seq Scan/, state)
     await pool.query('ANALYZE shop_api_keys')

@@ -25,10 +25,10 @@ async function contract(t: Test, make: MakeStore<ApiKeyStoreFactory>): Promise<v
     expiresAt,
     createdAt: now - 4e6,
   })
-  await store.create(key('expired', now - 2_592_001))
-  await store.create(key('revoked', null))
-  await store.revoke('revoked', now - 2_592_001)
-  await store.create({ ...key('new', null), createdAt: now })
+  await store.create(key('expired', now - 2_592_001), 9)
+  await store.create(key('revoked', null), 9)
+  await store.revoke('revoked', now - 2_592_001, null)
+  await store.create({ ...key('new', null), createdAt: now }, 9)
   const left = (await store.list('alice')).map(({ id }) => id)
   t.strictSame([left, await store.find('expired')], [['new'], null], 'deleted after 30 days')
 }
@@ -62,27 +62,53 @@ t.test('Redis', { skip: unlessFound('Redis') }, async (t) => {
   })
 })
 
+t.test('Redis forgets an owner with their last key', { skip: unlessFound('Redis') }, async (t) => {
+  const client = new Redis((await redisServer(t)).port, '127.0.0.1')
+  t.teardown(() => client.disconnect())
+  const store = redisApiKeys(client, { prefix: 'shop' }).open('default')
+  const days = async (): Promise<number> => {
+    const names = await client.keys('*')
+    t.notMatch(names.join(), 'alice', 'its name does not tell the owner')
+    const index = names.find((name) => name.includes(':api-keys:')) as string
+    return (await client.ttl(index)) / 86_400
+  }
+  const issue = async (expiresAt: Date | null): Promise<string> => {
+    const about = { owner: 'alice', name: 'job', scopes: [], expiresAt }
+    const { stored } = newKey('acme', about)
+    await store.create(stored, 100)
+    return stored.id
+  }
+  const inDays = (count: number): Date => new Date(Date.now() + count * 86_400_000)
+  await issue(inDays(10))
+  t.equal(Math.round(await days()), 40)
+  const id = await issue(null)
+  await issue(inDays(5))
+  t.ok((await days()) < 0, 'it does not expire before the key does')
+  await store.revoke(id, Date.now() / 1000, null)
+  t.equal(Math.round(await days()), 40)
+})
+
 /** A store that does what the memory store does, but for these methods; with the name of the case that finds it. */
 const faulty: Readonly<
   Record<string, [change: (store: ApiKeyStore) => Partial<ApiKeyStore>, caseName: RegExp]>
 > = {
   'times without a fraction': [
     (store) => ({
-      create: (key) => store.create({ ...key, createdAt: Math.floor(key.createdAt) }),
+      create: (key, limit) => store.create({ ...key, createdAt: Math.floor(key.createdAt) }, limit),
     }),
     /as it was given/,
   ],
   'an owner that is a number again': [
-    (store) => ({ create: (key) => store.create({ ...key, ownerType: 'string' }) }),
+    (store) => ({ create: (key, limit) => store.create({ ...key, ownerType: 'string' }, limit) }),
     /as it was given/,
   ],
   'an id that is taken': [
-    (store) => ({ create: (key) => store.create(key).catch(() => undefined) }),
+    (store) => ({ create: (key, limit) => store.create(key, limit).catch(() => true) }),
     /its id is taken/,
   ],
   'owners in lower case': [
     (store) => ({
-      create: (key) => store.create({ ...key, owner: key.owner.toLowerCase() }),
+      create: (key, limit) => store.create({ ...key, owner: key.owner.toLowerCase() }, limit),
       list: (owner) => store.list(owner.toLowerCase()),
     }),
     /owners are told apart/,
@@ -105,24 +131,26 @@ const faulty: Readonly<
   ],
   'no use': [() => ({ touch: async () => undefined }), /every 60 seconds/],
   'keys of any owner are revoked': [
-    (store) => ({ revoke: (id, at) => store.revoke(id, at) }),
+    (store) => ({ revoke: (id, at) => store.revoke(id, at, null) }),
     /of another owner/,
   ],
   'keys of any owner are replaced': [
-    (store) => ({ replace: (id, next, until) => store.replace(id, next, until) }),
+    (store) => ({
+      replace: (id, next, until, _, limit) => store.replace(id, next, until, null, limit),
+    }),
     /does not change/,
   ],
   'a later end': [
     (store) => ({
-      replace: (id, next, until, owner) => store.replace(id, next, until + 60, owner),
+      replace: (id, next, until, owner, limit) => store.replace(id, next, until + 60, owner, limit),
     }),
     /or sooner/,
   ],
   'expired keys are replaced': [
     (store) => ({
-      replace: (id, next, until, owner) =>
+      replace: (id, next, until, owner, limit) =>
         store
-          .replace(id, { ...next, createdAt: 0 }, until, owner)
+          .replace(id, { ...next, createdAt: 0 }, until, owner, limit)
           .then(async (isDone) => isDone && (await store.find(next.id)) !== null),
     }),
     /does not change/,
@@ -139,14 +167,45 @@ const faulty: Readonly<
   ],
   'a read, and then a write: replace': [
     (store) => ({
-      async replace(id, next, until, owner) {
+      async replace(id, next, until, owner, limit) {
         const isLive = (await store.find(id))?.replacedBy === null
-        if (await store.replace(id, next, until, owner)) return true
-        if (isLive && owner === undefined) await store.create(next)
+        if (await store.replace(id, next, until, owner, limit)) return true
+        if (isLive && owner === null) await store.create(next, limit)
         return false
       },
     }),
     /200 calls/,
+  ],
+  'a count, and then a write': [
+    (store) => ({
+      async create(key, limit) {
+        const keys = await store.list(key.owner)
+        const valid = keys.filter(({ revokedAt, expiresAt }) => !(revokedAt ?? expiresAt))
+        return valid.length < limit && store.create(key, 1e6)
+      },
+    }),
+    /200 keys/,
+  ],
+  'revoked keys count': [
+    (store) => ({
+      create: async (key, limit) =>
+        (await store.list(key.owner)).length < limit && store.create(key, limit),
+    }),
+    /200 keys/,
+  ],
+  'no replacement at the limit': [
+    (store) => ({
+      replace: async (id, next, until, owner, limit) =>
+        (await store.list(next.owner)).length < limit &&
+        store.replace(id, next, until, owner, limit),
+    }),
+    /whatever the limit/,
+  ],
+  'replacements without a limit': [
+    (store) => ({
+      replace: (id, next, until, owner) => store.replace(id, next, until, owner, 1e6),
+    }),
+    /twice as many/,
   ],
 }
 

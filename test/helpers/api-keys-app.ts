@@ -37,11 +37,11 @@ async function main(): Promise<void> {
   app.post('/keys', () => keysOf(app).issue({ ...common, name: 'job', scopes: ['notes:read'] }))
   app.get('/keys', () => keysOf(app).list('alice'))
   app.post<Id>('/keys/:id/rotate', async ({ params }, reply) => {
-    const issued = await keysOf(app).rotate(params.id, { overlap: 60 })
+    const issued = await keysOf(app).rotate(params.id, { owner: null, overlap: 60 })
     return reply.code(issued === null ? 404 : 200).send(issued ?? {})
   })
   app.post<Id>('/keys/:id/revoke', async ({ params }, reply) => {
-    return reply.code((await keysOf(app).revoke(params.id)) ? 200 : 404).send({})
+    return reply.code((await keysOf(app).revoke(params.id, { owner: null })) ? 200 : 404).send({})
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   process.send?.((app.server.address() as AddressInfo).port)

@@ -1,4 +1,5 @@
 import { openSql, type SqlOptions, type SqlParams } from '../../stores/sql.js'
+import { maxEnded } from '../key.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -32,14 +33,26 @@ SELECT id, digest, owner, owner_type AS "ownerType", name, string_to_array(scope
   ${seconds('created_at')} AS "createdAt", ${seconds('expires_at')} AS "expiresAt",
   ${seconds('last_used_at')} AS "lastUsedAt", ${seconds('revoked_at')} AS "revokedAt", replaced_by AS "replacedBy"
 FROM ${table} WHERE registration = $1`
-  const create = `
-WITH over AS MATERIALIZED (
-  SELECT registration, id FROM ${table} WHERE least(expires_at, revoked_at) <= to_timestamp($8) - interval '30 days'
+  const ended = `least(expires_at, revoked_at) <= to_timestamp($8)`
+  /** Locks are skipped: two calls that delete the same keys would wait for each other. */
+  const tidy = `
+over AS MATERIALIZED (
+  SELECT registration, id FROM ${table} WHERE ${ended} - interval '30 days'
   ORDER BY least(expires_at, revoked_at) LIMIT 100 FOR UPDATE SKIP LOCKED
+), spare AS MATERIALIZED (
+  SELECT registration, id FROM ${table} WHERE registration = $1 AND id = ANY (ARRAY(
+    SELECT id FROM ${table} WHERE registration = $1 AND owner = $4 AND ${ended}
+    ORDER BY least(expires_at, revoked_at) DESC OFFSET ${maxEnded} LIMIT 100
+  )) FOR UPDATE SKIP LOCKED
 ), gone AS (
-  DELETE FROM ${table} k USING over WHERE k.registration = over.registration AND k.id = over.id
-)
-INSERT INTO ${table} (${columns}) VALUES (${values})`
+  DELETE FROM ${table} k USING (TABLE over UNION TABLE spare) o WHERE k.registration = o.registration AND k.id = o.id
+)`
+  // One call at a time makes keys for an owner: the lock is held until its statement has ended.
+  const lock = `pg_advisory_xact_lock(hashtextextended($1 || ' ' || $4, 0))`
+  const valid = `CASE WHEN ${lock} IS NOT NULL THEN ${table}_valid($1, $4, to_timestamp($8)) END`
+  const create = `
+WITH ${tidy}
+INSERT INTO ${table} (${columns}) SELECT ${values} WHERE ${valid} < $10 RETURNING id`
   const touch = `
 UPDATE ${table} SET last_used_at = to_timestamp($3) WHERE registration = $1 AND id = $2
   AND (last_used_at IS NULL OR last_used_at <= to_timestamp($3) - interval '60 seconds')`
@@ -47,21 +60,24 @@ UPDATE ${table} SET last_used_at = to_timestamp($3) WHERE registration = $1 AND 
 UPDATE ${table} SET revoked_at = to_timestamp($3) WHERE registration = $1 AND id = $2
   AND revoked_at IS NULL AND ($4::text IS NULL OR owner = $4) RETURNING id`
   const replace = `
-WITH old AS (
-  UPDATE ${table} SET replaced_by = $2, expires_at = least(expires_at, to_timestamp($11))
+WITH ${tidy}, old AS (
+  UPDATE ${table} SET replaced_by = $2,
+    expires_at = least(expires_at, CASE WHEN ${valid} < 2 * $13::bigint THEN to_timestamp($11) ELSE to_timestamp($8) END)
   WHERE registration = $1 AND id = $10 AND revoked_at IS NULL AND replaced_by IS NULL
     AND (expires_at IS NULL OR expires_at > to_timestamp($8)) AND ($12::text IS NULL OR owner = $12)
   RETURNING id
 )
 INSERT INTO ${table} (${columns}) SELECT ${values} FROM old RETURNING id`
+  const isDone = async (text: string, ...params: SqlParams): Promise<boolean> =>
+    (await run(text, ...params)).length > 0
   return {
-    create: async (key) => void (await run(create, ...valuesOf(key))),
+    create: (key, limit) => isDone(create, ...valuesOf(key), limit),
     find: async (id) => (await run(`${select} AND id = $2`, id))[0] ?? null,
     list: (owner) => run(`${select} AND owner = $2 ORDER BY created_at DESC, id`, owner),
     touch: async (id, at) => void (await run(touch, id, at)),
-    revoke: async (id, at, owner) => (await run(revoke, id, at, owner ?? null)).length > 0,
-    replace: async (id, next, until, owner) =>
-      (await run(replace, ...valuesOf(next), id, until, owner ?? null)).length > 0,
+    revoke: (id, at, owner) => isDone(revoke, id, at, owner),
+    replace: (id, next, until, owner, limit) =>
+      isDone(replace, ...valuesOf(next), id, until, owner, limit),
   }
 }
 
@@ -93,5 +109,11 @@ CREATE TABLE IF NOT EXISTS ${table} (
 CREATE INDEX IF NOT EXISTS ${table}_owner ON ${table} (registration, owner);
 -- Keys are deleted 30 days after they have expired or were revoked.
 CREATE INDEX IF NOT EXISTS ${table}_over ON ${table} (least(expires_at, revoked_at))
-  WHERE least(expires_at, revoked_at) IS NOT NULL;`
+  WHERE least(expires_at, revoked_at) IS NOT NULL;
+-- Counts the valid keys of an owner. A statement that has waited for a lock does not see what was committed meanwhile,
+-- but the functions that it then calls do.
+CREATE OR REPLACE FUNCTION ${table}_valid(text, text, timestamptz) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+  SELECT count(*) FROM ${table} WHERE registration = $1 AND owner = $2
+    AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+$$;`
 }

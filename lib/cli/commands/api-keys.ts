@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander'
 import { apiKeysApi } from '../../api-keys/api.js'
 import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
+import { noLimit } from '../../api-keys/key.js'
 import { apiKeysSchema } from '../../api-keys/stores/sql.js'
 import { apiKeyPrefix } from '../../options/schemas.js'
 import { exits, misuse, type Command } from '../command.js'
@@ -19,7 +20,7 @@ function withKeys<Result>(
   keyPrefix = '',
 ): Promise<Result> {
   return withStore(kind, where, (store) =>
-    work(apiKeysApi(keyPrefix, { ask: (call) => call(store) }, () => undefined)),
+    work(apiKeysApi(keyPrefix, noLimit, { ask: (call) => call(store) }, () => undefined)),
   )
 }
 
@@ -90,7 +91,7 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
     }
     const revoked = await withKeys(where, async (keys) => {
       const ids = owner === undefined ? [String(id)] : (await keys.list(owner)).map((key) => key.id)
-      const done = await Promise.all(ids.map((each) => keys.revoke(each)))
+      const done = await Promise.all(ids.map((each) => keys.revoke(each, { owner: null })))
       return ids.filter((_, at) => done[at])
     })
     return {

@@ -24,7 +24,7 @@ export interface MemorySessionsOptions {
  * await app.register(authn, { userService, jwt, sessions: { store: memorySessions() } })
  */
 export function memorySessions(options: MemorySessionsOptions = {}): SessionStoreFactory {
-  const { prefix = defaults.memorySessions.prefix, now = () => Date.now() / 1000 } = options
+  const { prefix = defaults.memoryPrefix, now = () => Date.now() / 1000 } = options
   const spaceOf = openOnce(() => memorySpace(now))
   return { prefix, isLocal: true, open: (name) => spaceOf(name)() }
 }

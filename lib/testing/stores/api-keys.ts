@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { newKey } from '../../api-keys/key.js'
+import { noLimit } from '../../api-keys/key.js'
+import { kept, limitCases, newStored, now } from './api-key-limits.js'
 import { odd, requireTime, suiteOf, type Cases, type MakeStore, type StoreCase } from './bench.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
@@ -14,21 +15,7 @@ import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../typ
  * }
  */
 export function apiKeyStoreSuite(make: MakeStore<ApiKeyStoreFactory>): readonly StoreCase[] {
-  return suiteOf(make, cases)
-}
-
-const now = (): number => Date.now() / 1000
-
-function newStored(given: Partial<StoredApiKey> = {}): StoredApiKey {
-  const { stored } = newKey('x', { owner: 'x', name: 'job', scopes: ['a'], expiresAt: null })
-  return { ...stored, owner: `owner ${stored.id}`, ...given }
-}
-
-/** A key that was just put into a store. */
-async function kept(store: ApiKeyStore, given?: Partial<StoredApiKey>): Promise<StoredApiKey> {
-  const key = newStored(given)
-  await store.create(key)
-  return key
+  return suiteOf(make, { ...cases, ...limitCases })
 }
 
 async function holds(store: ApiKeyStore, key: StoredApiKey): Promise<void> {
@@ -49,8 +36,8 @@ const cases: Cases<ApiKeyStore> = {
       newStored({ ...given, owner: text, name: text, ...(index % 2 === 0 && full) }),
     )
     for (const key of keys) {
-      await store.create(key)
-      await assert.rejects(other.create(newStored({ id: key.id })), 'it is taken')
+      await store.create(key, noLimit)
+      await assert.rejects(other.create(newStored({ id: key.id }), noLimit), 'it is taken')
     }
     for (const key of keys) {
       await holds(other, key)
@@ -63,7 +50,7 @@ const cases: Cases<ApiKeyStore> = {
     const { owner } = newStored()
     const [old, days] = [now() - 29 * 86_400, now() - 50 * 86_400]
     const revoked = await kept(store, { owner, createdAt: days - 2e8 })
-    await store.revoke(revoked.id, old)
+    await store.revoke(revoked.id, old, null)
     const ids = [revoked.id]
     for (const given of [
       { createdAt: days - 1e8 },
@@ -92,7 +79,7 @@ const cases: Cases<ApiKeyStore> = {
     const until = now() + 100.5
     for (const expiresAt of [null, until + 50, until - 50]) {
       const [key, next] = [await kept(store, { expiresAt }), newStored({ createdAt: now() + 0.5 })]
-      assert.equal(await other.replace(key.id, next, until, key.owner), true)
+      assert.equal(await other.replace(key.id, next, until, key.owner, 1), true)
       const ends = Math.min(expiresAt ?? until, until)
       const changed = { ...key, replacedBy: next.id, expiresAt: ends }
       await holds(store, changed)
@@ -107,19 +94,25 @@ const cases: Cases<ApiKeyStore> = {
     const at = now()
     const [live, revoked, replaced] = [await kept(store), await kept(store), await kept(store)]
     const expired = await kept(store, { createdAt: at - 9, expiresAt: at })
-    await store.revoke(revoked.id, at)
-    await store.replace(replaced.id, newStored(), at + 100)
+    await store.revoke(revoked.id, at, null)
+    await store.replace(replaced.id, newStored(), at + 100, null, noLimit)
     const owners = ['another', `${live.owner} `, live.owner.toUpperCase()]
-    const rows: [StoredApiKey, string?][] = [[newStored()], [expired], [revoked], [replaced]]
-    for (const owner of owners) rows.push([live, owner])
-    for (const [{ id }, owner] of rows) {
+    const rows = [newStored(), expired, revoked, replaced].map((key) => ({
+      key,
+      owner: null as string | null,
+    }))
+    for (const owner of owners) rows.push({ key: live, owner })
+    for (const {
+      key: { id },
+      owner,
+    } of rows) {
       const [next, before] = [newStored({ createdAt: at }), await store.find(id)]
-      assert.equal(await store.replace(id, next, at + 50, owner), false)
+      assert.equal(await store.replace(id, next, at + 50, owner, noLimit), false)
       const isOver = id === expired.id || id === replaced.id
       if (!isOver) assert.equal(await other.revoke(id, at + 5, owner), false)
       const after = [await store.find(next.id), await store.list(next.owner), await store.find(id)]
       assert.deepEqual(after, [null, [], before], 'nothing has changed')
-      if (isOver) assert.equal(await other.revoke(id, at + 5), true, 'but it can be revoked')
+      if (isOver) assert.equal(await other.revoke(id, at + 5, null), true, 'but it can be revoked')
     }
   },
 
@@ -133,11 +126,11 @@ const cases: Cases<ApiKeyStore> = {
       return (await Promise.all(calls)).flat()
     }
     const { id } = newStored()
-    assert.equal((await winners((at) => at.create(newStored({ id })))).length, 1)
+    assert.equal((await winners((at) => at.create(newStored({ id }), noLimit))).length, 1)
     const [, replaced, revoked] = await Promise.all([
       winners((at) => at.touch(id, now())),
-      winners((at, next) => at.replace(id, next, now() + 50)),
-      winners((at) => at.revoke(id, now())),
+      winners((at, next) => at.replace(id, next, now() + 50, null, noLimit)),
+      winners((at) => at.revoke(id, now(), null)),
     ])
     const { revokedAt, replacedBy } = { ...(await store.find(id)) }
     assert.deepEqual([revoked.length, typeof revokedAt], [1, 'number'], 'one revokes')
@@ -149,13 +142,13 @@ const cases: Cases<ApiKeyStore> = {
   async 'registrations and prefixes are told apart'(_, __, open) {
     const [key, name] = [newStored(), newStored().digest]
     const store = await open(name)
-    await store.create(key)
+    await store.create(key, noLimit)
     for (const other of [await open(`${name}.a`), await open(name, 'suite_two')]) {
       assert.deepEqual([await other.find(key.id), await other.list(key.owner)], [null, []])
-      assert.equal(await other.replace(key.id, newStored(), now() + 9), false)
+      assert.equal(await other.replace(key.id, newStored(), now() + 9, null, noLimit), false)
       // The same key in both places is two keys.
-      await other.create(key)
-      await other.revoke(key.id, now())
+      await other.create(key, noLimit)
+      await other.revoke(key.id, now(), null)
     }
     await holds(store, key)
   },

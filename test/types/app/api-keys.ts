@@ -16,15 +16,22 @@ export const factories: ApiKeyStoreFactory[] = [
   redisApiKeys(client, { prefix: 'shop' }),
   sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix: 'shop' }),
 ]
-// @ts-expect-error: no prefix
 memoryApiKeys()
+memoryApiKeys({})
 // @ts-expect-error: no prefix
 redisApiKeys(client)
 // @ts-expect-error: no prefix
 sqlApiKeys({ query: (text, params) => pool.query(text, params) })
 
 app.register(authn, {
-  apiKeys: { prefix: 'acme', store, header: 'x-api-key', cache: { max: 1, ttl: 1 }, name: 'admin' },
+  apiKeys: {
+    prefix: 'acme',
+    store,
+    header: 'x-api-key',
+    cache: { max: 1, ttl: 1 },
+    maxPerOwner: 9,
+    name: 'admin',
+  },
 })
 app.register(authn, { apiKeys: { prefix: 'acme', store, cache: false } })
 // @ts-expect-error: no prefix
@@ -43,13 +50,19 @@ void keys.issue({ owner: 'alice', name: 'job', scopes: [] })
 void keys.issue({ owner: 'alice', name: 'job', expiresAt: null })
 void keys.rotate('id', { overlap: 60, owner: 7, expiresAt: null }).then((next) => next?.key)
 // @ts-expect-error: null where there is nothing to rotate
-void keys.rotate('id', { overlap: 60 }).then((next) => next.key)
+void keys.rotate('id', { overlap: 60, owner: null }).then((next) => next.key)
+// @ts-expect-error: no owner
+void keys.rotate('id', { overlap: 60 })
 // @ts-expect-error: no overlap
 void keys.rotate('id', { owner: 'alice' })
 // @ts-expect-error: no overlap
 void keys.rotate('id')
-void keys.revoke('id').then((isRevoked: boolean) => isRevoked)
+void keys.revoke('id', { owner: null }).then((isRevoked: boolean) => isRevoked)
 void keys.revoke('id', { owner: 'alice' })
+// @ts-expect-error: no owner
+void keys.revoke('id')
+// @ts-expect-error: no owner
+void keys.revoke('id', {})
 // @ts-expect-error: no owner
 void keys.list()
 

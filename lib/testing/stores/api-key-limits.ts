@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { maxEnded, newKey, noLimit } from '../../api-keys/key.js'
+import { requireTime, type Cases } from './bench.js'
+import type { ApiKeyStore, StoredApiKey } from '../../../types/api-keys.js'
+
+export const now = (): number => Date.now() / 1000
+
+export function newStored(given: Partial<StoredApiKey> = {}): StoredApiKey {
+  const { stored } = newKey('x', { owner: 'x', name: 'job', scopes: ['a'], expiresAt: null })
+  return { ...stored, owner: `owner ${stored.id}`, ...given }
+}
+
+/** A key that was just put into a store. */
+export async function kept(
+  store: ApiKeyStore,
+  given?: Partial<StoredApiKey>,
+): Promise<StoredApiKey> {
+  const key = newStored(given)
+  await store.create(key, noLimit)
+  return key
+}
+
+/** How many keys of an owner there may be. */
+export const limitCases: Cases<ApiKeyStore> = {
+  async 'of 200 keys of one owner at once, as many are made as the limit allows'(store, other) {
+    const { owner } = newStored()
+    await kept(store, { owner, createdAt: now() - 9, expiresAt: now() - 1 })
+    const [first, revoked] = [await kept(store, { owner }), await kept(store, { owner })]
+    await store.revoke(revoked.id, now(), owner)
+    const keys = Array.from({ length: 200 }, () => newStored({ owner }))
+    const results = await Promise.all(
+      keys.map((key, index) => (index % 2 ? other : store).create(key, 10)),
+    )
+    const made = keys.filter((_, index) => results[index])
+    assert.equal(made.length, 9, 'one of the limit was valid before')
+    const listed = (await store.list(owner)).filter(({ revokedAt }) => revokedAt === null)
+    assert.equal(listed.length, 11, 'no other one is kept')
+    assert.equal(await store.create(newStored(), 10), true, 'another owner')
+    await other.revoke(first.id, now(), null)
+    assert.equal(await store.create(newStored({ owner }), 10), true, 'there is a place again')
+    assert.equal(await store.create(newStored({ owner }), 10), false)
+  },
+
+  async 'a key is replaced whatever the limit, and expires at once where there are twice as many'(
+    store,
+  ) {
+    const { owner } = newStored()
+    const [until, keys] = [
+      now() + 100,
+      [await kept(store, { owner }), await kept(store, { owner })],
+    ]
+    for (const [index, expected] of [until, until, null].entries()) {
+      const [{ id }, next] = [keys[index] as StoredApiKey, newStored({ owner })]
+      keys.push(next)
+      assert.equal(await store.replace(id, next, until, owner, 2), true)
+      const { expiresAt } = (await store.find(id)) as StoredApiKey
+      requireTime(expiresAt as number, expected ?? next.createdAt, 'expiresAt')
+      assert.equal(await store.create(newStored({ owner }), 2), false, 'both are valid')
+    }
+  },
+
+  async 'of the keys of an owner that have ended, 200 are kept'(store, other) {
+    const { owner } = newStored()
+    const at = now()
+    const live = await kept(store, { owner, createdAt: at - 1e6 })
+    const old = Array.from({ length: maxEnded + 5 }, (_, index) =>
+      newStored({ owner, createdAt: at - 1e5, expiresAt: at - 5000 + index }),
+    )
+    await Promise.all(old.map((key) => store.create(key, noLimit)))
+    const last = await kept(other, { owner, createdAt: at })
+    const ids = new Set((await store.list(owner)).map(({ id }) => id))
+    const [gone, rest] = [old.slice(0, 5), [...old.slice(5), live, last]]
+    assert.deepEqual(
+      gone.filter(({ id }) => ids.has(id)),
+      [],
+      'the oldest are gone',
+    )
+    assert.ok(rest.every(({ id }) => ids.has(id)))
+    assert.equal(await store.find((gone[0] as StoredApiKey).id), null)
+  },
+}

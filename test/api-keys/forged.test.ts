@@ -65,7 +65,7 @@ t.test('a gateway with many good keys is served, 16 look-ups at a time', async (
     running -= 1
     return memory.find(id)
   }
-  const options = keyOptions({ store: storeWith({ find }, memory) })
+  const options = keyOptions({ store: storeWith({ find }, memory), maxPerOwner: 1000 })
   const { keys, get } = await keyApp(t, options)
   const issued = await Promise.all(
     Array.from({ length: 600 }, (_, index) => keys.issue({ ...about, name: `job ${index}` })),

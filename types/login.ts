@@ -2,6 +2,7 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { JwtService } from '../lib/tokens/service.js'
 import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
+import type { LoginBody } from './session-api.js'
 import type { StoredUser } from './user-service.js'
 
 /**
@@ -26,6 +27,10 @@ export type LoginClaims = Readonly<Partial<JwtClaims>> | null | undefined
 export interface LoginOptions<Stored extends object = StoredUser> {
   /** Path below the prefix of the scope. Default `/login`. */
   path?: string | undefined
+  /** With `sessions`, the path at which tokens are refreshed. Default: `path` and `/refresh`, as in `/login/refresh`. */
+  refreshPath?: string | undefined
+  /** With `sessions`, the path that logs out. Default: `/logout` beside `path`. */
+  logoutPath?: string | undefined
   /** Field of the body that holds the username. Default `username`. */
   usernameField?: string | undefined
   /** Field of the body that holds the password. Default `password`. */
@@ -55,6 +60,15 @@ export interface LoginOptions<Stored extends object = StoredUser> {
    * @param user - the stored user, password hash included
    */
   claims?(request: FastifyRequest, user: Stored): LoginClaims | Promise<LoginClaims>
+  /**
+   * Returns the JSON object that is sent for a login or a refresh, and that `sessions.begin()` and `sessions.refresh()`
+   * return, where clients know other names: `({ token }) => ({ access_token: token })`. The cookies are not changed.
+   * Anything but a plain object is an internal error (500); a client whose refresh has failed so gets the same tokens
+   * again during `sessions.grace`.
+   *
+   * @param tokens - what would be sent. What travels in cookies is not in it
+   */
+  body?(tokens: LoginBody): object
   /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
 }

@@ -76,12 +76,27 @@ export interface Sessions {
    * @param username - as for `findByUsername`; `login.subject` gets it too
    * @param request - the request by which the user logs in
    * @param reply - gets the cookies, and `Cache-Control: no-store`
-   * @returns the body of `POST /login`, to be sent
+   * @returns the body of `POST /login`, to be sent: that of `login.body`, if it is set
    * @throws (rejects) ERR_AUTH_LOGIN_REFUSED (403) for an unknown name, or for a value that is not a name;
    * ERR_AUTH_INVALID_CREDENTIALS if all sessions of the user were revoked meanwhile; ERR_AUTH_STORE_UNAVAILABLE;
    * ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
    */
   begin(username: string | number, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>
+  /**
+   * Exchanges a refresh token for new tokens, for a route of the app: clients may know another path, or send the token
+   * under another name. It does what `POST /login/refresh` does: it sets the cookies if there is the option `cookies`,
+   * publishes `success`, and counts wrong tokens. The caller has made sure that the request is not cross-site (CSRF), if
+   * the token comes from a cookie.
+   *
+   * @param token - the refresh token that the client has sent
+   * @param request - the request by which it came
+   * @param reply - gets the cookies, and `Cache-Control: no-store`
+   * @returns the body of `POST /login/refresh`, to be sent: that of `login.body`, if it is set
+   * @throws (rejects) AuthenticationError: ERR_AUTH_NO_CREDENTIALS for an empty token or a value that is no string,
+   * ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_TOO_MANY_ATTEMPTS, ERR_AUTH_STORE_UNAVAILABLE,
+   * ERR_AUTH_OVERLOADED; ERR_AUTH_OPTION without the option `userService`; AuthenticationFault
+   */
+  refresh(token: string, request: FastifyRequest, reply: FastifyReply): Promise<LoginBody>
   /**
    * The session by whose access token the user of a request is authenticated. Use it, rather than claims, to list and
    * revoke the sessions of the user: the `sub` of an issuer's token may be that of another user here.

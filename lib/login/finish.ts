@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as Type from '@sinclair/typebox/type'
+import { isPlain, isThenable } from '../common/objects.js'
 import { faultOf } from '../errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
@@ -95,21 +96,42 @@ export async function finishLogin(
   login: LoginAttempt & { readonly username: string | number; readonly user: object },
 ): Promise<object> {
   const { username, user, started } = login
+  const report = tokensReport(registration, user)
   const tokens = await registration.issueTokens(username, request, user, login)
-  reportTokens(registration, request, user, 'login', started)
-  return registration.carrier.give(request, reply, tokens)
+  report(request, 'login', started)
+  return giveTokens(registration, registration.carrier, request, reply, tokens)
 }
 
-/** @throws AuthenticationFault when a getter of the user throws */
-export function reportTokens(
-  { hiddenFields }: Registration,
-  request: FastifyRequest,
-  user: object,
-  name: 'login' | 'refresh',
-  started: number,
-): void {
+/**
+ * Puts tokens into a reply.
+ *
+ * @returns the body: that of the carrier, or what `login.body` makes of it
+ * @throws AuthenticationFault where `login.body` fails
+ */
+export function giveTokens(
+  { options: { login } }: Registration,
+  carrier: TokenCarrier,
+  ...given: Parameters<TokenCarrier['give']>
+): object {
+  const body = carrier.give(...given)
+  if (login === false || login.body === undefined) return body
   try {
-    reportSuccess(request, viewOf(user, hiddenFields), name, started)
+    const own: unknown = login.body(body)
+    // A rejection that nothing handles would end the process.
+    if (isThenable(own)) Promise.resolve(own).catch(() => undefined)
+    if (isPlain(own) && JSON.stringify(own) !== undefined) return own
+    throw new TypeError('login.body: expected a plain object, not a promise.')
+  } catch (error) {
+    throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
+  }
+}
+
+/** @returns a function that reports a login or a refresh. @throws AuthenticationFault when a getter of the user throws */
+export function tokensReport({ hiddenFields }: Registration, user: object) {
+  try {
+    const view = viewOf(user, hiddenFields)
+    return (request: FastifyRequest, name: 'login' | 'refresh', started: number): void =>
+      reportSuccess(request, view, name, started)
   } catch (error) {
     throw faultOf('ERR_AUTH_AUTHENTICATOR', error)
   }

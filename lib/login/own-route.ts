@@ -87,7 +87,7 @@ export function declareOwnRoute(
 export function takenRoute(url: string, kind: OwnRoute['kind']): never {
   const what = kind === 'login' ? '"login.path"' : '"sessions"'
   wrongOption(
-    `option ${what}: POST ${url} is already declared, but fastify-authn uses that path for its ${kind} route. Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, or leave all of them out with login: false.`,
+    `option ${what}: POST ${url} is already declared, but fastify-authn uses that path for its ${kind} route. Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, login: { refreshPath } or login: { logoutPath }, or leave all of them out with login: false.`,
   )
 }
 

@@ -11,11 +11,15 @@ import type { UserService } from '../../types/user-service.js'
 /**
  * The options of the login route; null for none.
  *
- * @throws ERR_AUTH_OPTION where the app asks for a route that could not work
+ * @throws ERR_AUTH_OPTION where the app asks for a route that could not work; ERR_AUTH_KEY where no key of a key set signs
  */
 export function wantedLogin({ options, jwtService, features }: Registration): ResolvedLogin | null {
   const { login, userService } = options
   if (login === false) return null
+  if (userService !== undefined && login.tokenFunc === undefined && jwtService.hasKeySet) {
+    const wanted = 'the login route (login: false leaves it out)'
+    jwtService.require(login.signingMethod, 'sign', wanted)
+  }
   const canIssue = login.tokenFunc !== undefined || jwtService.canSign(login.signingMethod)
   if (userService !== undefined && canIssue) return login
   const issuer = features.find(({ issueTokens }) => issueTokens !== undefined)

@@ -31,14 +31,19 @@ export const basicSchema = strict(
   'an object with username and password',
 )
 
+const ownPath = text('a path that begins with /', { pattern: '^/', quoted: true })
+
 const login = options({
-  path: text('a path that begins with /', { pattern: '^/', quoted: true }),
+  path: ownPath,
+  refreshPath: ownPath,
+  logoutPath: ownPath,
   usernameField: fieldName,
   passwordField: fieldName,
   signingMethod,
   tokenFunc: anyFunction('a function (request, user) that returns the token'),
   subject: anyFunction('a function (user, username) that returns the name of the user'),
   claims: anyFunction('a function (request, user) that returns an object of claims'),
+  body: anyFunction('a function (tokens) that returns a plain object'),
   routeOptions: Type.Object({}, { description: 'an object of Fastify route options' }),
 })
 

@@ -39,6 +39,8 @@ export async function createPasswordTools(
   const cache =
     options.credentialCache === false ? null : new CredentialCache(options.credentialCache)
   const tools = { ...hashing, maxPasswordBytes, userServiceTimeout, queue, throttle }
+  const tokenAttempt = (name: string, request: FastifyRequest) =>
+    new PasswordAttempt({ throttle: tokens, cache: null }, name, '', request)
   return {
     basicCheck: (users: Users) => createCredentialCheck({ ...tools, ...users, cache }),
     loginCheck: (users: Users, validAfter: (user: object) => number) =>
@@ -53,10 +55,13 @@ export async function createPasswordTools(
      * @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS after too many
      */
     countRejectedToken: async (name: string, request: FastifyRequest): Promise<void> => {
-      const attempt = new PasswordAttempt({ throttle: tokens, cache: null }, name, '', request)
+      const attempt = tokenAttempt(name, request)
       await attempt.refuseIfThrottled(true)
       await attempt.commitFailure()
     },
+    /** @throws (rejects) ERR_AUTH_TOO_MANY_ATTEMPTS where so many were counted that the token is not looked up */
+    refuseToken: async (name: string, request: FastifyRequest): Promise<void> =>
+      tokenAttempt(name, request).refuseIfThrottled(true),
     stats: () => ({
       hashing: { ...queue.stats },
       credentials: cache?.stats ?? { hits: 0, misses: 0, size: 0 },

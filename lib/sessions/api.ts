@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { testGrants } from '../common/kit.js'
-import { AuthnUsageError, refusal, wrongOption } from '../errors.js'
+import { AuthnUsageError, isAuthenticationError, refusal, wrongOption } from '../errors.js'
 import { reportRefusal } from '../events.js'
-import { finishLogin } from '../login/finish.js'
+import { ABANDONED } from '../http/disconnect.js'
+import { finishLogin, giveTokens } from '../login/finish.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { ownClaimsOf } from '../request/state.js'
 import { isUsableName } from '../users/user.js'
+import { refreshSession } from './refresh.js'
+import { rejectToken } from './routes.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
 import type { Sessions } from '../../types/session-api.js'
 
@@ -15,6 +18,13 @@ import type { Sessions } from '../../types/session-api.js'
  * @param app - the scope of the registration
  */
 export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions {
+  const withUsers = (method: string): Registration => {
+    const registration = registrationOf(app) as Registration
+    if (registration.options.userService !== undefined) return registration
+    return wrongOption(
+      `option "userService" is missing: sessions.${method}() needs one that finds users.`,
+    )
+  }
   return {
     of(request) {
       const { sid, sub } = ownClaimsOf(request) ?? {}
@@ -37,10 +47,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
         })
     },
     async begin(username, request, reply) {
-      const registration = registrationOf(app) as Registration
-      if (registration.options.userService === undefined) {
-        wrongOption('option "userService" is missing: sessions.begin() needs one that finds users.')
-      }
+      const registration = withUsers('begin')
       const started = performance.now()
       // Caches must not store a token (RFC 6749 section 5.1).
       void reply.header('cache-control', 'no-store')
@@ -53,6 +60,25 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
       }
       const login = { username, user, started, confirm: async () => undefined }
       return finishLogin(registration, request, reply, login)
+    },
+    async refresh(token, request, reply) {
+      const registration = withUsers('refresh')
+      const started = performance.now()
+      void reply.header('cache-control', 'no-store')
+      const text = typeof token === 'string' && token !== '' ? token : null
+      try {
+        if (text === null)
+          throw refusal('auth.no-credentials-provided', { cause: 'no refresh token' })
+        const tokens = await refreshSession(tools, request, text, started)
+        return giveTokens(registration, registration.carrier, request, reply, tokens)
+      } catch (error) {
+        // The client has gone, and the handler of the app gets an error as of others.
+        const cause = error === ABANDONED ? refusal('auth.overloaded') : error
+        return rejectToken(registration, request, reply, text, cause).catch((rejected: unknown) => {
+          if (isAuthenticationError(rejected)) reportRefusal(request, rejected, 'refresh', started)
+          throw rejected
+        })
+      }
     },
     async revoke(which) {
       const { sid, sub } = (which ?? {}) as { sid?: unknown; sub?: unknown }

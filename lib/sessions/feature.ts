@@ -25,6 +25,8 @@ export function createFeature(context: FeatureContext): Feature {
     )
   }
   const tools = openTools(context)
+  const { service, method } = tools
+  if (service.hasKeySet) service.require(method, 'sign', 'the option "sessions"')
   const { store, access, revocations } = tools
   store.watch(revocations)
   let carrier = bodyCarrier

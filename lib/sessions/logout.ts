@@ -26,12 +26,14 @@ export async function leavingOf(
     return await ofAccessToken(tools, ownTokenIn(request, sources), request)
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
-    const presented = await presentedSession(tools, refreshToken)
+    const presented = await presentedSession(tools, request, refreshToken)
     // Only then, so that a logout works without the user service.
     if (tools.tokenChecks.length > 0) await ownerOf(tools, request, presented.session)
     return (await exchange(tools, request, presented, 'logout')).session
   }
 }
+
+const isNoToken = /^ERR_AUTH_(?:MALFORMED_|REFRESH_|TOO_MANY_)/
 
 /**
  * Revokes the session whose refresh token a browser still has, which a login replaces. A token that is none changes
@@ -48,12 +50,12 @@ export async function revokeReplaced(
   try {
     const token = carrier.refreshToken(request)
     if (token === null) return
-    const presented = await presentedSession(tools, token)
+    const presented = await presentedSession(tools, request, token)
     await attempt.confirm()
     session = (await exchange(tools, request, presented, 'login')).session
   } catch (error) {
-    // It is no good refresh token.
-    if (isAuthenticationError(error) && /^ERR_AUTH_(?:MALFORMED|REFRESH)_/.test(error.code)) return
+    // It is no good refresh token, or one of too many, which must not keep a user with the right password out.
+    if (isAuthenticationError(error) && isNoToken.test(error.code)) return
     throw error
   }
   const { sid, sub } = session

@@ -2,52 +2,83 @@ import type { FastifyRequest } from 'fastify'
 import { refusal, type AuthenticationError } from '../errors.js'
 import { channels } from '../events.js'
 import { sessionTokens } from './issue.js'
-import { digestOf, newRefreshToken, parseRefreshToken, seal, unseal } from './refresh-token.js'
+import {
+  digestOf,
+  newRefreshToken,
+  parseRefreshToken,
+  seal,
+  unseal,
+  type RefreshToken,
+} from './refresh-token.js'
 import { revokeSessions, storeTimeout, type SessionTools } from './tools.js'
 import { issuedAfter } from '../feature.js'
-import type { IssuedTokens } from '../login/finish.js'
+import { registrationOf, type Registration } from '../registration.js'
+import { tokensReport, type IssuedTokens } from '../login/finish.js'
 import type { StoredSession } from '../../types/sessions.js'
 
 /**
- * Exchanges a refresh token for new tokens.
+ * Exchanges a refresh token for new tokens, and publishes `login`.
  *
- * @returns the tokens, and the stored user
- * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_STORE_UNAVAILABLE, and what the user
- * service and `login.claims` throw
+ * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_REFRESH_REUSED, ERR_AUTH_STORE_UNAVAILABLE, what
+ * {@link presentedSession}, the user service and `login.claims` throw
  */
 export async function refreshSession(
   tools: SessionTools,
   request: FastifyRequest,
   text: string,
-): Promise<{ readonly tokens: IssuedTokens; readonly user: object }> {
-  const presented = await presentedSession(tools, text)
+  started: number,
+): Promise<IssuedTokens> {
+  const presented = await presentedSession(tools, request, text)
   const { user, name } = await ownerOf(tools, request, presented.session)
   const claims = await tools.claimsOf(name, request, user)
   if (String(claims.sub) !== presented.session.sub) {
     // Otherwise `revoke({ sub })` would not find the session.
     return revokeInvalid(tools, presented.session.sid, 'the user has another "sub" now')
   }
+  // What can fail comes before the swap: after the grace, another try of the client would count as theft.
+  const report = tokensReport(registrationOf(tools.app) as Registration, user)
+  const { sid, endsAt } = presented.session
   const now = Date.now() / 1000
-  const exchanged = await exchange(tools, request, presented, 'refresh')
-  const { refreshToken } = exchanged
-  const { sid, endsAt, lastUsed } = exchanged.session
+  const { idle } = tools.settings
+  const tokensFor = (remaining: number, refreshToken: Pick<RefreshToken, 'text'>): IssuedTokens =>
+    sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining })
+  const asked = presented.ahead + performance.now() / 1000
+  const made = tokensFor(Math.min(endsAt - asked, idle), presented.token)
+  const { refreshToken, session, now: used } = await exchange(tools, request, presented, 'refresh')
   // The session was revoked while the store was asked, or earlier, and the store has lost the revocation in a failover.
   if (tools.revocations.has(sid)) return revokeInvalid(tools, sid, 'session revoked')
-  const remaining = Math.min(endsAt, lastUsed + tools.settings.idle) - exchanged.now
   tools.counts.refreshed += 1
-  return { tokens: sessionTokens(tools, { sid, claims, user, refreshToken, now, remaining }), user }
+  report(request, 'refresh', started)
+  const remaining = Math.min(endsAt, session.lastUsed + idle) - used
+  const refreshExpiresIn = Math.max(0, Math.floor(remaining))
+  // A repetition does not prolong the session, which may then expire before the token would.
+  if (Math.floor(now) + Number(made.expiresIn) > now + remaining)
+    return tokensFor(remaining, refreshToken)
+  return { ...made, refreshToken: refreshToken.text, refreshExpiresIn }
 }
 
 /**
- * Reads a refresh token, current or not, and finds its session.
+ * Reads a refresh token, current or not, and finds its session. Anybody can make strings with a right checksum, so an
+ * address that has sent too many wrong ones gets no look-up.
  *
  * @returns also the seconds by which the clock of the store is ahead of `performance.now()`
- * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_STORE_UNAVAILABLE
+ * @throws (rejects) ERR_AUTH_REFRESH_INVALID, ERR_AUTH_TOO_MANY_ATTEMPTS, ERR_AUTH_STORE_UNAVAILABLE; what
+ * {@link Lookups.run} rejects with
  */
-export async function presentedSession({ access }: SessionTools, text: string) {
+export async function presentedSession(
+  { app, access, lookups }: SessionTools,
+  request: FastifyRequest,
+  text: string,
+) {
   const token = parseRefreshToken(text)
   if (token === null) throw invalidRefresh('no refresh token')
-  const { session, now } = await access.ask((store) => store.find(digestOf(token.handle)))
+  const { passwords } = registrationOf(app) as Registration
+  const handle = digestOf(token.handle)
+  const { session, now } = await lookups.run(request, async () => {
+    // In its turn, since those before it may have been wrong.
+    await passwords.refuseToken(handle, request)
+    return access.ask((store) => store.find(handle))
+  })
   if (session === null) throw invalidRefresh('no such session')
   return { token, session, ahead: now - performance.now() / 1000 }
 }

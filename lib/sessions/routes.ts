@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastif
 import { withoutUndefined } from '../common/objects.js'
 import { isAuthenticationError, refusal } from '../errors.js'
 import { channels } from '../events.js'
-import { bodyCarrier, reportTokens, sendBody } from '../login/finish.js'
+import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
 import { declareOwnRoute, takenRoute, urlOf, type Work } from '../login/own-route.js'
 import { checkBody, type RouteBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
@@ -34,7 +34,7 @@ export function declareSessionRoutes(
         description:
           'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
       },
-      path: `${path}/refresh`,
+      path: login.refreshPath ?? `${path}/refresh`,
       body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
       use: refresh(registration, tools),
       notes: { responses: { 200: carrier.schema(true), ...rejected } },
@@ -46,7 +46,7 @@ export function declareSessionRoutes(
         description:
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
       },
-      path: `${path.replace(/\/[^/]*$/, '')}/logout`,
+      path: login.logoutPath ?? `${path.replace(/\/[^/]*$/, '')}/logout`,
       // Its access token may name the session.
       body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
       use: logOut(registration, tools),
@@ -104,11 +104,11 @@ function refresh(registration: Registration, tools: SessionTools): Use {
   const { carrier } = registration
   return async (token, _body, request, reply, started) => {
     if (token === null) throw refusal('auth.no-credentials-provided', { cause: 'no refresh token' })
-    const { tokens, user } = await refreshSession(tools, request, token)
-    reportTokens(registration, request, user, 'refresh', started)
+    const tokens = await refreshSession(tools, request, token, started)
     // A client that sends its refresh token in the body gets the next one in the body, even if the app uses cookies.
     const isCarried = carrier.refreshToken(request) !== null
-    return sendBody(reply, (isCarried ? carrier : bodyCarrier).give(request, reply, tokens))
+    const used = isCarried ? carrier : bodyCarrier
+    return sendBody(reply, giveTokens(registration, used, request, reply, tokens))
   }
 }
 
@@ -123,36 +123,42 @@ function logOut({ carrier, tokenSources }: Registration, tools: SessionTools): U
   }
 }
 
-/** Errors that count as a failed attempt. An expired or missing access token does not. */
-const isCounted = /^ERR_AUTH_(?:REFRESH_\w+|JWT_INVALID)$/
-
-/**
- * Makes a handler that reads the refresh token of a request and calls `use` with it. Only rejected tokens count as failed
- * attempts: a valid token always works, however many invalid ones its address has sent.
- *
- * @returns a function that rejects with what `use` throws, or ERR_AUTH_TOO_MANY_ATTEMPTS in its place
- */
-function withToken(
-  { carrier, passwords }: Registration,
-  { read }: RouteBody<SessionBody>,
-  use: Use,
-): Work {
+/** Makes a handler that reads the refresh token of a request and calls `use` with it. */
+function withToken(registration: Registration, { read }: RouteBody<SessionBody>, use: Use): Work {
   return async (request, reply, started) => {
     let token: string | null = null
     try {
       const body = read(request.body)
-      token = carrier.refreshToken(request) ?? body.refreshToken ?? null
+      token = registration.carrier.refreshToken(request) ?? body.refreshToken ?? null
       return await use(token, body, request, reply, started)
     } catch (error) {
-      if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
-      if (isCounted.test(error.code)) {
-        await passwords.countRejectedToken(nameOf(request, token), request)
-      }
-      // There is no session, so the browser should not keep its tokens.
-      carrier.clear(request, reply)
-      throw error
+      return rejectToken(registration, request, reply, token, error)
     }
   }
+}
+
+/** Errors that count as a failed attempt. An expired or missing access token does not. */
+const isCounted = /^ERR_AUTH_(?:REFRESH_\w+|JWT_INVALID)$/
+
+/**
+ * Counts a token that was rejected, and makes the client delete its tokens.
+ *
+ * @returns a promise that rejects with the error, or with ERR_AUTH_TOO_MANY_ATTEMPTS
+ */
+export async function rejectToken(
+  { carrier, passwords }: Registration,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: string | null,
+  error: unknown,
+): Promise<never> {
+  if (!isAuthenticationError(error) || error.statusCode !== 401) throw error
+  if (isCounted.test(error.code)) {
+    await passwords.countRejectedToken(nameOf(request, token), request)
+  }
+  // There is no session, so the browser should not keep its tokens.
+  carrier.clear(request, reply)
+  throw error
 }
 
 /** What failures are counted by, beside the address: the session of a refresh token, or else the token. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
+import { Lookups } from '../throttle/lookups.js'
 import { findUser } from '../users/user.js'
 import { digestOf } from './refresh-token.js'
 import { Revocations } from './revocations.js'
@@ -22,7 +23,7 @@ export type SessionTools = ReturnType<typeof openTools>
 
 /** @throws ERR_AUTH_OPTION */
 export function openTools(context: FeatureContext) {
-  const { options, jwtService: service, tokenChecks } = context
+  const { app, options, jwtService: service, tokenChecks } = context
   const { store: factory = memorySessions(), ...settings } = resolveSessions(options.sessions || {})
   const { userService, userServiceTimeout } = options
   const { signingMethod }: Partial<ResolvedLogin> = options.login || {}
@@ -38,11 +39,13 @@ export function openTools(context: FeatureContext) {
   })
   const lost = (error: unknown, isFirst: boolean) => access.log(error, isFirst ? factory.help : '')
   return {
+    app,
     settings,
     /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
     tag: digestOf(place).slice(0, 6),
     store,
     access,
+    lookups: new Lookups(),
     revocations: new Revocations(lost),
     userRevocations: new UserRevocations(),
     service,

@@ -66,6 +66,11 @@ export class JwtService implements JwtServiceLike {
     this.#store = new KeyStore(resolved, fs, log)
   }
 
+  /** Whether a reload may change which keys sign. */
+  get hasKeySet(): boolean {
+    return this.#config.keys !== undefined
+  }
+
   get signingMethod(): SigningMethod | undefined {
     return this.#config.signingMethod ?? this.#store.current.signingMethod
   }

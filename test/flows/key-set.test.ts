@@ -33,7 +33,11 @@ function declare(app: TestApp): void {
   app.get('/me', { config: { auth: true } }, ({ user }) => user)
 }
 
-const options = (jwt: AuthnOptions['jwt']): AuthnOptions => ({ userService: userService(), jwt })
+const options = (jwt: AuthnOptions['jwt'], login?: false): AuthnOptions => ({
+  userService: userService(),
+  jwt,
+  login,
+})
 
 async function statusOf(app: FastifyInstance, token: string, url = '/me'): Promise<number> {
   return (await app.inject({ url, headers: bearer(token) })).statusCode
@@ -101,7 +105,11 @@ t.test('attacks: broken tokens, over keys of each kind that signs', async (t) =>
 
 t.test('attacks: with a good token of another app, whose key is in the set', async (t) => {
   const issuer = await appWith(t, options({ keys: [a] }))
-  const app = await appWith(t, options({ keys: [publicHalf(rsa), publicHalf(a), b] }), declare)
+  const app = await appWith(
+    t,
+    options({ keys: [publicHalf(rsa), publicHalf(a), b] }, false),
+    declare,
+  )
   const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
   const report = await authAttacks(app, { url: '/me', good, except })
   t.strictSame(report.problems, [], String(report))
@@ -115,11 +123,29 @@ t.test('the test kit works with a key set', async (t) => {
   })
   const alice = { id: 1, name: 'alice' }
   t.equal((await app.inject({ url: '/me', ...actingAs(alice) })).statusCode, 200)
-  const reader = await appWith(t, options({ keys: [publicHalf(a)] }), declare)
+  const reader = await appWith(t, options({ keys: [publicHalf(a)] }, false), declare)
   t.equal(await statusOf(reader, mintToken(app, { sub: 'alice' })), 200)
   t.equal(await statusOf(reader, mintToken(reader, { sub: 'alice', broken: 'otherKey' })), 401)
   t.throws(() => mintToken(reader, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
   t.equal((await reader.inject({ method: 'POST', url: '/login' })).statusCode, 404)
+})
+
+t.test('a reload without a key that signs keeps the old set where something signs', async (t) => {
+  for (const [title, more, isKept] of [
+    ['login', {}, true],
+    ['sessions alone', { login: false, sessions: true }, true],
+    ['tokens of the app', { login: { tokenFunc: () => 'x' } }, false],
+    ['nothing', { login: false }, false],
+  ] as const) {
+    let keys: unknown[] = [a]
+    const fs = { readFile: async () => JSON.stringify(keys) }
+    const service = new JwtService({ keys: 'keys.json', reloadEvery: 0 }, { fs })
+    await appWith(t, { userService: userService(), jwtService: service, ...more })
+    keys = [publicHalf(a)]
+    if (isKept) await t.rejects(service.reload(), { code: 'ERR_AUTH_KEY' }, title)
+    else await service.reload()
+    t.equal(service.canSign(), isKept, title)
+  }
 })
 
 t.test('boots that are refused', async (t) => {
@@ -128,11 +154,10 @@ t.test('boots that are refused', async (t) => {
     [{ jwt: { keys: [a], rsa: { public: 'x.pem' } } }, /"jwt\.keys": found beside jwt\.rsa/],
     [{ jwt: { keys: [] } }, /"jwt\.keys": expected an array/],
     [{ jwt: { keys: [a, rsa] } }, /"jwt\.signingMethod": is missing/],
-    [
-      { jwt: { keys: [publicHalf(a)] }, login: {} },
-      /"login" is set, but the option "jwt" with a key/,
-    ],
-    [{ jwt: { keys: [a] }, login: { signingMethod: 'RS256' } }, /"login" is set/],
+    [{ jwt: { keys: [publicHalf(a)] } }, /no key with the state sign.*login: false/],
+    [{ jwt: { keys: [publicHalf(a)] }, login: {} }, /no key with the state sign/],
+    [{ jwt: { keys: [publicHalf(a)] }, login: false, sessions: true }, /sign.*"sessions"/],
+    [{ jwt: { keys: [a] }, login: { signingMethod: 'RS256' } }, /state sign for RS256/],
     [{ jwt: { keys: [a], reloadEvery: -1 } }, /"jwt\.reloadEvery": found -1, expected seconds, 0/],
     [{ jwt: { secret: keySetSecret, reloadEvery: 5 } }, /"jwt\.reloadEvery": it is for a key set/],
     [{ jwt: { secret: keySetSecret, publish: true } }, /"jwt\.publish": it is for a key set/],

@@ -16,6 +16,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import t from 'tap'
 import { bearer, logLines, passwords, secret, userService, users } from '../helpers/app.js'
+import { memorySessions } from '../../lib/sessions/index.js'
+import { newRefreshToken } from '../../lib/sessions/refresh-token.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
@@ -27,6 +29,7 @@ import {
   tokenChallenge,
 } from '../helpers/flows.js'
 import {
+  breakable,
   claimsOf,
   clientOf,
   eventsOf,
@@ -445,11 +448,23 @@ t.test('a Unix socket has no address of the client', async (t) => {
   t.match(await app.authn.sessions.list('alice'), [{ address: '' }])
 })
 
-t.test('wrong tokens are throttled, apart from logins, and good ones never', async (t) => {
+const from = (remoteAddress: string, refreshToken: string) => ({
+  method: 'POST' as const,
+  url: '/login/refresh',
+  remoteAddress,
+  payload: { refreshToken },
+})
+
+t.test('wrong tokens are throttled, apart from logins; then good ones wait too', async (t) => {
   const redis = new FakeRedis()
   for (const more of [{}, { redis, keyPrefix: 'test' }]) {
     const throttle = { perUsername: 3, perAddress: 5, window: 60, ...more }
-    const { login, refresh, post, me } = await setting(t, {}, { throttle })
+    const store = breakable(memorySessions())
+    const { app, login, refresh, post, me } = await setting(
+      t,
+      { store: store.factory },
+      { throttle },
+    )
     let good = await login()
     for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
     t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
@@ -462,9 +477,17 @@ t.test('wrong tokens are throttled, apart from logins, and good ones never', asy
     t.equal((await post('/logout', undefined, bearer('a.b.c'))).statusCode, 429)
     t.equal((await post('/logout')).statusCode, 401, 'no token is no wrong one')
 
-    good = pairOf(await refresh(good.refreshToken))
-    const another = await login()
-    t.equal((await post('/logout', { refreshToken: another.refreshToken })).statusCode, 204)
+    const asked = store.calls.length
+    t.equal((await refresh(good.refreshToken)).statusCode, 429, 'not looked up')
+    t.equal((await post('/logout', { refreshToken: good.refreshToken })).statusCode, 429)
+    t.equal((await refresh(newRefreshToken().text)).statusCode, 429, 'nor is a forged one')
+    t.equal(store.calls.length, asked, 'the store is not asked')
+    t.equal(
+      (await app.inject(from('192.0.2.9', good.refreshToken))).statusCode,
+      200,
+      'another address',
+    )
+    good = await login()
     t.equal((await post('/logout', undefined, bearer(good.token))).statusCode, 204)
     t.equal(await me(good.token), 401)
   }

@@ -1,0 +1,166 @@
+// Refreshes by routes of the app, under other names and paths, and what fails in a refresh.
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { authn, type AuthnOptions } from '../../lib/index.js'
+import { memorySessions } from '../../lib/sessions/index.js'
+import { newRefreshToken } from '../../lib/sessions/refresh-token.js'
+import { passwords, standardOptions, users } from '../helpers/app.js'
+import { bootError, isFault, type AnyResponse } from '../helpers/flows.js'
+import { cookiesOf, linesOf } from '../helpers/cookies.js'
+import { breakable, clientOf, eventsOf, pairOf, sessionApp } from '../helpers/sessions.js'
+
+const alice = { username: 'alice', password: passwords.alice }
+
+/** An app with a route of its own that refreshes the token of its body, whatever that is. */
+async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
+  const store = breakable(memorySessions())
+  const app = await sessionApp(t, { sessions: { store: store.factory }, ...options }, (app) => {
+    app.post<{ Body: { code: string } }>('/exchange', (request, reply) =>
+      app.authn.sessions?.refresh(request.body.code, request, reply),
+    )
+  })
+  const client = clientOf(app)
+  const exchange = (code: unknown): Promise<AnyResponse> => client.post('/exchange', { code })
+  return { app, store, exchange, ...client }
+}
+
+t.test('a route of the app refreshes as the plugin does', async (t) => {
+  const { exchange, login, me, store, refresh } = await setting(t, { throttle: { perAddress: 6 } })
+  const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
+  const first = await login()
+  const response = await exchange(first.refreshToken)
+  t.equal(response.headers['cache-control'], 'no-store')
+  const next = pairOf(response)
+  t.equal(await me(next.token), 200)
+  t.match(successes[0], { authenticator: 'refresh', user: { name: 'alice' } })
+  const wrong = ['', 7, null, undefined, 'x', newRefreshToken().text]
+  const codes = ['NO_CREDENTIALS', 'NO_CREDENTIALS', 'NO_CREDENTIALS', 'NO_CREDENTIALS']
+  for (const [index, each] of wrong.entries()) {
+    const code = `ERR_AUTH_${codes[index] ?? 'REFRESH_INVALID'}`
+    const rejected = await exchange(each)
+    t.match(JSON.parse(rejected.body), { statusCode: 401, code }, String(each))
+    t.match(failures.at(-1), { authenticator: 'refresh', code })
+  }
+  for (let count = 0; count < 4; count += 1) await exchange(`y${count}`)
+  const asked = store.calls.length
+  t.equal((await exchange(next.refreshToken)).statusCode, 429, 'wrong ones have been counted')
+  t.equal((await refresh(next.refreshToken)).statusCode, 429, 'for both routes')
+  t.equal(store.calls.length, asked)
+})
+
+t.test('a route of the app sets cookies where the plugin does', async (t) => {
+  const { post, exchange } = await setting(t, { cookies: true })
+  const cookies = cookiesOf(await post('/login', alice))
+  const { value: token } = cookies.find(({ name }) => name.includes('refresh')) ?? {}
+  const response = await exchange(token)
+  t.strictSame(JSON.parse(response.body), { expiresIn: 300 })
+  t.equal(linesOf(response).length, 2)
+  t.equal(linesOf(await exchange('x')).length, 2, 'a 401 deletes them')
+})
+
+t.test('without a user service it says so', async (t) => {
+  const authenticator = { authenticate: () => ({ name: 'anyone' }) }
+  const { exchange } = await setting(t, { userService: undefined, login: false, authenticator })
+  const { statusCode, body } = await exchange('x')
+  t.match([statusCode, JSON.parse(body)], [500, { code: 'ERR_AUTH_OPTION' }])
+})
+
+t.test('clients get the names and the paths that they know', async (t) => {
+  const login: AuthnOptions['login'] = {
+    path: '/auth/token',
+    refreshPath: '/auth/renew',
+    logoutPath: '/auth/end',
+    body: ({ token, refreshToken, ...others }) => ({
+      access_token: token,
+      refresh_token: refreshToken,
+      ...others,
+    }),
+  }
+  const { post, me, exchange } = await setting(t, { login })
+  const read = (response: AnyResponse): Record<string, string> =>
+    JSON.parse(response.body) as Record<string, string>
+  const first = read(await post('/auth/token', alice))
+  t.strictSame(Object.keys(first), ['access_token', 'refresh_token', 'expiresIn'])
+  const second = read(await post('/auth/renew', { refreshToken: first.refresh_token }))
+  const third = read(await exchange(second.refresh_token))
+  t.equal(await me(String(third.access_token)), 200)
+  for (const url of ['/auth/token/refresh', '/auth/logout', '/login']) {
+    t.equal((await post(url)).statusCode, 404, url)
+  }
+  t.equal((await post('/auth/end', { refreshToken: third.refresh_token })).statusCode, 204)
+
+  const cookies = await setting(t, { cookies: true, login })
+  t.strictSame(read(await cookies.post('/auth/token', alice)), { expiresIn: 300 })
+})
+
+t.test('a body that is none is an internal error, and a retry is no theft', async (t) => {
+  const failing = { is: false }
+  const bodies = {
+    'a string': () => 'x' as never,
+    'an array': () => [],
+    nothing: () => undefined as never,
+    'a promise': () => Promise.reject(new Error('late')),
+    'no JSON': () => ({ big: 1n }),
+    'an error': () => {
+      throw new Error('secret')
+    },
+  }
+  for (const [title, wrong] of Object.entries(bodies)) {
+    const body = (tokens: object): object => (failing.is ? wrong() : tokens)
+    const { login, refresh, post, me } = await setting(t, { login: { body } })
+    failing.is = false
+    const { refreshToken } = await login()
+    failing.is = true
+    isFault(t, await refresh(refreshToken), 'ERR_AUTH_TOKEN_FUNC', title)
+    isFault(t, await post('/login', alice), 'ERR_AUTH_TOKEN_FUNC', title)
+    failing.is = false
+    t.equal(await me(pairOf(await refresh(refreshToken)).token), 200, title)
+  }
+})
+
+t.test('paths that are taken make startup fail', async (t) => {
+  for (const [login, kind] of [
+    [{ refreshPath: '/login' }, 'refresh'],
+    [{ logoutPath: '/login/refresh' }, 'logout'],
+    [{ refreshPath: '/same', logoutPath: '/same' }, 'logout'],
+    [{ refreshPath: 'renew' }, 'login\\.refreshPath'],
+  ] as const) {
+    const options = { ...standardOptions(), sessions: true, login }
+    const error = await bootError(() => Fastify().register(authn, options))
+    t.match(error?.message, new RegExp(kind))
+  }
+})
+
+t.test('a refresh that cannot be finished leaves its token the current one', async (t) => {
+  const broken = { is: '' }
+  const claims = () => ({ odd: broken.is === 'claims' ? 1n : 1 })
+  const service = {
+    async findByUsername(name: string) {
+      const user = users.find((each) => each.name === name)
+      return Object.defineProperty({ ...user }, 'odd', {
+        enumerable: true,
+        get() {
+          if (broken.is === 'user') throw new Error('a getter')
+          return 1
+        },
+      })
+    },
+  }
+  const sessions = { grace: 0 }
+  const { login, refresh, me } = await setting(t, {
+    userService: service,
+    sessions,
+    login: { claims },
+  })
+  let pair = await login()
+  for (const [is, code] of [
+    ['claims', 'ERR_AUTH_TOKEN_FUNC'],
+    ['user', 'ERR_AUTH_AUTHENTICATOR'],
+  ] as const) {
+    broken.is = is
+    isFault(t, await refresh(pair.refreshToken), code)
+    broken.is = ''
+    pair = pairOf(await refresh(pair.refreshToken))
+  }
+  t.equal(await me(pair.token), 200)
+})

@@ -46,17 +46,22 @@ export function startClock(): number {
   return isWatched ? performance.now() : 0
 }
 
-/** @param about - what is said of the credentials */
+/**
+ * @param about - what is said of the credentials
+ * @param accepts - the names of the authenticators that the route accepts
+ */
 export function reportSuccess(
   request: FastifyRequest,
   user: object,
   authenticator: string,
   started: number,
   about?: object | null,
+  accepts: readonly string[] = [],
 ): void {
   const target = authenticator === 'login' ? login : success
   if (!target.hasSubscribers) return
-  target.publish({ request, user, authenticator, duration: durationSince(started), ...about })
+  const duration = durationSince(started)
+  target.publish({ request, user, authenticator, accepts, duration, ...about })
 }
 
 /**
@@ -65,6 +70,7 @@ export function reportSuccess(
  *
  * @param user - the user, if an authenticator has accepted one
  * @param about - what is said of the credentials
+ * @param accepts - the names of the authenticators that the route accepts
  */
 export function reportRefusal(
   request: FastifyRequest,
@@ -73,18 +79,20 @@ export function reportRefusal(
   started: number,
   user: object | null = null,
   about?: object | null,
+  accepts: readonly string[] = [],
 ): void {
   const { code } = error
   const reason = reasonOf(request, error)
   const why = reason === null ? {} : { reason }
   const status = refusalOf(code)?.status ?? 401
   const level = status === 401 || status === 403 ? 'info' : 'warn'
-  request.log[level]({ code, authenticator, ...about, ...why }, 'Request rejected')
+  const choice = accepts.length > 1 ? { accepts } : {}
+  request.log[level]({ code, authenticator, ...choice, ...about, ...why }, 'Request rejected')
   const target = channelOfStatus.get(status) ?? failure
   if (!target.hasSubscribers) return
   const who = user === null ? {} : { user }
   const duration = durationSince(started)
-  target.publish({ request, code, ...why, ...who, ...about, authenticator, duration })
+  target.publish({ request, code, ...why, ...who, ...about, authenticator, accepts, duration })
 }
 
 function reasonOf({ headers }: FastifyRequest, { code, cause }: AuthenticationErrorLike) {

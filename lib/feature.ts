@@ -5,6 +5,7 @@ import type { ResolvedOptions } from './options/resolve.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { NeededNames } from '../types/marks.js'
+import type { MessageKey } from '../types/messages.js'
 import type { SecurityScheme } from '../types/openapi.js'
 import type { JwtClaims } from '../types/request-extra.js'
 
@@ -43,6 +44,8 @@ export interface Feature {
   /** Where `app.authn` and `app.authn.stats()` have {@link api} and {@link stats}. */
   readonly name: string
   readonly authenticators?: Readonly<Record<string, Authenticator>>
+  /** The message to credentials for {@link authenticators} on a route that does not accept them. Default: a general one. */
+  readonly notAccepted?: MessageKey
   /** For API documents: whether wrong credentials for {@link authenticators} are counted, and too many get a 429. */
   readonly countsFailures?: boolean
   /** Where else a token of our own keys may be found. */

@@ -8,6 +8,8 @@ export const ar = {
   'auth.jwt-expired': 'انتهت صلاحية رمز المصادقة الخاص بك.',
   'auth.api-key-invalid': 'مفتاح API الخاص بك غير صالح.',
   'auth.api-key-expired': 'انتهت صلاحية مفتاح API الخاص بك.',
+  'auth.api-key-not-accepted': 'لا يقبل هذا المسار مفاتيح API.',
+  'auth.credentials-not-accepted': 'لا يقبل هذا المسار بيانات الاعتماد هذه.',
   'auth.overloaded': 'الخادم مشغول. يُرجى المحاولة مرة أخرى لاحقًا.',
   'auth.too-many-attempts': 'عدد المحاولات الفاشلة كبير جدًا. يُرجى المحاولة مرة أخرى لاحقًا.',
   'auth.insufficient-scope': 'بيانات الاعتماد الخاصة بك لا تسمح بهذا الإجراء.',

@@ -8,6 +8,8 @@ export const ca = {
   'auth.jwt-expired': 'El vostre testimoni d’autenticació ha caducat.',
   'auth.api-key-invalid': 'La vostra clau d’API no és vàlida.',
   'auth.api-key-expired': 'La vostra clau d’API ha caducat.',
+  'auth.api-key-not-accepted': 'Aquesta ruta no accepta claus d’API.',
+  'auth.credentials-not-accepted': 'Aquesta ruta no accepta aquestes credencials.',
   'auth.overloaded': 'El servidor està sobrecarregat. Torneu-ho a provar més tard.',
   'auth.too-many-attempts': 'Hi ha hagut massa intents fallits. Torneu-ho a provar més tard.',
   'auth.insufficient-scope': 'Les vostres credencials no permeten aquesta acció.',

@@ -8,6 +8,8 @@ export const cs = {
   'auth.jwt-expired': 'Platnost vašeho autentizačního tokenu vypršela.',
   'auth.api-key-invalid': 'Váš klíč API je neplatný.',
   'auth.api-key-expired': 'Platnost vašeho klíče API vypršela.',
+  'auth.api-key-not-accepted': 'Tato adresa nepřijímá klíče API.',
+  'auth.credentials-not-accepted': 'Tato adresa nepřijímá tyto přihlašovací údaje.',
   'auth.overloaded': 'Server je přetížený. Zkuste to prosím později.',
   'auth.too-many-attempts': 'Příliš mnoho neúspěšných pokusů. Zkuste to prosím později.',
   'auth.insufficient-scope': 'Vaše přihlašovací údaje tuto akci neumožňují.',

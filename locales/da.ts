@@ -8,6 +8,8 @@ export const da = {
   'auth.jwt-expired': 'Dit godkendelsestoken er udløbet.',
   'auth.api-key-invalid': 'Din API-nøgle er ugyldig.',
   'auth.api-key-expired': 'Din API-nøgle er udløbet.',
+  'auth.api-key-not-accepted': 'Denne adresse accepterer ikke API-nøgler.',
+  'auth.credentials-not-accepted': 'Denne adresse accepterer ikke disse loginoplysninger.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøg. Prøv igen senere.',
   'auth.insufficient-scope': 'Dine legitimationsoplysninger tillader ikke denne handling.',

@@ -8,6 +8,8 @@ export const de = {
   'auth.jwt-expired': 'Ihr Authentifizierungstoken ist abgelaufen.',
   'auth.api-key-invalid': 'Ihr API-Schlüssel ist ungültig.',
   'auth.api-key-expired': 'Ihr API-Schlüssel ist abgelaufen.',
+  'auth.api-key-not-accepted': 'Diese Adresse akzeptiert keine API-Schlüssel.',
+  'auth.credentials-not-accepted': 'Diese Adresse akzeptiert diese Zugangsdaten nicht.',
   'auth.overloaded': 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.',
   'auth.too-many-attempts':
     'Zu viele fehlgeschlagene Versuche. Bitte versuchen Sie es später erneut.',

@@ -8,6 +8,8 @@ export const es = {
   'auth.jwt-expired': 'Su token de autenticación ha caducado.',
   'auth.api-key-invalid': 'Su clave de API no es válida.',
   'auth.api-key-expired': 'Su clave de API ha caducado.',
+  'auth.api-key-not-accepted': 'Esta ruta no acepta claves de API.',
+  'auth.credentials-not-accepted': 'Esta ruta no acepta estas credenciales.',
   'auth.overloaded': 'El servidor está sobrecargado. Inténtelo de nuevo más tarde.',
   'auth.too-many-attempts': 'Demasiados intentos fallidos. Inténtelo de nuevo más tarde.',
   'auth.insufficient-scope': 'Sus credenciales no permiten esta acción.',

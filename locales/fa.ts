@@ -8,6 +8,8 @@ export const fa = {
   'auth.jwt-expired': 'توکن احراز هویت شما منقضی شده است.',
   'auth.api-key-invalid': 'کلید API شما نامعتبر است.',
   'auth.api-key-expired': 'کلید API شما منقضی شده است.',
+  'auth.api-key-not-accepted': 'این مسیر کلید API را نمی‌پذیرد.',
+  'auth.credentials-not-accepted': 'این مسیر این اطلاعات ورود را نمی‌پذیرد.',
   'auth.overloaded': 'سرور مشغول است. لطفاً بعداً دوباره تلاش کنید.',
   'auth.too-many-attempts': 'تعداد تلاش‌های ناموفق بیش از حد مجاز است. لطفاً بعداً دوباره تلاش کنید.',
   'auth.insufficient-scope': 'اطلاعات احراز هویت شما اجازه این کار را نمی‌دهد.',

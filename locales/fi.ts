@@ -8,6 +8,8 @@ export const fi = {
   'auth.jwt-expired': 'Todennustunnisteesi on vanhentunut.',
   'auth.api-key-invalid': 'API-avaimesi on virheellinen.',
   'auth.api-key-expired': 'API-avaimesi on vanhentunut.',
+  'auth.api-key-not-accepted': 'Tämä osoite ei hyväksy API-avaimia.',
+  'auth.credentials-not-accepted': 'Tämä osoite ei hyväksy näitä tunnistetietoja.',
   'auth.overloaded': 'Palvelin on ruuhkautunut. Yritä myöhemmin uudelleen.',
   'auth.too-many-attempts': 'Liian monta epäonnistunutta yritystä. Yritä myöhemmin uudelleen.',
   'auth.insufficient-scope': 'Tunnistetietosi eivät salli tätä toimintoa.',

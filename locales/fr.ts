@@ -8,6 +8,8 @@ export const fr = {
   'auth.jwt-expired': 'Votre jeton d’authentification a expiré.',
   'auth.api-key-invalid': 'Votre clé d’API n’est pas valide.',
   'auth.api-key-expired': 'Votre clé d’API a expiré.',
+  'auth.api-key-not-accepted': 'Cette route n’accepte pas les clés d’API.',
+  'auth.credentials-not-accepted': 'Cette route n’accepte pas ces identifiants.',
   'auth.overloaded': 'Le serveur est surchargé. Veuillez réessayer plus tard.',
   'auth.too-many-attempts': 'Trop de tentatives infructueuses. Veuillez réessayer plus tard.',
   'auth.insufficient-scope': 'Vos identifiants ne permettent pas cette action.',

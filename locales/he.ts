@@ -8,6 +8,8 @@ export const he = {
   'auth.jwt-expired': 'פג תוקפו של אסימון האימות שלך.',
   'auth.api-key-invalid': 'מפתח ה-API שלך אינו תקין.',
   'auth.api-key-expired': 'פג תוקפו של מפתח ה-API שלך.',
+  'auth.api-key-not-accepted': 'נתיב זה אינו מקבל מפתחות API.',
+  'auth.credentials-not-accepted': 'נתיב זה אינו מקבל פרטי התחברות אלה.',
   'auth.overloaded': 'השרת עמוס. נא לנסות שוב מאוחר יותר.',
   'auth.too-many-attempts': 'יותר מדי ניסיונות כושלים. נא לנסות שוב מאוחר יותר.',
   'auth.insufficient-scope': 'פרטי ההזדהות שלך אינם מאפשרים פעולה זו.',

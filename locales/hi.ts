@@ -8,6 +8,8 @@ export const hi = {
   'auth.jwt-expired': 'आपके प्रमाणीकरण टोकन की अवधि समाप्त हो गई है।',
   'auth.api-key-invalid': 'आपकी API कुंजी अमान्य है।',
   'auth.api-key-expired': 'आपकी API कुंजी की अवधि समाप्त हो गई है।',
+  'auth.api-key-not-accepted': 'यह रूट API कुंजियाँ स्वीकार नहीं करता।',
+  'auth.credentials-not-accepted': 'यह रूट ये क्रेडेंशियल स्वीकार नहीं करता।',
   'auth.overloaded': 'सर्वर व्यस्त है। कृपया बाद में फिर से प्रयास करें।',
   'auth.too-many-attempts': 'बहुत अधिक असफल प्रयास हुए हैं। कृपया बाद में फिर से प्रयास करें।',
   'auth.insufficient-scope': 'आपके क्रेडेंशियल इस कार्य की अनुमति नहीं देते हैं।',

@@ -8,6 +8,8 @@ export const hr = {
   'auth.jwt-expired': 'Vaš token za autentifikaciju je istekao.',
   'auth.api-key-invalid': 'Vaš API ključ nije valjan.',
   'auth.api-key-expired': 'Vaš API ključ je istekao.',
+  'auth.api-key-not-accepted': 'Ova ruta ne prihvaća API ključeve.',
+  'auth.credentials-not-accepted': 'Ova ruta ne prihvaća ove podatke za prijavu.',
   'auth.overloaded': 'Poslužitelj je preopterećen. Pokušajte ponovno kasnije.',
   'auth.too-many-attempts': 'Previše neuspjelih pokušaja. Pokušajte ponovno kasnije.',
   'auth.insufficient-scope': 'Vaše vjerodajnice ne dopuštaju ovu radnju.',

@@ -8,6 +8,8 @@ export const hu = {
   'auth.jwt-expired': 'A hitelesítési token lejárt.',
   'auth.api-key-invalid': 'Az API-kulcs érvénytelen.',
   'auth.api-key-expired': 'Az API-kulcs lejárt.',
+  'auth.api-key-not-accepted': 'Ez az útvonal nem fogad el API-kulcsokat.',
+  'auth.credentials-not-accepted': 'Ez az útvonal nem fogadja el ezeket a hitelesítő adatokat.',
   'auth.overloaded': 'A kiszolgáló túlterhelt. Kérjük, próbálja újra később.',
   'auth.too-many-attempts': 'Túl sok sikertelen próbálkozás. Kérjük, próbálja újra később.',
   'auth.insufficient-scope': 'A hitelesítő adatai nem engedélyezik ezt a műveletet.',

@@ -8,6 +8,8 @@ export const id = {
   'auth.jwt-expired': 'Token autentikasi Anda sudah kedaluwarsa.',
   'auth.api-key-invalid': 'Kunci API Anda tidak valid.',
   'auth.api-key-expired': 'Kunci API Anda sudah kedaluwarsa.',
+  'auth.api-key-not-accepted': 'Rute ini tidak menerima kunci API.',
+  'auth.credentials-not-accepted': 'Rute ini tidak menerima kredensial ini.',
   'auth.overloaded': 'Server sedang sibuk. Silakan coba lagi nanti.',
   'auth.too-many-attempts': 'Terlalu banyak percobaan yang gagal. Silakan coba lagi nanti.',
   'auth.insufficient-scope': 'Kredensial Anda tidak mengizinkan tindakan ini.',

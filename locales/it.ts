@@ -8,6 +8,8 @@ export const it = {
   'auth.jwt-expired': 'Il token di autenticazione è scaduto.',
   'auth.api-key-invalid': 'La chiave API non è valida.',
   'auth.api-key-expired': 'La chiave API è scaduta.',
+  'auth.api-key-not-accepted': 'Questa route non accetta chiavi API.',
+  'auth.credentials-not-accepted': 'Questa route non accetta queste credenziali.',
   'auth.overloaded': 'Il server è sovraccarico. Riprovare più tardi.',
   'auth.too-many-attempts': 'Troppi tentativi non riusciti. Riprovare più tardi.',
   'auth.insufficient-scope': 'Le credenziali non consentono questa azione.',

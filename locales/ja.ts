@@ -8,6 +8,8 @@ export const ja = {
   'auth.jwt-expired': '認証トークンの有効期限が切れています。',
   'auth.api-key-invalid': 'API キーが無効です。',
   'auth.api-key-expired': 'API キーの有効期限が切れています。',
+  'auth.api-key-not-accepted': 'このルートでは API キーを使用できません。',
+  'auth.credentials-not-accepted': 'このルートではこの認証情報を使用できません。',
   'auth.overloaded': 'サーバーが混み合っています。しばらくしてからもう一度お試しください。',
   'auth.too-many-attempts': '認証の失敗回数が多すぎます。しばらくしてからもう一度お試しください。',
   'auth.insufficient-scope': 'お使いの認証情報ではこの操作は許可されていません。',

@@ -8,6 +8,8 @@ export const ko = {
   'auth.jwt-expired': '인증 토큰이 만료되었습니다.',
   'auth.api-key-invalid': 'API 키가 유효하지 않습니다.',
   'auth.api-key-expired': 'API 키가 만료되었습니다.',
+  'auth.api-key-not-accepted': '이 경로에서는 API 키를 사용할 수 없습니다.',
+  'auth.credentials-not-accepted': '이 경로에서는 이 자격 증명을 사용할 수 없습니다.',
   'auth.overloaded': '서버가 혼잡합니다. 잠시 후 다시 시도해 주세요.',
   'auth.too-many-attempts': '인증 실패 횟수가 너무 많습니다. 잠시 후 다시 시도해 주세요.',
   'auth.insufficient-scope': '현재 인증 정보로는 이 작업을 수행할 수 없습니다.',

@@ -8,6 +8,8 @@ export const ms = {
   'auth.jwt-expired': 'Token pengesahan anda telah tamat tempoh.',
   'auth.api-key-invalid': 'Kunci API anda tidak sah.',
   'auth.api-key-expired': 'Kunci API anda telah tamat tempoh.',
+  'auth.api-key-not-accepted': 'Laluan ini tidak menerima kunci API.',
+  'auth.credentials-not-accepted': 'Laluan ini tidak menerima kelayakan ini.',
   'auth.overloaded': 'Pelayan sedang sibuk. Sila cuba lagi kemudian.',
   'auth.too-many-attempts': 'Terlalu banyak percubaan yang gagal. Sila cuba lagi kemudian.',
   'auth.insufficient-scope': 'Bukti kelayakan anda tidak membenarkan tindakan ini.',

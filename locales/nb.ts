@@ -8,6 +8,8 @@ export const nb = {
   'auth.jwt-expired': 'Autentiseringstokenet ditt er utløpt.',
   'auth.api-key-invalid': 'API-nøkkelen din er ugyldig.',
   'auth.api-key-expired': 'API-nøkkelen din er utløpt.',
+  'auth.api-key-not-accepted': 'Denne ruten godtar ikke API-nøkler.',
+  'auth.credentials-not-accepted': 'Denne ruten godtar ikke disse påloggingsopplysningene.',
   'auth.overloaded': 'Serveren er overbelastet. Prøv igjen senere.',
   'auth.too-many-attempts': 'For mange mislykkede forsøk. Prøv igjen senere.',
   'auth.insufficient-scope': 'Legitimasjonen din tillater ikke denne handlingen.',

@@ -8,6 +8,8 @@ export const nl = {
   'auth.jwt-expired': 'Uw authenticatietoken is verlopen.',
   'auth.api-key-invalid': 'Uw API-sleutel is ongeldig.',
   'auth.api-key-expired': 'Uw API-sleutel is verlopen.',
+  'auth.api-key-not-accepted': 'Deze route accepteert geen API-sleutels.',
+  'auth.credentials-not-accepted': 'Deze route accepteert deze inloggegevens niet.',
   'auth.overloaded': 'De server is overbelast. Probeer het later opnieuw.',
   'auth.too-many-attempts': 'Te veel mislukte pogingen. Probeer het later opnieuw.',
   'auth.insufficient-scope': 'Uw inloggegevens staan deze actie niet toe.',

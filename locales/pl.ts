@@ -8,6 +8,8 @@ export const pl = {
   'auth.jwt-expired': 'Token uwierzytelniania wygasł.',
   'auth.api-key-invalid': 'Klucz API jest nieprawidłowy.',
   'auth.api-key-expired': 'Klucz API wygasł.',
+  'auth.api-key-not-accepted': 'Ta ścieżka nie przyjmuje kluczy API.',
+  'auth.credentials-not-accepted': 'Ta ścieżka nie przyjmuje tych danych logowania.',
   'auth.overloaded': 'Serwer jest przeciążony. Proszę spróbować ponownie później.',
   'auth.too-many-attempts': 'Zbyt wiele nieudanych prób. Proszę spróbować ponownie później.',
   'auth.insufficient-scope': 'Dane uwierzytelniające nie pozwalają na tę czynność.',

@@ -8,6 +8,8 @@ export const ptBr = {
   'auth.jwt-expired': 'Seu token de autenticação expirou.',
   'auth.api-key-invalid': 'Sua chave de API é inválida.',
   'auth.api-key-expired': 'Sua chave de API expirou.',
+  'auth.api-key-not-accepted': 'Esta rota não aceita chaves de API.',
+  'auth.credentials-not-accepted': 'Esta rota não aceita estas credenciais.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Muitas tentativas malsucedidas. Tente novamente mais tarde.',
   'auth.insufficient-scope': 'Suas credenciais não permitem esta ação.',

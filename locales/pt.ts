@@ -8,6 +8,8 @@ export const pt = {
   'auth.jwt-expired': 'O seu token de autenticação expirou.',
   'auth.api-key-invalid': 'A sua chave de API é inválida.',
   'auth.api-key-expired': 'A sua chave de API expirou.',
+  'auth.api-key-not-accepted': 'Esta rota não aceita chaves de API.',
+  'auth.credentials-not-accepted': 'Esta rota não aceita estas credenciais.',
   'auth.overloaded': 'O servidor está sobrecarregado. Tente novamente mais tarde.',
   'auth.too-many-attempts': 'Demasiadas tentativas falhadas. Tente novamente mais tarde.',
   'auth.insufficient-scope': 'As suas credenciais não permitem esta ação.',

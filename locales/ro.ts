@@ -8,6 +8,8 @@ export const ro = {
   'auth.jwt-expired': 'Tokenul dumneavoastră de autentificare a expirat.',
   'auth.api-key-invalid': 'Cheia dumneavoastră API nu este validă.',
   'auth.api-key-expired': 'Cheia dumneavoastră API a expirat.',
+  'auth.api-key-not-accepted': 'Această rută nu acceptă chei API.',
+  'auth.credentials-not-accepted': 'Această rută nu acceptă aceste date de autentificare.',
   'auth.overloaded': 'Serverul este suprasolicitat. Vă rugăm să încercați din nou mai târziu.',
   'auth.too-many-attempts':
     'Prea multe încercări eșuate. Vă rugăm să încercați din nou mai târziu.',

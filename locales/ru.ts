@@ -8,6 +8,8 @@ export const ru = {
   'auth.jwt-expired': 'Срок действия вашего токена аутентификации истёк.',
   'auth.api-key-invalid': 'Ваш ключ API недействителен.',
   'auth.api-key-expired': 'Срок действия вашего ключа API истёк.',
+  'auth.api-key-not-accepted': 'Этот маршрут не принимает ключи API.',
+  'auth.credentials-not-accepted': 'Этот маршрут не принимает эти учётные данные.',
   'auth.overloaded': 'Сервер перегружен. Пожалуйста, попробуйте позже.',
   'auth.too-many-attempts': 'Слишком много неудачных попыток. Пожалуйста, попробуйте позже.',
   'auth.insufficient-scope': 'Ваши учётные данные не позволяют выполнить это действие.',

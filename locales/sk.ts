@@ -8,6 +8,8 @@ export const sk = {
   'auth.jwt-expired': 'Platnosť vášho autentifikačného tokenu uplynula.',
   'auth.api-key-invalid': 'Váš kľúč API je neplatný.',
   'auth.api-key-expired': 'Platnosť vášho kľúča API uplynula.',
+  'auth.api-key-not-accepted': 'Táto adresa neprijíma kľúče API.',
+  'auth.credentials-not-accepted': 'Táto adresa neprijíma tieto prihlasovacie údaje.',
   'auth.overloaded': 'Server je preťažený. Skúste to znova neskôr.',
   'auth.too-many-attempts': 'Príliš veľa neúspešných pokusov. Skúste to znova neskôr.',
   'auth.insufficient-scope': 'Vaše prihlasovacie údaje túto akciu neumožňujú.',

@@ -8,6 +8,8 @@ export const sr = {
   'auth.jwt-expired': 'Ваш токен за аутентификацију је истекао.',
   'auth.api-key-invalid': 'Ваш API кључ није важећи.',
   'auth.api-key-expired': 'Ваш API кључ је истекао.',
+  'auth.api-key-not-accepted': 'Ова путања не прихвата API кључеве.',
+  'auth.credentials-not-accepted': 'Ова путања не прихвата ове податке за пријаву.',
   'auth.overloaded': 'Сервер је преоптерећен. Покушајте поново касније.',
   'auth.too-many-attempts': 'Превише неуспешних покушаја. Покушајте поново касније.',
   'auth.insufficient-scope': 'Ваши подаци за аутентификацију не дозвољавају ову радњу.',

@@ -8,6 +8,8 @@ export const sv = {
   'auth.jwt-expired': 'Din autentiseringstoken har gått ut.',
   'auth.api-key-invalid': 'Din API-nyckel är ogiltig.',
   'auth.api-key-expired': 'Din API-nyckel har gått ut.',
+  'auth.api-key-not-accepted': 'Den här adressen accepterar inte API-nycklar.',
+  'auth.credentials-not-accepted': 'Den här adressen accepterar inte dessa inloggningsuppgifter.',
   'auth.overloaded': 'Servern är överbelastad. Försök igen senare.',
   'auth.too-many-attempts': 'För många misslyckade försök. Försök igen senare.',
   'auth.insufficient-scope': 'Dina inloggningsuppgifter tillåter inte den här åtgärden.',

@@ -8,6 +8,8 @@ export const th = {
   'auth.jwt-expired': 'โทเค็นการยืนยันตัวตนของคุณหมดอายุแล้ว',
   'auth.api-key-invalid': 'คีย์ API ของคุณไม่ถูกต้อง',
   'auth.api-key-expired': 'คีย์ API ของคุณหมดอายุแล้ว',
+  'auth.api-key-not-accepted': 'เส้นทางนี้ไม่รับคีย์ API',
+  'auth.credentials-not-accepted': 'เส้นทางนี้ไม่รับข้อมูลเข้าสู่ระบบนี้',
   'auth.overloaded': 'เซิร์ฟเวอร์ไม่ว่าง โปรดลองอีกครั้งในภายหลัง',
   'auth.too-many-attempts': 'พยายามเข้าสู่ระบบไม่สำเร็จหลายครั้งเกินไป โปรดลองอีกครั้งในภายหลัง',
   'auth.insufficient-scope': 'ข้อมูลประจำตัวของคุณไม่อนุญาตให้ดำเนินการนี้',

@@ -8,6 +8,8 @@ export const tr = {
   'auth.jwt-expired': 'Kimlik doğrulama belirtecinizin süresi doldu.',
   'auth.api-key-invalid': 'API anahtarınız geçersiz.',
   'auth.api-key-expired': 'API anahtarınızın süresi doldu.',
+  'auth.api-key-not-accepted': 'Bu adres API anahtarlarını kabul etmiyor.',
+  'auth.credentials-not-accepted': 'Bu adres bu kimlik bilgilerini kabul etmiyor.',
   'auth.overloaded': 'Sunucu meşgul. Lütfen daha sonra tekrar deneyin.',
   'auth.too-many-attempts': 'Çok fazla başarısız deneme yapıldı. Lütfen daha sonra tekrar deneyin.',
   'auth.insufficient-scope': 'Kimlik bilgileriniz bu işleme izin vermiyor.',

@@ -8,6 +8,8 @@ export const uk = {
   'auth.jwt-expired': 'Термін дії вашого токена автентифікації закінчився.',
   'auth.api-key-invalid': 'Ваш ключ API недійсний.',
   'auth.api-key-expired': 'Термін дії вашого ключа API закінчився.',
+  'auth.api-key-not-accepted': 'Цей маршрут не приймає ключі API.',
+  'auth.credentials-not-accepted': 'Цей маршрут не приймає ці облікові дані.',
   'auth.overloaded': 'Сервер перевантажений. Будь ласка, спробуйте ще раз пізніше.',
   'auth.too-many-attempts': 'Забагато невдалих спроб. Будь ласка, спробуйте ще раз пізніше.',
   'auth.insufficient-scope': 'Ваші облікові дані не дозволяють виконати цю дію.',

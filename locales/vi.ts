@@ -8,6 +8,8 @@ export const vi = {
   'auth.jwt-expired': 'Token xác thực của bạn đã hết hạn.',
   'auth.api-key-invalid': 'Khóa API của bạn không hợp lệ.',
   'auth.api-key-expired': 'Khóa API của bạn đã hết hạn.',
+  'auth.api-key-not-accepted': 'Đường dẫn này không chấp nhận khóa API.',
+  'auth.credentials-not-accepted': 'Đường dẫn này không chấp nhận thông tin xác thực này.',
   'auth.overloaded': 'Máy chủ đang bận. Vui lòng thử lại sau.',
   'auth.too-many-attempts': 'Quá nhiều lần thử không thành công. Vui lòng thử lại sau.',
   'auth.insufficient-scope': 'Thông tin xác thực của bạn không cho phép thao tác này.',

@@ -8,6 +8,8 @@ export const zhTw = {
   'auth.jwt-expired': '您的身分驗證權杖已過期。',
   'auth.api-key-invalid': '您的 API 金鑰無效。',
   'auth.api-key-expired': '您的 API 金鑰已過期。',
+  'auth.api-key-not-accepted': '此路由不接受 API 金鑰。',
+  'auth.credentials-not-accepted': '此路由不接受這些憑證。',
   'auth.overloaded': '伺服器忙碌中，請稍後再試。',
   'auth.too-many-attempts': '嘗試失敗次數過多，請稍後再試。',
   'auth.insufficient-scope': '您的身分驗證資訊不允許執行此操作。',

@@ -8,6 +8,8 @@ export const zh = {
   'auth.jwt-expired': '您的身份验证令牌已过期。',
   'auth.api-key-invalid': '您的 API 密钥无效。',
   'auth.api-key-expired': '您的 API 密钥已过期。',
+  'auth.api-key-not-accepted': '此路由不接受 API 密钥。',
+  'auth.credentials-not-accepted': '此路由不接受这些凭据。',
   'auth.overloaded': '服务器繁忙，请稍后再试。',
   'auth.too-many-attempts': '失败尝试次数过多，请稍后再试。',
   'auth.insufficient-scope': '您的凭据不允许执行此操作。',

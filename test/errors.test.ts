@@ -30,6 +30,8 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
   ],
   ['auth.api-key-invalid', 'ERR_AUTH_API_KEY_INVALID', 401, 'The API key is invalid'],
   ['auth.api-key-expired', 'ERR_AUTH_API_KEY_EXPIRED', 401, 'The API key expired'],
+  ['auth.api-key-not-accepted', 'ERR_AUTH_API_KEY_NOT_ACCEPTED', 401, 'No API keys here'],
+  ['auth.credentials-not-accepted', 'ERR_AUTH_CREDENTIALS_NOT_ACCEPTED', 401, 'Not accepted here'],
   ['auth.forbidden', 'ERR_AUTH_FORBIDDEN', 403, 'The user may not do this'],
   ['auth.cross-site', 'ERR_AUTH_CROSS_SITE', 403, 'The request comes from another site'],
   [

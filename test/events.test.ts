@@ -68,7 +68,7 @@ t.test('a success is told to its channel, with everything about it', async (t) =
   const authenticators = ['jwt', 'login']
   for (const [index, { message }] of published.entries()) {
     const { duration, ...rest } = message
-    t.strictSame(Object.keys(rest), ['request', 'user', 'authenticator'])
+    t.strictSame(Object.keys(rest), ['request', 'user', 'authenticator', 'accepts'])
     t.equal(message.request, request)
     t.equal(message.user, user)
     t.equal(message.authenticator, authenticators[index])
@@ -100,7 +100,7 @@ t.test('a refusal is told to the channel of its kind, and logged', async (t) => 
       t.equal(event?.name, `fastify-authn:${name}`)
       const { duration, request: told, ...rest } = event?.message ?? {}
       t.equal(told, request)
-      t.strictSame(rest, { code: error.code, authenticator: 'basic' })
+      t.strictSame(rest, { code: error.code, authenticator: 'basic', accepts: [] })
       t.ok(typeof duration === 'number' && duration >= 5)
       t.strictSame(lines, [
         { level, args: [{ code: error.code, authenticator: 'basic' }, 'Request rejected'] },

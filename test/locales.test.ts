@@ -45,6 +45,8 @@ t.test('English, word for word', async (t) => {
     'auth.jwt-expired': 'Your authentication token is expired.',
     'auth.api-key-invalid': 'Your API key is invalid.',
     'auth.api-key-expired': 'Your API key is expired.',
+    'auth.api-key-not-accepted': 'This route does not accept API keys.',
+    'auth.credentials-not-accepted': 'This route does not accept these credentials.',
     'auth.overloaded': 'The server is busy. Please try again later.',
     'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
     'auth.insufficient-scope': 'Your credentials do not allow this action.',

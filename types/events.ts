@@ -9,10 +9,12 @@ interface AuthnEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
   /**
-   * The name of the authenticator; several are joined, as in `jwt|basic`; `login`, `refresh` and `logout` for the
-   * routes of the plugin.
+   * The name of the authenticator that was asked. Where the request had credentials for none, all that the route accepts,
+   * as in `jwt|basic`; `login`, `refresh` and `logout` for the routes of the plugin; `custom` for one without a name.
    */
   readonly authenticator: string
+  /** The names of the authenticators that the route accepts; empty for the routes of the plugin. */
+  readonly accepts: readonly string[]
   /**
    * How long the authentication took, in milliseconds. Null when the first listener subscribed after it had begun.
    */
@@ -59,7 +61,7 @@ export interface IssuerEvent {
  * Published when an old refresh token was used again, at a refresh or at a logout, which counts as theft: its session
  * has been revoked.
  */
-export interface ReuseEvent extends Omit<AuthnEvent, 'duration' | 'apiKeyId'> {
+export interface ReuseEvent extends Omit<AuthnEvent, 'accepts' | 'duration' | 'apiKeyId'> {
   /** The claim `sid` of the session's tokens. */
   readonly sid: string
   /** The claim `sub` of the session's tokens: whose session it was. */

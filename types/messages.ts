@@ -12,6 +12,8 @@ export type MessageKey =
   | 'auth.refresh-reused'
   | 'auth.api-key-invalid'
   | 'auth.api-key-expired'
+  | 'auth.api-key-not-accepted'
+  | 'auth.credentials-not-accepted'
   | 'auth.overloaded'
   | 'auth.too-many-attempts'
   | 'auth.insufficient-scope'

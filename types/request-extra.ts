@@ -48,6 +48,11 @@ export type ExtraJwtClaimsKey = 'jwtClaims'
  */
 export interface RequestExtra {
   /**
+   * The name of the authenticator that has accepted the credentials, as in `use`: `jwt`, `apiKey`, the name of an issuer;
+   * `custom` for one without a name. Not set in anonymous requests.
+   */
+  authenticator?: string
+  /**
    * The claims of the token. Set when the token is valid, even if its user is not found.
    */
   jwtClaims?: JwtClaims

@@ -44,6 +44,7 @@ export function createFeature(context: FeatureContext) {
   return {
     name: 'apiKeys',
     authenticators: { apiKey: apiKeyAuthenticator(prefix, header, userService, lookup) },
+    notAccepted: 'auth.api-key-not-accepted' as const,
     countsFailures: true,
     onPass,
     api: apiKeysApi(prefix, maxPerOwner, access, lookup.forget),

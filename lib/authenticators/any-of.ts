@@ -5,7 +5,8 @@ import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../registration.js'
-import { ownTokenIn, readsOwnTokens } from './jwt.js'
+import { setAsked } from '../request/state.js'
+import { kRejectsAny, ownTokenIn, readsOwnTokens } from './jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
@@ -78,9 +79,10 @@ export function combine(members: readonly Authenticator[], place: string): Authe
       // A token that no member accepts is rejected by the one for JWTs, if there is one.
       const member =
         (named.length === 1 ? named[0] : accepting(request, named)) ??
-        named.find(({ openapi = {} }) => 'bearerFormat' in openapi) ??
+        named.find((each) => membersOf(each).some((leaf) => kRejectsAny in leaf)) ??
         named[0]
       if (member === undefined) return null
+      setAsked(request, member)
       if (isAnswering) asked.set(request, member)
       return member.authenticate(request)
     },

@@ -15,7 +15,11 @@ import type { JwtAuthenticatorOptions } from '../../types/options.js'
 /** Marks authenticators for tokens of our own keys. An app that wraps one by spreading it keeps the mark. */
 const kOwnTokens = Symbol('fastify-authn.own-tokens')
 
+/** Marks authenticators of JWTs, which among others for Bearer reject what no one accepts. Wrappers keep it too. */
+export const kRejectsAny = Symbol('fastify-authn.rejects-any')
+
 interface OwnTokens {
+  [kRejectsAny]?: true
   [kOwnTokens]?: Resolved<JwtAuthenticatorOptions, typeof defaults.jwtAuthenticator>
 }
 
@@ -59,6 +63,7 @@ export function jwtAuthenticator<Stored extends object>(
 
   const authenticator: Authenticator<Stored> & OwnTokens = {
     [kOwnTokens]: own,
+    [kRejectsAny]: true,
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     optional,

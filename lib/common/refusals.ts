@@ -41,6 +41,8 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
   ERR_AUTH_REFRESH_REUSED: row(401, 'auth.refresh-reused', 'The refresh token was used before'),
   ERR_AUTH_API_KEY_INVALID: row(401, 'auth.api-key-invalid', 'The API key is invalid'),
   ERR_AUTH_API_KEY_EXPIRED: row(401, 'auth.api-key-expired', 'The API key expired'),
+  ERR_AUTH_API_KEY_NOT_ACCEPTED: row(401, 'auth.api-key-not-accepted', 'No API keys here'),
+  ERR_AUTH_CREDENTIALS_NOT_ACCEPTED: row(401, 'auth.credentials-not-accepted', 'Not accepted here'),
   ERR_AUTH_INSUFFICIENT_SCOPE: row(
     403,
     'auth.insufficient-scope',

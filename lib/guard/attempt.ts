@@ -108,7 +108,7 @@ export class Attempt {
     } catch (error) {
       return done(faultOf('ERR_AUTH_AUTHENTICATOR', error))
     }
-    setUser(request, user, stored)
+    setUser(request, user, stored, plan.nameFor(request))
     for (const each of onPass) each(request, reply)
     this.user = user
     if (plan.needs === null) this.enter(user)
@@ -124,7 +124,8 @@ export class Attempt {
   /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
     const { request, plan, started } = this
-    reportSuccess(request, user, plan.name, started, stateOf(request)?.credential)
+    const { credential, authenticator } = stateOf(request) ?? {}
+    reportSuccess(request, user, authenticator ?? plan.name, started, credential, plan.names)
     runInContext(request, user, this.done)
   }
 

@@ -7,18 +7,20 @@ import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js
 import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Attempt } from './attempt.js'
+import { explained } from './explained.js'
 import { challengeSchemes, localize, sendRefusal, setChallenges, textOf } from './response.js'
 
 /**
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
  * `onUnauthorized` of the authenticator may send a response; if it sends none, the default one is sent.
  */
-export function refuse(attempt: Attempt, error: AuthenticationErrorLike): void {
+export function refuse(attempt: Attempt, rejection: AuthenticationErrorLike): void {
   const { request, reply, done, plan, started, user } = attempt
+  const error = explained(attempt, rejection)
   try {
     const schemes = challengeSchemes(plan.authenticator)
     const credential = stateOf(request)?.credential
-    reportRefusal(request, error, plan.name, started, user, credential)
+    reportRefusal(request, error, plan.nameFor(request), started, user, credential, plan.names)
     const localized = textOf(error, request, plan.registration)
     setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
     if (plan.authenticator.onUnauthorized === undefined)

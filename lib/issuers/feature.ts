@@ -1,3 +1,4 @@
+import { kRejectsAny } from '../authenticators/jwt.js'
 import { kit } from '../common/kit.js'
 import { refusal, refusalOrFault } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
@@ -80,7 +81,8 @@ function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefin
     }
   }
 
-  return {
+  const authenticator: Authenticator & { [kRejectsAny]: true } = {
+    [kRejectsAny]: true,
     scheme: 'Bearer',
     openapi: {
       type: 'http',
@@ -102,4 +104,5 @@ function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefin
         : userOf(request, claims)
     },
   }
+  return authenticator
 }

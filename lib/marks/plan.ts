@@ -4,6 +4,8 @@ import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors.js'
 import { declaredProperty } from '../common/objects.js'
 import { parseMark } from './mark.js'
+import { stateOf } from '../request/state.js'
+import type { FastifyRequest } from 'fastify'
 import type { Registration } from '../registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'
@@ -34,18 +36,28 @@ export function planOf(mark: unknown, place: string, registration: Registration)
   const chosen = members.length === 1 ? first : combine(members, place)
   const authenticator = kit.standIn?.(chosen, registration.app) ?? chosen
   const needs: Needs | null = needed.scope === null && needed.role === null ? null : needed
-  const nameOf = (member: Authenticator): string =>
-    [...authenticators].find(([, other]) => other === member)?.[0] ?? 'custom'
-  const names = members.map(nameOf)
+  // Of an authenticator with several names, the first.
+  const nameOf = new Map([...authenticators].toReversed().map(([name, each]) => [each, name]))
+  const namesOf = (each: Authenticator): readonly string[] =>
+    each.members === undefined || nameOf.has(each)
+      ? [nameOf.get(each) ?? 'custom']
+      : each.members.flatMap(namesOf)
+  const names = [...new Set(members.flatMap(namesOf))]
+  const name = names.join('|')
   return {
     mode,
     registration,
     authenticator,
     /** The authenticators that the mark names, also where the test kit replaces `authenticator`. */
     members,
-    /** For logs and events. */
-    name: names.join('|'),
+    name,
+    /** The authenticators that the route accepts. */
     names,
+    /** For logs and events: the name of the authenticator that a request was given to, or else all names. */
+    nameFor(request: FastifyRequest): string {
+      const asked = stateOf(request)?.asked ?? null
+      return asked === null || names.length === 1 ? name : (nameOf.get(asked) ?? 'custom')
+    },
     // An anonymous request has no scopes and roles, also where credentials are optional.
     allowsAnonymous:
       mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AuthnUsageError } from '../errors.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
 import { registrationOf, type Registration } from '../registration.js'
+import type { Authenticator } from '../../types/authenticator.js'
 import type { ExtraJwtClaimsKey, JwtClaims } from '../../types/request-extra.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
 
@@ -25,6 +26,10 @@ function createState() {
     extra: null as Record<string, unknown> | null,
     /** To which the user is limited, in place of those of the claims; null for no limit. */
     scopes: null as ReadonlySet<string> | null,
+    /** The member of an `anyOf()` that was asked. */
+    asked: null as Authenticator | null,
+    /** The name of the authenticator that has accepted the user. */
+    authenticator: null as string | null,
     /** What events and log lines say of the credentials. */
     credential: null as Readonly<Record<string, string>> | null,
     lang: null as string | null,
@@ -44,10 +49,22 @@ function ensureState(request: Stateful): RequestState {
 }
 
 /** Sets `request.user`, and keeps what the user service returned for {@link storedUser}. */
-export function setUser(request: FastifyRequest, user: AuthUser, stored: object): void {
+export function setUser(
+  request: FastifyRequest,
+  user: AuthUser,
+  stored: object,
+  authenticator: string,
+): void {
   const state = ensureState(request)
   state.user = user
   state.stored = stored
+  state.authenticator = authenticator
+  if (state.extra !== null) state.extra.authenticator = authenticator
+}
+
+/** Keeps which member of an `anyOf()` was asked. */
+export function setAsked(request: FastifyRequest, member: Authenticator): void {
+  ensureState(request).asked = member
 }
 
 /**
@@ -91,6 +108,7 @@ export function extraOf(request: FastifyRequest): Record<string, unknown> {
   const state = ensureState(request)
   if (state.extra !== null) return state.extra
   const extra = Object.create(null) as Record<string, unknown>
+  if (state.authenticator !== null) extra.authenticator = state.authenticator
   if (state.claims !== null) extra[EXTRA_JWT_CLAIMS] = state.claims
   state.extra = extra
   return extra

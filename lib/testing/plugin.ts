@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { rootOf } from '../app/fastify.js'
-import { setClaims, setCredential } from '../request/state.js'
+import { membersOf } from '../authenticators/any-of.js'
+import { registrationOf } from '../registration.js'
+import { setAsked, setClaims, setCredential } from '../request/state.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
@@ -40,7 +42,10 @@ kit.standIn = (authenticator, scope) => {
   if (!hasTestKit(scope as FastifyInstance)) return authenticator
   const authenticate = (request: FastifyRequest): unknown => {
     const acting = actingOf(request)
-    return acting === undefined ? authenticator.authenticate(request) : enter(request, acting)
+    if (acting === undefined) return authenticator.authenticate(request)
+    const ofKeys = acting.apiKey && registrationOf(request.server)?.authenticators.get('apiKey')
+    setAsked(request, ofKeys ?? membersOf(authenticator)[0] ?? authenticator)
+    return enter(request, acting)
   }
   return Object.create(authenticator, {
     authenticate: { value: authenticate },

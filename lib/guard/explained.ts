@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { refusal } from '../errors.js'
+import { credentialsOf } from '../http/authorization.js'
+import type { Attempt } from './attempt.js'
+import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
+
+/** Codes of credentials that no authenticator of a route may have recognized. */
+const unrecognized = new Set<RefusalCode>([
+  'ERR_AUTH_NO_CREDENTIALS',
+  'ERR_AUTH_JWT_INVALID',
+  'ERR_AUTH_API_KEY_INVALID',
+])
+
+/**
+ * The rejection of credentials that are meant for an authenticator which the route does not accept says so; any other stays
+ * as it is.
+ */
+export function explained(
+  { request, plan: { members, registration } }: Attempt,
+  error: AuthenticationErrorLike,
+): AuthenticationErrorLike {
+  const accepted = members.flatMap(membersOf)
+  if (!unrecognized.has(error.code) || accepted.some((each) => isMeant(each, request))) return error
+  const isOther = (each: Authenticator): boolean =>
+    // Of configBasic, `accepts` compares the password.
+    !readsBasic(each) && each.accepts !== undefined && isMeant(each, request)
+  const [name] = [...registration.authenticators].find(([, each]) => isOther(each)) ?? []
+  if (name === undefined) return error
+  const feature = registration.features.find(({ authenticators }) => authenticators?.[name])
+  const key = feature?.notAccepted ?? 'auth.credentials-not-accepted'
+  return refusal(key, { cause: `not accepted here: ${name}` })
+}
+
+function isMeant(authenticator: Authenticator, request: FastifyRequest): boolean {
+  const { scheme } = authenticator
+  try {
+    if (authenticator.accepts !== undefined) return authenticator.accepts(request) === true
+    return scheme !== undefined && credentialsOf(request.headers.authorization, scheme) !== null
+  } catch {
+    return false
+  }
+}

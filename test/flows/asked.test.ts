@@ -1,0 +1,192 @@
+import t, { type Test } from 'tap'
+import { memoryApiKeys } from '../../lib/api-keys/index.js'
+import { anyOf, basicAuthenticator, channels, jwtAuthenticator } from '../../lib/index.js'
+import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
+import { startIssuer } from '../helpers/issuer.js'
+import { hmacToken, now } from '../helpers/tokens.js'
+import type { AuthMark, AuthnOptions, RefusalEvent, SuccessEvent } from '../../lib/index.js'
+
+type Told = Pick<SuccessEvent & RefusalEvent, 'authenticator' | 'accepts' | 'code'>
+
+/** An app with users, tokens, API keys and an issuer, and what it tells of each request. */
+async function setting(t: Test, marks: Record<string, AuthMark>, more: Partial<AuthnOptions> = {}) {
+  const issuer = await startIssuer(t)
+  const { lines, stream } = logLines()
+  const told: Told[] = []
+  for (const channel of [channels.success, channels.failure]) {
+    const listener = (event: SuccessEvent | RefusalEvent): void => void told.push(event as Told)
+    channel.subscribe(listener as never)
+    t.teardown(() => channel.unsubscribe(listener as never))
+  }
+  const options: AuthnOptions = {
+    ...standardOptions(),
+    basic: { username: 'admin', password: 'open sesame' },
+    apiKeys: { prefix: 'acme', header: 'x-api-key', store: memoryApiKeys({ prefix: 'asked' }) },
+    issuers: { keycloak: issuer.options({ user: () => ({ name: 'alice' }) }) },
+    ...more,
+  }
+  const app = await appWith(
+    t,
+    options,
+    (app) => {
+      for (const [url, auth] of Object.entries(marks)) {
+        app.get(url, { config: { auth } }, ({ user, extra }) => [
+          (user as { name: string } | null)?.name ?? null,
+          extra.authenticator ?? null,
+        ])
+      }
+    },
+    { logger: { stream } },
+  )
+  const about = { owner: 'alice', name: 'job', scopes: [], expiresAt: null }
+  const { key } = (await app.authn.apiKeys?.issue(about)) ?? { key: '' }
+  const get = async (url: string, headers: Record<string, string> = {}) => {
+    told.length = lines.length = 0
+    const { statusCode, body, headers: sent } = await app.inject({ url, headers })
+    const log = lines.find(({ msg }) => msg === 'Request rejected') ?? {}
+    t.equal(told.length, statusCode === 200 && body.startsWith('[null') ? 0 : 1)
+    const [event] = told
+    return {
+      statusCode,
+      body: JSON.parse(body) as unknown,
+      log,
+      event,
+      challenge: sent['www-authenticate'],
+    }
+  }
+  const token = bearer(app.jwtService.generateToken('alice'))
+  return { app, get, key, token, ofIssuer: bearer(issuer.token()) }
+}
+
+const alice = basic('alice', passwords.alice)
+
+t.test('events, log and request.extra name the authenticator that was asked', async (t) => {
+  const own = jwtAuthenticator({ typ: 'own+jwt' })
+  const { app, get, key, token, ofIssuer } = await setting(
+    t,
+    {
+      '/': true,
+      '/nested': { use: ['jwt', 'nested'] },
+      '/one': { use: 'apiKey' },
+      '/try': { mode: 'try', use: ['jwt', 'apiKey'] },
+    },
+    {
+      authenticator: ['jwt', 'apiKey', 'keycloak', 'basic'],
+      authenticators: { nested: anyOf(basicAuthenticator(), own), own },
+    },
+  )
+  const accepts = ['jwt', 'apiKey', 'keycloak', 'basic']
+  const good = { jwt: token, apiKey: bearer(key), keycloak: ofIssuer, basic: alice }
+  for (const [authenticator, headers] of Object.entries(good)) {
+    const { statusCode, body, event } = await get('/', headers)
+    t.strictSame([statusCode, body], [200, ['alice', authenticator]])
+    t.match(event, { authenticator, accepts })
+  }
+  const bad = {
+    jwt: bearer(`${token.authorization.slice(7)}x`),
+    apiKey: bearer(`${key}x`),
+    keycloak: bearer(`${ofIssuer.authorization.slice(7)}x`),
+    basic: basic('alice', 'wrong'),
+  }
+  for (const [authenticator, headers] of Object.entries(bad)) {
+    const { statusCode, log, event } = await get('/', headers)
+    t.equal(statusCode, 401)
+    t.match(event, { authenticator, accepts })
+    t.match(log, { authenticator, accepts })
+  }
+  t.match((await get('/')).event, { authenticator: accepts.join('|'), accepts })
+
+  t.match((await get('/nested', token)).event, { authenticator: 'jwt' })
+  const owned = hmacToken({ alg: 'HS256', typ: 'own+jwt' }, { sub: 'alice', exp: now() + 60 }, 'x')
+  t.match((await get('/nested', bearer(owned))).event, { authenticator: 'own' })
+  t.match((await get('/nested')).event, { accepts: ['jwt', 'nested'] })
+
+  const { log, event } = await get('/one')
+  t.match(event, { authenticator: 'apiKey', accepts: ['apiKey'] })
+  t.notOk('accepts' in log, 'the log does not repeat a single one')
+  for (const headers of [{}, bad.apiKey]) {
+    t.strictSame((await get('/try', headers)).body, [null, null], 'anonymous: none')
+  }
+  t.match(app.authn.printRoutes(), /^GET +\/ +required +- +jwt, apiKey, keycloak, basic /m)
+  t.notMatch(app.authn.printRoutes(), /custom/)
+})
+
+t.test('credentials of a kind that the route does not accept', async (t) => {
+  const { get, key, token, ofIssuer } = await setting(
+    t,
+    {
+      '/jwt': { use: 'jwt' },
+      '/key': { use: 'apiKey' },
+      '/basic': { use: 'basic' },
+      '/both': { use: ['jwt', 'keycloak'] },
+      '/other': { use: 'other' },
+      '/optional': { mode: 'optional', use: 'jwt' },
+      '/try': { mode: 'try', use: 'jwt' },
+    },
+    {
+      authenticators: {
+        other: {
+          scheme: 'Bearer',
+          authenticate: () => null,
+        },
+        broken: {
+          accepts() {
+            throw new Error('accepts')
+          },
+          authenticate: () => null,
+        },
+      },
+    },
+  )
+  const keys = [bearer(key), bearer('acme_garbage'), { 'x-api-key': key }] as Record<
+    string,
+    string
+  >[]
+  const noKeys = ['ERR_AUTH_API_KEY_NOT_ACCEPTED', 'not accepted here: apiKey']
+  for (const url of ['/jwt', '/basic', '/both']) {
+    for (const headers of keys) {
+      const { statusCode, body, log, event, challenge } = await get(url, headers)
+      t.equal(statusCode, 401)
+      t.strictSame(body, { error: 'This route does not accept API keys.' })
+      t.strictSame([log.code, log.reason], noKeys)
+      t.equal(event?.code, log.code)
+      t.ok(challenge)
+      t.notMatch(JSON.stringify(log), key)
+    }
+  }
+  for (const [url, headers, name] of [
+    ['/key', token, 'jwt'],
+    ['/key', ofIssuer, 'keycloak'],
+    ['/jwt', ofIssuer, 'keycloak'],
+    ['/basic', token, 'jwt'],
+  ] as const) {
+    const { statusCode, body, log } = await get(url, headers)
+    t.strictSame(
+      [statusCode, body],
+      [401, { error: 'This route does not accept these credentials.' }],
+    )
+    t.match(log, {
+      code: 'ERR_AUTH_CREDENTIALS_NOT_ACCEPTED',
+      reason: `not accepted here: ${name}`,
+    })
+  }
+  const expired = hmacToken({ alg: 'HS256' }, { sub: 'alice', exp: 1 }, 'another secret')
+  for (const [url, headers, code] of [
+    ['/jwt', bearer(expired), 'ERR_AUTH_JWT_INVALID'],
+    ['/jwt', { ...bearer(expired), 'x-api-key': key }, 'ERR_AUTH_JWT_INVALID'],
+    ['/jwt', bearer('garbage'), 'ERR_AUTH_JWT_INVALID'],
+    ['/jwt', alice, 'ERR_AUTH_NO_CREDENTIALS'],
+    ['/jwt', {}, 'ERR_AUTH_NO_CREDENTIALS'],
+    ['/key', bearer('garbage'), 'ERR_AUTH_API_KEY_INVALID'],
+    ['/other', token, 'ERR_AUTH_NO_CREDENTIALS'],
+  ] as const) {
+    t.match((await get(url, headers)).log, { code }, `${url} ${JSON.stringify(headers)}`)
+  }
+  for (const password of ['open sesame', 'wrong']) {
+    const { log } = await get('/jwt', basic('admin', password))
+    t.match(log, { code: 'ERR_AUTH_NO_CREDENTIALS' }, 'nothing tells whether a password is right')
+  }
+  t.equal((await get('/optional', { 'x-api-key': key })).statusCode, 200, 'no credentials for it')
+  t.match((await get('/optional', bearer(key))).log, { code: noKeys[0] })
+  t.strictSame((await get('/try', bearer(key))).body, [null, null])
+})

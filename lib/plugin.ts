@@ -22,7 +22,7 @@ import { noKeys } from './options/resolve-jwt.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
 import { registrationOf, setRegistration, type Registration } from './registration.js'
-import { decorateRequests } from './request/state.js'
+import { decorateRequests } from './request/decorate.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthnOptions } from '../types/options.js'
 

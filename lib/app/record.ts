@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors.js'
+import { guardAgain } from '../guard/again.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
 import { describeRoutes } from '../openapi/swagger.js'
@@ -144,6 +145,7 @@ export function protectApp(record: AppRecord): void {
   record.isProtected = true
   record.isCorsFirst = hasCors(root)
   root.addHook('onRequest', guard)
+  root.addHook('preValidation', guardAgain)
   root.addHook('onReady', async () => {
     record.scopes.forEach(checkScope)
     checkRoutes(record)

@@ -12,6 +12,7 @@ import { kContext, setClaims, setUser, shared, stateOf } from '../request/state.
 import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
+import { beforeBody, mayHaveBody } from './again.js'
 import { refuse } from './refuse.js'
 
 /** The key of a {@link Planned} in the `config` of its route. Fastify copies it with the `config`. */
@@ -52,6 +53,7 @@ export class Attempt {
     readonly reply: FastifyReply,
     readonly done: HookHandlerDoneFunction,
     readonly plan: Plan,
+    readonly isAgain = false,
   ) {}
 
   /** Asks the authenticator. Its result is awaited only where it is a promise. */
@@ -123,9 +125,12 @@ export class Attempt {
 
   /** Lets the request pass with its user. */
   enter(user: AuthUser): void {
-    const { request, plan, started } = this
+    const { request, reply, plan, started, isAgain } = this
     const { credential, authenticator } = stateOf(request) ?? {}
-    reportSuccess(request, user, authenticator ?? plan.name, started, credential, plan.names)
+    if (!isAgain) {
+      reportSuccess(request, user, authenticator ?? plan.name, started, credential, plan.names)
+      beforeBody(request, (next) => new Attempt(request, reply, next, plan, true).begin())
+    }
     runInContext(request, user, this.done)
   }
 
@@ -163,8 +168,7 @@ export function runInContext(
   storage.run({ user }, () => {
     // Node emits the events of a body in the context of the connection. Without this, a content-type parser would see
     // the user or not, depending on how the body arrives.
-    const mayHaveBody = raw.method !== 'GET' && raw.method !== 'HEAD'
-    if (mayHaveBody) raw.emit = AsyncResource.bind(raw.emit.bind(raw))
+    if (mayHaveBody(raw)) raw.emit = AsyncResource.bind(raw.emit.bind(raw))
     next()
   })
 }

@@ -36,7 +36,7 @@ export function explained(
 function isMeant(authenticator: Authenticator, request: FastifyRequest): boolean {
   const { scheme } = authenticator
   try {
-    if (authenticator.accepts !== undefined) return authenticator.accepts(request) === true
+    if (authenticator.accepts !== undefined) return authenticator.accepts(request)
     return scheme !== undefined && credentialsOf(request.headers.authorization, scheme) !== null
   } catch {
     return false

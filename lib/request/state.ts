@@ -1,8 +1,5 @@
 import type { AsyncLocalStorage } from 'node:async_hooks'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
-import { MALFORMED, parseBearer } from '../http/authorization.js'
-import { registrationOf, type Registration } from '../registration.js'
+import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { ExtraJwtClaimsKey, JwtClaims } from '../../types/request-extra.js'
 import type { AuthUser, StoredUser } from '../../types/user-service.js'
@@ -11,7 +8,7 @@ import type { AuthUser, StoredUser } from '../../types/user-service.js'
 export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
 
 /** Global, since `storedUser` may come from another copy of the package than the plugin. */
-const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
+export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
 /** What the plugin keeps on a request. One property for all: V8 slows down objects that get several more. */
 function createState() {
@@ -33,9 +30,12 @@ function createState() {
     /** What events and log lines say of the credentials. */
     credential: null as Readonly<Record<string, string>> | null,
     lang: null as string | null,
+    /** How to authenticate the request again, where it may wait for a body, and since when it has waited. */
+    again: null as { readonly since: number; readonly begin: Begin } | null,
   }
 }
 
+type Begin = (done: HookHandlerDoneFunction) => void
 type RequestState = ReturnType<typeof createState>
 type Stateful = FastifyRequest & { [kRequestState]?: RequestState }
 
@@ -44,7 +44,7 @@ export function stateOf(request: Stateful): Readonly<RequestState> | undefined {
   return request[kRequestState]
 }
 
-function ensureState(request: Stateful): RequestState {
+export function ensureState(request: Stateful): RequestState {
   return (request[kRequestState] ??= createState())
 }
 
@@ -60,6 +60,21 @@ export function setUser(
   state.stored = stored
   state.authenticator = authenticator
   if (state.extra !== null) state.extra.authenticator = authenticator
+}
+
+/** Keeps how to authenticate a request again, after its body. */
+export function setAgain(request: FastifyRequest, begin: Begin): void {
+  ensureState(request).again = { since: performance.now(), begin }
+}
+
+/** Forgets all that authenticators have found. What other hooks have put into `request.extra` stays. */
+export function forgetUser(request: FastifyRequest): void {
+  const state = ensureState(request)
+  const { extra, lang } = state
+  Object.assign(state, createState(), { extra, lang })
+  if (extra === null) return
+  for (const key of [EXTRA_JWT_CLAIMS, 'apiKey', 'authenticator'])
+    Reflect.deleteProperty(extra, key)
 }
 
 /** Keeps which member of an `anyOf()` was asked. */
@@ -112,58 +127,6 @@ export function extraOf(request: FastifyRequest): Record<string, unknown> {
   if (state.claims !== null) extra[EXTRA_JWT_CLAIMS] = state.claims
   state.extra = extra
   return extra
-}
-
-/**
- * Adds `user`, `extra`, `lang` and `bearerToken()` to the requests of a scope, once.
- *
- * @throws ERR_AUTH_DECORATOR when another plugin has one of the names; `lang` of an i18n plugin stays instead
- */
-export function decorateRequests(app: FastifyInstance): void {
-  if (app.hasRequestDecorator(kRequestState)) return
-  const taken = ['user', 'extra', 'bearerToken'].find((name) => app.hasRequestDecorator(name))
-  if (taken !== undefined) {
-    throw new AuthnUsageError(
-      'ERR_AUTH_DECORATOR',
-      `another plugin also decorates requests with "${taken}". Rename its decorator: @fastify/jwt takes { decoratorName: 'jwtUser' }, for example.`,
-    )
-  }
-  app.decorateRequest(kRequestState, undefined)
-  // Getters, because scopes that were made before the plugin was registered inherit them, but not values.
-  app.decorateRequest('user', {
-    getter(this: FastifyRequest): AuthUser {
-      return (stateOf(this)?.user ?? null) as AuthUser
-    },
-    setter(this: FastifyRequest, user: AuthUser): void {
-      ensureState(this).user = user
-    },
-  })
-  app.decorateRequest('extra', {
-    getter(this: FastifyRequest): Record<string, unknown> {
-      return extraOf(this)
-    },
-    // Where a scope has called `decorateRequest('extra', null)` before, Fastify assigns that to each of its requests. Without
-    // a setter that throws where nothing catches it, and ends the process.
-    setter(this: FastifyRequest, extra: unknown): void {
-      if (typeof extra === 'object' && extra !== null) {
-        throw new TypeError('request.extra cannot be replaced: put something into it.')
-      }
-    },
-  })
-  app.decorateRequest('bearerToken', function bearerToken(this: FastifyRequest): string | null {
-    const token = parseBearer(this.headers.authorization)
-    return token === MALFORMED ? null : token
-  })
-  if (app.hasRequestDecorator('lang')) return
-  app.decorateRequest('lang', {
-    getter(this: FastifyRequest): string {
-      const { translator } = registrationOf(this.server) as Registration
-      return (ensureState(this).lang ??= translator.negotiate(this.headers['accept-language']))
-    },
-    setter(this: FastifyRequest, language: string): void {
-      ensureState(this).lang = language
-    },
-  })
 }
 
 /**

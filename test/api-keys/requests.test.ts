@@ -77,7 +77,7 @@ t.test('`Authorization` wins over the header, and nothing falls back', async (t)
 })
 
 t.test('wrong keys, and whether the store is asked', async (t) => {
-  const { get, keys, issued, stats, app } = await keyApp(t)
+  const { get, keys, issued, stats } = await keyApp(t)
   const revoked = await keys.issue({ owner: 'alice', name: 'r', scopes: [], expiresAt: null })
   await keys.revoke(revoked.id, { owner: null })
   const swapped = issued.key.replace(/.$/, (last) => (last === '0' ? '1' : '0'))

@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { forgetUser, setAgain, stateOf } from '../request/state.js'
+
+/** How long a request may wait for its body, in milliseconds, before it is authenticated again. */
+const patience = 2000
+
+/** Where a request that has passed may have a body, keeps how to authenticate it again. */
+export function beforeBody(
+  request: FastifyRequest,
+  begin: (done: HookHandlerDoneFunction) => void,
+): void {
+  if (mayHaveBody(request.raw)) setAgain(request, begin)
+}
+
+export function mayHaveBody({ method }: FastifyRequest['raw']): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+/**
+ * The one `preValidation` hook of an app. A client may hold back the body of a request for longer than its token, its
+ * session or its password is valid: `requestTimeout` of Fastify is 0 by default.
+ */
+export function guardAgain(
+  request: FastifyRequest,
+  _: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  const again = stateOf(request)?.again ?? null
+  if (again === null || performance.now() - again.since < patience) return done()
+  forgetUser(request)
+  again.begin(done)
+}

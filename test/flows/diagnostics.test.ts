@@ -169,7 +169,7 @@ t.test('failure: every refusal, with its code, and one line at level info', asyn
       name: 'failure',
       authenticator,
       code,
-      keys: refusalKeys,
+      keys: [...refusalKeys, ...Object.keys(more ?? {})].toSorted(),
     })
     t.equal(refusals().length, 1, 'one line')
     t.match(refusals()[0], { level: 30, code, authenticator, ...more })

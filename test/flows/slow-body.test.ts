@@ -161,7 +161,9 @@ t.test('a new password and a revoked API key count, a good one passes', async (t
       statusCode: 200,
       body: { user: 'bob', context: 'bob', key: true, authenticator: 'apiKey' },
     })
-    const revoked = await slow(url, bearer(key), () => app.authn.apiKeys.revoke(id, { owner: 'bob' }))
+    const revoked = await slow(url, bearer(key), () =>
+      app.authn.apiKeys.revoke(id, { owner: 'bob' }),
+    )
     t.match(revoked, url === '/any' ? { statusCode: 401, ran: 0 } : { body: anonymous })
   }
 })

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { IssueTokens, TokenCarrier } from './login/finish.js'
 import type { JwtService } from './tokens/service.js'
 import type { ResolvedOptions } from './options/resolve.js'
+import type { Plan } from './marks/plan.js'
 import type { Registration } from './registration.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { NeededNames } from '../types/marks.js'
@@ -71,6 +72,8 @@ export interface Feature {
    * @throws ERR_AUTH_OPTION
    */
   check?(registration: Registration, all: readonly Registration[]): void
+  /** Called when the app gets ready, with the protected routes of the registration. @throws ERR_AUTH_OPTION */
+  checkRoutes?(routes: readonly { readonly name: string; readonly plan: Plan }[]): void
   readonly api?: object
   stats?(): object
   /** Called when the app is ready. */

@@ -1,5 +1,8 @@
+import type { FastifyRequest } from 'fastify'
+import type { StoredUser } from './user-service.js'
+
 /** Long-lived credentials for scripts, jobs and partners: the option `apiKeys`. Times are in seconds. */
-export interface ApiKeysOptions {
+export interface ApiKeysOptions<Stored extends object = StoredUser> {
   /** The first part of all keys, such as `acme_live`: 2 to 20 of a-z, 0-9 and `_`. A change invalidates all keys. */
   prefix: string
   /** Where keys are kept: `memoryApiKeys`, `redisApiKeys` or `sqlApiKeys` of `fastify-authn/api-keys`, or a store of the app. */
@@ -16,6 +19,20 @@ export interface ApiKeysOptions {
    * also one that was rotated until it expires. `rotate` never fails because of it.
    */
   maxPerOwner?: number | undefined
+  /**
+   * Finds the owner of a valid key, in place of the user service: for owners who do not log in, such as customers. `alice`
+   * is then no user of the user service, which is neither required nor asked for owners. `request.extra.apiKey` has the key.
+   *
+   * @param owner - as given to `issue`
+   * @returns the owner; null or undefined if there is none, which gives a 401
+   * @throws AuthenticationError to reject the key; any other error gives a 500
+   */
+  user?:
+    | ((
+        owner: string | number,
+        request: FastifyRequest,
+      ) => Stored | null | undefined | Promise<Stored | null | undefined>)
+    | undefined
   /** Tells the keys of several registrations with one store apart. Default `default`. */
   name?: string | undefined
 }

@@ -4,17 +4,24 @@ import { credentialsOf } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { extraOf, setCredential } from '../request/state.js'
-import { findUser, requireUser } from '../users/user.js'
+import { askForUser, findUser, requireUser } from '../users/user.js'
 import { idOf, problemOf } from './key.js'
 import type { KeyLookup, KnownKey } from './lookup.js'
+import type { ApiKeysOptions } from '../../types/api-keys.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** Reads keys from `Authorization` (RFC 6750 §2.1), and from another header. @param header - its name in lower case */
+/**
+ * Reads keys from `Authorization` (RFC 6750 §2.1), and from another header.
+ *
+ * @param header - its name in lower case
+ * @param user - asked in place of the user service, which is there without it
+ */
 export function apiKeyAuthenticator(
   prefix: string,
   header: string | undefined,
-  userService: UserService,
+  userService: UserService | undefined,
+  user: ApiKeysOptions['user'],
   lookup: KeyLookup,
 ): Authenticator {
   const start = `${prefix}_`
@@ -24,16 +31,27 @@ export function apiKeyAuthenticator(
   const otherOf = ({ headers }: FastifyRequest): string =>
     header === undefined ? '' : String(headers[header] ?? '')
 
-  function enter(request: FastifyRequest, { shown, scopes, expiresAt }: KnownKey) {
+  function enter(
+    request: FastifyRequest,
+    { shown, scopes, expiresAt }: KnownKey,
+  ): object | Promise<object> {
     const { options } = registrationOf(request.server) as Registration
     setCredential(request, scopes, { apiKeyId: shown.id })
     if (expiresAt && expiresAt.getTime() <= Date.now()) throw refusal('auth.api-key-expired')
     const extra = extraOf(request)
     extra.apiKey = shown
-    return findUser(userService, shown.owner, request, options.userServiceTimeout, (user) => {
-      // The mode 'try' lets the request pass, and its handler must not see the key.
-      if (user === null) extra.apiKey = undefined
-      return requireUser(user)
+    const { userServiceTimeout: timeout } = options
+    // The mode 'try' lets the request pass, and its handler must not see the key.
+    if (user !== undefined) {
+      const ask = () => user(shown.owner, request)
+      return askForUser(ask, timeout, 'user() of apiKeys').catch((error: unknown) => {
+        extra.apiKey = undefined
+        throw error
+      })
+    }
+    return findUser(userService as UserService, shown.owner, request, timeout, (found) => {
+      if (found === null) extra.apiKey = undefined
+      return requireUser(found)
     })
   }
 

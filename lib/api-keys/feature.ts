@@ -1,10 +1,12 @@
+import { membersOf } from '../authenticators/any-of.js'
+import { listOf } from '../common/list-of.js'
 import { wrongOption } from '../errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
 import { keyLookup } from './lookup.js'
-import type { FeatureContext, OnPass } from '../feature.js'
+import type { Feature, FeatureContext, OnPass } from '../feature.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
 
 export type ApiKeysFeature = ReturnType<typeof createFeature>
@@ -13,11 +15,11 @@ export type ApiKeysFeature = ReturnType<typeof createFeature>
 export function createFeature(context: FeatureContext) {
   const { options } = context
   const resolved = resolveApiKeys(options.apiKeys as ApiKeysOptions)
-  const { prefix, store, header, cache, maxPerOwner, name } = resolved
+  const { prefix, store, header, cache, maxPerOwner, name, user } = resolved
   const { userService, authenticators } = options
-  if (userService === undefined) {
+  if (userService === undefined && user === undefined) {
     wrongOption(
-      'option "apiKeys" is set, but "userService" is missing: it looks up the owners of keys.',
+      'option "apiKeys" is set, but "userService" is missing: it looks up the owners of keys. Set it, or apiKeys: { user(owner) { … } } for owners who do not log in.',
     )
   }
   if (Object.hasOwn(authenticators, 'apiKey')) {
@@ -36,6 +38,7 @@ export function createFeature(context: FeatureContext) {
     patience: 2,
   })
   const lookup = keyLookup(access, cache)
+  const authenticator = apiKeyAuthenticator(prefix, header, userService, user, lookup)
   const onPass: OnPass = ({ headers }, reply) => {
     // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.
     if (header === undefined || !headers[header] || reply.hasHeader('cache-control')) return
@@ -43,10 +46,23 @@ export function createFeature(context: FeatureContext) {
   }
   return {
     name: 'apiKeys',
-    authenticators: { apiKey: apiKeyAuthenticator(prefix, header, userService, lookup) },
+    authenticators: { apiKey: authenticator },
     notAccepted: 'auth.api-key-not-accepted' as const,
     countsFailures: true,
     onPass,
+    /** A key is meant for what its owner has chosen, and passes any mark without a scope. */
+    checkRoutes(routes: Parameters<NonNullable<Feature['checkRoutes']>>[0]) {
+      const names = routes
+        .filter(
+          ({ plan }) =>
+            !plan.needs?.scope && plan.members.flatMap(membersOf).includes(authenticator),
+        )
+        .map(({ name: route }) => route)
+      if (names.length === 0) return
+      context.app.log.warn(
+        `fastify-authn: these routes accept API keys and require no scope, so every key may use them, also one without scopes: ${listOf(names)}. Add a scope to their marks, as in { use: 'apiKey', scope: 'notes:read' }.`,
+      )
+    },
     api: apiKeysApi(prefix, maxPerOwner, access, lookup.forget),
     stats: lookup.stats,
     // For the test kit.

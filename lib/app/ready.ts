@@ -1,5 +1,6 @@
 import { readsBasic } from '../authenticators/any-of.js'
 import { checkSharedTokens } from '../authenticators/shared-keys.js'
+import { listOf } from '../common/list-of.js'
 import { wrongOption } from '../errors.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
@@ -7,7 +8,7 @@ import { kOwnRoute } from '../login/own-route.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
-import { listOf, visible } from './table.js'
+import { visible } from './table.js'
 import type { AppRecord } from './record.js'
 import type { Plan } from '../marks/plan.js'
 
@@ -22,11 +23,22 @@ export function checkRoutes(record: AppRecord): void {
   warnLateCors(record)
   warnUndefinedHooks(record)
   const ofApp = routes.filter(isOfApp)
+  tellFeatures(record, ofApp)
   const open = ofApp.filter(({ plan }) => plan === null).map(nameOf)
   const count = ofApp.length - open.length
   root.log.info(
     `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${listOf(open.toSorted())}` : ''}`,
   )
+}
+
+function tellFeatures({ registered }: AppRecord, routes: readonly DeclaredRoute[]): void {
+  for (const registration of [...registered].flatMap((scope) => registrationOf(scope) ?? [])) {
+    const own = routes.flatMap((route) => {
+      const { plan } = route
+      return plan?.registration === registration ? [{ name: nameOf(route), plan }] : []
+    })
+    for (const feature of registration.features) feature.checkRoutes?.(own)
+  }
 }
 
 function isOfApp({ options }: DeclaredRoute): boolean {

@@ -33,12 +33,6 @@ export function constraintsText(constraints: AuthnRoute['constraints']): string 
   return inspect(constraints, { breakLength: Infinity, sorted: true, depth: 4 })
 }
 
-/** Twenty routes for the end of a message, and how many more there are. */
-export function listOf(names: readonly string[], separator = ', '): string {
-  const rest = names.length > 20 ? [`and ${names.length - 20} more`] : []
-  return [...names.slice(0, 20), ...rest].join(separator)
-}
-
 /** Escapes characters that would break the table or the terminal. */
 export function visible(text: string): string {
   if (/^[ -~]*$/.test(text)) return text

@@ -1,19 +1,13 @@
 import { kRejectsAny } from '../authenticators/jwt.js'
 import { kit } from '../common/kit.js'
-import { refusal, refusalOrFault } from '../errors.js'
+import { refusal } from '../errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/resolve.js'
 import { resolveIssuers } from '../options/resolve-issuers.js'
 import { setClaims } from '../request/state.js'
 import { invalidToken, unverifiedPart } from '../tokens/claims.js'
-import {
-  checkUser,
-  isUsableName,
-  requireTrust,
-  requireUser,
-  withUserTimeout,
-} from '../users/user.js'
+import { askForUser, isUsableName, requireTrust } from '../users/user.js'
 import { IssuerVerifier } from './verifier.js'
 import type { FastifyRequest } from 'fastify'
 import type { Feature, FeatureContext } from '../feature.js'
@@ -73,12 +67,7 @@ function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefin
     // RFC 9068 §2.2 requires it, and a database that is asked for `undefined` may return its first row.
     if (!isUsableName(claims.sub)) throw invalidToken('claim sub')
     if (trusted !== undefined) await requireTrust(trusted, claims, request, timeout)
-    try {
-      const found = await withUserTimeout((async () => user(claims, request))(), timeout)
-      return requireUser(checkUser(found, 'user() of an issuer'))
-    } catch (error) {
-      throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
-    }
+    return askForUser(() => user(claims, request), timeout, 'user() of an issuer')
   }
 
   const authenticator: Authenticator & { [kRejectsAny]: true } = {

@@ -132,9 +132,10 @@ const apiKeys = strict(
     header: optional(text('a header name (RFC 9110 §5.6.2)', { pattern: httpToken, quoted: true })),
     cache: optional(or(false, options({ max: whole(1, 1_000_000), ttl: seconds(60) }))),
     maxPerOwner: optional(whole(1, 10_000)),
+    user: optional(anyFunction('a function (owner, request) that returns a user or null')),
     name: optional(registrationName),
   },
-  'an object with prefix, store, header, cache, maxPerOwner, name',
+  'an object with prefix, store, header, cache, maxPerOwner, user, name',
 )
 
 export const pluginSchema = options(

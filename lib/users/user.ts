@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf, refusal } from '../errors.js'
+import { faultOf, refusal, refusalOrFault } from '../errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isThenable } from '../common/objects.js'
@@ -75,6 +75,24 @@ export async function requireTrust(
   const answer: unknown = await withUserTimeout((async () => trusted(claims, request))(), timeout)
   if (isGone(request)) throw ABANDONED
   if (answer !== true) throw refusal('auth.jwt-invalid', { cause: 'not trusted' })
+}
+
+/**
+ * Asks a function of an option for a user.
+ *
+ * @param source - the function, for the error
+ * @throws (rejects) ERR_AUTH_USER_SERVICE, ERR_AUTH_USER_SERVICE_TIMEOUT, and the AuthenticationError that `ask` throws
+ */
+export async function askForUser(
+  ask: () => unknown,
+  timeout: number | undefined,
+  source: string,
+): Promise<object> {
+  try {
+    return requireUser(checkUser(await withUserTimeout((async () => ask())(), timeout), source))
+  } catch (error) {
+    throw refusalOrFault('ERR_AUTH_USER_SERVICE', error)
+  }
 }
 
 /** @throws AuthenticationError when a valid token names a user who does not exist */

@@ -278,6 +278,31 @@ t.test(
   },
 )
 
+t.test('without a cache, a request shares no look-up that began before it', async (t) => {
+  const memory = memoryApiKeys().open('default')
+  const answers: (() => void)[] = []
+  const find: ApiKeyStore['find'] = async (id) => {
+    const found = await memory.find(id)
+    await new Promise<void>((resolve) => answers.push(resolve))
+    return found
+  }
+  const options = keyOptions({ cache: false, store: storeWith({ find }, memory) })
+  const { get, issued } = await keyApp(t, options)
+  const early = get('/apiKey', bearer(issued.key))
+  await until(() => answers.length === 1, 'the store is asked')
+  // As another process does it.
+  await memory.revoke(issued.id, Date.now() / 1000, null)
+  const late = [1, 2, 3].map(() => get('/apiKey', bearer(issued.key)))
+  await settle()
+  answers[0]?.()
+  t.equal((await early).status, 200)
+  await until(() => answers.length === 2, 'the store is asked again')
+  answers[1]?.()
+  const statuses = (await Promise.all(late)).map(({ status }) => status)
+  t.strictSame(statuses, [401, 401, 401])
+  t.equal(answers.length, 2, 'they share one look-up')
+})
+
 t.test('a store that fails: 503, unless the key is cached; tokens go on', async (t) => {
   const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
   let answer: (id: string) => unknown = (id) => memory.find(id)

@@ -44,7 +44,12 @@ export type ThrottleOptions = {
   /** Seconds after the first failure until the counter is reset. Default 900. */
   window?: number | undefined
 } & (
-  | { redis?: undefined; keyPrefix?: string | undefined }
+  | {
+      /** Not set: each process has counters of its own, in memory. */
+      redis?: undefined
+      /** Only used beside `redis`. */
+      keyPrefix?: string | undefined
+    }
   | {
       /** A client of ioredis that the app owns: several processes then share the counters. */
       redis?: object | undefined

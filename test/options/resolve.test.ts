@@ -37,7 +37,7 @@ t.test('what holds where nothing is said', async (t) => {
     languages: {},
     defaultLanguage: 'en',
     credentialCache: { max: 1000, ttl: 60 },
-    throttle: { perUsername: 10, perAddress: 100, window: 900, keyPrefix: 'fastify-authn' },
+    throttle: { perUsername: 10, perAddress: 100, window: 900 },
   })
   t.strictSame(resolveHashing({}), {
     cost: 10,

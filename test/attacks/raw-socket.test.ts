@@ -14,9 +14,9 @@ interface Subject {
   readonly port: number
   readonly service: CredulousService
   readonly lines: string[]
-  /** Who the handlers ran for since the last call: path and name. */
+  /** Path and user of the handlers that ran since the last call. */
   take(): string[]
-  /** A line with the Authorization of somebody. */
+  /** A header line with a token of a user. */
   readonly token: (name: keyof typeof passwords) => string
 }
 
@@ -72,7 +72,7 @@ async function subjectOf(t: Test, hold?: UserService['findByUsername']): Promise
   }
 }
 
-/** The server still does what it did, and its next client is let in. */
+/** The server still works, and its next client is accepted. */
 async function isAlive(t: Test, subject: Subject): Promise<void> {
   const { port, take, token, service } = subject
   take()
@@ -94,7 +94,7 @@ async function isAlive(t: Test, subject: Subject): Promise<void> {
   ])
 }
 
-/** Nobody was let in, nothing failed, nothing hung. */
+/** Every response is a 4xx, no handler ran, and nothing hung. */
 function isShut(t: Test, { take }: Subject, { statuses, hung }: Answer, title: string): void {
   t.notOk(hung, `${title}: did not hang`)
   t.same(
@@ -107,93 +107,36 @@ function isShut(t: Test, { take }: Subject, { statuses, hung }: Answer, title: s
 
 const close = 'Connection: close'
 
-t.test('malformed HTTP around the Authorization header', async (t) => {
+t.test('credentials in malformed HTTP reach no handler and no user lookup', async (t) => {
   const subject = await subjectOf(t)
   const { port, token } = subject
-  const bearer = token('alice').slice('Authorization: '.length)
-  // Each value is one that would be let in. Around it HTTP is broken so that it does not count.
-  for (const [path, value] of [
-    ['/jwt/required', bearer],
-    ['/basic/required', pairOf('alice')],
-    ['/both/required', bearer],
-  ] as const) {
+  // Each value would be accepted, if the HTTP around it were not broken.
+  for (const value of [token('alice').slice('Authorization: '.length), pairOf('alice')]) {
     const [scheme = '', credentials = ''] = value.split(' ')
     const heads: [string, string[]][] = [
       ['a space before the colon', [`Authorization : ${value}`]],
-      ['a space before the name', [` Authorization: ${value}`]],
-      ['no colon', [`Authorization ${value}`]],
       ['a folded line', [`Authorization: ${scheme}`, ` ${credentials}`]],
-      ['a folded line, tab', [`Authorization: ${scheme}`, `\t${credentials}`]],
       ['NUL in the value', [line(`${value}\0`)]],
-      ['NUL in the name', [`Author\0ization: ${value}`]],
       ['a bare CR', [line(`${value}\rX: y`)]],
-      ['a bare CR before', [`X: y\r${line(value)}`]],
-      ['a bare LF before', [`X: y\n ${line(value)}`]],
-      ['BEL in the value', [line(`${scheme} \x07${credentials}`)]],
       ['bytes above 127 in the value', [line(`${scheme} \xff${credentials}`)]],
       ['UTF-8 BOM before the value', [line(`\xef\xbb\xbf${value}`)]],
       ['a fullwidth colon', [`Authorization\xef\xbc\x9a ${value}`]],
       ['empty', ['Authorization:']],
-      ['in the trailer', ['TE: trailers', 'Trailer: Authorization']],
-      ['named in Connection', ['Connection: Authorization', `Authorizatio: ${value}`]],
     ]
     for (const [title, head] of heads) {
-      const answer = await exchange(port, [rawRequest(path, [...head, close])])
-      isShut(t, subject, answer, `${path}, ${title}`)
+      const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
+      isShut(t, subject, answer, title)
     }
-    const inTrailer = rawRequest(
-      path,
-      ['Transfer-Encoding: chunked', 'Trailer: Authorization', close],
-      'POST',
-    )
-    const trailer = await exchange(port, [`${inTrailer}0\r\n${line(value)}\r\n\r\n`])
-    isShut(t, subject, trailer, `${path}, a real trailer`)
-    const starts: [string, string][] = [
-      ['no version', `GET ${path}`],
-      ['HTTP/2 preface', 'PRI * HTTP/2.0'],
-      ['CONNECT', `CONNECT test:80 HTTP/1.1`],
-      ['a space in the path', `GET ${path} x HTTP/1.1`],
-      ['asterisk', 'GET * HTTP/1.1'],
-      ['dots', `GET /open/..${path} HTTP/1.1`],
-      ['encoded', `GET ${path.replace('e', '%65')} HTTP/1.1`],
-      ['NUL', `GET ${path}\0 HTTP/1.1`],
-      ['%00', `GET ${path}%00 HTTP/1.1`],
-      ['a broken escape', `GET ${path}%zz HTTP/1.1`],
-    ]
-    for (const [title, start] of starts) {
-      const answer = await exchange(port, [`${start}\r\nHost: test\r\n${close}\r\n\r\n`])
-      isShut(t, subject, answer, `${path}, ${title}`)
-    }
+    const chunked = ['Transfer-Encoding: chunked', 'Trailer: Authorization', close]
+    const inTrailer = `${rawRequest('/both/required', chunked, 'POST')}0\r\n${line(value)}\r\n\r\n`
+    isShut(t, subject, await exchange(port, [inTrailer]), 'in the trailer')
+    const inUrl = `http://alice:${passwords.alice}@test/both/required?access_token=${credentials}`
+    isShut(t, subject, await exchange(port, [rawRequest(inUrl, [close])]), 'in the URL')
   }
-  t.same(subject.service.asked, [], 'nobody was looked up')
-  await isAlive(t, subject)
+  t.same(subject.service.asked, [], 'no user was looked up')
 })
 
-t.test('credentials in the URL count nowhere', async (t) => {
-  const subject = await subjectOf(t)
-  const { port, token, service } = subject
-  for (const value of [token('alice').slice('Authorization: '.length), pairOf('alice')]) {
-    const credentials = value.replace(/^\w+ /, '')
-    const targets = [
-      `http://alice:${passwords.alice}@test/both/required`,
-      `//alice:${passwords.alice}@test/both/required`,
-      `/both/required?authorization=${encodeURIComponent(value)}`,
-      `/both/required?access_token=${credentials}`,
-      `/both/required?token=${credentials}`,
-      `/both/required?username=alice&password=${passwords.alice}`,
-      `/both/required#${credentials}`,
-      `/both/required;authorization=${credentials}`,
-    ]
-    for (const target of targets) {
-      const answer = await exchange(port, [rawRequest(target, [close])])
-      isShut(t, subject, answer, target.slice(0, 40))
-    }
-  }
-  // The log is not looked at: Fastify writes the URL of every request into it.
-  t.same(service.asked, [], 'nobody was looked up')
-})
-
-t.test('what HTTP allows around the header is let in', async (t) => {
+t.test('any spacing and case that HTTP allows around the header is accepted', async (t) => {
   const subject = await subjectOf(t)
   const { port, take, service } = subject
   const value = pairOf('alice')
@@ -211,47 +154,48 @@ t.test('what HTTP allows around the header is let in', async (t) => {
   t.same(service.asked, ['alice', 'alice', 'alice', 'alice'])
 })
 
-t.test('several Authorization headers are refused, whichever is right', async (t) => {
-  const subject = await subjectOf(t)
-  const { port, take, token, service } = subject
-  const right = line(pairOf('alice'))
-  const shut: [string, string[]][] = [
-    ['wrong, right', [line(wrongPair), right]],
-    ['empty, right', ['Authorization:', right]],
-    ['a bad token, right', [line('Bearer x'), right]],
-    ['wrong, a good token', [line(wrongPair), token('alice')]],
-    ['the scheme, then the rest', [line('Basic'), line(pairOf('alice').slice(6))]],
-    ['wrong, 500 times right', [line(wrongPair), ...Array.from({ length: 100 }, () => right)]],
-  ]
-  for (const [title, head] of shut) {
-    const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
-    isShut(t, subject, answer, title)
-    t.equal(answer.responses.length, 1, 'one answer')
-  }
-  service.asked.splice(0)
-  for (const second of [line(wrongPair), line(pairOf('bob')), token('bob'), right]) {
-    const { statuses } = await exchange(port, [
-      rawRequest('/both/required', [right, second, close]),
-    ])
-    t.same(statuses, [401])
-    t.same(take(), [], 'the handler did not run')
-    t.same(service.asked.splice(0), [], 'nobody was looked up')
-  }
-  await isAlive(t, subject)
-})
+t.test(
+  'a request with several Authorization headers is rejected, even if one is right',
+  async (t) => {
+    const subject = await subjectOf(t)
+    const { port, take, token, service } = subject
+    const right = line(pairOf('alice'))
+    const shut: [string, string[]][] = [
+      ['wrong, right', [line(wrongPair), right]],
+      ['empty, right', ['Authorization:', right]],
+      ['a bad token, right', [line('Bearer x'), right]],
+      ['wrong, a good token', [line(wrongPair), token('alice')]],
+      ['the scheme, then the rest', [line('Basic'), line(pairOf('alice').slice(6))]],
+      ['wrong, 500 times right', [line(wrongPair), ...Array.from({ length: 100 }, () => right)]],
+    ]
+    for (const [title, head] of shut) {
+      const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
+      isShut(t, subject, answer, title)
+      t.equal(answer.responses.length, 1, 'one answer')
+    }
+    service.asked.splice(0)
+    for (const second of [line(wrongPair), line(pairOf('bob')), token('bob'), right]) {
+      const { statuses } = await exchange(port, [
+        rawRequest('/both/required', [right, second, close]),
+      ])
+      t.same(statuses, [401])
+      t.same(take(), [], 'the handler did not run')
+      t.same(service.asked.splice(0), [], 'no user was looked up')
+    }
+    await isAlive(t, subject)
+  },
+)
 
-t.test('large heads', async (t) => {
+t.test('a head of 15 KiB is processed in full, and one of 20 KB gets a 431', async (t) => {
   const subject = await subjectOf(t)
   const { port, token, take, service } = subject
   const size = 15 * 1024
   const right = line(pairOf('alice'))
   const large: [string, string[], readonly number[]][] = [
     ['15 KiB of Basic', [line(`Basic ${'A'.repeat(size)}`)], [401]],
-    ['15 KiB of Bearer', [line(`Bearer ${'a'.repeat(size)}`)], [401]],
     ['15 KiB of a scheme', [line('A'.repeat(size))], [401]],
     ['a wrong one beside 15 KiB', [line(wrongPair), `X: ${'x'.repeat(size)}`], [401]],
-    ['more than Node takes', [right, `X: ${'x'.repeat(20_000)}`], [431]],
-    ['more than Node takes, in the header', [line(`Basic ${'A'.repeat(20_000)}`)], [431]],
+    ['more than Node accepts', [right, `X: ${'x'.repeat(20_000)}`], [431]],
   ]
   for (const [title, head, expected] of large) {
     const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
@@ -277,23 +221,23 @@ interface Step {
 
 function stepsOf({ token }: Subject): Step[] {
   const user = (name: string | null) => [200, { user: name, context: name }] as const
-  const refused = (error: string) => [401, { error }] as const
+  const rejected = (error: string) => [401, { error }] as const
   const alice = line(pairOf('alice'))
   const bob = line(pairOf('bob'))
   return [
     { path: '/both/required', head: [alice], expected: user('alice') },
-    { path: '/both/required', head: [], expected: refused(texts.none) },
+    { path: '/both/required', head: [], expected: rejected(texts.none) },
     { path: '/both/try', head: [line(wrongPair)], expected: user(null) },
     { path: '/both/required', head: [bob], expected: user('bob') },
-    { path: '/both/required', head: [line(wrongPair)], expected: refused(texts.invalid) },
+    { path: '/both/required', head: [line(wrongPair)], expected: rejected(texts.invalid) },
     { path: '/open', head: [alice], expected: user(null) },
     { path: '/jwt/required', head: [token('alice')], expected: user('alice') },
-    { path: '/jwt/required', head: [line('Bearer x.y.z')], expected: refused(texts.jwtInvalid) },
+    { path: '/jwt/required', head: [line('Bearer x.y.z')], expected: rejected(texts.jwtInvalid) },
     { path: '/open', head: [], expected: user(null) },
     { path: '/jwt/optional', head: [], expected: user(null) },
-    { path: '/basic/required', head: [token('alice')], expected: refused(texts.none) },
+    { path: '/basic/required', head: [token('alice')], expected: rejected(texts.none) },
     { path: '/jwt/required', head: [token('bob')], expected: user('bob') },
-    { path: '/both/optional', head: [line('Basic !')], expected: refused(texts.none) },
+    { path: '/both/optional', head: [line('Basic !')], expected: rejected(texts.none) },
     { path: '/both/try', head: [bob], expected: user('bob') },
     { path: '/jwt/try', head: [line('Bearer x')], expected: user(null) },
   ]
@@ -314,56 +258,22 @@ const bytesOf = (steps: readonly Step[]): string =>
     )
     .join('')
 
-t.test('ten connections at once, each with good and bad requests in turn', async (t) => {
-  const subject = await subjectOf(t)
-  const steps = stepsOf(subject)
-  const ran = (): string[] =>
-    steps
-      .filter(({ expected }) => expected[0] === 200)
-      .map(({ path, expected }) => `${path} ${String((expected[1] as { user: unknown }).user)}`)
-  const all = Array.from({ length: 10 }, (_, at) => [...steps.slice(at), ...steps.slice(0, at)])
-  const answers = await Promise.all(all.map((each) => exchange(subject.port, [bytesOf(each)])))
-  answers.forEach((answer, at) => areAnswered(all[at] ?? [], answer))
-  t.same(subject.take().toSorted(), all.flatMap(ran).toSorted(), 'the handlers ran for them')
-  await isAlive(t, subject)
-})
-
-t.test('a request inside of the body of another one', async (t) => {
-  const subject = await subjectOf(t)
-  const { port, token, take } = subject
-  const inner = rawRequest('/both/required', [token('alice')])
-  const post = (lines: string[], body: string): string =>
-    `${rawRequest('/both/required', [...lines, 'Content-Type: text/plain'], 'POST')}${body}`
-  const length = `Content-Length: ${inner.length}`
-  const chunked = 'Transfer-Encoding: chunked'
-  const hexed = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`
-  // The credentials are good, but they are no header of a request.
-  const hidden: [string, string][] = [
-    ['in a body', post([length, close], inner)],
-    ['in a chunk', post([chunked, close], hexed)],
-    ['in a chunk extension', post([chunked, close], `0;${token('alice')}\r\n\r\n`)],
-    ['length and chunked', post([length, chunked, close], `0\r\n\r\n${inner}`)],
-    ['two lengths', post([length, 'Content-Length: 0', close], inner)],
-    ['a negative length', post(['Content-Length: -1', close], inner)],
-    ['an obscured chunked', post(['Transfer-Encoding: xchunked', close], inner)],
-    ['a bad chunk size', post([chunked, close], `zz\r\n${inner}\r\n0\r\n\r\n`)],
-    ['LF only', post([chunked, close], `0\n\n${inner}`)],
-    ['after close', rawRequest('/both/required', [close]) + inner],
-    [
-      'after an upgrade',
-      rawRequest('/both/required', ['Connection: Upgrade, close', 'Upgrade: h2c']) + inner,
-    ],
-    ['after Expect', post(['Expect: 100-continue', length, close], inner)],
-  ]
-  for (const [title, bytes] of hidden) {
-    const { statuses, hung } = await exchange(port, [bytes])
-    t.notOk(hung, `${title}: did not hang`)
-    const strange = statuses.filter((status) => status !== 100 && (status < 400 || status >= 500))
-    t.same(strange, [], `${title}: ${statuses.join(', ') || 'closed'}`)
-    t.same(take(), [], `${title}: no handler ran`)
-  }
-  await isAlive(t, subject)
-})
+t.test(
+  'ten connections with good and bad requests in turn each get their own answers',
+  async (t) => {
+    const subject = await subjectOf(t)
+    const steps = stepsOf(subject)
+    const ran = (): string[] =>
+      steps
+        .filter(({ expected }) => expected[0] === 200)
+        .map(({ path, expected }) => `${path} ${String((expected[1] as { user: unknown }).user)}`)
+    const all = Array.from({ length: 10 }, (_, at) => [...steps.slice(at), ...steps.slice(0, at)])
+    const answers = await Promise.all(all.map((each) => exchange(subject.port, [bytesOf(each)])))
+    answers.forEach((answer, at) => areAnswered(all[at] ?? [], answer))
+    t.same(subject.take().toSorted(), all.flatMap(ran).toSorted(), 'the handlers ran for them')
+    await isAlive(t, subject)
+  },
+)
 
 const closings = new WeakMap<Socket, Promise<void>>()
 
@@ -376,7 +286,7 @@ async function closed(socket: Socket): Promise<void> {
   await closing
 }
 
-t.test('clients that vanish', async (t) => {
+t.test('a client that disconnects at any moment leaves the server working', async (t) => {
   const lookUp = { vanishes: false, started: (): void => undefined }
   const subject = await subjectOf(t, async (_, { raw }) => {
     if (!lookUp.vanishes) return null

@@ -37,7 +37,7 @@ export function exchange(port: number, parts: readonly Part[], end = false): Pro
     })
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.on('end', () => socket.end())
-    // A server that refuses may reset while we still write: what it has answered is what counts.
+    // A server that rejects a request may reset while we still write: what it has answered is what counts.
     socket.on('error', () => undefined)
     socket.on('close', () => {
       const responses = parseResponses(Buffer.concat(chunks).toString('latin1'))

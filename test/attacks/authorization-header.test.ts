@@ -9,10 +9,10 @@ import {
 } from './corpus/headers.js'
 import { basic, bearer, passwords, secret, users } from '../helpers/app.js'
 import {
-  assertRepelled,
+  assertRejected,
   credulousService,
   isQuiet,
-  isRepelled,
+  isRejected,
   target,
   type Expected,
   type Target,
@@ -87,7 +87,7 @@ const expectations: Record<Kind, Record<Use, Expected>> = {
 const secrets = [passwords.alice, hash, secret, basic('alice', passwords.alice).authorization]
 
 /** Every header, against every authenticator, under every mark. */
-async function repelled(
+async function areRejected(
   t: Test,
   subject: Target,
   kind: Kind,
@@ -97,7 +97,7 @@ async function repelled(
   for (const header of headers) {
     const title = header.length > 60 ? `${header.slice(0, 60)}… (${header.length})` : header
     for (const use of allUses) {
-      await isRepelled(t, subject, use, header, expectations[kind][use], JSON.stringify(title))
+      await isRejected(t, subject, use, header, expectations[kind][use], JSON.stringify(title))
     }
   }
   // The reason in the log says that a client has sent one of these words for its token.
@@ -125,18 +125,18 @@ const good = { username: 'alice', password: passwords.alice }
 
 t.test('a Basic header that RFC 7617 does not allow is rejected without a lookup', async (t) => {
   const subject = await subjectOf(t)
-  await repelled(t, subject, 'malformed Basic', malformedBasic(good))
+  await areRejected(t, subject, 'malformed Basic', malformedBasic(good))
   t.same(subject.service.asked, [], 'no user was looked up')
   await welcomes(subject, t)
 })
 
 t.test('a Basic header with a wrong name or password is rejected', async (t) => {
   const subject = await subjectOf(t)
-  await repelled(t, subject, 'wrong Basic', namelessBasic(good))
+  await areRejected(t, subject, 'wrong Basic', namelessBasic(good))
   t.same(subject.service.asked, [], 'no user was looked up for an unusable name')
   const wrong = [...wrongPairs(good), [good.username, hash] as const]
   const headers = wrong.map((pair) => basic(...pair).authorization)
-  await repelled(t, subject, 'wrong Basic', headers)
+  await areRejected(t, subject, 'wrong Basic', headers)
   const expected = new Set(wrong.map(([name]) => name))
   t.same(new Set(subject.service.asked.splice(0)), expected, 'the names as they were sent')
   await welcomes(subject, t)
@@ -151,7 +151,7 @@ for (const kind of ['bad Bearer', 'other'] as const) {
   t.test(title, async (t) => {
     const subject = await subjectOf(t)
     const token = subject.app.jwtService.generateToken('alice')
-    await repelled(t, subject, kind, headersOf({ pair: good, token }))
+    await areRejected(t, subject, kind, headersOf({ pair: good, token }))
     t.same(subject.service.asked, [], 'no user was looked up')
     await welcomes(subject, t)
   })
@@ -173,7 +173,7 @@ t.test('no generated header authenticates a user or causes an error', async (t) 
       fc.tuple(scheme, gap, text),
       fc.constantFrom(...allUses),
       async (parts, use) => {
-        await assertRepelled(subject, use, parts.join(''))
+        await assertRejected(subject, use, parts.join(''))
       },
     ),
     bounded(250),

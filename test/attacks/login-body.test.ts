@@ -20,7 +20,7 @@ interface Subject {
   post(body: string | Buffer, contentType?: string | null): Promise<AnyResponse>
 }
 
-/** For its user service every name is somebody with the password of alice: nothing but types stands between. */
+/** Its user service finds a user with the password of alice under every name, so that only checks of types are left. */
 async function subjectOf(
   t: Test,
   { form = false, ...server }: FastifyServerOptions & { form?: boolean } = {},
@@ -54,7 +54,7 @@ async function subjectOf(
 const json = (value: unknown): string => JSON.stringify(value)
 const good = json({ username: 'alice', password })
 
-/** Refused before anybody was asked: by its code, with a body of Fastify that repeats nothing. */
+/** Rejected before a user is looked up: by its code, with a body of Fastify that repeats nothing. */
 function isBad(
   t: Test,
   { service }: Subject,
@@ -97,52 +97,29 @@ const empty = [400, 'FST_ERR_CTP_EMPTY_JSON_BODY'] as const
 const tooLarge = [413, 'FST_ERR_CTP_BODY_TOO_LARGE'] as const
 const unknownType = [415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE'] as const
 
-/** The right credentials get a token: what is refused beside them is refused for its own fault. */
+/** The right credentials get a token, so what is rejected beside them is rejected for its own fault. */
 async function isIn(t: Test, { service }: Subject, response: AnyResponse, name = 'alice') {
   t.equal(response.statusCode, 200, `${name} is in`)
   t.equal(response.headers['cache-control'], 'no-store')
   t.match(JSON.parse(response.body), { token: /^[\w-]+\.[\w-]+\.[\w-]+$/ })
-  t.same(service.asked.splice(0), [name, name])
+  t.same(service.asked.splice(0), [name])
 }
 
-const noStrings: unknown[] = [
-  1,
-  0,
-  true,
-  false,
-  null,
-  [],
-  ['alice'],
-  [['alice']],
-  {},
-  { $ne: 1 },
-  { $where: 'sleep(1000)' },
-  { length: 1, 0: 'a' },
-  { toString: 'alice' },
-  { username: 'alice' },
-  { type: 'Buffer', data: [97] },
-]
-
-t.test('wrong types in one field, the other one being right', async (t) => {
+t.test('a login with a field of a wrong type, or without it, gets a 400', async (t) => {
   const subject = await subjectOf(t)
-  for (const value of [...noStrings, '']) {
-    const title = json(value)
-    const asName = await subject.post(json({ username: value, password }))
-    isBad(t, subject, asName, validation, `username ${title}`)
-    const asPassword = await subject.post(json({ username: 'alice', password: value }))
-    isBad(t, subject, asPassword, validation, `password ${title}`)
-    const both = await subject.post(json({ username: value, password: value }))
-    isBad(t, subject, both, validation, `both ${title}`)
+  const noStrings = [1, 0, true, null, [], ['alice'], {}, { $ne: 1 }, { length: 1, 0: 'a' }, '']
+  for (const value of noStrings) {
+    const fields = [{ username: value }, { password: value }, { username: value, password: value }]
+    for (const body of fields.map((field) => json({ username: 'alice', password, ...field }))) {
+      isBad(t, subject, await subject.post(body), validation, body)
+    }
   }
   const missing: object[] = [
     { username: 'alice' },
     { password },
     { Username: 'alice', Password: password },
-    { 'username ': 'alice', password },
-    { user: 'alice', pass: password },
     { 'username[]': 'alice', password },
     { body: { username: 'alice', password } },
-    { constructor: { username: 'alice', password } },
   ]
   for (const body of missing) {
     isBad(t, subject, await subject.post(json(body)), validation, json(body))
@@ -151,51 +128,29 @@ t.test('wrong types in one field, the other one being right', async (t) => {
   isQuiet(t, subject, secrets)
 })
 
-t.test('bodies that are no object, or no JSON', async (t) => {
+t.test('a login whose body is no JSON object gets a 400', async (t) => {
   const subject = await subjectOf(t)
-  const noObjects = [
-    '[]',
-    '{}',
-    `[${good}]`,
-    json(['alice', password]),
-    json(good),
-    'null',
-    '1e400',
-    json(`alice:${password}`),
-  ]
-  for (const body of noObjects) isBad(t, subject, await subject.post(body), validation, body)
-  const broken = [
+  for (const body of ['[]', '{}', `[${good}]`, json(good), 'null', '1e400']) {
+    isBad(t, subject, await subject.post(body), validation, body)
+  }
+  const broken: (string | Buffer)[] = [
     '{',
-    '}',
     ' ',
-    '{"username":"alice","password":"wonderland"',
-    '{"username":"alice","password":"wonderland',
-    '{"username":"alice" "password":"wonderland"}',
-    "{'username':'alice','password':'wonderland'}",
-    '{username:"alice",password:"wonderland"}',
+    good.slice(0, -1),
     `${good}x`,
-    `${good}${good}`,
-    `x${good}`,
     `\u0000${good}`,
-    `${good}\u0000`,
     `username=alice&password=${password}`,
     '{"username":"alice","password":"wonder\nland"}',
-    '{"username":"alice","password":"wonder\u0000land"}',
-    '{"username":"alice","password":"\\x77onderland"}',
     '{"username":"alice","password":"wonderland",}',
-    `/**/${good}`,
-    `<xml><password>${password}</password></xml>`,
     // What would end up in a prototype.
     `{"__proto__":{"username":"alice","password":"${password}"}}`,
-    `{"username":"alice","password":"${password}","__proto__":{"admin":true}}`,
     `{"username":"alice","password":"${password}","\\u005f_proto__":{"admin":true}}`,
     `{"username":"alice","password":"${password}","constructor":{"prototype":{"admin":true}}}`,
-    `{"username":{"__proto__":{"x":1}},"password":"${password}"}`,
+    Buffer.from(good, 'utf16le'),
+    Buffer.from([0x1f, 0x8b, 8, 0]),
   ]
-  for (const body of broken) isBad(t, subject, await subject.post(body), noJson, body)
+  for (const body of broken) isBad(t, subject, await subject.post(body), noJson, String(body))
   isBad(t, subject, await subject.post(''), empty, 'nothing')
-  isBad(t, subject, await subject.post(Buffer.from(good, 'utf16le')), noJson, 'UTF-16')
-  isBad(t, subject, await subject.post(Buffer.from([0x1f, 0x8b, 8, 0])), noJson, 'gzip')
   const deep = `{"username":${'['.repeat(8000)}${']'.repeat(8000)},"password":"x"}`
   isBad(t, subject, await subject.post(deep), validation, 'deep')
   t.notOk('admin' in {}, 'Object.prototype is as it was')
@@ -203,7 +158,7 @@ t.test('bodies that are no object, or no JSON', async (t) => {
   isQuiet(t, subject, secrets)
 })
 
-t.test('prototypes, where the app does not let Fastify refuse them', async (t) => {
+t.test('fields in __proto__ do not count, even if Fastify lets them through', async (t) => {
   for (const poisoning of ['ignore', 'remove'] as const) {
     const subject = await subjectOf(t, {
       onProtoPoisoning: poisoning,
@@ -225,53 +180,43 @@ t.test('prototypes, where the app does not let Fastify refuse them', async (t) =
   }
 })
 
-t.test('names that are none', async (t) => {
-  const subject = await subjectOf(t)
-  const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
-  const names = [
-    ...[...controls, '\u007f'].flatMap((control) => [
-      control,
-      `alice${control}`,
-      `${control}alice`,
-    ]),
-    '\ud800',
-    '\udc00',
-    'alice\ud800',
-    '\udc00\ud800',
-  ]
-  for (const username of names) {
-    const response = await subject.post(json({ username, password }))
-    isBad(t, subject, response, validation, json(username))
-  }
-  for (const username of ['a'.repeat(1025), 'a'.repeat(16_000), '\u{1f600}'.repeat(257)]) {
-    const response = await subject.post(json({ username, password }))
-    isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, 'too long')
-    t.same(subject.service.asked, [])
-  }
-  for (const username of ['a'.repeat(1024), '\u{1f600}', ' alice ', '__proto__', '0']) {
-    await isIn(t, subject, await subject.post(json({ username, password })), username)
-  }
-  isQuiet(t, subject, secrets)
-})
+t.test(
+  'a username with control characters gets a 400, one over 1024 characters a 401',
+  async (t) => {
+    const subject = await subjectOf(t)
+    const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
+    const names = [
+      ...[...controls, '\u007f'].flatMap((control) => [
+        control,
+        `alice${control}`,
+        `${control}alice`,
+      ]),
+      '\ud800',
+      '\udc00',
+      'alice\ud800',
+      '\udc00\ud800',
+    ]
+    for (const username of names) {
+      const response = await subject.post(json({ username, password }))
+      isBad(t, subject, response, validation, json(username))
+    }
+    for (const username of ['a'.repeat(1025), 'a'.repeat(16_000), '\u{1f600}'.repeat(257)]) {
+      const response = await subject.post(json({ username, password }))
+      isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, 'too long')
+      t.same(subject.service.asked, [])
+    }
+    for (const username of ['a'.repeat(1024), '\u{1f600}', ' alice ', '__proto__', '0']) {
+      await isIn(t, subject, await subject.post(json({ username, password })), username)
+    }
+    isQuiet(t, subject, secrets)
+  },
+)
 
-t.test('passwords that are almost right', async (t) => {
+t.test('a password that is almost right gets a 401', async (t) => {
   const subject = await subjectOf(t)
-  const guesses = [
-    `${password}\u0000`,
-    `${password}\u0000x`,
-    `\u0000${password}`,
-    `${password}\ud800`,
-    '\udc00\ud800',
-    `${password} `,
-    password.toUpperCase(),
-    password.slice(0, -1),
-    `${password}${password}`,
-    hash,
-    'x'.repeat(73),
-    password.padEnd(73, '\u0000'),
-    'x'.repeat(16_000),
-    '\u{1f511}'.repeat(4000),
-  ]
+  const guesses = [`${password}\u0000`, `\u0000${password}`, `${password}\ud800`, `${password} `]
+  guesses.push(password.toUpperCase(), password.slice(0, -1), `${password}${password}`, hash)
+  guesses.push('x'.repeat(73), password.padEnd(73, '\u0000'), '\u{1f511}'.repeat(4000))
   for (const guess of guesses) {
     const response = await subject.post(json({ username: 'alice', password: guess }))
     const title = json(guess).slice(0, 60)
@@ -282,7 +227,7 @@ t.test('passwords that are almost right', async (t) => {
   isQuiet(t, subject, secrets)
 })
 
-t.test('huge bodies', async (t) => {
+t.test('a body over 16 KiB gets a 413', async (t) => {
   const subject = await subjectOf(t)
   const filler = 'x'.repeat(16_384)
   const huge = [
@@ -300,7 +245,7 @@ t.test('huge bodies', async (t) => {
   isQuiet(t, subject, secrets)
 })
 
-t.test('duplicate keys: the last one counts, for the check as for the look-up', async (t) => {
+t.test('of duplicate members the last one counts, for the checks and for the lookup', async (t) => {
   const subject = await subjectOf(t)
   const twice = `{"username":"bob","username":"alice","password":1,"password":"${password}"}`
   await isIn(t, subject, await subject.post(twice))
@@ -315,35 +260,21 @@ t.test('duplicate keys: the last one counts, for the check as for the look-up', 
   isQuiet(t, subject, secrets)
 })
 
-t.test('content types: what is parsed as JSON is checked, whatever it is called', async (t) => {
+t.test('a body is checked under every content type that is parsed as JSON', async (t) => {
   const subject = await subjectOf(t)
   const types = [
     'application/json',
     'APPLICATION/JSON',
-    ' application/json',
-    'application/json;',
-    'application/json\t; charset=utf-8',
-    'application/json\ta',
-    'application/json; charset=utf-16',
-    'application/json; charset="',
+    'application/json\t; charset=utf-16',
     'application/json, text/plain',
-    'application/json garbage',
     'application/json\u0000',
-    'application/jsonp',
     'application/problem+json',
-    'application//json',
     '*/*',
-    'text/plain',
     'text/plain;application/json',
-    'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'application/octet-stream',
-    'application/xml',
     '__proto__',
-    'constructor',
-    '\u00e9',
     '"application/json"',
-    'application/json\r\nx: y',
     ' ',
     'x'.repeat(10_000),
     null,
@@ -353,14 +284,14 @@ t.test('content types: what is parsed as JSON is checked, whatever it is called'
     const title = json(type).slice(0, 60)
     const right = await subject.post(good, type)
     t.match(String(right.statusCode), /^(?:200|400|415)$/, `the right body as ${title}`)
-    const asked = right.statusCode === 200 ? ['alice', 'alice'] : []
+    const asked = right.statusCode === 200 ? ['alice'] : []
     t.same(subject.service.asked.splice(0), asked, 'who was looked up')
     accepted += asked.length
     for (const value of [['alice'], { $ne: 1 }, 1, null]) {
       const { statusCode, body } = await subject.post(json({ username: value, password }), type)
       t.match(String(statusCode), /^(?:400|415)$/, `${json(value)} as ${title}`)
       t.notMatch(body, /token|wonderland/, 'no token, and nothing repeated')
-      t.same(subject.service.asked, [], 'nobody was looked up')
+      t.same(subject.service.asked, [], 'no user was looked up')
     }
   }
   t.ok(accepted > 0, `${accepted} of ${types.length} were taken for JSON`)
@@ -372,30 +303,21 @@ t.test('content types: what is parsed as JSON is checked, whatever it is called'
   isQuiet(t, subject, secrets)
 })
 
-t.test('forms: repeated and nested fields', async (t) => {
+t.test('a form with repeated or nested fields gets a 400', async (t) => {
   const subject = await subjectOf(t, { form: true })
   const form = 'application/x-www-form-urlencoded'
   const bad = [
     `username=alice&username=bob&password=${password}`,
-    `username=alice&password=${password}&password=${password}`,
     `username[]=alice&password=${password}`,
-    `username[$ne]=1&password=${password}`,
     `username=alice&password[$ne]=1`,
-    `username[__proto__]=alice&password=${password}`,
     `__proto__[username]=alice&__proto__[password]=${password}`,
-    `__proto__=alice&password=${password}`,
     `constructor[prototype][username]=alice&password=${password}`,
     `username=&password=${password}`,
-    'username=alice&password=',
     'username=alice',
-    `password=${password}`,
     `username=alice%00&password=${password}`,
-    `username=alice%0a&password=${password}`,
     `USERNAME=alice&password=${password}`,
     good,
-    '&&&',
     '',
-    ' ',
     'a=1&'.repeat(4000),
   ]
   for (const body of bad) isBad(t, subject, await subject.post(body, form), validation, body)
@@ -409,7 +331,7 @@ t.test('forms: repeated and nested fields', async (t) => {
   isQuiet(t, subject, secrets)
 })
 
-t.test('credentials elsewhere than in the body', async (t) => {
+t.test('credentials in headers, in the query or by another method do not log in', async (t) => {
   const subject = await subjectOf(t)
   const { app, service } = subject
   const query = `/login?username=alice&password=${password}`
@@ -431,7 +353,7 @@ t.test('credentials elsewhere than in the body', async (t) => {
   await isIn(t, subject, await subject.post(good))
 })
 
-t.test('generated: any bytes under any content type', async (t) => {
+t.test('no generated body logs in or causes an error', async (t) => {
   const subject = await subjectOf(t, { form: true })
   const type = fc.oneof(
     fc.constantFrom('application/json', 'text/plain', 'application/x-www-form-urlencoded'),

@@ -8,7 +8,7 @@ import { bearer, secret, secret512 } from '../helpers/app.js'
 import {
   credulousService,
   isQuiet,
-  isRepelled,
+  isRejected,
   target,
   type Expected,
   type Target,
@@ -63,8 +63,8 @@ function appOf(
 
 const bearerOf = (token: string): string => `Bearer ${token}`
 
-/** Every token is refused by every authenticator, and no user is looked up. */
-async function repelled(
+/** Every token is rejected by every authenticator, and no user is looked up. */
+async function areRejected(
   t: Test,
   subject: Target,
   uses: readonly string[],
@@ -73,7 +73,7 @@ async function repelled(
 ): Promise<void> {
   const secrets: string[] = []
   for (const [title, token] of tokens) {
-    for (const use of uses) await isRepelled(t, subject, use, bearerOf(token), expected, title)
+    for (const use of uses) await isRejected(t, subject, use, bearerOf(token), expected, title)
     if (token.length > 20) secrets.push(token)
   }
   t.ok(secrets.length > 0, 'there were tokens')
@@ -81,7 +81,7 @@ async function repelled(
   isQuiet(t, subject, [...secrets, secret512, secret])
 }
 
-/** The token is good: what is refused beside it is refused for its own fault. */
+/** The token is accepted, so what is rejected beside it is rejected for its own fault. */
 async function welcome(t: Test, { app, take, service }: Target, use: string, token: string) {
   isWelcome(t, await app.inject({ url: `/${use}/required`, headers: bearer(token) }), 'alice', use)
   t.equal(take(), 1, 'the handler ran')
@@ -124,7 +124,7 @@ t.test('a token with alg none is rejected in every spelling, signed or not', asy
     ['alg twice, none first', bare('{"alg":"none","alg":"HS256"}')],
     ...signingMethods.map((alg): Named => [`${alg} without a signature`, bare(header(alg))]),
   )
-  await repelled(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
+  await areRejected(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
   await welcome(t, subject, 'HS256', good())
   await welcome(t, subject, 'RS256', rs256())
   await welcome(t, subject, 'ES256', es256())
@@ -175,7 +175,7 @@ t.test(
           hmacToken(header(alg), claims(), key, /^HS/.test(alg) ? `sha${alg.slice(2)}` : 'sha256'),
         ]),
       )
-      await repelled(t, subject, [...named, 'HS256'], tokens)
+      await areRejected(t, subject, [...named, 'HS256'], tokens)
     }
     for (const method of methods) {
       const token = subject.app.jwtService.generateTokenWithClaims({ sub: 'alice' }, method)
@@ -213,7 +213,7 @@ t.test('an authenticator rejects tokens of every method but its own', async (t) 
         ])
         // ES256 of the same key and the like: the same signature, whatever it is called here.
         .filter(([title]) => !title.endsWith(`signed ${method}`))
-      await repelled(t, subject, [method], [...genuine, ...renamed, ...disguised])
+      await areRejected(t, subject, [method], [...genuine, ...renamed, ...disguised])
     })
     await welcome(t, subject, method, service.generateTokenWithClaims({ sub: 'alice' }, method))
   }
@@ -267,7 +267,7 @@ t.test('a token cannot choose its key by jwk, jku, x5u, x5c or kid', async (t) =
     [`HS256, ${title}`, hmacToken(header('HS256', more), claims(), 'attacker')],
     [`HS256 with an empty key, ${title}`, hmacToken(header('HS256', more), claims(), '')],
   ])
-  await repelled(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
+  await areRejected(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
   // A token of the right key is valid, whatever its header says of another one.
   for (const [, more] of brought) await welcome(t, subject, 'RS256', rs256(more))
   t.equal(fetched, 0, 'nothing was fetched')
@@ -284,8 +284,8 @@ t.test('a token with a critical extension is rejected (RFC 7515 §4.1.11)', asyn
   const open = `${encode(header('HS256', { b64: false, crit: ['b64'] }))}.${json(claims())}`
   const signature = createHmac('sha256', secret512).update(open).digest('base64url')
   tokens.push(['payload not encoded (b64)', `${open}.${signature}`])
-  await repelled(t, subject, ['HS256'], tokens)
-  await repelled(t, subject, ['RS256'], [['RS256', rs256({ crit: ['b64'], b64: false })]])
+  await areRejected(t, subject, ['HS256'], tokens)
+  await areRejected(t, subject, ['RS256'], [['RS256', rs256({ crit: ['b64'], b64: false })]])
 })
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -348,13 +348,13 @@ t.test('a token with a changed or differently encoded signature is rejected', as
   }
   const subject = await appOf(t, Object.keys(tokens) as SigningMethod[])
   for (const [method, token] of Object.entries(tokens)) {
-    await repelled(t, subject, [method], badSignatures(token))
+    await areRejected(t, subject, [method], badSignatures(token))
     await welcome(t, subject, method, token)
   }
   let token = good()
   for (let at = 0; !/[-_]/.test(signatureOf(token)); at += 1) token = signed(claims({ at }))
   const base64 = signatureOf(token).replaceAll('-', '+').replaceAll('_', '/')
-  await repelled(t, subject, ['HS256'], [['base64', withSignature(token, base64)]])
+  await areRejected(t, subject, ['HS256'], [['base64', withSignature(token, base64)]])
   await welcome(t, subject, 'HS256', token)
 })
 
@@ -393,7 +393,7 @@ t.test('an ES256 signature of edge values, in DER or of a wrong length is reject
     title,
     withSignature(token, signature),
   ])
-  await repelled(t, subject, ['ES256'], tokens)
+  await areRejected(t, subject, ['ES256'], tokens)
   await welcome(t, subject, 'ES256', token)
 })
 
@@ -419,7 +419,7 @@ t.test('a token with wrong dots, segments or serialization is rejected', async (
     ['JSON serialization', encode(flattened)],
     ['general JSON serialization', encode({ payload, signatures: [flattened] })],
   ]
-  await repelled(t, subject, ['HS256'], tokens)
+  await areRejected(t, subject, ['HS256'], tokens)
   await welcome(t, subject, 'HS256', token)
 })
 
@@ -430,7 +430,7 @@ t.test('a signed token whose header or payload is no JSON object is rejected', a
   payloads.push(`${body}x`, `${body}${body}`, `\ufeff${body}`, `/**/${body}`)
   const heads = ['[]', '["HS256"]', '[{"alg":"HS256"}]', '"HS256"', 'null', '', '{}']
   heads.push('{"__proto__":{"alg":"HS256"}}', '{"constructor":"HS256"}', '{"alg":"HS256"')
-  await repelled(
+  await areRejected(
     t,
     subject,
     ['HS256'],
@@ -449,7 +449,7 @@ t.test('a signed token whose claims are not UTF-8 is rejected (RFC 7519 §7.2)',
     const payload = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
     return [Buffer.from(strange).toString('hex'), signed(payload)]
   })
-  await repelled(t, subject, ['HS256'], tokens)
+  await areRejected(t, subject, ['HS256'], tokens)
 })
 
 t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t) => {
@@ -465,7 +465,7 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
     hmacToken(header('HS256'), payload, 'attacker'),
   ])
   const head = `{"x":${'['.repeat(5000)}${']'.repeat(5000)},"alg":"none"}`
-  await repelled(t, subject, ['HS256'], [...forged, ['deep header', hmacToken(head, '{}', '')]])
+  await areRejected(t, subject, ['HS256'], [...forged, ['deep header', hmacToken(head, '{}', '')]])
 
   const body = json(claims()).slice(1)
   const polluting = [
@@ -485,7 +485,7 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
   // Claims that are only inherited from what the payload calls __proto__ do not count.
   const inherited = `{"__proto__":${json(claims())}}`
   const partly = `{"__proto__":{"sub":"alice"},"exp":${now() + 60}}`
-  await repelled(
+  await areRejected(
     t,
     subject,
     ['HS256'],
@@ -502,7 +502,7 @@ t.test('of duplicate members the last one counts, for the checks and for the loo
   const future = now() + 60
   await welcome(t, subject, 'HS256', signed(`{"sub":"bob","sub":"alice","exp":${future}}`))
   await welcome(t, subject, 'HS256', signed(`{"sub":"alice","exp":${past},"exp":${future}}`))
-  await repelled(
+  await areRejected(
     t,
     subject,
     ['HS256'],
@@ -512,7 +512,7 @@ t.test('of duplicate members the last one counts, for the checks and for the loo
     ],
   )
   const late = signed(`{"sub":"alice","exp":${future},"exp":${past}}`)
-  await repelled(t, subject, ['HS256'], [['exp in the past last', late]], expired)
+  await areRejected(t, subject, ['HS256'], [['exp in the past last', late]], expired)
 })
 
 t.test('a signed token with an exp or nbf that is no finite number is rejected', async (t) => {
@@ -525,12 +525,12 @@ t.test('a signed token with an exp or nbf that is no finite number is rejected',
     [`nbf ${value}`, signed(`{"sub":"alice","exp":${future},"nbf":${value}}`)],
   ])
   tokens.push(['no exp', signed('{"sub":"alice"}')])
-  await repelled(t, subject, ['HS256'], tokens)
+  await areRejected(t, subject, ['HS256'], tokens)
   const past = ['0', '-0', '-1e308', `${now() - 1}.5`].map((value): Named => [
     `exp ${value}`,
     signed(`{"sub":"alice","exp":${value}}`),
   ])
-  await repelled(t, subject, ['HS256'], past, expired)
+  await areRejected(t, subject, ['HS256'], past, expired)
 })
 
 t.test('a sub that is no usable name is rejected without a user lookup', async (t) => {
@@ -553,5 +553,5 @@ t.test('a sub that is no usable name is rejected without a user lookup', async (
     signed(`{"exp":${exp},"sub":${value}}`),
   ])
   tokens.push(['no sub', signed({ exp })], ['SUB', signed({ exp, SUB: 'alice', 'sub ': 'alice' })])
-  await repelled(t, subject, ['HS256'], tokens)
+  await areRejected(t, subject, ['HS256'], tokens)
 })

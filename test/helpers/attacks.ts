@@ -5,7 +5,7 @@ import type { AuthnOptions, UserService } from '../../lib/index.js'
 import { appWith, rawLines, type TestUser } from './app.js'
 import { probe, same, texts, type AnyResponse } from './flows.js'
 
-/** A user service for which every name is somebody: whoever gets to ask it is in. */
+/** A user service that finds a user under every name: whatever reaches it is accepted. */
 export interface CredulousService extends UserService<TestUser> {
   readonly asked: (string | number)[]
 }
@@ -73,7 +73,7 @@ export async function target(
   return { app, service, lines, take, turns: new Map() }
 }
 
-/** What a header is taken for: no credentials at all, or wrong ones; and how it is refused. */
+/** What a header is taken for: no credentials at all, or wrong ones; and how it is rejected. */
 export interface Expected {
   readonly kind: 'none' | 'wrong'
   readonly error: string
@@ -94,8 +94,8 @@ function seen({ statusCode, headers, body }: AnyResponse, runs: number): object 
   }
 }
 
-/** The handler ran, for nobody. */
-const nobody = {
+/** The handler ran without a user. */
+const anonymous = {
   status: 200,
   body: JSON.stringify({ user: null, context: null }),
   challenge: undefined,
@@ -106,7 +106,7 @@ const nobody = {
   runs: 1,
 }
 
-function refusal({ error, challenge }: Expected): object {
+function rejection({ error, challenge }: Expected): object {
   return {
     status: 401,
     body: JSON.stringify({ error }),
@@ -120,11 +120,11 @@ function refusal({ error, challenge }: Expected): object {
 }
 
 /**
- * A header that must not get in: refused in full form where a user is required; where one is optional, too, unless it
- * counts as no credentials; nobody at `try`, where it takes turns with the next header at `optional`. The handler runs
- * exactly where it says so.
+ * Asserts that a header is rejected where a user is required, and at `optional`, unless it counts as no credentials; at
+ * `try` it is anonymous. `optional` and `try` are asked in turn, one for each header. The handler runs only for anonymous
+ * requests.
  */
-export async function isRepelled(
+export async function isRejected(
   t: Test,
   { app, take, turns }: Target,
   use: string,
@@ -134,12 +134,12 @@ export async function isRepelled(
 ): Promise<void> {
   const turn = (turns.get(use) ?? 0) + 1
   turns.set(use, turn)
-  const refused = refusal(expected)
+  const rejected = rejection(expected)
   const wanted = {
-    required: refused,
+    required: rejected,
     ...(turn % 2 === 0
-      ? { try: nobody }
-      : { optional: expected.kind === 'none' ? nobody : refused }),
+      ? { try: anonymous }
+      : { optional: expected.kind === 'none' ? anonymous : rejected }),
   }
   const found: Record<string, object> = {}
   for (const mark of Object.keys(wanted)) {
@@ -149,10 +149,10 @@ export async function isRepelled(
   same(t, found, wanted, `${use}: ${message}`)
 }
 
-const refusals: readonly string[] = Object.values(texts)
+const messages: readonly string[] = Object.values(texts)
 
 /** The same for what was generated, which may count as none or as wrong. It throws, for fast-check. */
-export async function assertRepelled(
+export async function assertRejected(
   { app, take, service }: Target,
   use: string,
   authorization: string,
@@ -162,9 +162,9 @@ export async function assertRepelled(
     const { statusCode, body } = response
     const { error, user } = JSON.parse(body) as { error?: string; user?: unknown }
     const runs = take()
-    const refused = statusCode === 401 && runs === 0 && refusals.includes(String(error))
+    const rejected = statusCode === 401 && runs === 0 && messages.includes(String(error))
     const passed = mark !== 'required' && statusCode === 200 && runs === 1 && user === null
-    const fits = mark === 'try' ? passed : refused || passed
+    const fits = mark === 'try' ? passed : rejected || passed
     deepStrictEqual(
       { fits, mark, statusCode, body, runs },
       { fits: true, mark, statusCode, body, runs },

@@ -235,7 +235,7 @@ function stepsOf({ token }: Subject): Step[] {
     { path: '/jwt/required', head: [line('Bearer x.y.z')], expected: rejected(texts.jwtInvalid) },
     { path: '/open', head: [], expected: user(null) },
     { path: '/jwt/optional', head: [], expected: user(null) },
-    { path: '/basic/required', head: [token('alice')], expected: rejected(texts.none) },
+    { path: '/basic/required', head: [token('bob')], expected: rejected(texts.notAccepted) },
     { path: '/jwt/required', head: [token('bob')], expected: user('bob') },
     { path: '/both/optional', head: [line('Basic !')], expected: rejected(texts.none) },
     { path: '/both/try', head: [bob], expected: user('bob') },

@@ -45,45 +45,54 @@ const jwt: JwtConfig = {
   eddsa: { private: privatePem(keys.ed25519.privateKey) },
 }
 
-/** An app with one authenticator a signing method. Its users have no password that could be guessed. */
-function appOf(
+/** An app for each signing method. Their users have no password that could be guessed. */
+type Apps = ReadonlyMap<string, Target>
+
+async function appsOf(
   t: Test,
   methods: readonly SigningMethod[] = ['HS256', 'RS256', 'ES256'],
-): Promise<Target> {
-  const authenticators = methods.map(
-    (method) => [method, jwtAuthenticator({ signingMethod: method })] as const,
-  )
-  return target(
-    t,
-    credulousService('*'),
-    { jwt, login: false, authenticators: Object.fromEntries(authenticators) },
-    Object.fromEntries(methods.map((method) => [method, method])),
-  )
+): Promise<Apps> {
+  const apps = methods.map(async (signingMethod) => {
+    const options = { jwt: { ...jwt, signingMethod }, login: false } as const
+    const app = await target(t, credulousService('*'), options, { [signingMethod]: 'jwt' })
+    return [signingMethod, app] as const
+  })
+  return new Map(await Promise.all(apps))
+}
+
+function appOf(apps: Apps, method: string): Target {
+  const app = apps.get(method)
+  if (app === undefined) throw new Error(`no app for ${method}`)
+  return app
 }
 
 const bearerOf = (token: string): string => `Bearer ${token}`
 
-/** Every token is rejected by every authenticator, and no user is looked up. */
+/** Asserts that every token is rejected by the app of each method, and that no user is looked up. */
 async function areRejected(
   t: Test,
-  subject: Target,
-  uses: readonly string[],
-  tokens: Iterable<readonly [title: string, token: string]>,
+  apps: Apps,
+  methods: readonly string[],
+  tokens: readonly Named[],
   expected = invalid,
 ): Promise<void> {
-  const secrets: string[] = []
-  for (const [title, token] of tokens) {
-    for (const use of uses) await isRejected(t, subject, use, bearerOf(token), expected, title)
-    if (token.length > 20) secrets.push(token)
+  t.ok(tokens.length > 0, 'there were tokens')
+  const secrets = tokens.map(([, token]) => token).filter((token) => token.length > 20)
+  for (const method of methods) {
+    const app = appOf(apps, method)
+    for (const [title, token] of tokens) {
+      await isRejected(t, app, method, bearerOf(token), expected, title)
+    }
+    t.same(app.service.asked, [], 'no user was looked up')
+    isQuiet(t, app, [...secrets, secret512, secret])
   }
-  t.ok(secrets.length > 0, 'there were tokens')
-  t.same(subject.service.asked, [], 'no user was looked up')
-  isQuiet(t, subject, [...secrets, secret512, secret])
 }
 
-/** The token is accepted, so what is rejected beside it is rejected for its own fault. */
-async function welcome(t: Test, { app, take, service }: Target, use: string, token: string) {
-  isWelcome(t, await app.inject({ url: `/${use}/required`, headers: bearer(token) }), 'alice', use)
+/** Asserts that a token is accepted, so what is rejected beside it is rejected for its own fault. */
+async function isAccepted(t: Test, apps: Apps, method: string, token: string): Promise<void> {
+  const { app, take, service } = appOf(apps, method)
+  const response = await app.inject({ url: `/${method}/required`, headers: bearer(token) })
+  isWelcome(t, response, 'alice', method)
   t.equal(take(), 1, 'the handler ran')
   t.same(service.asked.splice(0), ['alice'])
 }
@@ -108,7 +117,7 @@ function algNone(): unknown[] {
 }
 
 t.test('a token with alg none is rejected in every spelling, signed or not', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const payload = encode(claims())
   const bare = (head: unknown): string => `${encode(head)}.${payload}.`
   const tokens = algNone().flatMap((alg): Named[] => [
@@ -124,10 +133,10 @@ t.test('a token with alg none is rejected in every spelling, signed or not', asy
     ['alg twice, none first', bare('{"alg":"none","alg":"HS256"}')],
     ...signingMethods.map((alg): Named => [`${alg} without a signature`, bare(header(alg))]),
   )
-  await areRejected(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
-  await welcome(t, subject, 'HS256', good())
-  await welcome(t, subject, 'RS256', rs256())
-  await welcome(t, subject, 'ES256', es256())
+  await areRejected(t, apps, ['HS256', 'RS256', 'ES256'], tokens)
+  await isAccepted(t, apps, 'HS256', good())
+  await isAccepted(t, apps, 'RS256', rs256())
+  await isAccepted(t, apps, 'ES256', es256())
 })
 
 /** What an attacker can make of a public key, to have it used as an HMAC secret. */
@@ -158,7 +167,7 @@ t.test(
   'an HMAC token keyed with any form of the public key is rejected (RFC 8725 §2.1)',
   async (t) => {
     const methods = ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256'] as const
-    const subject = await appOf(t, methods)
+    const apps = await appsOf(t, methods)
     const families = [
       { pair: keys.rsa, named: ['RS256', 'PS256'] },
       { pair: keys.p256, named: ['ES256'] },
@@ -172,22 +181,27 @@ t.test(
       const tokens = secrets.flatMap(([title, key]) =>
         ['HS256', 'HS384', 'HS512', ...named].map((alg): Named => [
           `${alg} keyed with the public key: ${title}`,
-          hmacToken(header(alg), claims(), key, /^HS/.test(alg) ? `sha${alg.slice(2)}` : 'sha256'),
+          hmacToken(
+            header(alg),
+            claims(),
+            key,
+            alg.startsWith('HS') ? `sha${alg.slice(2)}` : 'sha256',
+          ),
         ]),
       )
-      await areRejected(t, subject, [...named, 'HS256'], tokens)
+      await areRejected(t, apps, [...named, 'HS256'], tokens)
     }
     for (const method of methods) {
-      const token = subject.app.jwtService.generateTokenWithClaims({ sub: 'alice' }, method)
-      await welcome(t, subject, method, token)
+      const token = appOf(apps, method).app.jwtService.generateToken('alice')
+      await isAccepted(t, apps, method, token)
     }
   },
 )
 
 t.test('an authenticator rejects tokens of every method but its own', async (t) => {
   const usable = signingMethods.filter((method) => method !== 'ES384' && method !== 'ES512')
-  const subject = await appOf(t, usable)
-  const service = subject.app.jwtService
+  const apps = await appsOf(t, usable)
+  const { jwtService: service } = appOf(apps, 'HS256').app
   for (const method of usable) {
     const others = usable.filter((other) => other !== method)
     await t.test(method, async (t) => {
@@ -213,9 +227,9 @@ t.test('an authenticator rejects tokens of every method but its own', async (t) 
         ])
         // ES256 of the same key and the like: the same signature, whatever it is called here.
         .filter(([title]) => !title.endsWith(`signed ${method}`))
-      await areRejected(t, subject, [method], [...genuine, ...renamed, ...disguised])
+      await areRejected(t, apps, [method], [...genuine, ...renamed, ...disguised])
     })
-    await welcome(t, subject, method, service.generateTokenWithClaims({ sub: 'alice' }, method))
+    await isAccepted(t, apps, method, service.generateTokenWithClaims({ sub: 'alice' }, method))
   }
 })
 
@@ -246,7 +260,7 @@ function broughtKeys(url: string): [string, object][] {
 }
 
 t.test('a token cannot choose its key by jwk, jku, x5u, x5c or kid', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   let fetched = 0
   const server = createServer((_, response) => {
     fetched += 1
@@ -267,14 +281,14 @@ t.test('a token cannot choose its key by jwk, jku, x5u, x5c or kid', async (t) =
     [`HS256, ${title}`, hmacToken(header('HS256', more), claims(), 'attacker')],
     [`HS256 with an empty key, ${title}`, hmacToken(header('HS256', more), claims(), '')],
   ])
-  await areRejected(t, subject, ['HS256', 'RS256', 'ES256'], tokens)
+  await areRejected(t, apps, ['HS256', 'RS256', 'ES256'], tokens)
   // A token of the right key is valid, whatever its header says of another one.
-  for (const [, more] of brought) await welcome(t, subject, 'RS256', rs256(more))
+  for (const [, more] of brought) await isAccepted(t, apps, 'RS256', rs256(more))
   t.equal(fetched, 0, 'nothing was fetched')
 })
 
 t.test('a token with a critical extension is rejected (RFC 7515 §4.1.11)', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const crits = [['exp'], ['unknown'], ['b64'], ['alg'], ['__proto__'], [''], [], [null], 'b64', {}]
   const tokens = [...crits, true, null, ''].map((crit): Named => [
     `crit ${json(crit)}`,
@@ -284,8 +298,8 @@ t.test('a token with a critical extension is rejected (RFC 7515 §4.1.11)', asyn
   const open = `${encode(header('HS256', { b64: false, crit: ['b64'] }))}.${json(claims())}`
   const signature = createHmac('sha256', secret512).update(open).digest('base64url')
   tokens.push(['payload not encoded (b64)', `${open}.${signature}`])
-  await areRejected(t, subject, ['HS256'], tokens)
-  await areRejected(t, subject, ['RS256'], [['RS256', rs256({ crit: ['b64'], b64: false })]])
+  await areRejected(t, apps, ['HS256'], tokens)
+  await areRejected(t, apps, ['RS256'], [['RS256', rs256({ crit: ['b64'], b64: false })]])
 })
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -346,20 +360,20 @@ t.test('a token with a changed or differently encoded signature is rejected', as
     ES256: es256(),
     EdDSA: signedToken(header('EdDSA'), claims(), keys.ed25519.privateKey, null),
   }
-  const subject = await appOf(t, Object.keys(tokens) as SigningMethod[])
+  const apps = await appsOf(t, Object.keys(tokens) as SigningMethod[])
   for (const [method, token] of Object.entries(tokens)) {
-    await areRejected(t, subject, [method], badSignatures(token))
-    await welcome(t, subject, method, token)
+    await areRejected(t, apps, [method], badSignatures(token))
+    await isAccepted(t, apps, method, token)
   }
   let token = good()
   for (let at = 0; !/[-_]/.test(signatureOf(token)); at += 1) token = signed(claims({ at }))
   const base64 = signatureOf(token).replaceAll('-', '+').replaceAll('_', '/')
-  await areRejected(t, subject, ['HS256'], [['base64', withSignature(token, base64)]])
-  await welcome(t, subject, 'HS256', token)
+  await areRejected(t, apps, ['HS256'], [['base64', withSignature(token, base64)]])
+  await isAccepted(t, apps, 'HS256', token)
 })
 
 t.test('an ES256 signature of edge values, in DER or of a wrong length is rejected', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const order = Buffer.from(
     'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551',
     'hex',
@@ -393,12 +407,12 @@ t.test('an ES256 signature of edge values, in DER or of a wrong length is reject
     title,
     withSignature(token, signature),
   ])
-  await areRejected(t, subject, ['ES256'], tokens)
-  await welcome(t, subject, 'ES256', token)
+  await areRejected(t, apps, ['ES256'], tokens)
+  await isAccepted(t, apps, 'ES256', token)
 })
 
 t.test('a token with wrong dots, segments or serialization is rejected', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const token = good()
   const [head = '', payload = '', signature = ''] = token.split('.')
   const flattened = { protected: head, payload, signature }
@@ -419,12 +433,12 @@ t.test('a token with wrong dots, segments or serialization is rejected', async (
     ['JSON serialization', encode(flattened)],
     ['general JSON serialization', encode({ payload, signatures: [flattened] })],
   ]
-  await areRejected(t, subject, ['HS256'], tokens)
-  await welcome(t, subject, 'HS256', token)
+  await areRejected(t, apps, ['HS256'], tokens)
+  await isAccepted(t, apps, 'HS256', token)
 })
 
 t.test('a signed token whose header or payload is no JSON object is rejected', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const body = json(claims())
   const payloads = ['[]', `[${body}]`, '"alice"', 'null', '1', '', 'alice', body.slice(0, -1)]
   payloads.push(`${body}x`, `${body}${body}`, `\ufeff${body}`, `/**/${body}`)
@@ -432,7 +446,7 @@ t.test('a signed token whose header or payload is no JSON object is rejected', a
   heads.push('{"__proto__":{"alg":"HS256"}}', '{"constructor":"HS256"}', '{"alg":"HS256"')
   await areRejected(
     t,
-    subject,
+    apps,
     ['HS256'],
     [
       ...payloads.map((text): Named => [`payload ${text}`, signed(text)]),
@@ -442,30 +456,30 @@ t.test('a signed token whose header or payload is no JSON object is rejected', a
 })
 
 t.test('a signed token whose claims are not UTF-8 is rejected (RFC 7519 §7.2)', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const bytes = [[0xff], [0xc0, 0xaf], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0x80], [0xf5, 0x80]]
   const tokens = bytes.map((strange): Named => {
     const parts = ['{"sub":"alice', strange, `","exp":${now() + 60}}`]
     const payload = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
     return [Buffer.from(strange).toString('hex'), signed(payload)]
   })
-  await areRejected(t, subject, ['HS256'], tokens)
+  await areRejected(t, apps, ['HS256'], tokens)
 })
 
 t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const deep = (open: string, close: string, depth: number): string =>
     `{"deep":${open.repeat(depth)}1${close.repeat(depth)},"sub":"alice","exp":${now() + 60}}`
   const nested = [deep('[', ']', 5000), deep('{"a":', '}', 1500)]
   for (const payload of nested) {
-    await welcome(t, subject, 'HS256', signed(payload))
+    await isAccepted(t, apps, 'HS256', signed(payload))
   }
   const forged = nested.map((payload, at): [string, string] => [
     `deep payload ${at}`,
     hmacToken(header('HS256'), payload, 'attacker'),
   ])
   const head = `{"x":${'['.repeat(5000)}${']'.repeat(5000)},"alg":"none"}`
-  await areRejected(t, subject, ['HS256'], [...forged, ['deep header', hmacToken(head, '{}', '')]])
+  await areRejected(t, apps, ['HS256'], [...forged, ['deep header', hmacToken(head, '{}', '')]])
 
   const body = json(claims()).slice(1)
   const polluting = [
@@ -473,11 +487,11 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
     `{"constructor":{"prototype":{"polluted":1}},${body}`,
   ]
   for (const payload of polluting) {
-    await welcome(t, subject, 'HS256', signed(payload))
+    await isAccepted(t, apps, 'HS256', signed(payload))
   }
-  await welcome(
+  await isAccepted(
     t,
-    subject,
+    apps,
     'HS256',
     signed(claims(), '{"__proto__":{"alg":"none","polluted":1},"alg":"HS256"}'),
   )
@@ -487,7 +501,7 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
   const partly = `{"__proto__":{"sub":"alice"},"exp":${now() + 60}}`
   await areRejected(
     t,
-    subject,
+    apps,
     ['HS256'],
     [
       ['inherited claims', signed(inherited)],
@@ -497,14 +511,14 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
 })
 
 t.test('of duplicate members the last one counts, for the checks and for the lookup', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const past = now() - 60
   const future = now() + 60
-  await welcome(t, subject, 'HS256', signed(`{"sub":"bob","sub":"alice","exp":${future}}`))
-  await welcome(t, subject, 'HS256', signed(`{"sub":"alice","exp":${past},"exp":${future}}`))
+  await isAccepted(t, apps, 'HS256', signed(`{"sub":"bob","sub":"alice","exp":${future}}`))
+  await isAccepted(t, apps, 'HS256', signed(`{"sub":"alice","exp":${past},"exp":${future}}`))
   await areRejected(
     t,
-    subject,
+    apps,
     ['HS256'],
     [
       ['sub null last', signed(`{"sub":"alice","sub":null,"exp":${future}}`)],
@@ -512,11 +526,11 @@ t.test('of duplicate members the last one counts, for the checks and for the loo
     ],
   )
   const late = signed(`{"sub":"alice","exp":${future},"exp":${past}}`)
-  await areRejected(t, subject, ['HS256'], [['exp in the past last', late]], expired)
+  await areRejected(t, apps, ['HS256'], [['exp in the past last', late]], expired)
 })
 
 t.test('a signed token with an exp or nbf that is no finite number is rejected', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const future = now() + 60
   // As JSON, which can express numbers that JSON.stringify() cannot.
   const values = [`"${future}"`, '""', 'null', 'true', `[${future}]`, '{}', '1e400', '-1e400']
@@ -525,16 +539,16 @@ t.test('a signed token with an exp or nbf that is no finite number is rejected',
     [`nbf ${value}`, signed(`{"sub":"alice","exp":${future},"nbf":${value}}`)],
   ])
   tokens.push(['no exp', signed('{"sub":"alice"}')])
-  await areRejected(t, subject, ['HS256'], tokens)
+  await areRejected(t, apps, ['HS256'], tokens)
   const past = ['0', '-0', '-1e308', `${now() - 1}.5`].map((value): Named => [
     `exp ${value}`,
     signed(`{"sub":"alice","exp":${value}}`),
   ])
-  await areRejected(t, subject, ['HS256'], past, expired)
+  await areRejected(t, apps, ['HS256'], past, expired)
 })
 
 t.test('a sub that is no usable name is rejected without a user lookup', async (t) => {
-  const subject = await appOf(t)
+  const apps = await appsOf(t)
   const values = [
     'null',
     '""',
@@ -553,5 +567,5 @@ t.test('a sub that is no usable name is rejected without a user lookup', async (
     signed(`{"exp":${exp},"sub":${value}}`),
   ])
   tokens.push(['no sub', signed({ exp })], ['SUB', signed({ exp, SUB: 'alice', 'sub ': 'alice' })])
-  await areRejected(t, subject, ['HS256'], tokens)
+  await areRejected(t, apps, ['HS256'], tokens)
 })

@@ -16,6 +16,7 @@ export const tokenChallenge = (description: string): string =>
 export const texts = {
   invalid: 'Invalid credentials.',
   none: 'Invalid or missing authentication header.',
+  notAccepted: 'This route does not accept these credentials.',
   jwtInvalid: 'Your authentication token is invalid.',
   jwtEarly: 'Your authentication token is not valid yet.',
   jwtExpired: 'Your authentication token is expired.',

@@ -17,11 +17,10 @@ const oddTexts = ['null', 'undefined', '__proto__', '[object Object]', '%00', "'
 
 /** Credentials with something before or after them that no grammar allows. */
 function framed(text: string, scheme: string): string[] {
-  return [
-    ...[`${text} `, ` \t${text}`, `${text},`, `${text}, ${scheme} ${text}`, `${text} ${text}`],
-    ...[`${scheme} ${text}`, `"${text}"`, `\ufeff${text}`, `${text}\u0000`, `${text}\u00e9`],
-    ...[`${text}=`, ...oddTexts],
-  ]
+  const twice = [`${text}, ${scheme} ${text}`, `${text} ${text}`, `${scheme} ${text}`]
+  const before = [` \t${text}`, `"${text}"`, `\ufeff${text}`]
+  const after = [' ', ',', '\u0000', '\u00e9', '='].map((each) => `${text}${each}`)
+  return [...twice, ...before, ...after, ...oddTexts]
 }
 
 /** A scheme in other letters, and with another separator than a space. */
@@ -39,18 +38,19 @@ export function malformedBasic({ username, password }: BasicPair): string[] {
   const pair = encoded(`${username}:${password}`)
   const start = pair.slice(0, 8)
   const rest = pair.slice(8)
+  const padded = [pair.replace(/=+$/, ''), `${pair}===`, `=${pair}`, pair.slice(0, -3), '=', 'A']
+  const withoutColon = ['alice', 'alice%3Awonderland', 'alice\uff1awonderland']
   const credentials = [
     ...framed(pair, 'Basic'),
     `${username}:${password}`,
-    // Base64.
-    ...[pair.replace(/=+$/, ''), `${pair}===`, `=${pair}`, pair.slice(0, -3), '=', 'A'],
+    ...padded,
     ...[' ', '\n', '====', '-', '!'].map((each) => `${start}${each}${rest}`),
     `${start}_${pair.slice(9)}`,
     Buffer.from('alice:\u00ff\u00fe?>~').toString('base64url'),
     // Unused bits that are not zero (RFC 4648 §3.5).
     'YTpiYh==',
     // The decoded content: no colon, no UTF-8, control characters.
-    ...[encoded('alice'), encoded('alice%3Awonderland'), encoded('alice\uff1awonderland')],
+    ...withoutColon.map(encoded),
     bytes([0xff]),
     bytes('alice:wonderland', [0x80]),
     bytes('alice', [0xc0, 0xba], 'wonderland'),
@@ -89,13 +89,12 @@ export function wrongPairs({ username, password }: BasicPair): [string, string][
 
 /** Bearer headers without a good token. */
 export function badBearer({ pair: { username, password }, token }: Good): string[] {
-  const credentials = [
-    ...framed(token, 'Bearer'),
-    ...['x', 'x.y.z', '.', '=', '=a', encoded(`${username}:${password}`), `token="${token}"`],
-    ...[`${token}.`, `.${token}`, `${token}~`, encoded(token), token.replaceAll('.', ' ')],
-    ...[token.toUpperCase(), token.slice(0, -1), token.slice(1), 'a'.repeat(1_000_000)],
-    ...controls.map((control) => `${token}${control}x`),
-  ]
+  const words = ['x', 'x.y.z', '.', '=', '=a', encoded(`${username}:${password}`), encoded(token)]
+  const changed = [`${token}.`, `.${token}`, `${token}~`, `token="${token}"`, token.toUpperCase()]
+  changed.push(token.slice(0, -1), token.slice(1), token.replaceAll('.', ' '))
+  const long = 'a'.repeat(1_000_000)
+  const cut = controls.map((control) => `${token}${control}x`)
+  const credentials = [...framed(token, 'Bearer'), ...words, ...changed, long, ...cut]
   return spelled('Bearer', credentials, token)
 }
 
@@ -104,8 +103,10 @@ export function otherSchemes({ pair: { username, password }, token }: Good): str
   const pair = encoded(`${username}:${password}`)
   const schemes = ['Digest', 'ApiKey', 'Bearers', 'Bearer-', "Bearer'", 'Bearer|', 'Basi', 'Basic2']
   schemes.push('Ba\u017fic', 'Be\u0430rer', '"Basic"', ',Basic', ' Basic', '\tBearer', 'B asic', '')
+  const bare = ['Bearer', 'BEARER     ', '', ' ', ',', ':', '\u0000', '__proto__', 'constructor']
   return [
-    ...['Bearer', 'BEARER     ', '', ' ', ',', ':', '\u0000', '__proto__', 'constructor', token],
+    ...bare,
+    token,
     ...schemes.flatMap((scheme) => [`${scheme} ${pair}`, `${scheme} ${token}`]),
     `Digest username="${username}", Basic ${pair}`,
     `Digest username="${username}", Bearer ${token}`,

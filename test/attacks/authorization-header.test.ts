@@ -150,7 +150,8 @@ t.test('a Bearer header without a valid token is rejected', async (t) => {
   t.same(subject.service.asked, [], 'no user was looked up')
   await welcomes(subject, t)
   const { basic, config } = uses
-  const withoutJwt = await target(t, subject.service, { basic: configured }, { basic, config })
+  const options = { authenticator: 'basic', basic: configured } as const
+  const withoutJwt = await target(t, subject.service, options, { basic, config })
   await areRejected(t, withoutJwt, 'bad Bearer', headers, ['basic', 'config'])
   t.same(subject.service.asked, [], 'no user was looked up')
 })

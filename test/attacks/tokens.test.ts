@@ -2,7 +2,7 @@ import { createHash, createHmac, sign as signBytes, type KeyObject } from 'node:
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { jwtAuthenticator, type JwtConfig, type SigningMethod } from '../../lib/index.js'
+import type { JwtConfig, SigningMethod } from '../../lib/index.js'
 import { signingMethods } from '../../lib/common/algorithms.js'
 import { bearer, secret, secret512 } from '../helpers/app.js'
 import {

@@ -14,16 +14,16 @@ import type { FastifyRequestType, ResolveFastifyRequestType } from 'fastify/type
 import type { JwtService } from '../lib/tokens/service.js'
 import type { Authn } from './authn.js'
 import type { UserUnder } from './marked-routes.js'
-import type { AuthMark } from './marks.js'
+import type { RouteMark } from './marks.js'
 import type { AuthnOptions } from './options.js'
-import type { AuthnPlugin } from './plugin.js'
+import type { AuthnPlugin, RefusedRegister } from './plugin.js'
 import type { RequestExtra } from './request-extra.js'
 import type { StoredUser, UnstatedUser } from './user-service.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The access rule of the route: see `AuthMark`. */
-    auth?: AuthMark
+    auth?: RouteMark
   }
 
   interface RegisterOptions {
@@ -40,7 +40,7 @@ declare module 'fastify' {
     RawServer extends RawServerBase,
     TypeProviderDefault extends FastifyTypeProvider,
     LoggerDefault extends FastifyBaseLogger,
-  > {
+  > extends RefusedRegister<T> {
     /**
      * Registers fastify-authn. The return type of `findByUsername` becomes the type of the user in `login.tokenFunc`,
      * and `passwordField` has to be one of its fields.

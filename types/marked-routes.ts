@@ -1,5 +1,6 @@
 import type {
   FastifyBaseLogger,
+  FastifyContextConfig,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -15,7 +16,7 @@ import type {
   RouteShorthandOptions,
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
-import type { RequiredMark } from './marks.js'
+import type { AuthMark, NoPlural, RequiredMark } from './marks.js'
 import type { AuthUser } from './user-service.js'
 
 /** `config` of a route on which there is always a user. */
@@ -23,6 +24,25 @@ export interface RequiredConfig {
   /** The mark. */
   auth: RequiredMark
 }
+
+/** `config` of a route with a mark. */
+interface AuthConfig {
+  /** The mark. */
+  auth: AuthMark
+  /** No `config` has it: it says that the mark does not fit, which is one error and not another one of `request.user`. */
+  readonly [unread]?: true
+}
+
+declare const unread: unique symbol
+
+/**
+ * What is declared in the `config` of a marked route. The types of `auth` are not those of Fastify's `config`: the compiler
+ * would combine each form of a mark with the one that is written, and complete and report that.
+ */
+type Declared<Config extends AuthConfig> = Omit<FastifyContextConfig, 'auth'> &
+  Config &
+  // Only where there is a plural, so that none is offered by editors.
+  ([keyof Config['auth'] & keyof NoPlural] extends [never] ? unknown : { auth: NoPlural })
 
 /** What the compiler knows of a `config`; no object has this property. */
 interface Marked<User> {
@@ -35,7 +55,14 @@ interface Marked<User> {
  * The type of a `config` that a route really has. A `config` that is only a type argument does not have the property of
  * `Marked`, so it cannot make `request.user` non-null.
  */
-export type MarkedConfig<Config> = Config & Marked<AuthUser>
+export type MarkedConfig<Config> = Config &
+  Marked<
+    Config extends RequiredConfig
+      ? AuthUser
+      : keyof AuthConfig extends keyof Config
+        ? AuthUser
+        : AuthUser | null
+  >
 
 /**
  * The type of `request.user` on a route with this `config`. It is not a conditional type: TypeScript 5 would
@@ -85,23 +112,26 @@ declare module 'fastify' {
     TypeProvider extends FastifyTypeProvider,
     Logger extends FastifyBaseLogger,
   > {
-    /** Declares a route on which there is always a user. */
+    /** Declares a route with a mark: it decides whether `request.user` may be null. */
     <
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
-      const Config extends RequiredConfig = RequiredConfig,
+      const Config extends AuthConfig = AuthConfig,
       const SchemaCompiler extends FastifySchema = FastifySchema,
     >(
       path: string,
-      opts: RouteShorthandOptions<
-        RawServer,
-        RawRequest,
-        RawReply,
-        RouteGeneric,
-        MarkedConfig<NoInfer<Config>>,
-        SchemaCompiler,
-        TypeProvider,
-        Logger
-      > & { config: Config },
+      opts: Omit<
+        RouteShorthandOptions<
+          RawServer,
+          RawRequest,
+          RawReply,
+          RouteGeneric,
+          MarkedConfig<NoInfer<Config>>,
+          SchemaCompiler,
+          TypeProvider,
+          Logger
+        >,
+        'config'
+      > & { config: Declared<Config> },
       handler: RouteHandlerMethod<
         RawServer,
         RawRequest,
@@ -116,40 +146,46 @@ declare module 'fastify' {
     /** The same with the handler among the options. */
     <
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
-      const Config extends RequiredConfig = RequiredConfig,
+      const Config extends AuthConfig = AuthConfig,
       const SchemaCompiler extends FastifySchema = FastifySchema,
     >(
       path: string,
-      opts: RouteShorthandOptionsWithHandler<
-        RawServer,
-        RawRequest,
-        RawReply,
-        RouteGeneric,
-        MarkedConfig<NoInfer<Config>>,
-        SchemaCompiler,
-        TypeProvider,
-        Logger
-      > & { config: Config },
+      opts: Omit<
+        RouteShorthandOptionsWithHandler<
+          RawServer,
+          RawRequest,
+          RawReply,
+          RouteGeneric,
+          MarkedConfig<NoInfer<Config>>,
+          SchemaCompiler,
+          TypeProvider,
+          Logger
+        >,
+        'config'
+      > & { config: Declared<Config> },
     ): FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider>
   }
 
   interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
-    /** Declares a route on which there is always a user. */
+    /** Declares a route with a mark: it decides whether `request.user` may be null. */
     route<
       RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
-      const Config extends RequiredConfig = RequiredConfig,
+      const Config extends AuthConfig = AuthConfig,
       const SchemaCompiler extends FastifySchema = FastifySchema,
     >(
-      opts: RouteOptions<
-        RawServer,
-        RawRequest,
-        RawReply,
-        RouteGeneric,
-        MarkedConfig<NoInfer<Config>>,
-        SchemaCompiler,
-        TypeProvider,
-        Logger
-      > & { config: Config },
+      opts: Omit<
+        RouteOptions<
+          RawServer,
+          RawRequest,
+          RawReply,
+          RouteGeneric,
+          MarkedConfig<NoInfer<Config>>,
+          SchemaCompiler,
+          TypeProvider,
+          Logger
+        >,
+        'config'
+      > & { config: Declared<Config> },
     ): FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider>
   }
 }

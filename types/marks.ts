@@ -15,7 +15,10 @@ export type AuthMark = AuthMode | AuthMarkObject
 export type AuthMode = boolean | 'optional' | 'try'
 
 /** One or several names of registered authenticators. Default: the authenticator of the scope. */
-export type AuthNames = string | readonly string[]
+export type AuthNames = AuthName | readonly AuthName[]
+
+/** The name of a registered authenticator: a built-in one, or any other. */
+export type AuthName = 'jwt' | 'basic' | 'configBasic' | 'apiKey' | (string & {})
 
 /** Names of scopes or roles; at least one. */
 export type AccessNames = readonly [string, ...string[]]
@@ -50,6 +53,12 @@ export type NeededNames =
       readonly any: readonly string[]
     }
 
+/**
+ * A mark in `config.auth`. It may be part of an object in a variable, so names that are easily written instead of `scope`
+ * and `role` are errors of their own.
+ */
+export type RouteMark = AuthMode | (AuthMarkObject & NoPlural)
+
 /** Names that are easily written instead of `scope` and `role`. They are errors for the compiler and at startup. */
 export interface NoPlural {
   /** Not a member of a mark: write `scope`. */
@@ -58,68 +67,72 @@ export interface NoPlural {
   readonly roles?: never
 }
 
-/** The part of a mark that requires neither a scope nor a role. */
-interface NoAccess extends NoPlural {
+/** A mark that requires scopes, and perhaps roles. */
+export interface ScopeMark {
+  /** There has to be a user: the only mode that `scope` and `role` can have. */
+  readonly mode?: true
+  /** The authenticators that are accepted here. Default: the one of the scope. */
+  readonly use?: AuthNames
+  /** Scopes that the user must have. */
+  readonly scope: AccessNeed
+  /** Roles that the user must have besides. */
+  readonly role?: AccessNeed
+}
+
+/** A mark that requires roles, and perhaps scopes. */
+export interface RoleMark {
+  /** There has to be a user: the only mode that `scope` and `role` can have. */
+  readonly mode?: true
+  /** The authenticators that are accepted here. Default: the one of the scope. */
+  readonly use?: AuthNames
+  /** Scopes that the user must have besides. */
+  readonly scope?: AccessNeed
+  /** Roles that the user must have. */
+  readonly role: AccessNeed
+}
+
+/** A mark that requires scopes or roles. */
+export type AccessMark = ScopeMark | RoleMark
+
+/** A mark with a mode, and without scopes and roles. */
+export interface ModeMark {
+  /** Whether there has to be a user. */
+  readonly mode: AuthMode
+  /** The authenticators that are accepted here. Default: the one of the scope. */
+  readonly use?: AuthNames
   /** Allowed only with the mode `true`. */
   readonly scope?: never
   /** Allowed only with the mode `true`. */
   readonly role?: never
 }
 
-/** A mark that requires scopes or roles. */
-export type AccessMark = {
-  /** There has to be a user: the only mode that `scope` and `role` can have. */
-  readonly mode?: true
-  /** The authenticators that are accepted here. Default: the one of the scope. */
-  readonly use?: AuthNames
-} & NoPlural &
-  (
-    | {
-        /** Scopes that the user must have. */
-        readonly scope: AccessNeed
-        /** Roles that the user must have besides. */
-        readonly role?: AccessNeed
-      }
-    | {
-        /** Scopes that the user must have besides. */
-        readonly scope?: AccessNeed
-        /** Roles that the user must have. */
-        readonly role: AccessNeed
-      }
-  )
+/** A mark with names of authenticators, and without scopes and roles. */
+export interface UseMark {
+  /** Whether there has to be a user. Default `true`. */
+  readonly mode?: AuthMode
+  /** The authenticators that are accepted here. */
+  readonly use: AuthNames
+  /** Allowed only with the mode `true`. */
+  readonly scope?: never
+  /** Allowed only with the mode `true`. */
+  readonly role?: never
+}
 
 /**
  * The long form of a mark: a mode, names of authenticators, scopes, roles. At least one of them is required: if all
  * were optional, the compiler would accept any string as such an object.
  */
-export type AuthMarkObject =
-  | AccessMark
-  | (NoAccess & {
-      /** Whether there has to be a user. */
-      readonly mode: AuthMode
-      /** The authenticators that are accepted here. Default: the one of the scope. */
-      readonly use?: AuthNames
-    })
-  | (NoAccess & {
-      /** Whether there has to be a user. Default `true`. */
-      readonly mode?: AuthMode
-      /** The authenticators that are accepted here. */
-      readonly use: AuthNames
-    })
+export type AuthMarkObject = ScopeMark | RoleMark | ModeMark | UseMark
 
 /** The marks under which `request.user` is never null. */
 export type RequiredMark =
   | true
   | AccessMark
-  | (NoAccess & {
+  | (ModeMark & {
       /** There has to be a user. */
       readonly mode: true
-      /** The authenticators that are accepted here. */
-      readonly use?: AuthNames
     })
-  | (NoAccess & {
+  | (UseMark & {
       /** Left out, which means `true`: there has to be a user. */
       readonly mode?: never
-      /** The authenticators that are accepted here. */
-      readonly use: AuthNames
     })

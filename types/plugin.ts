@@ -1,4 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyPluginCallback,
+  FastifyRegisterOptions,
+  RegisterOptions,
+} from 'fastify'
 import type { LoginOptions, TokenFunc } from './login.js'
 import type { AuthnOptions } from './options.js'
 import type { StoredUser } from './user-service.js'
@@ -49,3 +55,27 @@ export interface RefusedLoginOptions extends Omit<
   // A property and not a method: TypeScript compares the parameters of methods in both directions.
   tokenFunc?: TokenFunc
 }
+
+/**
+ * The last overload of `register`, whose error is the one that the compiler shows. It accepts nothing that the others do
+ * not: it is there for its error, which can name the option that was meant.
+ */
+export interface RefusedRegister<T> {
+  /** Registers a plugin. */
+  <Plugin>(
+    plugin: Plugin & ([RefusedBy<Plugin>] extends [never] ? FastifyPluginAsync : unknown),
+    opts: RefusedBy<Plugin>,
+  ): T
+}
+
+/** The options of a plugin, for {@link RefusedRegister}. */
+type RefusedBy<Plugin> = Plugin extends AuthnPlugin | Promise<{ default: AuthnPlugin }>
+  ? // Without the function that Fastify accepts too: beside it, the compiler suggests no names.
+    RegisterOptions & RefusedOptions
+  : Plugin extends
+        | FastifyPluginCallback<infer Options>
+        | FastifyPluginAsync<infer Options>
+        | Promise<{ default: FastifyPluginCallback<infer Options> }>
+        | Promise<{ default: FastifyPluginAsync<infer Options> }>
+    ? FastifyRegisterOptions<Options>
+    : never

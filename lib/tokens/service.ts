@@ -156,7 +156,7 @@ export class JwtService implements JwtServiceLike {
     return fillRules(check<VerifyRules>(verifyRulesSchema, rules, 'rules'), this.#config)
   }
 
-  /** Whether the header of a token, not verified, fits this method and these rules. */
+  /** Whether the header of a token, not verified, fits this method and these rules. @internal */
   isMeant(header: object, method: SigningMethod | undefined, typ: ResolvedRules['typ']): boolean {
     return typ.has(typOf(header)) && this.#store.current.accepts(ownProperty(header, 'alg'), method)
   }

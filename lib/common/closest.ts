@@ -1,19 +1,17 @@
 /** A sentence for the error about an unknown name, after a space; empty where no known name is close. */
 export function didYouMean(name: string, known: readonly string[], prefix = ''): string {
-  const isClose = (each: string, edits: number): boolean =>
-    edits * 2 < Math.max(name.length, each.length) &&
-    isNear(name.toLowerCase(), each.toLowerCase(), edits)
-  const [closest] = [0, 1, 2, 3, 4].flatMap((edits) => known.filter((each) => isClose(each, edits)))
-  return closest === undefined ? '' : ` Did you mean "${prefix}${closest}"?`
+  const [closest] = known
+    .map((each) => ({ each, edits: distance(name.toLowerCase(), each.toLowerCase(), 4) }))
+    .filter(({ each, edits }) => edits * 2 < Math.max(name.length, each.length))
+    .toSorted((one, other) => one.edits - other.edits)
+  return closest ? ` Did you mean "${prefix}${closest.each}"?` : ''
 }
 
-/** Whether at most so many letters have to be added, removed or replaced (Levenshtein). */
-function isNear(one: string, other: string, edits: number): boolean {
-  if (one === '' || other === '') return one.length + other.length <= edits
+/** How many letters have to be added, removed or replaced (Levenshtein); too high where it is more than `most`. */
+function distance(one: string, other: string, most: number): number {
+  if (one === '' || other === '' || most === 0) return one === other ? 0 : one.length + other.length
   const [rest, otherRest] = [one.slice(1), other.slice(1)]
-  if (one[0] === other[0]) return isNear(rest, otherRest, edits)
-  if (edits === 0) return false
-  return (
-    [rest, one].some((each) => isNear(each, otherRest, edits - 1)) || isNear(rest, other, edits - 1)
-  )
+  if (one[0] === other[0]) return distance(rest, otherRest, most)
+  const added = Math.min(distance(one, otherRest, most - 1), distance(rest, other, most - 1))
+  return 1 + Math.min(added, distance(rest, otherRest, most - 1))
 }

@@ -1,15 +1,14 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parseMark } from '../marks/mark.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
-import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
+import type { TokenApp } from './material.js'
+import type { SigningMethod } from '../../types/jwt.js'
 
 /** Headers by lower-case name. */
 export type Headers = Readonly<Record<string, string>>
 
 /** The parts of an app that `authAttacks` uses. */
-export interface AttackedApp {
-  /** Signs a good token. Not needed when {@link AttackOptions.good} is given. */
-  readonly jwtService?: JwtServiceLike | undefined
+export interface AttackedApp extends TokenApp {
   /** Boots the app. */
   ready(): PromiseLike<unknown>
   /** Sends a request without a socket. */

@@ -16,7 +16,7 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
   const store = breakable(memorySessions())
   const app = await sessionApp(t, { sessions: { store: store.factory }, ...options }, (app) => {
     app.post<{ Body: { code: string } }>('/exchange', (request, reply) =>
-      app.authn.sessions?.refresh(request.body.code, request, reply),
+      app.authn.sessions.refresh(request.body.code, request, reply),
     )
   })
   const client = clientOf(app)

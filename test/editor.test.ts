@@ -101,7 +101,7 @@ t.test('a wrong mark is one error, which names what was meant', async (t) => {
   for (const route of routes) {
     const lines = Object.keys(wrong).map(route)
     for (const [index, found] of errors(lines).entries()) {
-      t.equal(found.length, 1, lines[index])
+      t.equal(found.length, 1, String(lines[index]))
       const said = found.join('\n')
       t.match(said, Object.values(wrong)[index] ?? 'no row')
       t.notMatch(said, /\.\.\. \d\d more/)

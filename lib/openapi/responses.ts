@@ -1,6 +1,7 @@
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { hashesPasswords } from '../authenticators/basic.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
+import { ownProperty } from '../common/objects.js'
 import { ownRouteOf } from '../login/own-route.js'
 import { needsText } from '../marks/access.js'
 import type { DeclaredRoute } from '../app/routes.js'
@@ -85,7 +86,9 @@ export function operationIdOf({ kind }: OwnRoute, { url, all }: DeclaredRoute): 
   const words = url.split(/[^a-z\d]+/i).filter((word) => word !== '')
   if (words.at(-1) !== kind) words.push(kind)
   const isOnly = all.filter(({ options }) => ownRouteOf(options)?.kind === kind).length === 1
-  const taken = new Set(all.map(({ options }) => options.schema?.operationId))
+  const taken = new Set(
+    all.map(({ options: { schema = {} } }) => ownProperty(schema, 'operationId')),
+  )
   const names = [isOnly ? [kind] : words, words, ['post', ...words]].map((each) =>
     each.join(' ').replaceAll(/ (.)/g, (_, letter: string) => letter.toUpperCase()),
   )

@@ -9,6 +9,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { transform } from 'esbuild'
 import { rolldown } from 'rolldown'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -93,8 +94,7 @@ async function bundle(names, output, external = []) {
   const exports = {}
   const notes = {
     name: 'notes',
-    generateBundle(_, bundle) {
-      for (const chunk of Object.values(bundle)) chunk.code = ascii(chunk.code)
+    generateBundle() {
       for (const name of names) {
         const { exports: all } = this.getModuleInfo(path.join(root, `${name}.ts`))
         const named = all.filter((each) => each !== 'default')
@@ -120,16 +120,36 @@ async function bundle(names, output, external = []) {
   })
   // Licences stand in a file of their own.
   const comments = { legal: false, annotation: false, jsdoc: false }
-  await build.write({ ...output, comments, strict: true, entryFileNames: '[name].js' })
+  const { output: scripts } = await build.generate({
+    ...output,
+    comments,
+    strict: true,
+    sourcemap: true,
+    entryFileNames: '[name].js',
+  })
+  for (const script of scripts) if (script.type === 'chunk') await writeScript(output.dir, script)
   return exports
 }
 
-/** Escapes all other characters, since a script with them takes V8 twice the memory, and longer to load. */
-function ascii(code) {
-  return code.replace(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+/**
+ * Writes a script and its source map. esbuild escapes all characters but ASCII: a script with others takes V8 twice the
+ * memory, and longer to load.
+ */
+async function writeScript(folder, { code, map, fileName }) {
+  const file = path.posix.join(path.posix.relative('dist', folder), fileName)
+  const inline = Buffer.from(JSON.stringify(map)).toString('base64')
+  const ascii = await transform(
+    `${code}\n//# sourceMappingURL=data:application/json;base64,${inline}\n`,
+    {
+      charset: 'ascii',
+      target: 'node20',
+      legalComments: 'none',
+      sourcemap: 'external',
+      sourcesContent: false,
+    },
   )
+  write(file, `${ascii.code}//# sourceMappingURL=${path.basename(file)}.map\n`)
+  write(`${file}.map`, ascii.map)
 }
 
 /** A package is built in because somebody has decided so, not because it was forgotten in package.json. */

@@ -27,7 +27,7 @@ const files = folders
 const shared = Object.entries({
   '': 'app/fastify|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|api-keys/processes',
   'flows-more': 'flows/(access-matrix|clock|context|diagnostics|openapi|password-queue|throttle)',
-  pages: 'architecture|documentation|feature|scripts/llms|examples/.*|recipes/.*',
+  docs: 'documentation|scripts/llms|tutorials/follow|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|refresh-clients|static-files)',
   redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
   sql: 'sessions/stores/sql|stores/sql|api-keys/(sql|stores)',
   attacks: 'attacks/.*|testing/attacks',
@@ -36,7 +36,7 @@ const shared = Object.entries({
   flows: 'flows/.*',
   sessions: '(sessions|testing)/.*|api-keys/(api|options|requests)',
   small:
-    'errors|events|locales|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
+    'architecture|errors|events|feature|locales|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
 }).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')

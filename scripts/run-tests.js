@@ -1,8 +1,9 @@
 // Runs compiled tests (scripts/compile-tests.js), each program in a process of its own. Tells the seconds of
 // each, what failed, and at the end what was skipped and why; the last line says how many assertions were right and wrong.
 //
-//   node scripts/run-tests.js                       all programs of .tests/run/, but for the tutorials
+//   node scripts/run-tests.js                       programs of .tests/run/, without those for docs, demo and examples
 //   node scripts/run-tests.js .tests/run/jwt.js …   these
+//     --all           all, but for the tutorials
 //     --skipped       those that the last run has left out or skipped a test of; a test that is skipped again has failed
 //     --coverage      fails too when they, with the last run for --skipped, leave out more of lib/ than .taprc allows
 // The variable TAP_TIMEOUT, which is tap's own, says how many seconds a program may take, if not 270.
@@ -47,10 +48,16 @@ const needs = {
 /** Those that take longest come first, so that none of them is left alone at the end. */
 const first = ['tutorials-mobile-api', 'flows-demo-page', 'sql', 'small', 'flows', 'cli', 'readme']
 /** Each takes half a minute, most of it for npm and TypeScript. `.ci/run` follows them with --skipped. */
-const tutorial = /^tutorials-(?!follow)/
+const tutorial = /^tutorials-/
+/** What the docs, the demo and the examples say and show. */
+const documented = /^(?:docs|readme|scripts-start|flows-(?:demo|demo-page|docs-page))$/
 
 const { values, positionals } = parseArgs({
-  options: { coverage: { type: 'boolean' }, skipped: { type: 'boolean' } },
+  options: {
+    all: { type: 'boolean' },
+    coverage: { type: 'boolean' },
+    skipped: { type: 'boolean' },
+  },
   allowPositionals: true,
 })
 const logs = path.join(root, '.tests/logs')
@@ -98,7 +105,8 @@ async function reportCoverage() {
     writeFileSync(path.join(reportedCoverage, file), JSON.stringify({ result: reported }))
   }
   const tap = path.join(root, 'node_modules/tap/dist/esm/run.mjs')
-  const { code, seconds } = await runNode([tap, 'report'], { stdio: 'inherit' })
+  const args = [tap, 'report', '--no-allow-incomplete-coverage']
+  const { code, seconds } = await runNode(args, { stdio: 'inherit' })
   console.log(`${code === 0 ? 'ok' : 'FAILED'}: coverage (${seconds} s)`)
   if (code !== 0) wrong += 1
 }
@@ -107,7 +115,8 @@ function programs() {
   if (positionals.length > 0) return positionals
   const all = readdirSync(path.join(root, '.tests/run'), { encoding: 'utf8' }).map(nameOf)
   const isLeft = (name) => !existsSync(logOf(name)) || reasonsIn(logOf(name)).length > 0
-  const names = all.filter(values.skipped ? isLeft : (name) => !tutorial.test(name))
+  const isWanted = (name) => !tutorial.test(name) && (values.all || !documented.test(name))
+  const names = all.filter(values.skipped ? isLeft : isWanted)
   return names.map((name) => `.tests/run/${name}.js`)
 }
 

@@ -1,35 +1,44 @@
-// `npm test`: builds, checks types, lint and format, compiles the tests once, and runs them. It tells the
-// seconds of each step, and stops after a group of steps one of which has failed.
+// `npm test`: compiles the tests and runs them, while types, lint and format are checked.
 //
-//   npm test                              everything
-//   npm test -- test/flows/login.test.ts  these tests only, after all the other steps
+//   npm test                              what a change needs most often
+//   npm test -- test/flows/login.test.ts  these tests only
+//   npm run test:all                      also the docs, the demo, the examples, the build under TypeScript 6, and the
+//                                         coverage of lib/
+import { parseArgs } from 'node:util'
 import { runNode, severalAtATime } from './processes.js'
 
-const tests = process.argv
-  .slice(2)
-  .map((word) => word.replace(/^(?:\.\/)?test\/(.*)\.ts$/, '.tests/test/$1.js'))
+const { values, positionals } = parseArgs({
+  options: { all: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const chosen = positionals.map((word) =>
+  word.replace(/^(?:\.\/)?test\/(.*)\.ts$/, '.tests/test/$1.js'),
+)
+const tests = chosen.length > 0 ? chosen : values.all ? ['--all', '--coverage'] : []
 
-/** The steps of a group run two at a time: one for each core of a small machine. */
-const groups = [
-  {
-    'build, under TypeScript 6': 'scripts/build.js --check',
-    // With more room for its garbage, prettier takes a sixth less of the processor.
-    format:
-      '--max-semi-space-size=64 node_modules/prettier/bin/prettier.cjs --check --log-level warn .',
-    'compile the tests': 'scripts/compile-tests.js',
-  },
-  {
-    'TypeScript 7': 'scripts/typecheck.js',
-    lint: 'node_modules/oxlint/bin/oxlint --type-aware',
-  },
-  { tests: `scripts/run-tests.js ${tests.join(' ') || '--coverage'}` },
-]
+// Some tests need the built package.
+await steps(2, {
+  'compile the tests': 'scripts/compile-tests.js',
+  ...(values.all ? { 'build, under TypeScript 6': 'scripts/build.js --check' } : {}),
+})
+if (!process.exitCode) {
+  await Promise.all([
+    steps(1, { tests: `scripts/run-tests.js ${tests.join(' ')}` }),
+    steps(1, {
+      types: 'scripts/typecheck.js',
+      lint: 'node_modules/oxlint/bin/oxlint --type-aware',
+      // With more room for its garbage, prettier takes a sixth less of the processor.
+      format:
+        '--max-semi-space-size=64 node_modules/prettier/bin/prettier.cjs --check --cache --log-level warn .',
+    }),
+  ])
+}
 
-for (const group of groups) {
-  await severalAtATime(2, Object.keys(group), async (name) => {
-    const { code, seconds } = await runNode(group[name].split(' '), { stdio: 'inherit' })
+/** Runs scripts, so many of them at a time, and tells the seconds of each. */
+async function steps(count, scripts) {
+  await severalAtATime(count, Object.keys(scripts), async (name) => {
+    const { code, seconds } = await runNode(scripts[name].trim().split(' '), { stdio: 'inherit' })
     console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name} (${seconds} s)`)
     if (code !== 0) process.exitCode = 1
   })
-  if (process.exitCode) break
 }

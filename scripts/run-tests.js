@@ -105,7 +105,7 @@ async function reportCoverage() {
     writeFileSync(path.join(reportedCoverage, file), JSON.stringify({ result: reported }))
   }
   const tap = path.join(root, 'node_modules/tap/dist/esm/run.mjs')
-  const args = [tap, 'report', '--no-allow-incomplete-coverage']
+  const args = [tap, 'report', '--no-allow-incomplete-coverage', '--no-allow-empty-coverage']
   const { code, seconds } = await runNode(args, { stdio: 'inherit' })
   console.log(`${code === 0 ? 'ok' : 'FAILED'}: coverage (${seconds} s)`)
   if (code !== 0) wrong += 1

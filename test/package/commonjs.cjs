@@ -1,6 +1,9 @@
 // An app in CommonJS JavaScript: `require` gives the plugin itself, with everything else on it.
 'use strict'
 
+// As `node --enable-source-maps` does.
+process.setSourceMapsEnabled(true)
+
 const assert = require('node:assert/strict')
 const bcrypt = require('bcrypt')
 const fastify = require('fastify')
@@ -16,6 +19,13 @@ assert.throws(() => require('fastify-authn/dist/cjs/lib/guard.js'), {
 })
 
 async function main() {
+  const failing = fastify().register(authn, { jwt: { secret: 'short' } })
+  const { stack } = await failing.then(
+    () => assert.fail(),
+    (error) => error,
+  )
+  assert.match(stack, /[\\/]lib[\\/][\w/\\-]+\.ts:\d+/, 'stack traces name the files of lib/')
+
   const { basicAuthenticator, JwtService } = require('fastify-authn')
   const { runAs, userFromContext } = require('fastify-authn/context')
   runAs({ name: 'job' }, () => assert.deepEqual(userFromContext(), { name: 'job' }))

@@ -61,7 +61,9 @@ async function main() {
   const inRedis = () => loaded().some((file) => file.endsWith('RateLimiterRedis.js'))
   assert.deepEqual(await boot({}), [])
   assert.ok(!inRedis())
-  assert.deepEqual(await boot({ throttle: { redis } }), ['lib/throttle/redis-counters.js'])
+  assert.deepEqual(await boot({ throttle: { redis, keyPrefix: 'shop' } }), [
+    'lib/throttle/redis-counters.js',
+  ])
   assert.ok(inRedis())
   assert.deepEqual(await boot({ cookies: true }), ['lib/cookies/feature.js'])
   assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/feature.js'])

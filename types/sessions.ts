@@ -43,6 +43,16 @@ export interface NewSession extends Omit<StoredSession, 'created' | 'lastUsed' |
 export interface CreatedSession extends StoreTime {
   /** The sessions of the user that this call has revoked. */
   readonly revoked: readonly Revocation[]
+  /** When all sessions of the user were last revoked, read after the session was stored; null for not within an hour. */
+  readonly userRevocation: UserRevocation | null
+}
+
+/** A revocation of all sessions of a user: a login that had begun before leaves none. */
+export interface UserRevocation {
+  /** Seconds since 1970 by the clock of the store. */
+  readonly at: number
+  /** The process that asked for it: see {@link SessionStore.revoke}. */
+  readonly by: string
 }
 
 /** One use of a refresh token: an atomic compare-and-swap. */
@@ -144,12 +154,15 @@ export interface SessionStore {
   /** Exchanges a refresh token for its successor, or returns why not. */
   swap(swap: Swap): Promise<Swapped>
   /**
-   * Revokes sessions: one, or all of a user. Those that have expired do not count.
+   * Revokes sessions: one, or all of a user. Those that have expired do not count. For all of a user, it first keeps for
+   * an hour at least that and when it did so, so that of a `create` at the same time either the session is revoked, or
+   * the result tells of the revocation.
    *
    * @param revocationTtl - seconds for which the revocations are kept and reported at least: see {@link NewSession}
+   * @param by - for all of a user: names the process, in at most 128 characters
    * @returns the sessions that this call has revoked
    */
-  revoke(which: SessionChoice, revocationTtl: number): Promise<readonly Revocation[]>
+  revoke(which: SessionChoice, revocationTtl: number, by?: string): Promise<readonly Revocation[]>
   /** The sessions of a user that have not expired, the newest first. */
   list(sub: string): Promise<readonly StoredSession[]>
   /**

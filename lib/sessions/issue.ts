@@ -49,17 +49,20 @@ export async function beginSession(
   const stored = await tools.access.ask((store) => store.create(session))
   // When the login began, by the clock of the store, or a little before; that clock may count milliseconds.
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
+  const { userRevocation: last } = stored
+  const isRevoked = (): boolean =>
+    (tools.userRevocations.get(session.sub) ?? 0) > attempt.started ||
+    // What this process has revoked, it knows more exactly.
+    (last !== null && last.by !== tools.instance && last.at > began)
   for (const each of stored.revoked) {
     tools.revocations.add(each.sid, tools.revocationTtl)
     reportRevoked(request, each.sid, session.sub)
   }
   try {
     await attempt.confirm()
-    const isRevoked = await tools.access.ask((store) =>
-      tools.userRevocations.hasSince(store, session.sub, attempt.started, began),
-    )
-    if (isRevoked)
+    if (isRevoked()) {
       throw refusal('auth.invalid-credentials', { cause: 'sessions revoked meanwhile' })
+    }
   } catch (error) {
     // The client has no token of it; only lists would show it.
     await revokeSessions(tools, { sid }).catch(() => undefined)

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { claimsMaker } from '../login/token.js'
 import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
@@ -7,7 +9,6 @@ import { findUser } from '../users/user.js'
 import { digestOf } from './refresh-token.js'
 import { Revocations } from './revocations.js'
 import { memorySessions } from './stores/memory.js'
-import { UserRevocations } from './user-revocations.js'
 import type { FeatureContext } from '../feature.js'
 import type { SessionChoice } from '../../types/sessions.js'
 import type { UserService } from '../../types/user-service.js'
@@ -47,7 +48,10 @@ export function openTools(context: FeatureContext) {
     access,
     lookups: new Lookups(),
     revocations: new Revocations(lost),
-    userRevocations: new UserRevocations(),
+    /** Names this process in the store. */
+    instance: randomUUID(),
+    /** When this process has revoked all sessions of a user, by the clock of `performance.now()`. */
+    userRevocations: new LRUCache<string, number>({ max: 10_000 }),
     service,
     method: signingMethod,
     /** Seconds for which revocations are kept: until no authenticator accepts an access token of the session any more. */
@@ -72,12 +76,11 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
 export async function revokeSessions(
-  { access, revocations, userRevocations, revocationTtl }: SessionTools,
+  { access, revocations, userRevocations, revocationTtl, instance }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {
-  // Before the sessions are, so that a login that stores its session at this moment finds the revocation.
-  if ('sub' in which) await access.ask((store) => userRevocations.add(store, which.sub))
-  const revoked = await access.ask((store) => store.revoke(which, revocationTtl))
+  if ('sub' in which) userRevocations.set(which.sub, performance.now())
+  const revoked = await access.ask((store) => store.revoke(which, revocationTtl, instance))
   // Also where the store has no such session, which it may have lost.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)
   for (const { sid } of revoked) revocations.add(sid, revocationTtl)

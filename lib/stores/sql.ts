@@ -70,20 +70,13 @@ export function openSql(
         const message = `PostgreSQL: the tables of the ${command} are missing. ${help}`
         throw new Error(message, { cause: error })
       }
-      if (error instanceof TypeError && usesThis(query)) {
-        wrongOption(
-          `${factory}({ query }): found a method such as pool.query, which loses its "this" when it is passed alone. Expected: ${example}.`,
-          error,
-        )
+      // Startup goes on: the object that has the method may come later than this plugin.
+      if (error instanceof TypeError) {
+        const hint = `A method such as pool.query loses its "this" when it is passed alone. Expected: ${example}.`
+        throw new Error(`${factory}({ query }): ${error.message}. ${hint}`, { cause: error })
       }
       throw error
     }
   }
   return { prefix, rows, help }
-}
-
-/** Whether a function is no arrow function, is not bound, and has `this` in its source. */
-function usesThis(query: SqlQuery): boolean {
-  const source = Function.prototype.toString.call(query)
-  return !/^(?:async\s*)?(?:\(|[\w$]+\s*=>)/.test(source) && /\bthis\b/.test(source)
 }

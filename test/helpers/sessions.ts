@@ -56,7 +56,7 @@ export function breakable({ prefix, isLocal, open }: SessionStoreFactory): {
           create: (session) => answer('create', () => store.create(session)),
           find: (handle) => answer('find', () => store.find(handle)),
           swap: (swap) => answer('swap', () => store.swap(swap)),
-          revoke: (which, ttl) => answer('revoke', () => store.revoke(which, ttl)),
+          revoke: (...args) => answer('revoke', () => store.revoke(...args)),
           list: (sub) => answer('list', () => store.list(sub)),
           watch: (watcher) => {
             state.watchers.push(watcher)

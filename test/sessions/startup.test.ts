@@ -31,12 +31,15 @@ t.test('a pool in the place of the options', async (t) => {
   t.throws(() => sqlSessions(bound as never), { code, message: line })
 })
 
-t.test('a method that has lost its object stops the startup', async (t) => {
+t.test('a method that has lost its object is told, with what to write instead', async (t) => {
   class Private {
     readonly #rows: unknown[] = []
     async query() {
       return { rows: this.#rows }
     }
+  }
+  for (const query of [new Pool().query, new Private().query]) {
+    t.match((await errorsOf(t, sqlOf(query))).told, line)
   }
   const plain = {
     rows: [],
@@ -44,15 +47,10 @@ t.test('a method that has lost its object stops the startup', async (t) => {
       return this
     },
   }
-  for (const query of [new Pool().query, new Private().query, plain.query]) {
+  for (const query of [plain.query, async () => [{ rows: [] }]]) {
     const error = await rejectionOf(sessionApp(t, { sessions: { store: sqlOf(query as never) } }))
-    t.match(error, { code, message: line })
+    t.match(error, { code, message: line }, 'what returns no rows stops the startup')
   }
-  const noRows = sqlOf((async () => [{ rows: [] }]) as never)
-  t.match(await rejectionOf(sessionApp(t, { sessions: { store: noRows } })), {
-    code,
-    message: line,
-  })
 })
 
 const sqlOf = (query: SqlQuery): SessionStoreFactory => sqlSessions({ query, prefix: 'shop' })

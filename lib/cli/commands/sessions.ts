@@ -1,7 +1,6 @@
 import { Argument, Option } from 'commander'
 import { redisSessions, sqlSessions } from '../../sessions/index.js'
 import { sqlSchema } from '../../sessions/stores/sql-schema.js'
-import { recordOf } from '../../sessions/user-revocations.js'
 import { misuse, exits, type Command } from '../command.js'
 import { storeCommand, withStore, type StoreOptions } from '../store.js'
 import { count, relative, table } from '../text.js'
@@ -47,10 +46,7 @@ const revoke: Command<StoreOptions & { readonly sid?: string }> = {
       misuse('expected either <sub>, to revoke all sessions of a user, or --sid, to revoke one.')
     }
     const which = sid === undefined ? { sub: String(sub) } : { sid }
-    const revoked = await withStore(kind, where, async (store) => {
-      if (sub !== undefined) await store.create(recordOf(sub, 'command line'))
-      return store.revoke(which, 0)
-    })
+    const revoked = await withStore(kind, where, (store) => store.revoke(which, 0, 'command line'))
     return {
       exit: revoked.length > 0 ? exits.done : exits.no,
       lines: [`${count(revoked.length, 'session')} revoked.`],

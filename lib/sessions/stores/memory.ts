@@ -6,6 +6,7 @@ import type {
   SessionStoreFactory,
   SessionWatcher,
   StoredSession,
+  UserRevocation,
 } from '../../../types/sessions.js'
 
 /** Options of {@link memorySessions}. */
@@ -41,6 +42,9 @@ interface Entry {
   revocationTtl: number
 }
 
+/** In seconds. */
+const hour = 3600
+
 /** Seconds between two searches for what has expired. */
 const sweepEvery = 60
 
@@ -53,6 +57,8 @@ function memorySpace(clock: () => number): () => SessionStore {
   const bySub = new Map<string, Set<Entry>>()
   /** By `sid`, until when a revocation is reported to new watchers. */
   const revocations = new Map<string, number>()
+  /** By `sub`. */
+  const userRevocations = new Map<string, UserRevocation>()
   let sweptAt = Number.NEGATIVE_INFINITY
 
   const alive = (entries: Iterable<Entry | undefined>, now: number): Entry[] =>
@@ -88,6 +94,7 @@ function memorySpace(clock: () => number): () => SessionStore {
       else if (entry.previous !== null && now >= entry.previous.until) entry.previous.sealed = ''
     }
     for (const [sid, until] of revocations) if (now >= until) revocations.delete(sid)
+    for (const [sub, { at }] of userRevocations) if (now >= at + hour) userRevocations.delete(sub)
   }
 
   return () => {
@@ -103,7 +110,7 @@ function memorySpace(clock: () => number): () => SessionStore {
         byHandle.set(handle, entry)
         bySid.set(session.sid, entry)
         bySub.set(session.sub, (bySub.get(session.sub) ?? new Set()).add(entry))
-        return { now, revoked }
+        return { now, revoked, userRevocation: userRevocations.get(session.sub) ?? null }
       },
       async find(handle) {
         const now = clock()
@@ -130,8 +137,10 @@ function memorySpace(clock: () => number): () => SessionStore {
         revoke([entry], 0, now)
         return { outcome: 'reused', session, now }
       },
-      async revoke(which, revocationTtl) {
+      async revoke(which, revocationTtl, by = '') {
         const now = clock()
+        sweep(now)
+        if ('sub' in which) userRevocations.set(which.sub, { at: now, by })
         const entries = 'sub' in which ? ofUser(which.sub, now) : alive([bySid.get(which.sid)], now)
         return revoke(entries, revocationTtl, now)
       },

@@ -7,6 +7,7 @@
  * - `:sealed:<handle>`: the successor that the last token before the current one gets again during the grace
  * - `:sid:<sid>`: the handle of a session
  * - `:owner:<digest of sub>`, since `sub` may be long and have any characters: the handles of a user's sessions, by the time at which they expire
+ * - `:gone:<digest of sub>`: when all sessions of a user were revoked, for an hour: `<time>:<process>`
  * - `:revoked`: revocations, `<until>:<sid>`, by the time of the revocation
  *
  * All keys expire. Numbers are returned as strings, because Redis cuts off their fractions.
@@ -90,7 +91,7 @@ redis.call('HSET', root .. ':session:' .. handle, 'created', text(now), 'used', 
   'ends', text(ends), 'expires', text(expires), 'current', current, 'previous', '', 'grace', '0', 'sid', sid,
   'owner', owner, 'ttl', ttl)
 keep(handle, sid, owner, expires)
-return { text(now), revoked }
+return { text(now), revoked, redis.call('GET', root .. ':gone:' .. owner) or '' }
 `,
 
   find: `${common}
@@ -133,11 +134,13 @@ return { 'reused', text(now), row(session) }
 `,
 
   /**
-   * One session, or, where an owner is given, at most 100, so that it does not block Redis. @returns whether there may be
+   * One session, or, where an owner is given, at most 100, so that it does not block Redis; the first call for an owner
+   * says which process asks. @returns whether there may be
    * more, and what was revoked
    */
   revoke: `${common}
-local sid, owner, ttl = unpack(ARGV)
+local sid, owner, ttl, by = unpack(ARGV)
+if by then redis.call('SET', root .. ':gone:' .. owner, text(now) .. ':' .. by, 'EX', 3600) end
 local ownerKey = root .. ':owner:' .. owner
 local handles = { redis.call('GET', root .. ':sid:' .. sid) or nil }
 if owner ~= '' then

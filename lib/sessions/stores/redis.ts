@@ -65,8 +65,10 @@ function storeOver(client: RedisClient, root: string): SessionStore {
     async create({ handle, current, lifetime, idle, revocationTtl, maxPerUser, ...about }) {
       const texts = [handle, current, about.sid, digestOf(about.sub), JSON.stringify(about)]
       const values = [...texts, lifetime, idle, revocationTtl, maxPerUser]
-      const [now, members] = (await run('create', ...values)) as [string, string[]]
-      return { now: Number(now), revoked: members.map(revocationOf) }
+      const [now, members, gone] = (await run('create', ...values)) as [string, string[], string]
+      const [, at, by = ''] = /^([^:]*):(.*)$/s.exec(gone) ?? []
+      const userRevocation = at === undefined ? null : { at: Number(at), by }
+      return { now: Number(now), revoked: members.map(revocationOf), userRevocation }
     },
     async find(handle) {
       const [now, row] = (await run('find', handle)) as [string, Row | null]
@@ -80,11 +82,13 @@ function storeOver(client: RedisClient, root: string): SessionStore {
       const sealedNext = successor === undefined ? {} : { sealed: successor }
       return { outcome, session: sessionOf(row), now: Number(now), ...sealedNext } as Swapped
     },
-    async revoke(which, revocationTtl) {
+    async revoke(which, revocationTtl, by = '') {
       const [sid, owner] = 'sid' in which ? [which.sid, ''] : ['', digestOf(which.sub)]
       const revoked: Revocation[] = []
+      let author = 'sid' in which ? [] : [by]
       for (;;) {
-        const answer = await run('revoke', sid, owner, revocationTtl)
+        const answer = await run('revoke', sid, owner, revocationTtl, ...author)
+        author = []
         const [more, members] = answer as [string, string[]]
         revoked.push(...members.map(revocationOf))
         if (more === '0') return revoked

@@ -1,5 +1,3 @@
-export type SqlStatements = ReturnType<typeof sqlStatements>
-
 const seconds = (time: string): string => `extract(epoch FROM ${time})::float8`
 const after = (time: string, value: string): string =>
   `${time} + make_interval(secs => ${value}::float8)`
@@ -22,6 +20,7 @@ export function sqlStatements(prefix: string) {
   const sessions = `${prefix}_sessions`
   const graces = `${prefix}_graces`
   const revocations = `${prefix}_revocations`
+  const users = `${prefix}_user_revocations`
 
   /** $1 is the registration, $2 the value in the condition, $3 the seconds that revocations are kept at least. */
   const revoke = (condition: string): string => `
@@ -111,6 +110,16 @@ SELECT j.outcome, ${seconds('j.now')} AS now,
   CASE j.outcome WHEN 'repeated' THEN j.sealed END AS sealed
 FROM decided j`,
 
+    /** Committed before the sessions are revoked: a `create` that does not see it has stored a session that they see. */
+    revokeUser: `
+INSERT INTO ${users} AS u (registration, sub, revoked_at, revoked_by) VALUES ($1, $2, clock_timestamp(), $3)
+ON CONFLICT (registration, sub) DO UPDATE
+SET revoked_at = excluded.revoked_at, revoked_by = excluded.revoked_by WHERE u.revoked_at < excluded.revoked_at`,
+
+    /** A statement of its own, after that of `create`: see `revokeUser`. */
+    userRevocation: `
+SELECT ${seconds('revoked_at')} AS at, revoked_by AS by FROM ${users} WHERE registration = $1 AND sub = $2`,
+
     revokeSid: revoke('sid = $2'),
     revokeSub: revoke('sub = $2'),
 
@@ -130,51 +139,5 @@ WITH mark AS MATERIALIZED (
 SELECT mark.xmin::text AS cursor, ${seconds('mark.now')} AS now, e.sid, ${seconds('e.until')} AS until
 FROM mark LEFT JOIN ${revocations} e
   ON e.registration = $1 AND e.written_by >= $2::text::xid8 AND e.until > mark.now`,
-
-    /** Deletes successors whose grace has passed. @returns how many were due */
-    clear: `
-WITH due AS MATERIALIZED (
-  SELECT until, registration, handle FROM ${graces} WHERE until <= clock_timestamp()
-  ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED
-), done AS MATERIALIZED (
-  SELECT registration, handle FROM ${sessions} s
-  WHERE (registration, handle) IN (SELECT registration, handle FROM due)
-    AND grace_until <= clock_timestamp() AND sealed IS NOT NULL
-  ORDER BY handle FOR UPDATE
-), cleared AS (
-  UPDATE ${sessions} s SET sealed = NULL FROM done
-  WHERE s.registration = done.registration AND s.handle = done.handle
-), forgotten AS (
-  DELETE FROM ${graces} g USING due
-  WHERE g.until = due.until AND g.registration = due.registration AND g.handle = due.handle
-)
-SELECT count(*)::int AS count FROM due`,
-
-    /** Deletes sessions that have expired, and looks again later at those that were used. @returns how many were due */
-    sweep: `
-WITH due AS MATERIALIZED (
-  SELECT registration, handle, expires_at FROM ${sessions} WHERE sweep_at <= clock_timestamp()
-  ORDER BY sweep_at LIMIT $1 FOR UPDATE SKIP LOCKED
-), decided AS MATERIALIZED (
-  SELECT due.*, expires_at <= clock_timestamp() AS has_expired FROM due
-), gone AS (
-  DELETE FROM ${sessions} s USING decided j
-  WHERE j.has_expired AND s.registration = j.registration AND s.handle = j.handle
-), later AS (
-  UPDATE ${sessions} s SET sweep_at = j.expires_at FROM decided j
-  WHERE NOT j.has_expired AND s.registration = j.registration AND s.handle = j.handle
-)
-SELECT count(*)::int AS count FROM due`,
-
-    /** Deletes revocations that have expired. @returns how many */
-    forget: `
-WITH due AS MATERIALIZED (
-  SELECT written_by, registration, sid FROM ${revocations} WHERE until <= clock_timestamp()
-  LIMIT $1 FOR UPDATE SKIP LOCKED
-), gone AS (
-  DELETE FROM ${revocations} r USING due
-  WHERE r.written_by = due.written_by AND r.registration = due.registration AND r.sid = due.sid
-)
-SELECT count(*)::int AS count FROM due`,
   }
 }

@@ -12,9 +12,11 @@ import type {
   SessionStoreFactory,
   StoredSession,
   Swapped,
+  UserRevocation,
 } from '../../../types/sessions.js'
 import { revocationPoller } from './revocation-poller.js'
-import { sqlStatements, type SqlStatements } from './sql-statements.js'
+import { sqlStatements } from './sql-statements.js'
+import { sqlUpkeep } from './sql-upkeep.js'
 
 /**
  * Keeps sessions in PostgreSQL 13 or later, in tables that `npx fastify-authn sessions schema` prints.
@@ -30,20 +32,20 @@ import { sqlStatements, type SqlStatements } from './sql-statements.js'
  */
 export function sqlSessions(options: SqlOptions): SessionStoreFactory {
   const { prefix, rows, help } = openSql(options, { factory: 'sqlSessions', command: 'sessions' })
-  const statements = sqlStatements(prefix)
   return {
     prefix,
     isLocal: false,
     help,
-    open: (name) => storeOver(rows, statements, name),
+    open: (name) => storeOver(rows, prefix, name),
   }
 }
 
 /** @param name - of the registration */
-function storeOver(rows: RowsOf, statements: SqlStatements, name: string): SessionStore {
-  const run = (statement: keyof SqlStatements, ...params: SqlParams): Promise<readonly Row[]> =>
+function storeOver(rows: RowsOf, prefix: string, name: string): SessionStore {
+  const statements = sqlStatements(prefix)
+  const run = (statement: keyof typeof statements, ...params: SqlParams): Promise<readonly Row[]> =>
     rows(statements[statement], [name, ...params])
-  const upkeep = sqlUpkeep(rows, statements)
+  const upkeep = sqlUpkeep(rows, prefix)
   const poller = revocationPoller(async (since) => {
     const found = await run('revocations', since ?? '0')
     void upkeep()
@@ -56,7 +58,12 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
       const texts = [handle, sid, sub, current, address, userAgent, data]
       const [row] = await run('create', ...texts, lifetime, idle, most.revocationTtl)
       const trimmed = await run('trim', sub, 0, most.maxPerUser)
-      return { now: Number(row?.now), revoked: revocationsOf(trimmed) }
+      const [userRevocation = null] = await run('userRevocation', sub)
+      return {
+        now: Number(row?.now),
+        revoked: revocationsOf(trimmed),
+        userRevocation: userRevocation as UserRevocation | null,
+      }
     },
     async find(handle) {
       const [{ now, ...session }] = (await run('find', handle)) as [Row]
@@ -70,7 +77,8 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
       const sealedNext = outcome === 'repeated' ? { sealed: successor } : {}
       return { outcome, session, now: Number(now), ...sealedNext } as unknown as Swapped
     },
-    async revoke(which, revocationTtl) {
+    async revoke(which, revocationTtl, by = '') {
+      if ('sub' in which) await run('revokeUser', which.sub, by)
       const [statement, value] =
         'sid' in which ? (['revokeSid', which.sid] as const) : (['revokeSub', which.sub] as const)
       return revocationsOf(await run(statement, value, revocationTtl))
@@ -83,24 +91,3 @@ function storeOver(rows: RowsOf, statements: SqlStatements, name: string): Sessi
 
 const revocationsOf = (rows: readonly Row[]): Revocation[] =>
   rows.map(({ sid, until }) => ({ sid, until }) as Revocation)
-
-/** The most rows that one statement deletes, so that it does not lock them for long. */
-const batch = 500
-
-/** Milliseconds between two statements that delete what has expired. A connection may be dead, so there is no waiting. */
-const pauses = { clear: 5000, sweep: 30_000, forget: 30_000 } as const
-
-/** Makes a function that deletes what is due. It never rejects: the next call, or another process, repeats what failed. */
-function sqlUpkeep(rows: RowsOf, statements: SqlStatements): () => Promise<void> {
-  const next = { clear: 0, sweep: 0, forget: 0 }
-  return async () => {
-    for (const what of ['clear', 'sweep', 'forget'] as const) {
-      const now = performance.now()
-      if (now < next[what]) continue
-      next[what] = now + pauses[what]
-      // The poll for revocations reports a failing store.
-      const [row] = await rows(statements[what], [batch]).catch(() => [])
-      if (Number(row?.count) === batch) next[what] = now
-    }
-  }
-}

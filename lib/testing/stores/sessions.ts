@@ -15,6 +15,7 @@ import {
 } from './bench.js'
 import { revocationCases } from './revocations.js'
 import { swapCases } from './swaps.js'
+import { userRevocationCases } from './user-revocations.js'
 
 /**
  * The tests that every store of sessions has to pass: the memory, Redis and PostgreSQL stores of this package, and
@@ -29,7 +30,12 @@ import { swapCases } from './swaps.js'
  * }
  */
 export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
-  return suiteOf(make, { ...sessionCases, ...swapCases, ...revocationCases })
+  return suiteOf(make, {
+    ...sessionCases,
+    ...swapCases,
+    ...revocationCases,
+    ...userRevocationCases,
+  })
 }
 
 const sessionCases: Cases = {

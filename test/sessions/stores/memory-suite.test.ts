@@ -64,6 +64,16 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     (store) => ({ create: (given) => store.create({ ...given, maxPerUser: 1000 }) }),
     /beyond maxPerUser/,
   ],
+  'revocations of users that are not told': [
+    (store) => ({
+      create: async (given) => ({ ...(await store.create(given)), userRevocation: null }),
+    }),
+    /all sessions of a user is told/,
+  ],
+  'revocations of users without their process': [
+    (store) => ({ revoke: (which, ttl) => store.revoke(which, ttl, 'someone') }),
+    /all sessions of a user is told/,
+  ],
   'a deadline that nobody looks at': [
     (store) => ({ swap: (swap) => store.swap({ ...swap, deadline: Number.MAX_VALUE }) }),
     /after its deadline/,

@@ -33,7 +33,7 @@ const wrong: [more: object, message: RegExp][] = [
   [{ jwksUri: 'http://id.example.com/keys' }, /"issuers.corp.jwksUri": found "http/],
 ]
 
-t.test('wrong options stop the boot, and the error names them', async (t) => {
+t.test('a wrong option of an issuer makes startup fail; the error names it', async (t) => {
   const authenticators = { taken: { authenticate: () => null } }
   const rows: [issuers: unknown, message: RegExp][] = [
     ...wrong.map(([more, message]): [unknown, RegExp] => [{ corp: { ...good, ...more } }, message]),
@@ -52,14 +52,14 @@ t.test('wrong options stop the boot, and the error names them', async (t) => {
   }
 })
 
-t.test('credentials in an address are not shown', async (t) => {
+t.test('an error about an address with credentials does not show them', async (t) => {
   const issuers = { corp: { ...good, jwksUri: 'https://user:s3cret@id.example.com/keys' } }
   const error = await rejectionOf(appWith(t, { issuers }))
   t.match(error, { code, message: /"issuers.corp.jwksUri": found an address with an @/ })
   t.notMatch(error.message, /s3cret/)
 })
 
-t.test('an issuer is not the app itself', async (t) => {
+t.test('an issuer that is also jwt.issuer makes startup fail', async (t) => {
   const message = /"issuers.corp.issuer": found .*, which is also "jwt.issuer"/
   const own: AuthnOptions[] = [
     { jwt: { secret, issuer } },
@@ -71,7 +71,7 @@ t.test('an issuer is not the app itself', async (t) => {
   }
 })
 
-t.test('defaults, and what is given', async (t) => {
+t.test('an issuer gets defaults for the options that it does not set', async (t) => {
   const given: IssuerOptions = {
     issuer: 'urn:corp',
     audience: ['a', 'b'],
@@ -103,7 +103,7 @@ t.test('defaults, and what is given', async (t) => {
   t.strictSame([...(full?.rules.typ ?? [])], ['at+jwt'])
 })
 
-t.test('marks without use', async (t) => {
+t.test('a mark without use selects the only issuer, and never Basic beside it', async (t) => {
   const declare = (app: TestApp): void => {
     app.get('/', { config: { auth: true } }, () => 'x')
   }

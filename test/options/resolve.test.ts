@@ -1,4 +1,3 @@
-// Also holds lib/options/check.ts and lib/options/resolve-jwt.ts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
@@ -19,52 +18,7 @@ const secret = 's'.repeat(32)
 /** As plain objects, which t.strictSame compares by value. */
 const plain = (value: unknown): unknown => structuredClone(value)
 
-t.test('what holds where nothing is said', async (t) => {
-  t.strictSame(plain(resolveOptions({})), {
-    cookies: undefined,
-    passwordField: 'password',
-    maxPasswordBytes: 72,
-    authenticators: {},
-    audit: undefined,
-    login: {
-      path: '/login',
-      usernameField: 'username',
-      passwordField: 'password',
-      routeOptions: {},
-      isExplicit: false,
-    },
-    realm: 'Authorization required',
-    languages: {},
-    defaultLanguage: 'en',
-    credentialCache: { max: 1000, ttl: 60 },
-    throttle: { perUsername: 10, perAddress: 100, window: 900 },
-  })
-  t.strictSame(resolveHashing({}), {
-    cost: 10,
-    maxCost: 14,
-    concurrency: undefined,
-    maxQueue: 64,
-    maxWait: 5,
-  })
-  t.strictSame(plain(resolveJwtConfig({ secret })), {
-    secret,
-    expiry: 300,
-    signingMethod: 'HS256',
-    clockTolerance: 0,
-    requireExp: true,
-    issuer: undefined,
-    audience: undefined,
-    typ: new Set([undefined, 'jwt', 'at+jwt']),
-    tokenCache: { max: 50_000, maxBytes: 8_388_608 },
-    keys: undefined,
-    reloadEvery: 0,
-    publish: undefined,
-  })
-  t.strictSame(defaults.jwtAuthenticator, { optional: false, claimName: 'sub' })
-  t.strictSame(defaults.basicAuthenticator, { optional: false })
-})
-
-t.test('undefined is as good as nothing, in every place', async (t) => {
+t.test('an option that is undefined gets its default', async (t) => {
   const unset = (object: object): object =>
     Object.fromEntries(Object.keys(object).map((name) => [name, undefined]))
   const { credentialCache, throttle, hashing, login, jwt, tokenRules, tokenCache } = defaults
@@ -88,7 +42,7 @@ t.test('undefined is as good as nothing, in every place', async (t) => {
   }
 })
 
-t.test('what is said overrides each default alone, and false stays false', async (t) => {
+t.test('an option overrides its own default only, and false stays false', async (t) => {
   const off = { login: false, credentialCache: false, throttle: false, maxPasswordBytes: false }
   t.match(resolveOptions(off), off)
   t.match(resolveOptions({ throttle: { window: 1 } }).throttle, { perUsername: 10, window: 1 })
@@ -109,7 +63,7 @@ t.test('what is said overrides each default alone, and false stays false', async
   })
 })
 
-t.test('an audit', async (t) => {
+t.test('audit is an object in the end, whether given as a string or an object', async (t) => {
   const explicit = { mode: 'explicit' }
   t.strictSame(plain(resolveOptions({ audit: 'explicit' }).audit), explicit)
   t.strictSame(plain(resolveOptions({ audit: { mode: 'explicit' } }).audit), explicit)
@@ -117,12 +71,12 @@ t.test('an audit', async (t) => {
   t.strictSame(plain(resolveOptions({ audit }).audit), audit)
 })
 
-t.test('the highest cost is at least the cost of new hashes', async (t) => {
+t.test('maxCost is at least the cost of new hashes', async (t) => {
   t.match(resolveHashing({ cost: 15 }), { cost: 15, maxCost: 15 })
   t.match(resolveHashing({ cost: 15, maxCost: 16 }), { cost: 15, maxCost: 16 })
 })
 
-t.test('rules: their own, else those of the service', async (t) => {
+t.test('a rule of an authenticator overrides that of the service', async (t) => {
   const base = {
     clockTolerance: 7,
     requireExp: false,
@@ -148,7 +102,7 @@ t.test('rules: their own, else those of the service', async (t) => {
   t.strictSame(fillRules({ typ: ['A', 'b'] }, base).typ, new Set(['a', 'b']))
 })
 
-t.test('what somebody has put on Object.prototype is no option', async (t) => {
+t.test('a property of Object.prototype is no option', async (t) => {
   const polluted = Object.prototype as {
     optional?: boolean
     tokenFunc?: () => string
@@ -177,7 +131,7 @@ t.test('what somebody has put on Object.prototype is no option', async (t) => {
 /** The value of a literal as the documents have it. */
 const valueOf = (literal: string): unknown => plain(runInNewContext(`(${literal})`))
 
-t.test('the documents tell these defaults', async (t) => {
+t.test('options.md and the README state the defaults of the code', async (t) => {
   const { plugin, hashing, credentialCache, throttle } = defaults
   const known = { ...plugin, hashing, credentialCache, throttle }
   const document = readFileSync(join(root, 'docs/reference/options.md'), 'utf8')
@@ -209,7 +163,7 @@ t.test('the documents tell these defaults', async (t) => {
   }
 })
 
-t.test('the reference of options has each one, with its default', async (t) => {
+t.test('options.md describes every option with its default', async (t) => {
   const page = readFileSync(join(root, 'docs/reference/options.md'), 'utf8')
   const sections = new Map(
     page.split(/^## /m).map((section) => {
@@ -258,7 +212,7 @@ t.test('the reference of options has each one, with its default', async (t) => {
   t.ok(count >= 25, `${count} defaults`)
 })
 
-t.test('options of a class or a prototype stop the startup', async (t) => {
+t.test('options inherited from a prototype make startup fail', async (t) => {
   class Options {
     get auth(): boolean {
       return true

@@ -1,10 +1,9 @@
-// A misspelt option, member of a mark or name of an authenticator: the error names the one that was probably meant.
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn } from '../../lib/index.js'
 import { secret, standardOptions } from '../helpers/app.js'
 
-/** What startup says of options of the plugin, and of the mark of a route. */
+/** The startup error for options of the plugin and the mark of a route. */
 async function said(options: object, auth: unknown = true): Promise<string> {
   const app = Fastify()
   try {
@@ -21,7 +20,7 @@ async function said(options: object, auth: unknown = true): Promise<string> {
 
 const meant = (text: string): string | undefined => /Did you mean "([^"]*)"\?/.exec(text)?.[1]
 
-t.test('startup suggests the option that was probably meant', async (t) => {
+t.test('the error about a misspelt option suggests the right one', async (t) => {
   const rows: [options: object, name: string | undefined][] = [
     [{ session: true }, 'sessions'],
     [{ apikey: {} }, 'apiKeys'],
@@ -43,7 +42,7 @@ t.test('startup suggests the option that was probably meant', async (t) => {
 })
 
 t.test(
-  'startup suggests the member of a mark, and the authenticator, that was meant',
+  'the error about a misspelt member of a mark or authenticator suggests the right one',
   async (t) => {
     const rows: [mark: unknown, name: string | undefined][] = [
       [{ roles: 'admin' }, 'role'],

@@ -9,7 +9,7 @@ import type { JwtConfig } from '../../types/jwt.js'
 
 const verified = (sub: string) => ({ claims: { sub }, typ: undefined })
 
-t.test('a token is found by its exact text, and counted', async (t) => {
+t.test('the cache finds a token by its exact string, and counts hits and misses', async (t) => {
   const counts = { hits: 0, misses: 0 }
   const cache = new TokenCache({ max: 10, maxBytes: 2 ** 20 }, counts)
   const one = cache.set('one.0123456789abcdef', verified('one'))
@@ -23,7 +23,7 @@ t.test('a token is found by its exact text, and counted', async (t) => {
   t.equal(cache.get('one.0123456789abcdef'), undefined)
 })
 
-t.test('no more tokens, and no more bytes, than the limits', async (t) => {
+t.test('the cache never holds more tokens or bytes than its limits', async (t) => {
   const few = new TokenCache({ max: 2, maxBytes: 1000 })
   for (const token of ['a', 'b', 'c']) few.set(token, verified(token))
   t.strictSame(
@@ -46,34 +46,40 @@ const settings: Record<string, JwtConfig['tokenCache']> = {
 }
 
 for (const [title, tokenCache] of Object.entries(settings)) {
-  t.test(`times, issuer and audience are checked on every request: ${title}`, async (t) => {
-    const service = new JwtService({ secret, issuer: 'me', audience: 'you', tokenCache })
-    const token = service.generateTokenWithClaims({ sub: 'a', nbf: 1000, exp: 2000 })
-    let now = 1500
-    t.intercept(Date, 'now', { value: () => now * 1000 })
-    const code = (): unknown => thrownBy(() => service.verify(token)).code
-    t.match(service.verify(token), { sub: 'a' })
-    now = 2000
-    t.equal(code(), 'ERR_AUTH_JWT_EXPIRED')
-    now = 999
-    t.equal(code(), 'ERR_AUTH_JWT_NOT_VALID_YET')
-    now = 1999
-    t.match(service.verify(token), { sub: 'a' })
-    for (const rules of [{ issuer: 'other' }, { audience: 'other' }]) {
-      t.equal(thrownBy(() => service.verify(token, 'HS256', rules)).code, 'ERR_AUTH_JWT_INVALID')
-    }
-  })
+  t.test(
+    `times, issuer and audience are checked on every request, with a token cache ${title}`,
+    async (t) => {
+      const service = new JwtService({ secret, issuer: 'me', audience: 'you', tokenCache })
+      const token = service.generateTokenWithClaims({ sub: 'a', nbf: 1000, exp: 2000 })
+      let now = 1500
+      t.intercept(Date, 'now', { value: () => now * 1000 })
+      const code = (): unknown => thrownBy(() => service.verify(token)).code
+      t.match(service.verify(token), { sub: 'a' })
+      now = 2000
+      t.equal(code(), 'ERR_AUTH_JWT_EXPIRED')
+      now = 999
+      t.equal(code(), 'ERR_AUTH_JWT_NOT_VALID_YET')
+      now = 1999
+      t.match(service.verify(token), { sub: 'a' })
+      for (const rules of [{ issuer: 'other' }, { audience: 'other' }]) {
+        t.equal(thrownBy(() => service.verify(token, 'HS256', rules)).code, 'ERR_AUTH_JWT_INVALID')
+      }
+    },
+  )
 
-  t.test(`a token of one method is none of another: ${title}`, async (t) => {
-    const service = new JwtService({ secret: secret + secret, tokenCache })
-    const token = service.generateTokenWithClaims({ sub: 'a' }, 'HS512')
-    t.match(service.verify(token, 'HS512'), { sub: 'a' })
-    t.equal(thrownBy(() => service.verify(token, 'HS256')).code, 'ERR_AUTH_JWT_INVALID')
-    t.equal(thrownBy(() => service.verify(token)).code, 'ERR_AUTH_JWT_INVALID')
-  })
+  t.test(
+    `a token of one method is rejected for another, with a token cache ${title}`,
+    async (t) => {
+      const service = new JwtService({ secret: secret + secret, tokenCache })
+      const token = service.generateTokenWithClaims({ sub: 'a' }, 'HS512')
+      t.match(service.verify(token, 'HS512'), { sub: 'a' })
+      t.equal(thrownBy(() => service.verify(token, 'HS256')).code, 'ERR_AUTH_JWT_INVALID')
+      t.equal(thrownBy(() => service.verify(token)).code, 'ERR_AUTH_JWT_INVALID')
+    },
+  )
 }
 
-t.test('stats of a service, over all methods and reloads', async (t) => {
+t.test('stats() counts tokens of all methods, and keeps counting after a reload', async (t) => {
   const service = new JwtService({ secret: secret + secret })
   const methods = ['HS256', 'HS512'] as const
   const tokens = methods.map((method) => service.generateTokenWithClaims({ sub: 'a' }, method))
@@ -94,28 +100,35 @@ t.test('stats of a service, over all methods and reloads', async (t) => {
   t.strictSame(off.stats().tokens, { size: 0, bytes: 0, hits: 0, misses: 0 })
 })
 
-t.test('the user is looked up, and the claim is checked, on every request', async (t) => {
-  const users = userService()
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, { userService: users, jwt: { secret } })
-  const seen: unknown[] = []
-  app.get('/', { config: { auth: true } }, (request) => {
-    const claims = request.extra[EXTRA_JWT_CLAIMS]
-    seen.push(claims)
-    t.throws(() => Object.assign(claims as object, { sub: 'bob' }), TypeError, 'shared, so frozen')
-    return request.user
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  for (let round = 0; round < 3; round += 1) {
-    t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
-  }
-  t.equal(users.asked.length, 3)
-  t.equal(new Set(seen).size, 1, 'one object for all')
-  t.match(app.authn.stats().tokens, { size: 1, hits: 2, misses: 1 })
-  const nameless = bearer(app.jwtService.generateTokenWithClaims({ sub: ['alice'] }))
-  for (let round = 0; round < 2; round += 1) {
-    t.equal((await app.inject({ url: '/', headers: nameless })).statusCode, 401)
-  }
-  t.equal(users.asked.length, 3)
-})
+t.test(
+  'the user is looked up, and sub is checked, on every request with a cached token',
+  async (t) => {
+    const users = userService()
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(authn, { userService: users, jwt: { secret } })
+    const seen: unknown[] = []
+    app.get('/', { config: { auth: true } }, (request) => {
+      const claims = request.extra[EXTRA_JWT_CLAIMS]
+      seen.push(claims)
+      t.throws(
+        () => Object.assign(claims as object, { sub: 'bob' }),
+        TypeError,
+        'shared, so frozen',
+      )
+      return request.user
+    })
+    const headers = bearer(app.jwtService.generateToken('alice'))
+    for (let round = 0; round < 3; round += 1) {
+      t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
+    }
+    t.equal(users.asked.length, 3)
+    t.equal(new Set(seen).size, 1, 'one object for all')
+    t.match(app.authn.stats().tokens, { size: 1, hits: 2, misses: 1 })
+    const nameless = bearer(app.jwtService.generateTokenWithClaims({ sub: ['alice'] }))
+    for (let round = 0; round < 2; round += 1) {
+      t.equal((await app.inject({ url: '/', headers: nameless })).statusCode, 401)
+    }
+    t.equal(users.asked.length, 3)
+  },
+)

@@ -16,7 +16,7 @@ const plain: ResolvedRules = {
   typ: new Set([undefined, 'jwt']),
 }
 
-/** `ok`, or the code of the refusal. */
+/** `ok`, or the code of the rejection. */
 function verdict(claims: unknown, rules: Partial<ResolvedRules> = {}, now = at): unknown {
   const check = (): string => {
     checkClaims(claims as JwtClaims, { ...plain, ...rules }, now)
@@ -34,7 +34,7 @@ const expired = 'ERR_AUTH_JWT_EXPIRED'
 const early = 'ERR_AUTH_JWT_NOT_VALID_YET'
 const alive = { exp: moment + 60 }
 
-t.test('exp: dead in the very second of it (RFC 7519 §4.1.4)', async (t) => {
+t.test('a token expires in the very second of exp (RFC 7519 §4.1.4)', async (t) => {
   t.equal(verdict({ exp: moment }, {}, at - 1), 'ok', 'a millisecond before')
   t.equal(verdict({ exp: moment }, {}, at), expired, 'exactly now')
   t.equal(verdict({ exp: moment }, {}, at + 1), expired, 'a millisecond after')
@@ -44,7 +44,7 @@ t.test('exp: dead in the very second of it (RFC 7519 §4.1.4)', async (t) => {
   t.equal(verdict({ exp: Number.MAX_VALUE }), 'ok', 'the largest number')
 })
 
-t.test('nbf: alive in the very second of it (RFC 7519 §4.1.5)', async (t) => {
+t.test('a token is valid from the very second of nbf (RFC 7519 §4.1.5)', async (t) => {
   t.equal(verdict({ ...alive, nbf: moment }, {}, at - 1), early, 'a millisecond before')
   t.equal(verdict({ ...alive, nbf: moment }, {}, at), 'ok', 'exactly now')
   t.equal(verdict({ ...alive, nbf: moment }, {}, at + 1), 'ok', 'a millisecond after')
@@ -54,7 +54,7 @@ t.test('nbf: alive in the very second of it (RFC 7519 §4.1.5)', async (t) => {
   for (const nbf of [1e13, 1e300]) t.equal(verdict({ ...alive, nbf }), early, String(nbf))
 })
 
-t.test('clockTolerance moves both edges, by exactly itself', async (t) => {
+t.test('clockTolerance moves exp and nbf by exactly its seconds', async (t) => {
   const rules = { clockTolerance: 5 }
   t.equal(verdict({ exp: moment }, rules, at + 4999), 'ok')
   t.equal(verdict({ exp: moment }, rules, at + 5000), expired)
@@ -62,23 +62,14 @@ t.test('clockTolerance moves both edges, by exactly itself', async (t) => {
   t.equal(verdict({ ...alive, nbf: moment + 5 }, rules, at - 1), early)
 })
 
-t.test('exp and nbf are finite numbers, or the token is invalid', async (t) => {
-  const values = ['1900000000', null, true, [1_900_000_000], {}, Infinity, NaN, new Date(at + 1000)]
-  for (const [index, value] of values.entries()) {
-    t.equal(verdict({ exp: value }), invalid, `exp: ${index}`)
-    t.equal(verdict({ exp: value }, { requireExp: false }), invalid, `exp: ${index}`)
-    t.equal(verdict({ ...alive, nbf: value }), invalid, `nbf: ${index}`)
-  }
-})
-
-t.test('requireExp', async (t) => {
-  t.equal(verdict({}), invalid, 'by default a token without exp is refused')
+t.test('a token without exp is valid only with requireExp: false', async (t) => {
+  t.equal(verdict({}), invalid, 'by default a token without exp is rejected')
   t.equal(verdict({}, { requireExp: false }), 'ok')
   t.equal(verdict({ exp: moment }, { requireExp: false }), expired, 'one that is there counts')
   t.equal(verdict({ nbf: moment + 1 }, { requireExp: false }), early, 'nbf counts')
 })
 
-t.test('issuer: the same string', async (t) => {
+t.test('iss must be exactly the expected issuer', async (t) => {
   const rules = { issuer: 'https://a.example' }
   t.equal(verdict({ ...alive, iss: 'https://a.example' }, rules), 'ok')
   const wrong = [undefined, null, '', 'https://A.example', 'https://a.example/', 1, true, {}]
@@ -88,7 +79,7 @@ t.test('issuer: the same string', async (t) => {
   t.equal(verdict({ ...alive, iss: 7 }), 'ok', 'not looked at without the rule')
 })
 
-t.test('audience: one that is accepted, among strings only (RFC 7519 §4.1.3)', async (t) => {
+t.test('aud must contain an expected audience, and strings only (RFC 7519 §4.1.3)', async (t) => {
   const rules = { audience: ['api', 'admin'] }
   for (const aud of ['api', 'admin', ['api'], ['x', 'admin'], ['admin', 'api']]) {
     t.equal(verdict({ ...alive, aud }, rules), 'ok', JSON.stringify(aud))
@@ -98,20 +89,20 @@ t.test('audience: one that is accepted, among strings only (RFC 7519 §4.1.3)', 
     t.equal(verdict({ ...alive, aud }, rules), invalid, JSON.stringify(aud))
   }
   for (const aud of ['api', ['api'], { any: 1 }, [], '', null]) {
-    t.equal(verdict({ ...alive, aud }), invalid, 'without the rule, any is for somebody else')
+    t.equal(verdict({ ...alive, aud }), invalid, 'without the rule, any is for another recipient')
     t.equal(verdict({ ...alive, aud }, { audience: false }), 'ok', 'not looked at')
   }
   t.equal(verdict(alive), 'ok')
 })
 
-t.test('a token that is bound to a key (RFC 7800) is no bearer token', async (t) => {
+t.test('a token that is bound to a key (RFC 7800) is invalid as a bearer token', async (t) => {
   for (const cnf of [{ jkt: 'x' }, null, '']) {
     t.equal(verdict({ ...alive, cnf }), invalid)
     t.equal(verdict({ ...alive, cnf }, { audience: false }), invalid)
   }
 })
 
-t.test('of several faults, what makes a token invalid is named before its time', async (t) => {
+t.test('a token with several flaws is invalid rather than expired', async (t) => {
   const rules = { issuer: 'a', audience: ['b'] }
   const late = { exp: moment - 1, nbf: moment + 1 }
   t.equal(verdict({ ...late, iss: 'a', aud: 'b' }, rules), expired, 'expired before not yet valid')
@@ -121,8 +112,8 @@ t.test('of several faults, what makes a token invalid is named before its time',
   t.equal(verdict({ ...late, nbf: '1', iss: 'a', aud: 'b' }, rules), invalid)
 })
 
-t.test('the refusals: key, status, and for the log the claim', async (t) => {
-  const refusals: [JwtClaims, string, unknown][] = [
+t.test('a rejection has a message key, status 401, and the claim as its cause', async (t) => {
+  const rejections: [JwtClaims, string, unknown][] = [
     [{}, 'auth.jwt-invalid', 'claim exp'],
     [{ ...alive, nbf: NaN }, 'auth.jwt-invalid', 'claim nbf'],
     [{ ...alive, iss: 'x', aud: 'b' }, 'auth.jwt-invalid', 'claim iss'],
@@ -130,7 +121,7 @@ t.test('the refusals: key, status, and for the log the claim', async (t) => {
     [{ exp: moment, iss: 'a', aud: 'b' }, 'auth.jwt-expired', undefined],
     [{ ...alive, nbf: moment + 1, iss: 'a', aud: 'b' }, 'auth.jwt-not-valid-yet', undefined],
   ]
-  for (const [claims, key, cause] of refusals) {
+  for (const [claims, key, cause] of rejections) {
     const rules = { ...plain, issuer: 'a', audience: ['b'] }
     const { error } = thrownBy(() => checkClaims(claims, rules, at))
     t.match(error, { name: 'AuthenticationError', statusCode: 401, key })
@@ -138,7 +129,7 @@ t.test('the refusals: key, status, and for the log the claim', async (t) => {
   }
 })
 
-t.test('the claims of a token to be signed', async (t) => {
+t.test('a signed token gets nbf, exp, iss and aud unless its claims have them', async (t) => {
   t.intercept(Date, 'now', { value: () => at + 999 })
   const times = { nbf: moment, exp: moment + 60 }
   const of = (claims: object, rules: Partial<ResolvedRules> = {}): unknown =>
@@ -160,7 +151,7 @@ t.test('the claims of a token to be signed', async (t) => {
   }
 })
 
-t.test('times that are signed are whole seconds', async (t) => {
+t.test('times are signed as whole seconds, and anything but a time is an error', async (t) => {
   const claims = Object.freeze({ sub: 'a', exp: 9.9, nbf: 1, iat: 5.5, other: 0.5 })
   t.strictSame(issued(claims, { ...plain, expiry: 60 }), {
     sub: 'a',

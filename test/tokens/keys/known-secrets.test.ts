@@ -9,7 +9,7 @@ import { root } from '../../helpers/project.js'
 
 const weak = 'a-secret-of-at-least-32-bytes-here'
 
-t.test('published secrets, and few different bytes', async (t) => {
+t.test('published secrets and secrets of few different bytes are weak', async (t) => {
   const found = [weak, ` ${weak}\n`, 'x'.repeat(64), 'abcdefg'.repeat(9), '\0'.repeat(32)]
   for (const secret of found) t.not(weaknessOf(Buffer.from(secret)), null, secret)
   const encoded = (['base64', 'base64url', 'hex'] as const).flatMap((encoding) => {
@@ -36,7 +36,7 @@ t.test('published secrets, and few different bytes', async (t) => {
   for (let each = 0; each < 1000; each += 1) t.equal(weaknessOf(randomBytes(32)), null)
 })
 
-t.test('secrets in the documentation and the examples are known', async (t) => {
+t.test('every secret in the documentation and the examples is known as weak', async (t) => {
   const below = (folder: string): string[] =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.(?:md|[cm]?[jt]s|html)$/.test(file))
@@ -51,7 +51,7 @@ t.test('secrets in the documentation and the examples are known', async (t) => {
   }
 })
 
-t.test('a weak secret stops the boot in production, and is a warning elsewhere', async (t) => {
+t.test('a weak secret makes startup fail in production, and is a warning elsewhere', async (t) => {
   const warnings: (Error & { code?: string })[] = []
   const listen = (warning: Error): unknown => warnings.push(warning)
   process.on('warning', listen)

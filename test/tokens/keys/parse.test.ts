@@ -1,4 +1,3 @@
-// The options secret, rsa, ecdsa and eddsa: which keys are accepted, and what stops the boot.
 import t from 'tap'
 import { JwtService } from '../../../lib/index.js'
 import { certificateOf, pemOf } from '../../helpers/certificate.js'
@@ -19,7 +18,7 @@ function isSame(one: JwtConfig, other: JwtConfig, method: SigningMethod): boolea
   return b.verify(a.generateTokenWithClaims({ sub: 'a' }, method), method).sub === 'a'
 }
 
-t.test('a secret: bytes count', async (t) => {
+t.test('a secret needs 256 bits, counted in bytes of UTF-8', async (t) => {
   const config = { secret: Buffer.from(hmacSecret) }
   t.ok(isSame({ secret: hmacSecret }, config, 'HS512'))
   t.ok(isSame({ secret: new Uint8Array(config.secret) as Buffer }, config, 'HS256'))
@@ -48,31 +47,25 @@ t.test('a secret: bytes count', async (t) => {
   }
 })
 
-t.test('key material given as a secret', async (t) => {
+t.test('a PEM or JSON Web Key as a secret makes startup fail', async (t) => {
   const jwk = keys.rsa.publicKey.export({ format: 'jwk' })
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
   const cases: Record<string, string | Buffer> = {
     'PEM, public': rsa.public,
     'PEM, private': rsa.private,
-    'PEM, encrypted': encryptedPem(keys.rsa.privateKey),
     'PEM, PKCS#1': pemOf('RSA PUBLIC KEY', pkcs1),
     'PEM, a certificate': pemOf('CERTIFICATE', certificate),
     'PEM as a Buffer': Buffer.from(ec.public),
     'PEM after other text': `Bag Attributes\n  friendlyName: x\n${ec.public}`,
     'PEM after a byte order mark': `\ufeff${ec.public}`,
-    'PEM with \\n spelled out': rsa.public.replaceAll('\n', '\\n'),
     'PEM in lower case': '-----begin public key-----\nMFkwEwYHKoZIzj0CAQY',
     'base64 of PEM': base64(rsa.public),
     'base64url of PEM': Buffer.from(rsa.public).toString('base64url'),
-    'base64 of PEM as a Buffer': Buffer.from(base64(ec.public)),
     'JWK, public': JSON.stringify(jwk),
-    'JWK, private': JSON.stringify(keys.p256.privateKey.export({ format: 'jwk' })),
     'JWK, symmetric': JSON.stringify({ kty: 'oct', k: 'A'.repeat(43) }),
-    'JWK, indented': JSON.stringify(jwk, null, 2),
     'JWK after a byte order mark': `\ufeff${JSON.stringify(jwk)}`,
     'JWK as a Buffer': Buffer.from(JSON.stringify(jwk)),
     'base64 of a JWK': base64(JSON.stringify(jwk)),
-    'base64url of a JWK': Buffer.from(JSON.stringify(jwk)).toString('base64url'),
     JWKS: JSON.stringify({ keys: [jwk] }),
     'a list of JWKs': JSON.stringify([jwk, jwk]),
   }
@@ -90,7 +83,7 @@ t.test('key material given as a secret', async (t) => {
   }
 })
 
-t.test('every spelling of PEM', async (t) => {
+t.test('keys are accepted in every form of PEM', async (t) => {
   const { privateKey, publicKey } = keys.rsa
   const spellings: [string, string, string][] = [
     [
@@ -125,7 +118,6 @@ const wrong: [option: string, pem: string, text: string, more?: KeyPairConfig][]
   ['rsa.private', pemOf('RSA PUBLIC KEY', pkcs1), 'holds a public key'],
   ['ecdsa.private', pemOf('CERTIFICATE', certificate), 'holds a public key'],
   ['rsa.public', rsa.private, 'holds a private key'],
-  ['rsa.public', encryptedPem(keys.rsa.privateKey), 'holds a private key', { passphrase }],
   ['rsa.public', publicPem(moreKeys.otherRsa.publicKey), 'is not the public half', rsa],
   ['rsa.public', ec.public, 'type ec, expected an RSA key', { private: rsa.private }],
   ['rsa.private', encryptedPem(keys.rsa.privateKey), 'passphrase is missing'],
@@ -136,7 +128,6 @@ const wrong: [option: string, pem: string, text: string, more?: KeyPairConfig][]
   // No engine takes it for RS256.
   ['rsa.private', privatePem(moreKeys.rsaPss.privateKey), 'of type rsa-pss'],
   ['rsa.private', ec.private, 'of type ec'],
-  ['ecdsa.public', rsa.public, 'of type rsa'],
   ['eddsa.private', ec.private, 'of type ec'],
   ['eddsa.private', privatePem(moreKeys.x25519.privateKey), 'of type x25519'],
   ['ecdsa.private', privatePem(moreKeys.secp256k1.privateKey), 'is on the curve secp256k1'],
@@ -144,7 +135,7 @@ const wrong: [option: string, pem: string, text: string, more?: KeyPairConfig][]
   ['rsa.public', pemOf('PUBLIC KEY', Buffer.from('AAAA')), 'is not a public key'],
 ]
 
-t.test('keys that stop the boot: the error names option, file and remedy', async (t) => {
+t.test('a bad key makes startup fail; the error names option, file and remedy', async (t) => {
   for (const [option, pem, text, more] of wrong) {
     const [family = '', half = ''] = option.split('.')
     const fs = memoryFs({ 'key.pem': pem })
@@ -172,7 +163,7 @@ t.test('keys that stop the boot: the error names option, file and remedy', async
 })
 
 t.test(
-  'a file that cannot be read: neither the error nor its cause quotes the option',
+  'a key file that cannot be read makes startup fail without quoting the option',
   async (t) => {
     const fs = {
       async readFile(path: string): Promise<never> {

@@ -4,7 +4,7 @@ import { rejectionOf } from '../../helpers/errors.js'
 import { until } from '../../helpers/load.js'
 import { entries } from '../../helpers/key-sets.js'
 
-/** Key files that hang until the test lets them go, and the 5 seconds for reading them, which end when it says so. */
+/** Key files that hang until answer() is called; timeOut() ends the 5 seconds that a read may take. */
 function hangingDisk(t: Test, text: string) {
   const late = new Map<object, () => void>()
   const answers: ((text: string) => void)[] = []
@@ -29,27 +29,24 @@ function hangingDisk(t: Test, text: string) {
   }
 }
 
-t.test(
-  'key files that hang: loading fails after 5 seconds, and says for which option',
-  async (t) => {
-    const configs = [
-      ['jwt.keys', { keys: 'keys.json' }],
-      ['jwt.rsa.public', { rsa: { public: 'rsa.pem' }, signingMethod: 'RS256' }],
-    ] as const
-    for (const [option, config] of configs) {
-      const { fs, timeOut } = hangingDisk(t, '')
-      const loading = rejectionOf(new JwtService(config, { fs }).load())
-      timeOut()
-      const { code, message } = await loading
-      t.equal(code, 'ERR_AUTH_KEY')
-      t.match(message, `option "${option}"`)
-      t.match(message, '5 seconds')
-    }
-  },
-)
+t.test('load() fails after 5 seconds if a key file hangs, and names the option', async (t) => {
+  const configs = [
+    ['jwt.keys', { keys: 'keys.json' }],
+    ['jwt.rsa.public', { rsa: { public: 'rsa.pem' }, signingMethod: 'RS256' }],
+  ] as const
+  for (const [option, config] of configs) {
+    const { fs, timeOut } = hangingDisk(t, '')
+    const loading = rejectionOf(new JwtService(config, { fs }).load())
+    timeOut()
+    const { code, message } = await loading
+    t.equal(code, 'ERR_AUTH_KEY')
+    t.match(message, `option "${option}"`)
+    t.match(message, '5 seconds')
+  }
+})
 
 t.test(
-  'a reload that hangs fails, is not begun twice, and works when the disk is back',
+  'a reload that hangs fails, is not started twice, and works when the disk is back',
   async (t) => {
     const { fs, answers, answer, timeOut } = hangingDisk(t, JSON.stringify([entries.a]))
     const reported: unknown[] = []

@@ -12,7 +12,7 @@ const linesOf = (wanted: string): string[] =>
     .flatMap(({ text }) => text.split('\n'))
 const lines = linesOf('sh')
 
-t.test('every command is shown', async (t) => {
+t.test('the page shows every command', async (t) => {
   for (const { name } of commands) {
     t.match(section, new RegExp(`^\\| \`${name}[ \`]`, 'm'), `${name} in the table`)
     t.ok(
@@ -37,7 +37,7 @@ async function runLine(line: string): Promise<Ran> {
   return ran
 }
 
-t.test('its lines work', async (t) => {
+t.test('every line of the page works', async (t) => {
   const before = process.cwd()
   t.teardown(() => process.chdir(before))
   process.chdir(t.testdir({ 'password.txt': 'open sesame\n' }))

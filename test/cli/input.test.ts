@@ -38,7 +38,7 @@ t.test('a secret that is piped in loses one line break, and a byte order mark', 
   }
 })
 
-t.test('a secret that is typed', async (t) => {
+t.test('a secret is typed twice and not shown', async (t) => {
   const terminal = new FakeTerminal('open ses', 'ame\r', 'open sesame\r')
   const io = ioOf(terminal)
   t.equal(await readSecret(io, 'Password'), 'open sesame')
@@ -52,7 +52,7 @@ t.test('a secret that is typed', async (t) => {
   t.match(differing, { message: /differ/, error: { exit: 1 } })
 })
 
-t.test('to leave a question', async (t) => {
+t.test('Ctrl-C, Ctrl-D or a closed terminal exits with 130', async (t) => {
   for (const [name, terminal] of Object.entries({
     'Ctrl-C': new FakeTerminal('abc\u0003'),
     'Ctrl-D': new FakeTerminal('\u0004'),

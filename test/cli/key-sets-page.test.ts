@@ -46,47 +46,51 @@ const linesOf = (page: string, title: string): string[] => {
     .filter((line) => !line.startsWith('#'))
 }
 
-t.test('each section', { skip: process.platform === 'win32' && 'needs cp and mv' }, async (t) => {
-  const before = process.cwd()
-  t.teardown(() => process.chdir(before))
-  const folder = t.testdir()
-  process.chdir(folder)
-  const follow = async (page: string, title: string): Promise<void> => {
-    const lines = linesOf(page, title)
-    t.ok(lines.length > 0, title)
-    for (const line of lines) await run(t, line)
-  }
-  await follow('key-sets', 'Making a key set')
-  t.strictSame(states(), ['sign', 'next'])
-  age()
-  const first = kids()
-  await follow('rotate-keys', 'Rotate')
-  t.strictSame(states(), ['verify', 'sign', 'next'])
-  t.strictSame(kids().slice(0, 2), first)
-  await follow('rotate-keys', 'Check that it worked')
-  await follow('rotate-keys', 'Undo a rotation')
-  t.strictSame(kids(), first)
-  await follow('leaked-key', 'One key has leaked')
-  t.notOk(kids().includes(first[0]), 'the key is gone')
-  await follow('leaked-key', 'The whole file has leaked')
-  t.notOk(
-    kids().some((kid) => first.includes(kid)),
-    'in the end it is another key set',
-  )
+t.test(
+  'every section of the guides about key sets works line by line',
+  { skip: process.platform === 'win32' && 'needs cp and mv' },
+  async (t) => {
+    const before = process.cwd()
+    t.teardown(() => process.chdir(before))
+    const folder = t.testdir()
+    process.chdir(folder)
+    const follow = async (page: string, title: string): Promise<void> => {
+      const lines = linesOf(page, title)
+      t.ok(lines.length > 0, title)
+      for (const line of lines) await run(t, line)
+    }
+    await follow('key-sets', 'Making a key set')
+    t.strictSame(states(), ['sign', 'next'])
+    age()
+    const first = kids()
+    await follow('rotate-keys', 'Rotate')
+    t.strictSame(states(), ['verify', 'sign', 'next'])
+    t.strictSame(kids().slice(0, 2), first)
+    await follow('rotate-keys', 'Check that it worked')
+    await follow('rotate-keys', 'Undo a rotation')
+    t.strictSame(kids(), first)
+    await follow('leaked-key', 'One key has leaked')
+    t.notOk(kids().includes(first[0]), 'the key is gone')
+    await follow('leaked-key', 'The whole file has leaked')
+    t.notOk(
+      kids().some((kid) => first.includes(kid)),
+      'in the end it is another key set',
+    )
 
-  process.chdir(before)
-  mkdirSync(path.join(folder, 'other/keys'), { recursive: true })
-  process.chdir(path.join(folder, 'other'))
-  const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
-  const old = { alg: 'HS256', kid: 'before', secret, state: 'sign', legacy: true }
-  writeFileSync(file, JSON.stringify([old]), { mode: 0o600 })
-  await follow('from-secret-to-key-set', 'Add an ES256 key')
-  t.match(entries(), [old, { alg: 'ES256', state: 'next' }])
-  age()
-  await run(t, `npx fastify-authn keys rotate --key-set ${file}`)
-  t.match(entries(), [
-    { kid: old.kid, state: 'verify' },
-    { alg: 'ES256', state: 'sign' },
-    { alg: 'ES256', state: 'next' },
-  ])
-})
+    process.chdir(before)
+    mkdirSync(path.join(folder, 'other/keys'), { recursive: true })
+    process.chdir(path.join(folder, 'other'))
+    const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
+    const old = { alg: 'HS256', kid: 'before', secret, state: 'sign', legacy: true }
+    writeFileSync(file, JSON.stringify([old]), { mode: 0o600 })
+    await follow('from-secret-to-key-set', 'Add an ES256 key')
+    t.match(entries(), [old, { alg: 'ES256', state: 'next' }])
+    age()
+    await run(t, `npx fastify-authn keys rotate --key-set ${file}`)
+    t.match(entries(), [
+      { kid: old.kid, state: 'verify' },
+      { alg: 'ES256', state: 'sign' },
+      { alg: 'ES256', state: 'next' },
+    ])
+  },
+)

@@ -10,7 +10,7 @@ import { nodeArguments, programOf, root } from '../helpers/project.js'
 
 const entry = pathToFileURL(programOf('lib/cli/main.ts')).href
 
-t.test('help and version', async (t) => {
+t.test('--help describes every command, and --version prints the version', async (t) => {
   const nothing = await cli([])
   t.match(nothing, { exit: 2, stdout: '', stderr: /^Usage: npx fastify-authn / })
   const overview = await cli('--help')
@@ -39,7 +39,7 @@ t.test('help and version', async (t) => {
   t.strictSame(await cli('--version'), { exit: 0, stdout: `${version}\n`, stderr: '' })
 })
 
-t.test('wrong usage', async (t) => {
+t.test('wrong usage exits with 2, prints nothing and quotes no token', async (t) => {
   const token = `eyJ${'x'.repeat(60)}`
   const wrong: [words: string | string[], message: RegExp][] = [
     ['tokn', /unknown command 'tokn'\n\(Did you mean token\?\)/],
@@ -63,7 +63,7 @@ t.test('wrong usage', async (t) => {
   }
 })
 
-t.test('with --json, errors are JSON too', async (t) => {
+t.test('with --json an error is printed as JSON', async (t) => {
   const { exit, stdout, stderr } = await cli('token --sub a --json')
   t.equal(exit, 1)
   t.match(stderr, /^fastify-authn: no key is configured: /)
@@ -71,7 +71,7 @@ t.test('with --json, errors are JSON too', async (t) => {
   t.match(JSON.parse((await cli('nothing --json')).stdout), { ok: false, error: /unknown command/ })
 })
 
-t.test('an unexpected error shows neither its text nor a stack', async (t) => {
+t.test('an unexpected error shows neither its message nor a stack', async (t) => {
   for (const [fault, shown] of [
     [Object.assign(new Error('my secret'), { code: 'EWHATEVER' }), 'EWHATEVER'],
     [new TypeError('my secret'), 'TypeError'],
@@ -115,17 +115,20 @@ async function mainWith(words: readonly string[], stdout: Writable, stderr = new
   return { exitCode: process.exitCode, stderr: stderr.text }
 }
 
-t.test('exit codes, and output that cannot be written', async (t) => {
-  t.strictSame(await mainWith(['secret'], new Written()), { exitCode: 0, stderr: '' })
-  t.equal((await mainWith(['inspect', 'x'], new Written())).exitCode, 1)
-  t.equal((await mainWith([], new Written())).exitCode, 2)
-  t.strictSame(await mainWith(['secret'], new Broken('EPIPE')), { exitCode: 0, stderr: '' })
-  t.equal((await mainWith(['inspect', 'x'], new Broken('EPIPE'))).exitCode, 1, 'the answer stays')
-  const full = { exitCode: 1, stderr: /output cannot be written \(ENOSPC\)/ }
-  t.match(await mainWith(['secret'], new Broken('ENOSPC')), full)
-  const stderr = Object.assign(new Broken('ENOSPC'), { text: '' })
-  t.equal((await mainWith(['nothing'], new Written(), stderr)).exitCode, 2)
-})
+t.test(
+  'output that cannot be written exits with 1, and a closed pipe with the result',
+  async (t) => {
+    t.strictSame(await mainWith(['secret'], new Written()), { exitCode: 0, stderr: '' })
+    t.equal((await mainWith(['inspect', 'x'], new Written())).exitCode, 1)
+    t.equal((await mainWith([], new Written())).exitCode, 2)
+    t.strictSame(await mainWith(['secret'], new Broken('EPIPE')), { exitCode: 0, stderr: '' })
+    t.equal((await mainWith(['inspect', 'x'], new Broken('EPIPE'))).exitCode, 1, 'the answer stays')
+    const full = { exitCode: 1, stderr: /output cannot be written \(ENOSPC\)/ }
+    t.match(await mainWith(['secret'], new Broken('ENOSPC')), full)
+    const stderr = Object.assign(new Broken('ENOSPC'), { text: '' })
+    t.equal((await mainWith(['nothing'], new Written(), stderr)).exitCode, 2)
+  },
+)
 
 /** Runs lines of shell in which BIN is the program. */
 function shell(file: string, line: string, env: Record<string, string> = {}) {
@@ -146,19 +149,23 @@ function shell(file: string, line: string, env: Record<string, string> = {}) {
   })
 }
 
-t.test('as a process', { skip: process.platform === 'win32' && 'needs sh' }, async (t) => {
-  const code = `import { main } from ${JSON.stringify(entry)}\nawait main(process)\n`
-  const file = `${t.testdir({ 'bin.mjs': code })}/bin.mjs`
-  const secret = (await cli('secret')).stdout.trim().slice('AUTH_JWT_SECRET='.length)
-  const [chain, closed] = await Promise.all([
-    shell(
-      file,
-      'BIN token --sub alice --claim admin=true | BIN inspect; echo "exit $?"; BIN inspect x',
-      { AUTH_JWT_SECRET: secret },
-    ),
-    shell(file, '(BIN --help; echo "exit $?" >&2) | true'),
-  ])
-  t.match(chain, { code: 1, stderr: /^Warning: / })
-  t.match(chain.stdout, /\n {2}admin {2}true\n[^]*\nValid: signed with HS256.*\nexit 0\n/)
-  t.equal(closed.stderr, 'exit 0\n')
-})
+t.test(
+  'token and inspect work in a pipe of processes',
+  { skip: process.platform === 'win32' && 'needs sh' },
+  async (t) => {
+    const code = `import { main } from ${JSON.stringify(entry)}\nawait main(process)\n`
+    const file = `${t.testdir({ 'bin.mjs': code })}/bin.mjs`
+    const secret = (await cli('secret')).stdout.trim().slice('AUTH_JWT_SECRET='.length)
+    const [chain, closed] = await Promise.all([
+      shell(
+        file,
+        'BIN token --sub alice --claim admin=true | BIN inspect; echo "exit $?"; BIN inspect x',
+        { AUTH_JWT_SECRET: secret },
+      ),
+      shell(file, '(BIN --help; echo "exit $?" >&2) | true'),
+    ])
+    t.match(chain, { code: 1, stderr: /^Warning: / })
+    t.match(chain.stdout, /\n {2}admin {2}true\n[^]*\nValid: signed with HS256.*\nexit 0\n/)
+    t.equal(closed.stderr, 'exit 0\n')
+  },
+)

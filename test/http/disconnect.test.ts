@@ -11,12 +11,12 @@ t.test('a client is gone when its connection is destroyed', async (t) => {
   t.equal(isGone(request), true)
 })
 
-t.test('a connection that does not say so, as of inject(), is there', async (t) => {
+t.test('a client of inject() is never gone', async (t) => {
   const request = { raw: { socket: new EventEmitter() } } as unknown as FastifyRequest
   t.equal(isGone(request), false)
 })
 
-t.test('all that wait are called once, in order, when the client leaves', async (t) => {
+t.test('listeners are called once, in order, when the client disconnects', async (t) => {
   const { request, socket, leave } = fakeRequest()
   const called: string[] = []
   onGone(request, () => called.push('first'))
@@ -31,7 +31,7 @@ t.test('all that wait are called once, in order, when the client leaves', async 
   t.strictSame(called, ['first', 'last'])
 })
 
-t.test('one that stops waiting while the others are called', async (t) => {
+t.test('a listener that another one removes is not called', async (t) => {
   const { request, leave } = fakeRequest()
   const called: string[] = []
   let stopLast = (): void => undefined
@@ -44,7 +44,7 @@ t.test('one that stops waiting while the others are called', async (t) => {
   t.strictSame(called, ['first'])
 })
 
-t.test('one listener a connection, however many requests come over it', async (t) => {
+t.test('a connection gets one listener, however many requests it carries', async (t) => {
   const { request, socket } = fakeRequest()
   const other = { raw: { socket } } as unknown as FastifyRequest
   for (let count = 0; count < 50; count += 1) onGone(count % 2 ? request : other, () => undefined)
@@ -54,7 +54,7 @@ t.test('one listener a connection, however many requests come over it', async (t
   t.equal(second.socket.listenerCount('close'), 1, 'each connection its own')
 })
 
-t.test('of HTTP/2 it is the stream, not the connection that streams share', async (t) => {
+t.test('an HTTP/2 client is gone when its stream closes, not the connection', async (t) => {
   const socket = Object.assign(new EventEmitter(), { destroyed: false })
   const stream = Object.assign(new EventEmitter(), { destroyed: false })
   const request = { raw: { socket, stream } } as unknown as FastifyRequest

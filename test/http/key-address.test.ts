@@ -1,7 +1,7 @@
 import t from 'tap'
 import { keyAddress } from '../../lib/options/resolve-issuers.js'
 
-t.test('https anywhere, http to a loopback address', async (t) => {
+t.test('a key address may be https, or http on loopback', async (t) => {
   for (const text of [
     'https://id.example.com',
     'https://id.example.com:8443/realms/corp?x=1',
@@ -16,7 +16,7 @@ t.test('https anywhere, http to a loopback address', async (t) => {
   }
 })
 
-t.test('nothing else', async (t) => {
+t.test('every other key address is rejected', async (t) => {
   for (const text of [
     'http://id.example.com',
     'http://169.254.169.254/latest/meta-data',

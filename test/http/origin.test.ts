@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isOrigin, isOwnOrigin } from '../../lib/http/origin.js'
 
-t.test('an origin as browsers write it', async (t) => {
+t.test('isOrigin() accepts exactly what browsers write as Origin', async (t) => {
   const good = [
     'https://shop.example',
     'http://shop.example',
@@ -52,7 +52,7 @@ t.test('an origin as browsers write it', async (t) => {
   for (const text of bad) t.notOk(isOrigin(text), text)
 })
 
-t.test('the origin of the server', async (t) => {
+t.test('isOwnOrigin() matches scheme, host and port of the server', async (t) => {
   const rows: [origin: string, protocol: string, host: string, isOwn: boolean][] = [
     ['https://shop.example', 'https', 'shop.example', true],
     ['https://shop.example:8443', 'https', 'shop.example:8443', true],

@@ -38,7 +38,7 @@ assert.notEqual(one.default, other.default)
 
 const secret = 'secret-secret-secret-secret-secret'
 const userService = { findByUsername: (name) => ({ name, password: 'hash' }) }
-const refusing = (AuthenticationError) => ({
+const rejecting = (AuthenticationError) => ({
   authenticate() {
     throw new AuthenticationError('auth.jwt-expired')
   },
@@ -53,7 +53,7 @@ for (const [mine, theirs] of [
     userService,
     jwt: { secret },
     login: false,
-    authenticators: { refusing: refusing(theirs.AuthenticationError) },
+    authenticators: { rejecting: rejecting(theirs.AuthenticationError) },
   })
   const see = (request) => {
     assert.equal(theirs.userFromContext(), request.user)
@@ -62,7 +62,7 @@ for (const [mine, theirs] of [
     return { ...request.user, hash: theirs.storedUser(request)?.password }
   }
   app.get('/me', { config: { auth: true } }, see)
-  app.get('/refusing', { config: { auth: { use: 'refusing' } } }, see)
+  app.get('/rejecting', { config: { auth: { use: 'rejecting' } } }, see)
   app.get('/open', see)
   try {
     await app.ready()
@@ -74,11 +74,11 @@ for (const [mine, theirs] of [
     assert.deepEqual([me.statusCode, me.json()], [200, { name: 'alice', hash: 'hash' }])
     assert.equal((await app.inject('/me')).statusCode, 401)
     assert.deepEqual((await app.inject('/open')).json(), {})
-    const refused = await app.inject({ url: '/refusing', headers })
+    const rejected = await app.inject({ url: '/rejecting', headers })
     assert.deepEqual(
-      [refused.statusCode, refused.json()],
+      [rejected.statusCode, rejected.json()],
       [401, { error: 'Your authentication token is expired.' }],
-      'an error of the other copy is a refusal',
+      'an error of the other copy is a rejection',
     )
   } finally {
     await app.close()

@@ -18,6 +18,10 @@ assert.throws(() => require('fastify-authn/dist/cjs/lib/guard.js'), {
   code: 'ERR_PACKAGE_PATH_NOT_EXPORTED',
 })
 
+// The test kit has no default export to stumble over, as jest loads it.
+assert.equal(require('fastify-authn/testing').default, undefined)
+assert.equal(require('fastify-authn/testing').__esModule, true)
+
 async function main() {
   const failing = fastify().register(authn, { jwt: { secret: 'short' } })
   const { stack } = await failing.then(

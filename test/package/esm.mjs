@@ -1,4 +1,4 @@
-// An app in ESM JavaScript: log in, be let in, be refused.
+// An app in ESM JavaScript: a login, an accepted and a rejected request.
 import assert from 'node:assert/strict'
 import bcrypt from 'bcrypt'
 import Fastify from 'fastify'
@@ -68,11 +68,11 @@ try {
     subject: 'alice',
   })
 
-  const nobody = await fetch(`${address}/me`, { headers: { 'accept-language': 'de' } })
-  assert.equal(nobody.status, 401)
-  assert.equal(nobody.headers.get('www-authenticate'), 'Bearer realm="Authorization required"')
-  assert.equal(nobody.headers.get('content-language'), 'de')
-  assert.equal(typeof (await nobody.json()).error, 'string')
+  const rejected = await fetch(`${address}/me`, { headers: { 'accept-language': 'de' } })
+  assert.equal(rejected.status, 401)
+  assert.equal(rejected.headers.get('www-authenticate'), 'Bearer realm="Authorization required"')
+  assert.equal(rejected.headers.get('content-language'), 'de')
+  assert.equal(typeof (await rejected.json()).error, 'string')
 } finally {
   await app.close()
 }

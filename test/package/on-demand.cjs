@@ -1,4 +1,4 @@
-// What an app does not ask for is not loaded; what it asks for is loaded while it boots. No request loads anything.
+// What an app does not ask for is not loaded; what it asks for is loaded at startup. No request loads anything.
 const assert = require('node:assert/strict')
 const path = require('node:path')
 const Fastify = require('fastify')
@@ -24,15 +24,15 @@ async function main() {
   const redis = { status: 'end', defineCommand() {}, multi() {} }
   const issuer = { issuer: 'https://issuer.example', audience: 'api', user: () => null }
 
-  /** Boots an app and sends requests. @returns what the boot has loaded */
-  async function boot(options, before = () => {}) {
+  /** Starts an app and sends requests. @returns what the startup has loaded */
+  async function startup(options, before = () => {}) {
     const earlier = parts()
     const app = Fastify()
     before(app)
     await app.register(authn, { userService, jwt: { secret }, ...options })
     app.get('/me', { config: { auth: true } }, (request) => request.user)
     await app.ready()
-    const booted = loaded()
+    const started = loaded()
     const payload = { username: 'alice', password: 'wonderland' }
     const login = await app.inject({ method: 'POST', url: '/login', payload })
     const { token = app.jwtService.generateToken('alice') } = login.json()
@@ -49,7 +49,7 @@ async function main() {
     await app.inject({ method: 'POST', url: '/login', payload: { username: 1 } })
     await app.inject('/nowhere')
     assert.deepEqual(
-      loaded().filter((file) => !booted.includes(file)),
+      loaded().filter((file) => !started.includes(file)),
       [],
       'requests load nothing',
     )
@@ -59,20 +59,20 @@ async function main() {
 
   assert.deepEqual(parts(), ['index.js', 'lib/index.js', 'lib/sessions/index.js'])
   const inRedis = () => loaded().some((file) => file.endsWith('RateLimiterRedis.js'))
-  assert.deepEqual(await boot({}), [])
+  assert.deepEqual(await startup({}), [])
   assert.ok(!inRedis())
-  assert.deepEqual(await boot({ throttle: { redis, keyPrefix: 'shop' } }), [
+  assert.deepEqual(await startup({ throttle: { redis, keyPrefix: 'shop' } }), [
     'lib/throttle/redis-counters.js',
   ])
   assert.ok(inRedis())
-  assert.deepEqual(await boot({ cookies: true }), ['lib/cookies/feature.js'])
-  assert.deepEqual(await boot({ issuers: { theirs: issuer } }), ['lib/issuers/feature.js'])
+  assert.deepEqual(await startup({ cookies: true }), ['lib/cookies/feature.js'])
+  assert.deepEqual(await startup({ issuers: { theirs: issuer } }), ['lib/issuers/feature.js'])
   const sessions = { store: memorySessions() }
-  assert.deepEqual(await boot({ sessions }), ['lib/sessions/feature.js'])
+  assert.deepEqual(await startup({ sessions }), ['lib/sessions/feature.js'])
   const swagger = (app) => app.register(require('@fastify/swagger'))
-  assert.deepEqual(await boot({}, swagger), ['lib/openapi/transform.js'])
+  assert.deepEqual(await startup({}, swagger), ['lib/openapi/transform.js'])
   const keys = [{ kid: 'a', alg: 'HS256', state: 'sign', secret }]
-  assert.ok((await boot({ jwt: { keys } })).includes('lib/tokens/keys/entries.js'))
+  assert.ok((await startup({ jwt: { keys } })).includes('lib/tokens/keys/entries.js'))
 }
 
 main().catch((error) => {

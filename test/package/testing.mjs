@@ -41,24 +41,24 @@ for (const [core, { authn: plugin }] of Object.entries(builds)) {
       const me = await app.inject({ url: '/me', ...actingAs(alice) })
       assert.deepEqual([me.statusCode, me.json()], [200, { id: 1, name: 'alice' }])
       assert.equal((await app.inject('/me')).statusCode, 401)
-      const refused = await app.inject({
+      const rejected = await app.inject({
         url: '/me',
         headers: {
           authorization: `Bearer ${mintToken(app, { sub: 'alice', broken: 'withoutExp' })}`,
         },
       })
-      assert.equal(refused.statusCode, 401)
+      assert.equal(rejected.statusCode, 401)
     })
   }
 }
 
-test('without the kit nobody acts', async (t) => {
+test('without the kit an acting request is rejected', async (t) => {
   const app = await build(authn)
   t.after(() => app.close())
   assert.equal((await app.inject({ url: '/me', ...actingAs(alice) })).statusCode, 401)
 })
 
-test('attacks', async (t) => {
+test('authAttacks() finds no problem', async (t) => {
   const app = await build(authn)
   t.after(() => app.close())
   const { problems, cases } = await authAttacks(app, { url: '/me', sub: 'alice' })

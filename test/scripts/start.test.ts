@@ -83,7 +83,7 @@ function start(t: Test, cwd: string, command: string, args: string[], port: stri
 const npm = ['start', '--silent']
 const listens = /listens on (http:\S+)/
 
-t.test('a wrong PORT, or one in use, is said before anything is built', async (t) => {
+t.test('npm start rejects a bad or used PORT before it builds', async (t) => {
   const copy = copyOfProject(t)
   const later = new Date(Date.now() + 60_000)
   utimesSync(path.join(copy, 'package.json'), later, later)
@@ -106,7 +106,7 @@ t.test('a wrong PORT, or one in use, is said before anything is built', async (t
   t.equal(run.printed(), 'Building…\n', 'the first that is said where sources are newer')
 })
 
-t.test('signals end the server, whoever gets them, and free the port', async (t) => {
+t.test('SIGTERM and SIGINT end the server and free its port', async (t) => {
   const copy = copyOfProject(t)
   const cases: [title: string, signal: NodeJS.Signals, toGroup: boolean][] = [
     ['SIGTERM to npm alone', 'SIGTERM', false],

@@ -1,4 +1,3 @@
-// The test kit for API keys: keys of every kind, requests that act with one, attacks on routes that accept them.
 import t, { type Test } from 'tap'
 import Fastify from 'fastify'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
@@ -18,7 +17,7 @@ import { rejectionOf } from '../helpers/errors.js'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-t.test('mintApiKey: a key of the app, in its own store', async (t) => {
+t.test('mintApiKey() makes a key that the app accepts', async (t) => {
   const { app, keys, get } = await keyApp(t)
   const expiresAt = new Date(Date.now() + 60_000)
   const key = await mintApiKey(app, { owner: 'bob', scopes: ['notes:read'], name: 'x', expiresAt })
@@ -31,7 +30,7 @@ t.test('mintApiKey: a key of the app, in its own store', async (t) => {
   t.match(newest, { name: 'test key', scopes: [], expiresAt: null })
 })
 
-t.test('mintApiKey: each fault, and what it is refused for', async (t) => {
+t.test('mintApiKey() makes keys of each flaw, which are rejected for it', async (t) => {
   const { app, get, stats } = await keyApp(t)
   const reasons: unknown[] = []
   const rows: Record<BrokenApiKey, [code: string, lookups: number]> = {
@@ -57,7 +56,7 @@ t.test('mintApiKey: each fault, and what it is refused for', async (t) => {
   }
 })
 
-t.test('mintApiKey: another prefix has a right checksum', async (t) => {
+t.test('a key of another prefix has a right checksum', async (t) => {
   const { app } = await keyApp(t)
   const key = await mintApiKey(app, { owner: 'alice', broken: 'otherPrefix' })
   const other = await keyApp(t, keyOptions({ prefix: key.slice(0, key.indexOf('_')) }))
@@ -65,7 +64,7 @@ t.test('mintApiKey: another prefix has a right checksum', async (t) => {
   t.equal(other.stats().lookups, 1, 'an app with that prefix looks it up')
 })
 
-t.test('mintApiKey: misuse', async (t) => {
+t.test('mintApiKey() rejects an app without API keys and bad options', async (t) => {
   const { app } = await keyApp(t)
   const none = await appWith(t, { userService: userService(), jwt: { secret } })
   const rows: [string, Parameters<typeof mintApiKey>][] = [
@@ -81,7 +80,7 @@ t.test('mintApiKey: misuse', async (t) => {
   }
 })
 
-t.test('mintApiKey: the scope in which the plugin is registered', async (t) => {
+t.test('mintApiKey() takes the scope in which the plugin is registered', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   let inner: typeof app | undefined
@@ -110,7 +109,7 @@ async function actingApp(t: Test, more: AuthnOptions = {}) {
   })
 }
 
-t.test('actingAs with an API key', async (t) => {
+t.test('actingAs() with an API key gives the request its owner and scopes', async (t) => {
   const app = await actingApp(t)
   const get = async (url: string, ...args: Parameters<typeof actingAs>) => {
     const response = await app.inject({ url, ...actingAs(...args) })
@@ -143,7 +142,7 @@ t.test('actingAs with an API key', async (t) => {
   })
 })
 
-t.test('actingAs with an API key: access.scopesOf takes from it, and events name it', async (t) => {
+t.test('access.scopesOf limits an acting API key, and events name it', async (t) => {
   const ids: unknown[] = []
   const listener = ({ apiKeyId }: { apiKeyId?: string }) => void ids.push(apiKeyId)
   channels.success.subscribe(listener)
@@ -176,7 +175,7 @@ async function attacked(
   return { app, report: await authAttacks(app, { url: '/me', sub: 'alice', ...options }) }
 }
 
-t.test('attacks: a route of ours rejects all of them', async (t) => {
+t.test('a protected route rejects every attack with API keys', async (t) => {
   const header = { header: 'x-api-key' }
   const ofAlice = (app: Parameters<typeof keysOf>[0]) =>
     mintApiKey(app, { owner: 'alice', scopes: ['notes:read'] })
@@ -216,7 +215,7 @@ t.test('attacks: a route of ours rejects all of them', async (t) => {
   }
 })
 
-t.test('attacks: guards that look at a part of a key only', async (t) => {
+t.test('authAttacks() finds guards that check only a part of a key', async (t) => {
   const { app } = await keyApp(t)
   const key = await mintApiKey(app, { owner: 'alice' })
   const names = async (lets: (found: string) => boolean, good: object = bearer(key)) => {
@@ -249,31 +248,34 @@ t.test('attacks: guards that look at a part of a key only', async (t) => {
   }
 })
 
-t.test('attacks: a store that forgets, and a route that does not look at scopes', async (t) => {
-  const base = memoryApiKeys({ prefix: 'shop' }).open('default')
-  const store = storeWith({ revoke: async () => true }, base)
-  const { report } = await attacked(t, { use: 'apiKey' }, {}, { store })
-  t.strictSame(
-    report.problems.map(({ case: name, status }) => [name, status]),
-    [['API key: revoked', 200]],
-  )
-  const app = await appWith(t, keyOptions(), (app) => {
-    const isFirst = (scopes: readonly string[] = []) =>
-      scopes.some((each) => each.startsWith('notes:r'))
-    app.get('/me', { config: { auth: { use: 'apiKey' } } }, ({ extra }, reply) =>
-      isFirst(extra.apiKey?.scopes) ? 'in' : reply.code(403).send(),
+t.test(
+  'authAttacks() finds a store that revokes nothing and a route that ignores scopes',
+  async (t) => {
+    const base = memoryApiKeys({ prefix: 'shop' }).open('default')
+    const store = storeWith({ revoke: async () => true }, base)
+    const { report } = await attacked(t, { use: 'apiKey' }, {}, { store })
+    t.strictSame(
+      report.problems.map(({ case: name, status }) => [name, status]),
+      [['API key: revoked', 200]],
     )
-  })
-  const careless = await authAttacks(app, { url: '/me', sub: 'alice', scope: 'notes:read' })
-  const names = careless.problems.map(({ case: name }) => name)
-  t.ok(names.includes('API key: scope "notes:readx" for "notes:read"'), names.join('\n'))
-  t.ok(
-    names.every((name) => name.startsWith('API key: scope ')),
-    names.join('\n'),
-  )
-})
+    const app = await appWith(t, keyOptions(), (app) => {
+      const isFirst = (scopes: readonly string[] = []) =>
+        scopes.some((each) => each.startsWith('notes:r'))
+      app.get('/me', { config: { auth: { use: 'apiKey' } } }, ({ extra }, reply) =>
+        isFirst(extra.apiKey?.scopes) ? 'in' : reply.code(403).send(),
+      )
+    })
+    const careless = await authAttacks(app, { url: '/me', sub: 'alice', scope: 'notes:read' })
+    const names = careless.problems.map(({ case: name }) => name)
+    t.ok(names.includes('API key: scope "notes:readx" for "notes:read"'), names.join('\n'))
+    t.ok(
+      names.every((name) => name.startsWith('API key: scope ')),
+      names.join('\n'),
+    )
+  },
+)
 
-t.test('attacks: keys are not needed elsewhere', async (t) => {
+t.test('authAttacks() makes no API key for a route that accepts none', async (t) => {
   for (const [auth, options] of [
     [true, {}],
     [{ use: 'basic' }, { good: basic('alice', passwords.alice).authorization }],

@@ -53,7 +53,7 @@ const attack = (scope: unknown, more: Partial<AttackOptions> = {}): AttackOption
   ...more,
 })
 
-t.test('our own guard refuses all of it', async (t) => {
+t.test('a protected route rejects every attack on its scopes and roles', async (t) => {
   const fields = { roles: ['editor', 'x'] }
   const need = { scope: { all: ['notes:read', 'notes:write'] } } as const
   const rolesOf: AuthnOptions = { access: { rolesOf: () => ['editor'] } }
@@ -87,7 +87,7 @@ t.test('our own guard refuses all of it', async (t) => {
   }
 })
 
-t.test('what cannot be played is named', async (t) => {
+t.test('a report names the attacks on scopes and roles that cannot be made', async (t) => {
   const leftOut = async (wanted: Wanted, options: AttackOptions): Promise<string[]> => {
     const { app } = await appFor(t, wanted)
     const report = await authAttacks(app, options)
@@ -123,7 +123,7 @@ t.test('what cannot be played is named', async (t) => {
   ])
 })
 
-t.test('checks by hand that compare badly are found', async (t) => {
+t.test('authAttacks() finds handwritten scope checks that compare badly', async (t) => {
   const scopeIn = (request: FastifyRequest): string => String(claimsOf(request).scope)
   const broken: [string, (scope: string) => boolean, RegExp][] = [
     ['a part of the text', (scope) => scope.includes('notes:write'), /"notes:writex" for/],
@@ -149,7 +149,7 @@ t.test('checks by hand that compare badly are found', async (t) => {
       title,
     )
     const blind = await authAttacks(app, attack('notes:write'))
-    t.strictSame(blind.problems, [], `${title}: nobody knows of the check`)
+    t.strictSame(blind.problems, [], `${title}: the report does not know of the check`)
   }
   const good = (request: FastifyRequest): boolean =>
     scopeIn(request).split(' ').includes('notes:write')
@@ -158,7 +158,7 @@ t.test('checks by hand that compare badly are found', async (t) => {
   t.strictSame(report.problems, [], String(report))
 })
 
-t.test('an access.scopesOf that compares badly is found', async (t) => {
+t.test('authAttacks() finds an access.scopesOf that compares badly', async (t) => {
   const access: AuthnOptions['access'] = {
     scopesOf: (_, request) => String(claimsOf(request).scope).toLowerCase().split(/[ :]/),
   }
@@ -170,37 +170,40 @@ t.test('an access.scopesOf that compares badly is found', async (t) => {
   )
 })
 
-t.test('an onUnauthorized that lets in who may not, or says 401', async (t) => {
-  for (const [status, why] of [
-    [200, 'let through'],
-    [401, 'expected 403; the credentials themselves were refused'],
-  ] as const) {
-    const authenticator = {
-      ...anyOf(jwtAuthenticator(), basicAuthenticator()),
-      onUnauthorized: (
-        error: { statusCode: number },
-        _: unknown,
-        reply: { code(status: number): { send(body: string): unknown } },
-      ) => reply.code(error.statusCode === 403 ? status : 401).send('own'),
+t.test(
+  'authAttacks() finds an onUnauthorized that answers 200 or 401 instead of 403',
+  async (t) => {
+    for (const [status, why] of [
+      [200, 'let through'],
+      [401, 'expected 403; the credentials themselves were refused'],
+    ] as const) {
+      const authenticator = {
+        ...anyOf(jwtAuthenticator(), basicAuthenticator()),
+        onUnauthorized: (
+          error: { statusCode: number },
+          _: unknown,
+          reply: { code(status: number): { send(body: string): unknown } },
+        ) => reply.code(error.statusCode === 403 ? status : 401).send('own'),
+      }
+      const { app } = await appFor(t, {
+        auth: { scope: 'a', role: 'editor' },
+        options: { authenticator },
+        fields: { role: 'editor' },
+        kit: true,
+      })
+      const report = await authAttacks(app, attack('a'))
+      t.ok(report.problems.length > 30, String(report))
+      t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
+      const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
+      t.strictSame(kinds, new Set(['scope of the token', 'role of the user']))
+      if (status !== 401) continue
+      const meant = await authAttacks(app, attack('a', { refusals: [401] }))
+      t.strictSame(meant.problems, [], 'where it is meant')
     }
-    const { app } = await appFor(t, {
-      auth: { scope: 'a', role: 'editor' },
-      options: { authenticator },
-      fields: { role: 'editor' },
-      kit: true,
-    })
-    const report = await authAttacks(app, attack('a'))
-    t.ok(report.problems.length > 30, String(report))
-    t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
-    const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
-    t.strictSame(kinds, new Set(['scope of the token', 'role of the user']))
-    if (status !== 401) continue
-    const meant = await authAttacks(app, attack('a', { refusals: [401] }))
-    t.strictSame(meant.problems, [], 'where it is meant')
-  }
-})
+  },
+)
 
-t.test('HEAD of a route, and options are checked', async (t) => {
+t.test('authAttacks() takes HEAD, and rejects bad options', async (t) => {
   const { app } = await appFor(t, { auth: { scope: 'a' } })
   const report = await authAttacks(app, attack('a', { method: 'HEAD' }))
   t.strictSame(report.problems, [], String(report))

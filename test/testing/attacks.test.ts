@@ -28,7 +28,7 @@ async function ours(t: Test, options: AuthnOptions = {}, auth: unknown = true) {
   return { app, users, runs: () => runs }
 }
 
-/** An app with a guard that somebody wrote by hand. */
+/** An app with a handwritten guard. */
 function theirs(t: Test, guard: (header: string) => boolean): FastifyInstance {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -46,7 +46,7 @@ const tokens = { except: only('token: ') }
 
 const namesOf = ({ problems }: AttackReport): string[] => problems.map(({ case: name }) => name)
 
-t.test('our own guard refuses all of it, whatever it goes by', async (t) => {
+t.test('every attack is rejected by jwt and Basic routes', async (t) => {
   const { authorization } = basic('alice', passwords.alice)
   const es256 = { ecdsa: { private: privatePem(keys.p256.privateKey) } }
   const post = { method: 'POST', payload: { a: 1 }, headers: { accept: '*/*' } } as const
@@ -71,7 +71,7 @@ t.test('our own guard refuses all of it, whatever it goes by', async (t) => {
   }
 })
 
-t.test('a good token of the caller: from an app that cannot sign', async (t) => {
+t.test('authAttacks() takes a good token for an app that cannot sign', async (t) => {
   const issuer = await ours(t, { jwt: { rsa, signingMethod: 'RS256' } })
   const { app } = await ours(t, {
     jwt: { rsa: { public: publicPem(keys.rsa.publicKey) }, signingMethod: 'RS256' },
@@ -83,7 +83,7 @@ t.test('a good token of the caller: from an app that cannot sign', async (t) => 
   t.notOk(report.leftOut.some((each) => each.startsWith('confused')))
 })
 
-t.test('optional routes: only what is present and wrong', async (t) => {
+t.test('an optional route is attacked only with credentials that are wrong', async (t) => {
   for (const [sub, good] of [
     ['alice', undefined],
     [undefined, basic('alice', passwords.alice)],
@@ -95,7 +95,7 @@ t.test('optional routes: only what is present and wrong', async (t) => {
   }
 })
 
-t.test('cookies, and requests of other sites', async (t) => {
+t.test('every attack with cookies and every CSRF attack is rejected', async (t) => {
   const { app, users, runs } = await ours(t, { cookies: true })
   const byName = { except: only('c(?:ookie|ross-site): ') } as const
   const post = { url: '/me', method: 'POST', sub: 'alice', ...byName } as const
@@ -119,7 +119,7 @@ t.test('cookies, and requests of other sites', async (t) => {
   t.strictSame([without.problems, without.cases], [[], 0], 'a cookie that nobody reads')
 })
 
-t.test('a cookie that is read carelessly', async (t) => {
+t.test('authAttacks() finds a cookie that is read carelessly', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   app.post('/me', (request, reply) => {
@@ -136,7 +136,7 @@ t.test('a cookie that is read carelessly', async (t) => {
   t.equal(names.length, 3 + 8)
 })
 
-t.test('credentials of another kind, with refusals of their own', async (t) => {
+t.test('authAttacks() attacks API keys of the app, whose rejections may be a 403', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, {
@@ -177,13 +177,13 @@ t.test('credentials of another kind, with refusals of their own', async (t) => {
   )
 })
 
-t.test('a scheme of its own, and a guard that trims', async (t) => {
+t.test('authAttacks() finds a guard of another scheme that trims', async (t) => {
   const app = theirs(t, (header) => /^ApiKey k3y\W?$/.test(header))
   const report = await authAttacks(app, { url: '/me', good: 'ApiKey k3y' })
   t.strictSame(namesOf(report), ['Authorization: ApiKey, padded', 'Authorization: ApiKey, a comma'])
 })
 
-t.test('a guard that believes alg none, and fails on what it does not expect', async (t) => {
+t.test('authAttacks() finds a guard that believes alg none or answers 500', async (t) => {
   const app = theirs(t, (header) => {
     const [head = '', payload = ''] = header.replace(/^Bearer /, '').split('.')
     const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { alg: string }
@@ -201,7 +201,7 @@ t.test('a guard that believes alg none, and fails on what it does not expect', a
   t.throws(() => report.assert(), { message: /200 {2}token: none: let through/ })
 })
 
-t.test('a guard that takes every algorithm, and one that takes everything', async (t) => {
+t.test('authAttacks() finds a guard that accepts every algorithm, or everything', async (t) => {
   const issuer = await ours(t, { jwt: { secret: secret + secret } })
   const jwtService = issuer.app.jwtService
   const anyHmac = theirs(t, (header) =>
@@ -223,21 +223,21 @@ t.test('a guard that takes every algorithm, and one that takes everything', asyn
   t.ok(all.cases > 50 && all.problems.length > all.cases - 10, String(all))
 })
 
-t.test('a good token of which nothing can be read', async (t) => {
+t.test('authAttacks() takes a good token that is no JWT', async (t) => {
   for (const good of ['Bearer a.b.c', 'Bearer bnVsbA.e30.c']) {
     const app = theirs(t, (header) => header === good)
     t.strictSame((await authAttacks(app, { url: '/me', good })).problems, [])
   }
 })
 
-t.test('an open route is one problem, not one for each case', async (t) => {
+t.test('an open route is reported as one problem', async (t) => {
   const { app } = await ours(t, {}, false)
   const report = await authAttacks(app, { url: '/me', sub: 'alice' })
   t.match(report.problems, [{ case: 'no credentials', status: 200, why: /requires no user/ }])
   t.equal(report.problems.length, 1)
 })
 
-t.test('a report that would prove nothing says so', async (t) => {
+t.test('a report without accepted credentials says that it proves nothing', async (t) => {
   const { app } = await ours(t)
   const unknown = await authAttacks(app, { url: '/me', sub: 'nobody' })
   t.match(unknown.problems, [{ case: 'good credentials', status: 401, why: /would prove nothing/ }])
@@ -259,7 +259,7 @@ t.test('a report that would prove nothing says so', async (t) => {
   t.match(String(nobody), /^authAttacks GET \/me: \d+ cases, 1 problems\n {2}--- {2}good/)
 })
 
-t.test('rate limits, and users who are locked out, are noticed', async (t) => {
+t.test('a report names a rate limit and a user who is locked out', async (t) => {
   let count = 0
   const app = theirs(t, (header) => {
     count += 1
@@ -282,7 +282,7 @@ t.test('rate limits, and users who are locked out, are noticed', async (t) => {
   t.ok(seen.size >= report.cases, 'each case comes from another address')
 })
 
-t.test('cases that the app accepts on purpose can be left out', async (t) => {
+t.test('except leaves cases out of a report', async (t) => {
   const { app } = await ours(t, { jwt: { secret, requireExp: false } })
   const found = await authAttacks(app, { url: '/me', sub: 'alice' })
   t.strictSame(namesOf(found), ['token: withoutExp'])

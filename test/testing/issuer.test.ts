@@ -24,7 +24,7 @@ async function setting(
 
 const tokensOnly = { except: [/^(?!token: )/] }
 
-t.test('all attacks on a route of an issuer, without the issuer', async (t) => {
+t.test('a route of an issuer rejects every attack, while the issuer is down', async (t) => {
   const rows: [string, Partial<IssuerOptions>][] = [
     ['an RSA key', {}],
     ['ES256 and RFC 9068', { algorithms: ['ES256'], profile: 'rfc9068' }],
@@ -39,7 +39,7 @@ t.test('all attacks on a route of an issuer, without the issuer', async (t) => {
   }
 })
 
-t.test('attacks on a route with a scope', async (t) => {
+t.test('a route of an issuer with a scope rejects every attack', async (t) => {
   const { app } = await setting(t)
   const claims = { scope: 'notes:read' }
   const report = await authAttacks(app, {
@@ -52,35 +52,38 @@ t.test('attacks on a route with a scope', async (t) => {
   t.strictSame(report.problems, [])
 })
 
-t.test('a route that lets other tokens in is found', async (t) => {
+t.test('authAttacks() finds a route that accepts tokens without exp', async (t) => {
   const { app } = await setting(t, { requireExp: false, user: () => ({ name: 'anybody' }) })
   const report = await authAttacks(app, { url: '/me', issuer: 'corp', sub: 'a', ...tokensOnly })
   t.ok(report.problems.some((each) => each.case === 'token: withoutExp' && each.status === 200))
 })
 
-t.test('mintToken: tokens of an issuer, good and broken', async (t) => {
-  const { app, issuer } = await setting(t)
-  const get = async (token: string): Promise<number> =>
-    (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
-  t.equal(await get(issuer.token()), 200, 'the real one')
-  const token = mintToken(app, {
-    issuer: 'corp',
-    sub: 'alice',
-    claims: { scope: 'x' },
-    notBefore: -5,
-  })
-  t.match(claimsOf(token), { iss: issuer.url, sub: 'alice', scope: 'x', nbf: Number })
-  t.equal(await get(token), 200)
-  t.equal(await get(issuer.token()), 401, 'whose keys are replaced')
-  t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', algorithm: 'ES256' })), 200)
-  for (const broken of ['expired', 'otherKey', 'confused', 'withoutSubject', 'none'] as const) {
-    t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', broken })), 401, broken)
-  }
-  t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', typ: 'reset+jwt' })), 401)
-  t.equal(issuer.fetches(), 1)
-})
+t.test(
+  'mintToken() makes tokens of an issuer; good ones are accepted, broken ones rejected',
+  async (t) => {
+    const { app, issuer } = await setting(t)
+    const get = async (token: string): Promise<number> =>
+      (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+    t.equal(await get(issuer.token()), 200, 'the real one')
+    const token = mintToken(app, {
+      issuer: 'corp',
+      sub: 'alice',
+      claims: { scope: 'x' },
+      notBefore: -5,
+    })
+    t.match(claimsOf(token), { iss: issuer.url, sub: 'alice', scope: 'x', nbf: Number })
+    t.equal(await get(token), 200)
+    t.equal(await get(issuer.token()), 401, 'whose keys are replaced')
+    t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', algorithm: 'ES256' })), 200)
+    for (const broken of ['expired', 'otherKey', 'confused', 'withoutSubject', 'none'] as const) {
+      t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', broken })), 401, broken)
+    }
+    t.equal(await get(mintToken(app, { issuer: 'corp', sub: 'alice', typ: 'reset+jwt' })), 401)
+    t.equal(issuer.fetches(), 1)
+  },
+)
 
-t.test('what cannot be', async (t) => {
+t.test('mintToken() rejects an unknown issuer, a secret and production', async (t) => {
   const { app } = await setting(t)
   const code = 'ERR_AUTH_TESTING'
   t.throws(() => mintToken(app, { issuer: 'other', sub: 'a' }), {

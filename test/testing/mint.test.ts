@@ -16,7 +16,7 @@ const names = Object.keys(brokenTokens) as BrokenToken[]
 const expired = { error: texts.jwtExpired, challenge: tokenChallenge('The token expired') }
 const early = { error: texts.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
-const refusals: Partial<Record<BrokenToken, typeof invalid>> = { expired, notYetValid: early }
+const rejections: Partial<Record<BrokenToken, typeof invalid>> = { expired, notYetValid: early }
 
 interface Subject {
   readonly app: FastifyInstance
@@ -38,7 +38,7 @@ async function appOf(
 }
 
 for (const row of methodCases) {
-  t.test(`${row.title}: good ones pass, broken ones are refused`, async (t) => {
+  t.test(`good tokens of ${row.title} are accepted, and broken ones rejected`, async (t) => {
     const jwt = configOf(row, ({ privateKey }) => ({ private: privatePem(privateKey) }))
     const { app, users, take } = await appOf(t, { ...jwt, issuer: 'us', audience: 'them' })
     const get = (token: string) => app.inject({ url: '/', headers: bearer(token) })
@@ -47,13 +47,13 @@ for (const row of methodCases) {
     for (const broken of names) {
       if (brokenTokens[broken].needs === 'publicKey' && row.pair === null) continue
       const token = mintToken(app, { sub: 'alice', broken })
-      isRefusal(t, await get(token), refusals[broken] ?? invalid, broken)
+      isRefusal(t, await get(token), rejections[broken] ?? invalid, broken)
     }
-    t.strictSame([take(), users.asked], [0, []], 'nobody was looked up')
+    t.strictSame([take(), users.asked], [0, []], 'no user was looked up')
   })
 }
 
-t.test('a broken token has one fault only', async (t) => {
+t.test('a broken token has exactly one flaw', async (t) => {
   const { app } = await appOf(t, { secret: secret512, issuer: 'us' })
   const good = mintToken(app, { sub: 'alice', claims: { role: 'admin' } })
   const claims = claimsOf(good)
@@ -89,7 +89,7 @@ function split(token: string): [string, string] {
   return [token.slice(0, at), token.slice(at + 1)]
 }
 
-t.test('claims, times and the algorithm are those that were asked for', async (t) => {
+t.test('mintToken() signs the given claims, times and algorithm', async (t) => {
   const { app } = await appOf(t, {
     secret,
     expiry: 60,
@@ -118,7 +118,7 @@ t.test('claims, times and the algorithm are those that were asked for', async (t
   })
 })
 
-t.test('what a token is for: also that of a broken one, which has no other fault', async (t) => {
+t.test('typ is signed into good and broken tokens', async (t) => {
   const { app, take } = await appOf(t, { secret }, jwtAuthenticator({ typ: 'reset+jwt' }))
   const get = (options: Partial<MintOptions>) => {
     const headers = bearer(mintToken(app, { sub: 'alice', ...options }))
@@ -129,7 +129,7 @@ t.test('what a token is for: also that of a broken one, which has no other fault
   t.equal(take(), 1)
   for (const broken of names.filter((name) => name !== 'confused')) {
     const response = await get({ typ: 'reset+jwt', broken })
-    isRefusal(t, response, refusals[broken] ?? invalid, broken)
+    isRefusal(t, response, rejections[broken] ?? invalid, broken)
     const [head = ''] = mintToken(app, { sub: 'alice', typ: 'reset+jwt', broken }).split('.')
     if (broken === 'malformed') continue
     const { typ } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { typ: unknown }
@@ -138,7 +138,7 @@ t.test('what a token is for: also that of a broken one, which has no other fault
   t.throws(() => mintToken(app, { sub: 'alice', typ: '' }), { code: 'ERR_AUTH_OPTION' })
 })
 
-t.test('an app that only verifies has no good tokens, but some that are broken', async (t) => {
+t.test('an app that only verifies gets broken tokens, and no good ones', async (t) => {
   const { app } = await appOf(t, {
     rsa: { public: publicPem(keys.rsa.publicKey) },
     signingMethod: 'RS256',
@@ -154,7 +154,7 @@ t.test('an app that only verifies has no good tokens, but some that are broken',
   t.throws(() => mintToken(app, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
 })
 
-t.test('misuse says what to do', async (t) => {
+t.test('mintToken() without a user, a key or an app throws ERR_AUTH_TESTING', async (t) => {
   const { app } = await appOf(t, { secret })
   const cases: [RegExp, () => unknown][] = [
     [/"sub" or "claims"/, () => mintToken(app, {})],

@@ -1,4 +1,3 @@
-// The store is opened by lib/cli/store.ts, which test/cli/commands/sessions.test.ts holds.
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisApiKeys, sqlApiKeys, type ApiKeyStore } from '../../../lib/api-keys/index.js'
@@ -9,13 +8,13 @@ import { postgresServer } from '../../helpers/postgres-server.js'
 import { unlessFound } from '../../helpers/programs.js'
 import { redisServer } from '../../helpers/redis-server.js'
 
-t.test('schema', async (t) => {
+t.test('api-keys schema prints the SQL of the table', async (t) => {
   const { exit, stdout, stderr } = await cli('api-keys schema --prefix shop')
   t.strictSame([exit, stdout, stderr], [0, `${apiKeysSchema('shop')}\n`, ''])
   t.match(await cli(['api-keys', 'schema', '--prefix', 'a;b']), { exit: 1, stdout: '' })
 })
 
-t.test('wrong usage', async (t) => {
+t.test('wrong usage exits with 2', async (t) => {
   const good = 'api-keys issue alice --prefix shop --key-prefix acme --name x --expires 1d'
   const without = (part: RegExp): string => good.replace(part, '')
   for (const words of [
@@ -91,21 +90,29 @@ async function work(t: Test, env: Record<string, string>, store: ApiKeyStore): P
   t.match((await run('list alice')).stdout, /revoked .* ago/)
 }
 
-t.test('Redis', { skip: unlessFound('Redis') }, async (t) => {
-  const server = await redisServer(t)
-  const client = new Redis(server.port, '127.0.0.1')
-  t.teardown(() => client.disconnect())
-  const env = { AUTH_API_KEYS_REDIS_URL: `redis://127.0.0.1:${server.port}` }
-  await work(t, env, redisApiKeys(client, { prefix: 'shop' }).open('default'))
-})
+t.test(
+  'api-keys issue, list and revoke work in Redis',
+  { skip: unlessFound('Redis') },
+  async (t) => {
+    const server = await redisServer(t)
+    const client = new Redis(server.port, '127.0.0.1')
+    t.teardown(() => client.disconnect())
+    const env = { AUTH_API_KEYS_REDIS_URL: `redis://127.0.0.1:${server.port}` }
+    await work(t, env, redisApiKeys(client, { prefix: 'shop' }).open('default'))
+  },
+)
 
-t.test('PostgreSQL', { skip: unlessFound('PostgreSQL') }, async (t) => {
-  const server = await postgresServer(t)
-  const env = { AUTH_API_KEYS_DATABASE_URL: server.url }
-  const before = await cli('api-keys list alice --prefix shop', { env })
-  t.match(before, { exit: 1, stderr: /npx fastify-authn api-keys schema --prefix shop/ })
-  const pool = server.pool()
-  await pool.query(apiKeysSchema('shop'))
-  const query = (text: string, params: unknown[]) => pool.query(text, params)
-  await work(t, env, sqlApiKeys({ query, prefix: 'shop' }).open('default'))
-})
+t.test(
+  'api-keys issue, list and revoke work in PostgreSQL',
+  { skip: unlessFound('PostgreSQL') },
+  async (t) => {
+    const server = await postgresServer(t)
+    const env = { AUTH_API_KEYS_DATABASE_URL: server.url }
+    const before = await cli('api-keys list alice --prefix shop', { env })
+    t.match(before, { exit: 1, stderr: /npx fastify-authn api-keys schema --prefix shop/ })
+    const pool = server.pool()
+    await pool.query(apiKeysSchema('shop'))
+    const query = (text: string, params: unknown[]) => pool.query(text, params)
+    await work(t, env, sqlApiKeys({ query, prefix: 'shop' }).open('default'))
+  },
+)

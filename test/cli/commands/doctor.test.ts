@@ -20,13 +20,13 @@ async function doctor(env: Env, words: readonly string[] = []) {
   return { exit, findings: findings.map(({ level, problem }) => `${level}: ${problem}`), stdout }
 }
 
-t.test('every variable that configFromEnv reads is known', async (t) => {
+t.test('doctor knows every variable that configFromEnv reads', async (t) => {
   const asked = new Set<string>()
   configFromEnv(new Proxy<Env>({}, { get: (_, name) => void asked.add(String(name)) }))
   t.strictSame([...asked].toSorted(), variables.toSorted())
 })
 
-t.test('nothing wrong', async (t) => {
+t.test('doctor exits with 0 if nothing is wrong', async (t) => {
   const { exit, stdout, stderr } = await cli('doctor', {
     env: { ...production, AUTH_JWT_SECRET: secret, AUTH_JWT_EXPIRY: '900', JWT_SECRET: 'x' },
   })
@@ -47,7 +47,7 @@ t.test('nothing wrong', async (t) => {
   t.match(await doctor({ ...production, ...basic }), { exit: 0, findings: [] })
 })
 
-t.test('it finds what stops a startup, and prints no value', async (t) => {
+t.test('doctor reports what would make startup fail, and prints no value', async (t) => {
   const pairs = { AUTH_JWT_RSA_PRIVATE: rsa, AUTH_JWT_ECDSA_PRIVATE: ec }
   const broken: [env: Env, problem: RegExp, words?: string[]][] = [
     [{ AUTH_JWT_SECRET: 'short' }, /^error: AUTH_JWT_SECRET: is 40 bits/],
@@ -73,7 +73,7 @@ t.test('it finds what stops a startup, and prints no value', async (t) => {
   t.match(findings, [/^note: .*jwt\.signingMethod: 'ES256'/])
 })
 
-t.test('warnings', async (t) => {
+t.test('doctor warns of misspelt variables and weak secrets', async (t) => {
   const base = { ...production, AUTH_JWT_SECRET: secret }
   for (const [name, meant] of [
     ['AUTH_JWT_EXPIRE', 'AUTH_JWT_EXPIRY'],
@@ -95,7 +95,7 @@ t.test('warnings', async (t) => {
   t.equal(many.findings.length, 10, 'at most ten')
 })
 
-t.test('a file of variables, and a key set', async (t) => {
+t.test('doctor checks a file of variables and a key set', async (t) => {
   const folder = t.testdir({ '.env': `AUTH_JWT_SECRET=${secret}\n` })
   const words = ['--env', path.join(folder, '.env')]
   t.match(await doctor(production, words), { exit: 0, findings: [] })

@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import t from 'tap'
 import { cli, FakeTerminal, piped } from '../../helpers/cli.js'
 
-t.test('a password that is piped in', async (t) => {
+t.test('a password that is piped in is hashed', async (t) => {
   const { exit, stdout, stderr } = await cli('hash --cost 4', { stdin: piped('open sesame\n') })
   t.equal(exit, 0)
   t.equal(stderr, '')
@@ -10,7 +10,7 @@ t.test('a password that is piped in', async (t) => {
   t.ok(await bcrypt.compare('open sesame', stdout.trim()))
 })
 
-t.test('a password that is typed', async (t) => {
+t.test('a password that is typed twice is hashed', async (t) => {
   const stdin = new FakeTerminal('geheim ä\r', 'geheim ä\r')
   const { exit, stdout, stderr } = await cli('hash --cost=4', { stdin })
   t.equal(exit, 0)
@@ -18,14 +18,14 @@ t.test('a password that is typed', async (t) => {
   t.ok(await bcrypt.compare('geheim ä', stdout.trim()))
 })
 
-t.test('JSON, and the cost of the core', async (t) => {
+t.test('--json prints the hash with the default cost of 10', async (t) => {
   const { stdout } = await cli('hash --json', { stdin: piped('open sesame') })
   const { hash, ...rest } = JSON.parse(stdout) as { hash: string }
   t.strictSame(rest, { ok: true, cost: 10 })
   t.match(hash, /^\$2b\$10\$/)
 })
 
-t.test('passwords that are rejected', async (t) => {
+t.test('a password that is empty or over 72 bytes is rejected', async (t) => {
   const cases: [Parameters<typeof piped>[0], RegExp][] = [
     ['', /empty/],
     ['\n', /empty/],
@@ -49,7 +49,7 @@ t.test('a password on the command line is rejected, and not repeated', async (t)
   }
 })
 
-t.test('costs that are none', async (t) => {
+t.test('a cost outside 4 to 31 exits with 2', async (t) => {
   for (const cost of ['3', '32', '4.5', 'x', '1e1', '010', 'hunter2']) {
     const { exit, stdout, stderr } = await cli(`hash --cost ${cost}`, { stdin: piped('x') })
     t.strictSame([exit, stdout], [2, ''], cost)

@@ -27,7 +27,7 @@ async function inspectJson(
   return { ...found, exit, stderr }
 }
 
-t.test('a valid token', async (t) => {
+t.test('inspect shows header, claims and times of a valid token', async (t) => {
   const nbf = now() - 200
   const exp = now() + 9000
   const token = sign({ sub: 'alice', admin: true, 'a b': [1, { c: 'ü' }], nbf, exp })
@@ -61,7 +61,7 @@ t.test('a valid token', async (t) => {
   })
 })
 
-t.test('it may be piped in, typed unseen, or given as an argument', async (t) => {
+t.test('inspect reads a token from a pipe, a prompt or an argument', async (t) => {
   const token = service.generateToken('alice')
   for (const form of [`${token}\n`, `  Bearer ${token}\r\n`, `Authorization: bearer  ${token}`]) {
     for (const words of [['inspect'], ['inspect', '-']]) {
@@ -77,7 +77,7 @@ t.test('it may be piped in, typed unseen, or given as an argument', async (t) =>
   t.notMatch(stderr, token)
 })
 
-t.test('what is not valid: the code of the server, and what exactly is wrong', async (t) => {
+t.test('an invalid token exits with 1 and shows the code and the cause', async (t) => {
   const exp = now() + 60
   const good = { sub: 'alice', exp }
   const valid = sign(good)
@@ -111,7 +111,7 @@ t.test('what is not valid: the code of the server, and what exactly is wrong', a
   t.match(half.stdout, /^Header\n {2}alg {2}"HS256"\n/, 'what can be read is shown')
 })
 
-t.test('the rules of the server can be given', async (t) => {
+t.test('inspect checks a token by the rules of its options', async (t) => {
   const token = sign({ sub: 'a', iss: 'me', aud: ['x', 'b'], exp: now() - 20 })
   const words = ['--issuer', 'me', '--audience', 'a', '--audience', 'b', '--clock-tolerance', '60']
   t.equal((await inspectJson(token, words)).exit, 0)
@@ -133,7 +133,7 @@ t.test('the rules of the server can be given', async (t) => {
   t.match(shown.stdout, '\n\nScopes\n  "a"\n  "b"\n\nValid: ')
 })
 
-t.test('other keys, where the algorithm is the choice of the server', async (t) => {
+t.test('inspect verifies with the method of the configured key', async (t) => {
   const config = { ecdsa: { private: privatePem(keys.p384.privateKey) } }
   const token = new JwtService({ ...config, signingMethod: 'ES384' }).generateToken('alice')
   const variables = { AUTH_JWT_SECRET: '', AUTH_JWT_ECDSA_PUBLIC: publicPem(keys.p384.publicKey) }
@@ -143,7 +143,7 @@ t.test('other keys, where the algorithm is the choice of the server', async (t) 
   t.match(await inspectJson(confused, [], variables), { exit: 1, valid: false, code: invalid })
 })
 
-t.test('without a key, or with a bad one, it is shown and not checked', async (t) => {
+t.test('without a usable key a token is shown but not checked', async (t) => {
   const token = service.generateToken('alice')
   const pairs = {
     AUTH_JWT_RSA_PUBLIC: publicPem(keys.rsa.publicKey),
@@ -168,7 +168,7 @@ t.test('without a key, or with a bad one, it is shown and not checked', async (t
   t.match(await inspectJson(token, [], { AUTH_JWT_SECRET: '' }), { ok: false, valid: null })
 })
 
-t.test('hostile texts do not reach the terminal', async (t) => {
+t.test('control characters of a token do not reach the terminal', async (t) => {
   const hostile = '\u001b[2J\u001b]0;owned\u0007\r\n\u009b31m\u202e'
   const token = sign(
     { sub: 'a', exp: 1e300, nbf: -1e300, iat: 1e20, [hostile]: hostile, __proto__: 1 },
@@ -181,7 +181,7 @@ t.test('hostile texts do not reach the terminal', async (t) => {
   }
 })
 
-t.test('with a key set: which key, and the same verdict as the server', async (t) => {
+t.test('with a key set inspect names the key and agrees with the server', async (t) => {
   const file = path.join(t.testdir(), 'keys.json')
   t.equal((await cli(['keys', 'init', 'ES256', '--key-set', file])).exit, 0)
   const [first, next] = JSON.parse(readFileSync(file, 'utf8')) as [KeyFileEntry, KeyFileEntry]

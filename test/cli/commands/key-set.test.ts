@@ -33,7 +33,7 @@ function secretsOf(file: string): string[] {
   )
 }
 
-t.test('init: a key set that an app starts with, never over a file', async (t) => {
+t.test('keys init writes a key set that an app starts with, and overwrites no file', async (t) => {
   for (const alg of ['EdDSA', 'HS512', 'RS256 --bits 2048'] as const) {
     const file = path.join(t.testdir(), 'new/my keys.json')
     const words = ['keys', 'init', ...alg.split(' '), '--key-set', file]
@@ -54,7 +54,7 @@ t.test('init: a key set that an app starts with, never over a file', async (t) =
   }
 })
 
-t.test('encrypted, with a passphrase from a file of variables', async (t) => {
+t.test('--passphrase-env encrypts keys with a passphrase of the environment', async (t) => {
   const folder = t.testdir({ '.env': 'PHRASE=quite a phrase\n' })
   const file = path.join(folder, 'keys.json')
   const words = ['--key-set', file, '--env', path.join(folder, '.env')]
@@ -82,7 +82,7 @@ t.test('encrypted, with a passphrase from a file of variables', async (t) => {
   t.notMatch(phrase.stderr, 'my phrase')
 })
 
-t.test('rotate: too early, and then not', async (t) => {
+t.test('keys rotate fails too early, and later rotates', async (t) => {
   const { file, on } = await newKeySet(t)
   const before = readFileSync(file, 'utf8')
   t.match(await on('rotate'), { exit: 1, stdout: '', stderr: /too early: .*--settle/ })
@@ -103,7 +103,7 @@ t.test('rotate: too early, and then not', async (t) => {
   t.match(stderr, '120 seconds (--lag)')
 })
 
-t.test('rotate: spans, JSON, and old keys that go', async (t) => {
+t.test('keys rotate takes spans, prints JSON and removes expired keys', async (t) => {
   const { file, on } = await newKeySet(t, 'HS512')
   const [sign, next] = entriesOf(file)
   const past = {
@@ -144,7 +144,7 @@ t.test('rotate: spans, JSON, and old keys that go', async (t) => {
   t.ok(seconds > 3840 && seconds <= 3901, 'tokens of the environment live for an hour')
 })
 
-t.test('another algorithm: with keys of their own size', async (t) => {
+t.test('keys rotate makes a key of the given algorithm, in the size of the old one', async (t) => {
   const { file, on } = await newKeySet(t, 'HS256')
   t.equal((await on('rotate --settle 0 --alg RS256')).exit, 0)
   const [, , made] = entriesOf(file)
@@ -156,7 +156,7 @@ t.test('another algorithm: with keys of their own size', async (t) => {
   t.ok(Math.abs(after - before) < 20, 'the new key has the size of the old one')
 })
 
-t.test('revoke: at once, and the next key takes over', async (t) => {
+t.test('keys revoke removes a key at once, and the next key takes over', async (t) => {
   const { file, on } = await newKeySet(t)
   const [sign, next] = entriesOf(file)
   write(file, [{ ...sign, kid: '-odd' }, next])
@@ -173,7 +173,7 @@ t.test('revoke: at once, and the next key takes over', async (t) => {
   ])
 })
 
-t.test('a symbolic link stays, and the mode of the file too', async (t) => {
+t.test('keys rotate keeps a symbolic link and the mode of its file', async (t) => {
   const { file } = await newKeySet(t)
   const link = path.join(path.dirname(file), 'link.json')
   symlinkSync(file, link)
@@ -183,7 +183,7 @@ t.test('a symbolic link stays, and the mode of the file too', async (t) => {
   if (process.platform !== 'win32') t.equal(modeOf(file), 0o600)
 })
 
-t.test('nothing secret is ever printed', async (t) => {
+t.test('keys list and keys rotate print no secret', async (t) => {
   for (const alg of ['HS256', 'ES256', 'RS256 --bits 2048']) {
     const { file, on } = await newKeySet(t, alg)
     const secrets = new Set(secretsOf(file))
@@ -199,7 +199,7 @@ t.test('nothing secret is ever printed', async (t) => {
   }
 })
 
-t.test('wrong usage, and key sets that are wrong', async (t) => {
+t.test('wrong usage exits with 2, and a bad key set with 1, unchanged', async (t) => {
   const file = path.join(t.testdir(), 'keys.json')
   const cases: [words: string, message: RegExp][] = [
     ['init ES256', /--key-set is missing/],

@@ -12,7 +12,7 @@ const pairMethods = signingMethods.filter((method) => !method.startsWith('HS'))
 const bits = (method: string): string[] => (/^[RP]S/.test(method) ? ['--bits', '2048'] : [])
 const modeOf = (file: string): number => statSync(file).mode & 0o777
 
-t.test('every algorithm: what is printed is what the server needs', async (t) => {
+t.test('keys makes a pair for every algorithm and prints what the server needs', async (t) => {
   for (const method of pairMethods) {
     const out = path.join(t.testdir(), 'new', 'folder')
     const { exit, stdout, stderr } = await cli(['keys', method, '--out', out, ...bits(method)])
@@ -54,7 +54,7 @@ t.test('an RSA key has 3072 bits by default', async (t) => {
   t.equal(key.asymmetricKeyDetails?.modulusLength, 3072)
 })
 
-t.test('encrypted: asked for, piped in, or from a file', async (t) => {
+t.test('a passphrase that is typed, piped in or in a file encrypts the key', async (t) => {
   const folder = t.testdir({ phrase: 'the phrase\n' })
   const typed = new FakeTerminal('the phrase\rthe phrase\r')
   const ways: [words: string[], options: Parameters<typeof cli>[1]][] = [
@@ -77,7 +77,7 @@ t.test('encrypted: asked for, piped in, or from a file', async (t) => {
   }
 })
 
-t.test('passphrases that are refused: nothing is written', async (t) => {
+t.test('a bad passphrase exits with 1 and writes nothing', async (t) => {
   const folder = t.testdir({
     empty: '\n',
     bytes: Buffer.from([0xff]),
@@ -105,7 +105,7 @@ t.test('passphrases that are refused: nothing is written', async (t) => {
   t.strictSame(readdirSync(folder).toSorted(), ['bytes', 'empty'])
 })
 
-t.test('what is there is never written over, nor removed', async (t) => {
+t.test('keys never overwrites or removes a file', async (t) => {
   for (const taken of ['es256-private.pem', 'es256-public.pem']) {
     const folder = t.testdir({ [taken]: 'mine' })
     const { exit, stdout, stderr } = await cli(['keys', 'ES256', '--out', folder])
@@ -123,7 +123,7 @@ t.test('what is there is never written over, nor removed', async (t) => {
   t.strictSame(readdirSync(path.join(folder, 'elsewhere')), [])
 })
 
-t.test('a folder that cannot be made', async (t) => {
+t.test('a folder that cannot be made exits with 1', async (t) => {
   const folder = t.testdir({ file: 'text' })
   const out = path.join(folder, 'file', 'below')
   const { exit, stderr } = await cli(['keys', 'ES256', '--out', out])
@@ -132,7 +132,7 @@ t.test('a folder that cannot be made', async (t) => {
   t.equal(readFileSync(path.join(folder, 'file'), 'utf8'), 'text')
 })
 
-t.test('by default the files are in the current folder', async (t) => {
+t.test('keys writes to the current folder by default', async (t) => {
   const before = process.cwd()
   t.teardown(() => process.chdir(before))
   process.chdir(t.testdir())
@@ -145,7 +145,7 @@ t.test('by default the files are in the current folder', async (t) => {
   t.strictSame(readdirSync('.'), ['es256-private.pem', 'es256-public.pem'])
 })
 
-t.test('a folder with spaces in its name', async (t) => {
+t.test('a folder with spaces in its name works in an env file', async (t) => {
   const out = path.join(t.testdir(), 'my keys')
   mkdirSync(out)
   const { exit, stdout } = await cli(['keys', 'EdDSA', '--out', out])
@@ -155,7 +155,7 @@ t.test('a folder with spaces in its name', async (t) => {
   t.equal((await cli(['token', '--sub', 'alice', '--env', file])).exit, 0)
 })
 
-t.test('wrong usage', async (t) => {
+t.test('wrong usage exits with 2 and writes nothing', async (t) => {
   const out = path.join(t.testdir(), 'out')
   const cases: [words: string, message: RegExp][] = [
     ['HS256', /Allowed choices are RS256, .*EdDSA\./],

@@ -3,7 +3,7 @@ import { JwtService } from '../../../lib/tokens/service.js'
 import { configFromEnv } from '../../../lib/options/environment.js'
 import { cli, envOf } from '../../helpers/cli.js'
 
-t.test('a secret that the server takes', async (t) => {
+t.test('secret prints a secret that the server accepts for the method', async (t) => {
   for (const method of ['HS256', 'HS384', 'HS512'] as const) {
     const { exit, stdout, stderr } = await cli(`secret --alg ${method}`)
     t.equal(exit, 0)
@@ -18,7 +18,7 @@ t.test('a secret that the server takes', async (t) => {
   }
 })
 
-t.test('by default it is enough for all of them', async (t) => {
+t.test('secret prints 512 bits by default', async (t) => {
   const { exit, stdout } = await cli('secret --json')
   t.equal(exit, 0)
   const { ok, bits, env } = JSON.parse(stdout) as {
@@ -31,7 +31,7 @@ t.test('by default it is enough for all of them', async (t) => {
   t.not(stdout, (await cli('secret --json')).stdout, 'another one each time')
 })
 
-t.test('only what takes a secret', async (t) => {
+t.test('secret rejects a method without a secret', async (t) => {
   const { exit, stdout, stderr } = await cli('secret --alg RS1')
   t.strictSame([exit, stdout], [2, ''])
   t.match(stderr, 'Allowed choices are HS256, HS384, HS512.')

@@ -1,4 +1,3 @@
-// Also holds lib/cli/store.ts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,7 +12,7 @@ import { unlessFound } from '../../helpers/programs.js'
 import { redisServer } from '../../helpers/redis-server.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
-t.test('schema', async (t) => {
+t.test('sessions schema prints the SQL of the tables', async (t) => {
   const { exit, stdout, stderr } = await cli('sessions schema --prefix shop')
   t.strictSame([exit, stdout, stderr], [0, `${sqlSchema('shop')}\n`, ''])
   const { sql } = JSON.parse((await cli('sessions schema --prefix shop --json')).stdout) as {
@@ -25,7 +24,7 @@ t.test('schema', async (t) => {
   t.match(wrong.stderr, 'option --prefix')
 })
 
-t.test('wrong usage', async (t) => {
+t.test('wrong usage exits with 2', async (t) => {
   for (const [words, message] of [
     ['sessions lst', "unknown command 'lst'"],
     ['sessions schema alice --prefix shop', 'too many arguments'],
@@ -42,7 +41,7 @@ t.test('wrong usage', async (t) => {
   }
 })
 
-t.test('no store', async (t) => {
+t.test('a store that is missing or unusable exits without its password', async (t) => {
   const none = await cli('sessions list alice --prefix shop')
   t.equal(none.exit, 1)
   t.match(none.stderr, 'AUTH_SESSIONS_REDIS_URL and AUTH_SESSIONS_DATABASE_URL are not set')
@@ -85,7 +84,7 @@ t.test('no store', async (t) => {
   }
 })
 
-t.test('errors that quote the password', async (t) => {
+t.test('an error of the driver is shown without the password', async (t) => {
   const folder = t.testdir({
     'package.json': '{}',
     node_modules: {
@@ -125,7 +124,7 @@ t.test('errors that quote the password', async (t) => {
   }
 })
 
-t.test('packages that the app does not have', async (t) => {
+t.test('a missing driver exits with 1 and names the package', async (t) => {
   const before = process.cwd()
   const empty = mkdtempSync(path.join(tmpdir(), 'fastify-authn-cli-'))
   process.chdir(empty)
@@ -172,7 +171,7 @@ async function listAndRevoke(
 }
 
 const noRedis = unlessFound('Redis')
-t.test('in Redis', { skip: noRedis }, async (t) => {
+t.test('sessions list and revoke work in Redis', { skip: noRedis }, async (t) => {
   const { port } = await redisServer(t)
   const client = new Redis(port, '127.0.0.1')
   t.teardown(() => client.disconnect())
@@ -185,7 +184,7 @@ t.test('in Redis', { skip: noRedis }, async (t) => {
 })
 
 const noPostgres = unlessFound('PostgreSQL')
-t.test('in PostgreSQL', { skip: noPostgres }, async (t) => {
+t.test('sessions list and revoke work in PostgreSQL', { skip: noPostgres }, async (t) => {
   const server = await postgresServer(t)
   const pool = server.pool()
   const env = { AUTH_SESSIONS_DATABASE_URL: server.url }

@@ -9,7 +9,7 @@ const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9AeqF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc
 const env = { AUTH_JWT_SECRET: secret }
 const service = new JwtService({ secret })
 
-t.test('a token, and nothing else, on standard output', async (t) => {
+t.test('token prints a token and nothing else', async (t) => {
   const before = Math.floor(Date.now() / 1000)
   const { exit, stdout, stderr } = await cli('token --sub alice', { env })
   t.strictSame([exit, stderr], [0, ''])
@@ -20,7 +20,7 @@ t.test('a token, and nothing else, on standard output', async (t) => {
   t.ok(Number(nbf) >= before)
 })
 
-t.test('claims: JSON where it is any, else text', async (t) => {
+t.test('--claim values are JSON if they parse, and strings otherwise', async (t) => {
   const claims = {
     'admin=true': true,
     'n=1': 1,
@@ -54,12 +54,12 @@ t.test('claims: JSON where it is any, else text', async (t) => {
   t.strictSame(
     new Map(Object.entries(verified)),
     new Map<string, unknown>([['sub', '42'], ...expected]),
-    'and the name stays a text',
+    'and the name stays a string',
   )
   t.strictSame(result.claims, { ...verified, nbf, exp })
 })
 
-t.test('no sub, where another claim names the user, or a number does', async (t) => {
+t.test('--sub may be missing if --claim names the user', async (t) => {
   for (const [words, claims] of [
     ['--claim userid=7', { userid: 7 }],
     ['--claim sub=7', { sub: 7 }],
@@ -70,7 +70,7 @@ t.test('no sub, where another claim names the user, or a number does', async (t)
   }
 })
 
-t.test('how long it lives', async (t) => {
+t.test('--expires wins over AUTH_JWT_EXPIRY as the lifetime', async (t) => {
   const life = async (words: string, more: Record<string, string> = {}): Promise<number> => {
     const { stdout } = await cli(`token --sub alice ${words}`, { env: { ...env, ...more } })
     const { nbf, exp } = service.verify(stdout.trim())
@@ -90,7 +90,7 @@ t.test('how long it lives', async (t) => {
   t.throws(() => service.verify(expired.stdout.trim()), { code: 'ERR_AUTH_JWT_EXPIRED' })
 })
 
-t.test('the method is that of the key', async (t) => {
+t.test('token signs with the method of the configured key', async (t) => {
   const pairs = [
     ['RSA', keys.rsa, 'RS256'],
     ['ECDSA', keys.p256, 'ES256'],
@@ -118,7 +118,7 @@ t.test('the method is that of the key', async (t) => {
   t.match(stderr, /several key pairs are configured\.\nChoose the signing method: --alg/)
 })
 
-t.test('variables from a file; those of the environment win', async (t) => {
+t.test('--env reads variables from a file, and the environment wins', async (t) => {
   const folder = t.testdir({ '.env': `# mine\nAUTH_JWT_SECRET="${secret}"\nAUTH_JWT_EXPIRY=60\n` })
   const words = ['token', '--sub', 'alice', '--env', `${folder}/.env`]
   const { stdout } = await cli(words)
@@ -129,13 +129,13 @@ t.test('variables from a file; those of the environment win', async (t) => {
   t.match(new JwtService({ secret: other }).verify(overridden.stdout.trim()), { sub: 'alice' })
 })
 
-t.test('a Node.js that reads no env files', async (t) => {
+t.test('--env without util.parseEnv exits with 1 and names Node 20.12', async (t) => {
   t.intercept(util, 'parseEnv', { value: undefined })
   const ran = await cli('token --sub alice --env .env', { env })
   t.match(ran, { exit: 1, stdout: '', stderr: /Node 20\.12/ })
 })
 
-t.test('keys that are missing or wrong: what a startup says, in variables', async (t) => {
+t.test('a missing or bad key exits with 1 and names the variable', async (t) => {
   const cases: [env: Record<string, string>, words: string, message: RegExp][] = [
     [{}, '', /no key is configured: .*\nSet one, or name a file/],
     [{ AUTH_JWT_SECRET: 'hunter2' }, '', /: AUTH_JWT_SECRET: is 56 bits long/],
@@ -154,7 +154,7 @@ t.test('keys that are missing or wrong: what a startup says, in variables', asyn
   t.match(missing, { exit: 1, stdout: '', stderr: /"\/nowhere\/\.env" .*\(ENOENT\)/ })
 })
 
-t.test('claims that are none', async (t) => {
+t.test('bad or repeated claims exit with 2', async (t) => {
   const cases: [words: string[], message: string][] = [
     [[], '--sub is missing'],
     [['--expires', '1h'], '--sub is missing'],
@@ -174,7 +174,7 @@ t.test('claims that are none', async (t) => {
   }
 })
 
-t.test('what it is for', async (t) => {
+t.test('--typ sets the purpose of the token', async (t) => {
   const { exit, stdout } = await cli('token --sub alice --typ reset+jwt', { env })
   t.equal(exit, 0)
   t.equal(service.verify(stdout.trim(), 'HS256', { typ: 'reset+jwt' }).sub, 'alice')

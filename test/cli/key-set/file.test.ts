@@ -63,7 +63,7 @@ function start(program: string, file: string, times: number): ChildProcess {
   return child
 }
 
-t.test('processes that rotate at once lose no key, also beside a stale lock', async (t) => {
+t.test('processes that rotate at once lose no key, even with a stale lock', async (t) => {
   const { file, program } = await prepare(t.testdir(), 'HS256')
   writeFileSync(`${file}.lock`, claim(gone))
   const children = Array.from({ length: 4 }, () => start(program, file, 5))
@@ -76,7 +76,7 @@ t.test('processes that rotate at once lose no key, also beside a stale lock', as
   t.strictSame(readdirSync(path.dirname(file)), ['keys.json'])
 })
 
-t.test('killed at any moment: the file is the old or the new one', posix, async (t) => {
+t.test('a process that is killed leaves the old or the new key set', posix, async (t) => {
   const { file, program } = await prepare(t.testdir(), 'HS256')
   let before = kidsOf(file)
   for (let round = 0; round < 4; round++) {
@@ -97,7 +97,7 @@ t.test('killed at any moment: the file is the old or the new one', posix, async 
   t.notOk(existsSync(`${file}.lock`))
 })
 
-t.test('a disk that is full, half way and at the end', posix, async (t) => {
+t.test('a full disk leaves the key set as it was', posix, async (t) => {
   const { file, program } = await prepare(t.testdir(), 'RS256 --bits 2048')
   const before = readFileSync(file, 'utf8')
   // 5120 bytes, in blocks of 512: the new file has more.
@@ -120,7 +120,7 @@ t.test('a disk that is full, half way and at the end', posix, async (t) => {
   t.strictSame(readdirSync(path.dirname(file)), ['keys.json'])
 })
 
-t.test('locks that are taken over', async (t) => {
+t.test('a lock is taken over if its process is gone or its time is up', async (t) => {
   const file = path.join(t.testdir(), 'file')
   for (const text of [
     claim(gone),
@@ -136,7 +136,7 @@ t.test('locks that are taken over', async (t) => {
   }
 })
 
-t.test('one process at a time takes over', async (t) => {
+t.test('one process at a time takes a stale lock over', async (t) => {
   const file = path.join(t.testdir(), 'file')
   writeFileSync(`${file}.lock`, claim(gone))
   let working = 0
@@ -149,7 +149,7 @@ t.test('one process at a time takes over', async (t) => {
   t.strictSame(new Set(all), new Set([1]))
 })
 
-t.test('locks that are not', async (t) => {
+t.test('a lock of a living process or of another host is not taken over', async (t) => {
   const file = path.join(t.testdir(), 'file')
   const never = () => Promise.reject(new Error('not to be called'))
   for (const text of [claim(process.pid, 20), claim(gone, 20, 'of.another.host')]) {
@@ -164,7 +164,7 @@ t.test('locks that are not', async (t) => {
   t.match(noFile, { message: /cannot be written \(EISDIR\)/ })
 })
 
-t.test('work that takes longer than a lock lasts', async (t) => {
+t.test('work that outlasts its lock fails only if another process took it over', async (t) => {
   const file = path.join(t.testdir(), 'file')
   const old = () => {
     const text = readFileSync(`${file}.lock`, 'utf8')
@@ -173,7 +173,7 @@ t.test('work that takes longer than a lock lasts', async (t) => {
   await withLock(file, async (requireLock) => {
     old()
     await requireLock()
-    t.pass('nobody else wants it')
+    t.pass('no other process wants it')
   })
   const lost = withLock(file, async (requireLock) => {
     old()

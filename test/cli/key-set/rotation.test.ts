@@ -39,7 +39,7 @@ const asked = { alg: undefined, life: 300, lag: 120, settle: 600 }
 const names = (keys: readonly (SetKey | undefined)[]): (string | undefined)[] =>
   keys.map((one) => one?.kid)
 
-test('next signs, sign verifies for lag + life + 300 seconds, a new one is next', async (t) => {
+test('rotate: next becomes sign, sign verifies for lag + life + 300 seconds, a new key is next', async (t) => {
   const { asked: made, make } = maker()
   const keySet = [
     key('expired', 'verify', { until: at(0) }),
@@ -66,7 +66,7 @@ test('next signs, sign verifies for lag + life + 300 seconds, a new one is next'
   t.match(changed.verifies?.entry, { legacy: true, passphraseEnv: 'PHRASE', private: 'PEM of old' })
 })
 
-test('not before the sign key has settled', async (t) => {
+test('rotate fails until the sign and the next key are older than --settle', async (t) => {
   const { asked: made, make } = maker()
   const keySet = (since: string | undefined, next?: string) => [
     key('a', 'sign', since === undefined ? {} : { since }),
@@ -87,7 +87,7 @@ test('not before the sign key has settled', async (t) => {
   }
 })
 
-test('a key set without a next key gets one, and nothing else', async (t) => {
+test('rotate only adds a next key if there is none', async (t) => {
   const { make } = maker()
   const keySet = [key('a', 'sign', { since: at(-9) }), key('expired', 'verify', { until: at(-9) })]
   const changed = await rotate(keySet, asked, make)
@@ -103,7 +103,7 @@ test('a key set without a next key gets one, and nothing else', async (t) => {
   )
 })
 
-test('another algorithm: one rotation publishes it, the next one signs with it', async (t) => {
+test('a new algorithm is published by one rotation and signs after the next', async (t) => {
   const { make } = maker()
   const es = { ...asked, alg: 'ES256' as const, settle: 0 }
   const hs = { alg: 'HS256' as const }
@@ -118,7 +118,7 @@ test('another algorithm: one rotation publishes it, the next one signs with it',
   t.equal((await rotate(byHand, { ...es, alg: undefined }, make)).signs?.kid, 'b')
 })
 
-test('where several sign, --alg says which one', async (t) => {
+test('rotate needs --alg if several keys sign', async (t) => {
   const { make } = maker()
   const rs = { alg: 'RS256' as const }
   const keySet = [key('a', 'sign'), key('b', 'sign', rs), key('c', 'next'), key('d', 'next', rs)]
@@ -133,7 +133,7 @@ test('where several sign, --alg says which one', async (t) => {
   t.match(lonely.made?.entry, rs)
 })
 
-test('nothing to rotate', async (t) => {
+test('rotate fails without a key that signs', async (t) => {
   const { make } = maker()
   t.match(await rejectionOf(rotate([key('a', 'verify')], asked, make)), {
     message: /no key that signs/,
@@ -141,7 +141,7 @@ test('nothing to rotate', async (t) => {
   })
 })
 
-test('revoked: out at once, and the next key takes over', async (t) => {
+test('revoke removes a key at once, and next takes over for sign', async (t) => {
   const { make } = maker()
   const keySet = [key('a', 'verify', { until: at(900) }), key('b', 'sign'), key('c', 'next')]
   const signer = await revoke(keySet, 'b', make)
@@ -166,7 +166,7 @@ test('revoked: out at once, and the next key takes over', async (t) => {
   t.strictSame(names(two.keys), ['a', 'b', 'd'])
 })
 
-test('revoked: the last key that can sign', async (t) => {
+test('revoke of the last key that can sign makes two new keys', async (t) => {
   const { asked: made, make } = maker()
   const changed = await revoke([key('a', 'sign'), key('b', 'verify')], 'a', make)
   t.strictSame(short(changed), [
@@ -180,7 +180,7 @@ test('revoked: the last key that can sign', async (t) => {
   ])
 })
 
-test('revoked: what cannot be', async (t) => {
+test('revoke fails for an unknown key and for the only key', async (t) => {
   const { make } = maker()
   const none = await rejectionOf(revoke([key('key-2027', 'sign')], 'key-2026', make))
   t.match(none, { message: /no such key/, error: { exit: 1 } })

@@ -16,7 +16,7 @@ import {
 import { userFromContext } from '../../lib/request/context.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { basic, bearer, secret, standardOptions, users } from '../helpers/app.js'
+import { bearer, secret, standardOptions, users } from '../helpers/app.js'
 import {
   bearerChallenge,
   isRefusal,

@@ -151,7 +151,7 @@ for (const use of uses) {
     const [concurrency, sent] = [3, 40]
     for (const name of ['alice', 'nobody']) {
       const watch = watchBcrypt(t, true)
-      const hashing = { cost, concurrency }
+      const hashing = { cost, concurrency, maxQueue: 4 * sent }
       const { app, enter } = await setting(t, use, undefined, {}, { hashing })
       const all = Array.from({ length: sent }, (_, count) => enter(name, `guess ${count}`))
       const waiting = sent - concurrency

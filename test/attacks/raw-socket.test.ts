@@ -1,4 +1,3 @@
-import { deepStrictEqual } from 'node:assert'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -6,7 +5,7 @@ import type { UserService } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, rawLines, passwords, secret, userService, users } from '../helpers/app.js'
 import { isQuiet, type CredulousService } from '../helpers/attacks.js'
-import { listen, nameOf, texts } from '../helpers/flows.js'
+import { listen, nameOf } from '../helpers/flows.js'
 import { exchange, rawRequest, vanish, type Answer } from '../helpers/raw-socket.js'
 
 interface Subject {
@@ -211,69 +210,6 @@ t.test('a head of 15 KiB is processed in full, and one of 20 KB gets a 431', asy
   }
   await isAlive(t, subject)
 })
-
-/** What a request of each kind is answered at each route: status, error or user. */
-interface Step {
-  readonly path: string
-  readonly head: readonly string[]
-  readonly expected: readonly [status: number, body: object]
-}
-
-function stepsOf({ token }: Subject): Step[] {
-  const user = (name: string | null) => [200, { user: name, context: name }] as const
-  const rejected = (error: string) => [401, { error }] as const
-  const alice = line(pairOf('alice'))
-  const bob = line(pairOf('bob'))
-  return [
-    { path: '/both/required', head: [alice], expected: user('alice') },
-    { path: '/both/required', head: [], expected: rejected(texts.none) },
-    { path: '/both/try', head: [line(wrongPair)], expected: user(null) },
-    { path: '/both/required', head: [bob], expected: user('bob') },
-    { path: '/both/required', head: [line(wrongPair)], expected: rejected(texts.invalid) },
-    { path: '/open', head: [alice], expected: user(null) },
-    { path: '/jwt/required', head: [token('alice')], expected: user('alice') },
-    { path: '/jwt/required', head: [line('Bearer x.y.z')], expected: rejected(texts.jwtInvalid) },
-    { path: '/open', head: [], expected: user(null) },
-    { path: '/jwt/optional', head: [], expected: user(null) },
-    { path: '/basic/required', head: [token('bob')], expected: rejected(texts.notAccepted) },
-    { path: '/jwt/required', head: [token('bob')], expected: user('bob') },
-    { path: '/both/optional', head: [line('Basic !')], expected: rejected(texts.none) },
-    { path: '/both/try', head: [bob], expected: user('bob') },
-    { path: '/jwt/try', head: [line('Bearer x')], expected: user(null) },
-  ]
-}
-
-/** Every request got its own answer, in the order of the requests. */
-function areAnswered(steps: readonly Step[], { responses, hung }: Answer): void {
-  deepStrictEqual(
-    { hung, responses: responses.map(({ status, body }) => [status, JSON.parse(body)]) },
-    { hung: false, responses: steps.map(({ expected }) => [...expected]) },
-  )
-}
-
-const bytesOf = (steps: readonly Step[]): string =>
-  steps
-    .map(({ path, head }, at) =>
-      rawRequest(path, [...head, ...(at === steps.length - 1 ? [close] : [])]),
-    )
-    .join('')
-
-t.test(
-  'ten connections with good and bad requests in turn each get their own answers',
-  async (t) => {
-    const subject = await subjectOf(t)
-    const steps = stepsOf(subject)
-    const ran = (): string[] =>
-      steps
-        .filter(({ expected }) => expected[0] === 200)
-        .map(({ path, expected }) => `${path} ${String((expected[1] as { user: unknown }).user)}`)
-    const all = Array.from({ length: 10 }, (_, at) => [...steps.slice(at), ...steps.slice(0, at)])
-    const answers = await Promise.all(all.map((each) => exchange(subject.port, [bytesOf(each)])))
-    answers.forEach((answer, at) => areAnswered(all[at] ?? [], answer))
-    t.same(subject.take().toSorted(), all.flatMap(ran).toSorted(), 'the handlers ran for them')
-    await isAlive(t, subject)
-  },
-)
 
 const closings = new WeakMap<Socket, Promise<void>>()
 

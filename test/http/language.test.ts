@@ -110,7 +110,11 @@ t.test('catalogues of the app override messages and add languages', async (t) =>
   )
   t.equal(translator.negotiate('gsw-ch'), 'gsw-CH', 'as the app spells it')
   t.equal(translator.negotiate('gsw'), 'en')
-  t.equal(createTranslator({}, 'en').translate(key, 'de').text, de[key], 'nobody else has them')
+  t.equal(
+    createTranslator({}, 'en').translate(key, 'de').text,
+    de[key],
+    'another translator does not have them',
+  )
 })
 
 t.test('a default language without a catalogue throws ERR_AUTH_OPTION', async (t) => {

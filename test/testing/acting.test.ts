@@ -283,8 +283,8 @@ t.test('scopes and roles of actingAs() win; others come from claims and access',
   t.equal((await own.inject({ url: '/scope', ...actingAs(alice, { claims }) })).statusCode, 403)
   t.equal((await own.inject({ url: '/role', ...actingAs(editor) })).statusCode, 403)
   t.strictSame(asked, ['scopesOf', 'rolesOf'], 'but otherwise they are')
-  const refused = await plain.inject({ url: '/scope', ...actingAs(alice, { scopes: [] }) })
-  t.strictSame(refused.json(), { error: 'Your credentials do not allow this action.' })
+  const rejected = await plain.inject({ url: '/scope', ...actingAs(alice, { scopes: [] }) })
+  t.strictSame(rejected.json(), { error: 'Your credentials do not allow this action.' })
 })
 
 t.test('actingAs() throws for bad names of scopes and roles', async (t) => {

@@ -284,6 +284,6 @@ t.test('authAttacks() makes no API key for a route that accepts none', async (t)
     t.strictSame(report.problems, [], String(report))
     t.strictSame(await keysOf(app).list('alice'), [], 'no key was made')
   }
-  const wrong = await attacked(t, { use: 'apiKey' }, { sub: 'nobody' })
+  const wrong = await attacked(t, { use: 'apiKey' }, { sub: 'unknown' })
   t.match(wrong.report.problems, [{ case: 'good credentials', status: 401 }])
 })

@@ -116,7 +116,7 @@ t.test('every attack with cookies and every CSRF attack is rejected', async (t) 
   const basicOnly = await ours(t, { cookies: true }, { use: 'basic' })
   const good = basic('alice', passwords.alice)
   const without = await authAttacks(basicOnly.app, { url: '/me', good, ...byName })
-  t.strictSame([without.problems, without.cases], [[], 0], 'a cookie that nobody reads')
+  t.strictSame([without.problems, without.cases], [[], 0], 'a cookie that the route does not read')
 })
 
 t.test('authAttacks() finds a cookie that is read carelessly', async (t) => {
@@ -239,7 +239,7 @@ t.test('an open route is reported as one problem', async (t) => {
 
 t.test('a report without accepted credentials says that it proves nothing', async (t) => {
   const { app } = await ours(t)
-  const unknown = await authAttacks(app, { url: '/me', sub: 'nobody' })
+  const unknown = await authAttacks(app, { url: '/me', sub: 'unknown' })
   t.match(unknown.problems, [{ case: 'good credentials', status: 401, why: /would prove nothing/ }])
   t.equal(unknown.cases, 0)
   t.match(unknown.problems[0]?.why, 'ERR_AUTH_INVALID_CREDENTIALS')
@@ -249,14 +249,14 @@ t.test('a report without accepted credentials says that it proves nothing', asyn
   t.notMatch(JSON.stringify(problems), token)
   const wrongUrl = await authAttacks(app, { url: '/nowhere', sub: 'alice' })
   t.match(wrongUrl.problems, [{ status: 404 }])
-  const nobody = await authAttacks(app, { url: '/me' })
-  t.match(nobody.problems, [
+  const unproved = await authAttacks(app, { url: '/me' })
+  t.match(unproved.problems, [
     { case: 'good credentials', status: null, why: /give "sub" or "good"/ },
   ])
-  t.equal(nobody.problems.length, 1)
-  t.ok(nobody.cases > 50, 'the rest is played all the same')
+  t.equal(unproved.problems.length, 1)
+  t.ok(unproved.cases > 50, 'the rest is played all the same')
   t.equal(problemOf(null, [401]), 'no answer')
-  t.match(String(nobody), /^authAttacks GET \/me: \d+ cases, 1 problems\n {2}--- {2}good/)
+  t.match(String(unproved), /^authAttacks GET \/me: \d+ cases, 1 problems\n {2}--- {2}good/)
 })
 
 t.test('a report names a rate limit and a user who is locked out', async (t) => {

@@ -81,7 +81,7 @@ t.test('a broken token has exactly one flaw', async (t) => {
   t.strictSame(lifetimes('notYetValid'), [120, 60])
   t.strictSame(lifetimes('textualExp'), [60, 0])
   t.notOk('exp' in claimsOf(mintToken(app, { sub: 'alice', broken: 'withoutExp' })))
-  // The right key signs also what is refused for its algorithm.
+  // The right key also signs the token that is rejected for its algorithm.
   const [stem, signature] = split(mintToken(app, { sub: 'alice', broken: 'wrongAlgorithm' }))
   t.equal(createHmac('sha384', secret512).update(stem).digest('base64url'), signature)
 })

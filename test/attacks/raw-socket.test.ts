@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
-import type { UserService } from '../../lib/index.js'
-import { userFromContext } from '../../lib/request/context.js'
+import type { AuthMark, UserService } from '../../lib/index.js'
 import { appWith, basic, rawLines, passwords, secret, userService, users } from '../helpers/app.js'
 import { isQuiet, type CredulousService } from '../helpers/attacks.js'
 import { listen, nameOf } from '../helpers/flows.js'
@@ -39,28 +38,22 @@ async function subjectOf(t: Test, hold?: UserService['findByUsername']): Promise
     t,
     { userService: service, jwt: { secret }, throttle: false, hashing: { cost: 4 } },
     (app) => {
-      app.get('/open', (request) => answer(request.url, request))
-      app.get('/alive', { config: { auth: true } }, (request) => answer('/alive', request))
-      for (const [path, use] of [
-        ['jwt', 'jwt'],
-        ['basic', 'basic'],
-        ['both', ['jwt', 'basic']],
-      ] as const) {
-        for (const mode of [true, 'optional', 'try'] as const) {
-          const url = `/${path}/${mode === true ? 'required' : mode}`
-          const config = { auth: { mode, use } }
-          app.get(url, { config }, (request) => answer(url, request))
-          app.post(url, { config }, (request) => answer(url, request))
-        }
+      const routes: [url: string, auth: AuthMark][] = [
+        ['/alive', true],
+        ['/basic/required', { use: 'basic' }],
+        ['/both/required', { use: ['jwt', 'basic'] }],
+        ['/both/try', { mode: 'try', use: ['jwt', 'basic'] }],
+      ]
+      const handler = (request: FastifyRequest): string => {
+        runs.push(`${request.url} ${String(nameOf(request))}`)
+        return 'in'
+      }
+      for (const [url, auth] of routes) {
+        app.route({ method: ['GET', 'POST'], url, config: { auth: auth as true }, handler })
       }
     },
     { logger: { level: 'debug', stream }, forceCloseConnections: true },
   )
-  function answer(path: string, request: { user: { name?: unknown } | null }): object {
-    const seen = { user: nameOf(request), context: nameOf({ user: userFromContext() }) }
-    runs.push(`${path} ${String(seen.user)}`)
-    return seen
-  }
   return {
     app,
     port: await listen(app),

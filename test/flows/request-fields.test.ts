@@ -1,10 +1,9 @@
-// Also holds lib/request/state.ts.
 import Fastify from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS } from '../../lib/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
 
-t.test('request.bearerToken()', async (t) => {
+t.test('request.bearerToken() returns the token of a well-formed Bearer header, otherwise null', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.get('/', (request) => ({ token: request.bearerToken() }))
     app.get('/closed', { config: { auth: true } }, (request) => ({ token: request.bearerToken() }))
@@ -34,7 +33,7 @@ t.test('request.bearerToken()', async (t) => {
   t.strictSame((await app.inject({ url: '/closed', headers: bearer(token) })).json(), { token })
 })
 
-t.test('request.extra is an object of its own for each request, without prototype', async (t) => {
+t.test('each request has its own request.extra, without prototype and read-only', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.addHook('onRequest', async (request) => {
       request.extra.started ??= request.id
@@ -71,13 +70,13 @@ t.test('request.extra is an object of its own for each request, without prototyp
   const headers = bearer(app.jwtService.generateToken('alice'))
   t.strictSame((await app.inject({ url: '/', headers })).json(), {
     ...common,
-    keys: ['jwtClaims', 'mine', 'started'],
+    keys: ['authenticator', 'jwtClaims', 'mine', 'started'],
     claims: 'alice',
   })
   t.strictSame((await app.inject('/assign')).json(), { assigned: 'TypeError' }, 'it is read-only')
 })
 
-t.test('the fields are there on every route of the scope, and in its handlers', async (t) => {
+t.test('handlers of routes, errors and unknown URLs find user, extra, lang and bearerToken()', async (t) => {
   const fields = (request: {
     user: object | null
     extra: object
@@ -110,7 +109,7 @@ t.test('the fields are there on every route of the scope, and in its handlers', 
   t.strictSame(posted.json(), expected)
 })
 
-t.test('a registration in a scope leaves the requests outside as they were', async (t) => {
+t.test('a registration in a scope adds no fields to requests outside it', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(async (app) => {
@@ -122,7 +121,7 @@ t.test('a registration in a scope leaves the requests outside as they were', asy
   t.strictSame((await app.inject('/outside')).json(), { fields: false })
 })
 
-t.test('a scope that has decorated requests with our names before ends no process', async (t) => {
+t.test('an earlier scope that decorated extra, lang and bearerToken still gets those of the plugin', async (t) => {
   for (const value of [null, undefined, 'text', 0]) {
     const app = Fastify()
     t.teardown(() => app.close())
@@ -137,11 +136,11 @@ t.test('a scope that has decorated requests with our names before ends no proces
     t.equal((await app.inject('/')).statusCode, 401)
     const headers = bearer(app.jwtService.generateToken('alice'))
     const passed = await app.inject({ url: '/', headers })
-    t.strictSame(passed.json(), { keys: [EXTRA_JWT_CLAIMS] }, 'ours is what counts')
+    t.strictSame(passed.json(), { keys: ['authenticator', EXTRA_JWT_CLAIMS] }, 'the fields of the plugin')
   }
 })
 
-t.test('what the app is offered', async (t) => {
+t.test('app.authn lists the authenticators and features, app.jwtService signs and verifies', async (t) => {
   const app = await appWith(t, { ...standardOptions(), basic: { username: 'a', password: 'b' } })
   t.strictSame(app.authn.authenticators, ['jwt', 'basic', 'configBasic'])
   t.ok(app.hasPlugin('fastify-authn'))

@@ -30,15 +30,15 @@ function rowOf(t: Test, app: FastifyInstance, url: string): Partial<AuthnRoute> 
   return rows[0] as AuthnRoute
 }
 
-/** What the row of a route that is judged is like. */
-const judged = (
+/** What the row of a route says of its access. */
+const access = (
   mode: AuthnRoute['mode'],
   authenticators: string[],
   source: AuthnRoute['source'],
   sourcePrefix: string | null = null,
 ): Partial<AuthnRoute> => ({ mode, authenticators, source, sourcePrefix })
 
-t.test('all that is said of a route', async (t) => {
+t.test('routes() tells all of each route, and printRoutes() the same as a table', async (t) => {
   const app = await appWith(t, shared(), (app) => {
     app.get('/me', { config: { auth: true } }, ok)
   })
@@ -74,63 +74,43 @@ t.test('all that is said of a route', async (t) => {
   t.equal(app.authn.routes()[0]?.url, '/login', 'new objects at every call')
 })
 
-t.test('modes and authenticators', async (t) => {
-  const app = await appWith(
-    t,
-    {
-      ...shared(),
-      basic: { username: 'admin', password: 'open sesame' },
-      authenticators: { lax: jwtAuthenticator({ optional: true }) },
-    },
-    (app) => {
-      const marks = {
-        '/unmarked': undefined,
-        '/false': false,
-        '/mode-false': { mode: false, use: 'jwt' },
-        '/true': true,
-        '/optional': 'optional',
-        '/try': 'try',
-        '/use': { use: 'configBasic' },
-        '/several': { use: ['jwt', 'basic'], mode: 'try' },
-        '/lax': { use: 'lax' },
-        '/lax-try': { use: 'lax', mode: 'try' },
-        '/half-lax': { use: ['lax', 'basic'] },
-      } as const
-      for (const [url, auth] of Object.entries(marks)) {
-        app.get(url, { config: auth === undefined ? {} : { auth } }, ok)
-      }
-    },
-  )
+t.test('a row names the mode and the authenticators of its route', async (t) => {
+  const marks = {
+    '/mode-false': { mode: false, use: 'jwt' },
+    '/use': { use: 'configBasic' },
+    '/several': { use: ['jwt', 'basic'], mode: 'try' },
+    '/lax': { use: 'lax' },
+    '/lax-try': { use: 'lax', mode: 'try' },
+    '/half-lax': { use: ['lax', 'basic'] },
+  } as const
+  const options = {
+    ...shared(),
+    basic: { username: 'admin', password: 'open sesame' },
+    authenticators: { lax: jwtAuthenticator({ optional: true }) },
+  }
+  const app = await appWith(t, options, (app) => {
+    for (const [url, auth] of Object.entries(marks)) app.get(url, { config: { auth } }, ok)
+  })
   const expected: Record<string, Partial<AuthnRoute>> = {
-    '/unmarked': judged(false, [], 'none'),
-    '/false': judged(false, [], 'route'),
-    '/mode-false': judged(false, [], 'route'),
-    '/true': judged(true, ['jwt'], 'route'),
-    '/optional': judged('optional', ['jwt'], 'route'),
-    '/try': judged('try', ['jwt'], 'route'),
-    '/use': judged(true, ['configBasic'], 'route'),
-    '/several': judged('try', ['jwt', 'basic'], 'route'),
-    '/lax': judged('optional', ['lax'], 'route'),
-    '/lax-try': judged('try', ['lax'], 'route'),
-    '/half-lax': judged(true, ['lax', 'basic'], 'route'),
+    '/mode-false': access(false, [], 'route'),
+    '/use': access(true, ['configBasic'], 'route'),
+    '/several': access('try', ['jwt', 'basic'], 'route'),
+    '/lax': access('optional', ['lax'], 'route'),
+    '/lax-try': access('try', ['lax'], 'route'),
+    '/half-lax': access(true, ['lax', 'basic'], 'route'),
   }
   for (const [url, row] of Object.entries(expected)) t.match(rowOf(t, app, url), row, url)
-  for (const url of ['/unmarked', '/lax']) {
-    const { statusCode } = await app.inject(url)
-    t.equal(statusCode, 200, `${url}: as the guard has it`)
-  }
-  for (const url of ['/true', '/half-lax']) t.equal((await app.inject(url)).statusCode, 401, url)
 })
 
-t.test('an authenticator without a name is custom', async (t) => {
+t.test('an authenticator without a name is listed as custom', async (t) => {
   const authenticator = anyOf(jwtAuthenticator(), basicAuthenticator())
   const app = await appWith(t, { ...shared(), authenticator, auth: true }, (app) => {
     app.get('/me', ok)
   })
-  t.match(rowOf(t, app, '/me'), judged(true, ['custom'], 'plugin', ''))
+  t.match(rowOf(t, app, '/me'), access(true, ['custom'], 'plugin', ''))
 })
 
-t.test('where the mark stands', async (t) => {
+t.test('a row tells whether its mark stands on the route, a scope or the plugin', async (t) => {
   const app = fastify(t)
   app.get('/before', ok)
   await app.register(async (app) => void app.get('/x', ok), { prefix: '/early', auth: 'try' })
@@ -147,13 +127,13 @@ t.test('where the mark stands', async (t) => {
   )
   await app.ready()
   const expected: Record<string, Partial<AuthnRoute>> = {
-    '/before': judged(true, ['jwt'], 'plugin', ''),
-    '/early/x': judged('try', ['jwt'], 'scope', '/early'),
-    '/plugin': judged(true, ['jwt'], 'plugin', ''),
-    '/group/x': judged(false, [], 'scope', '/group'),
-    '/group/open': judged(false, [], 'route'),
-    '/group/inner/deep': judged(false, [], 'scope', '/group'),
-    '/group/other': judged('optional', ['jwt'], 'scope', '/group'),
+    '/before': access(true, ['jwt'], 'plugin', ''),
+    '/early/x': access('try', ['jwt'], 'scope', '/early'),
+    '/plugin': access(true, ['jwt'], 'plugin', ''),
+    '/group/x': access(false, [], 'scope', '/group'),
+    '/group/open': access(false, [], 'route'),
+    '/group/inner/deep': access(false, [], 'scope', '/group'),
+    '/group/other': access('optional', ['jwt'], 'scope', '/group'),
   }
   for (const [url, row] of Object.entries(expected)) t.match(rowOf(t, app, url), row, url)
 })
@@ -198,7 +178,7 @@ async function nested(t: Test): Promise<Record<string, FastifyInstance>> {
   return scopes
 }
 
-t.test('each registration sees its scope, and who judges there', async (t) => {
+t.test('each registration lists the routes of its scope and their authenticators', async (t) => {
   const scopes = await nested(t)
   const seen = (name: string): string[] =>
     (scopes[name] as FastifyInstance).authn
@@ -211,13 +191,13 @@ t.test('each registration sees its scope, and who judges there', async (t) => {
   const outer = ['/outer/early /outer basic', ...inner, '/outer/me /outer basic']
   const sibling = ['/sibling/me /sibling jwt', '/sibling/plain /sibling']
   t.strictSame(seen('inner'), inner)
-  t.strictSame(seen('outer'), outer, 'also what was declared before it')
+  t.strictSame(seen('outer'), outer, 'with routes declared before it')
   t.strictSame(seen('sibling'), sibling)
   t.strictSame(seen('plain'), sibling, 'a scope without one asks the one around it')
   t.strictSame(seen('app'), ['/me / jwt', ...outer, ...sibling])
 })
 
-t.test('a registration beside the root does not see what lies around it', async (t) => {
+t.test('a registration in a scope does not list routes outside it', async (t) => {
   const app = fastify(t)
   app.get('/outside', ok)
   const urls: string[] = []
@@ -235,7 +215,7 @@ t.test('a registration beside the root does not see what lies around it', async 
   t.strictSame(urls, ['/x/inside', '/x/inside', '/x/login'])
 })
 
-t.test('a route / in a scope with a prefix is two', async (t) => {
+t.test('the route / of a scope with a prefix is listed with and without its slash', async (t) => {
   const table = async (options: object, server = {}): Promise<string[]> => {
     const app = await appWith(
       t,
@@ -262,7 +242,7 @@ t.test('a route / in a scope with a prefix is two', async (t) => {
   t.strictSame(await table({}, { routerOptions: { ignoreTrailingSlash: true } }), [get, head])
 })
 
-t.test('HEAD routes', async (t) => {
+t.test('automatic HEAD routes are told from those of the app', async (t) => {
   const app = await appWith(t, shared(), (app) => {
     app.get('/automatic', { config: { auth: true } }, ok)
     app.get('/with-hooks', { onSend: async (_, __, payload) => payload }, ok)
@@ -281,7 +261,7 @@ t.test('HEAD routes', async (t) => {
   )
 })
 
-t.test('login routes', async (t) => {
+t.test('isLogin is true for the login of each registration, and for no other route', async (t) => {
   const app = fastify(t)
   await app.register(authn, { ...shared(), login: { path: '/sign-in' }, auth: true })
   app.get('/sign-in', ok)
@@ -313,39 +293,42 @@ t.test('login routes', async (t) => {
   )
 })
 
-t.test('constraints, several methods, and routes of other plugins', async (t) => {
-  const app = fastify(t)
-  await app.register(cors)
-  await app.register(websocket)
-  await app.register(authn, { ...shared(), login: false })
-  app.get('/ws', { websocket: true, config: { auth: true } }, ok)
-  app.all('/all', ok)
-  for (const host of ['b.example', 'a.example']) {
-    const config = { auth: host === 'a.example' }
-    app.route({
-      method: ['PUT', 'GET'],
-      url: '/x',
-      constraints: { host },
-      config,
-      handler: ok,
-    })
-  }
-  await app.ready()
-  t.equal(
-    app.authn.printRoutes(),
-    [
-      'METHOD    URL                       ACCESS    NEEDS  AUTHENTICATORS  MARK',
-      'OPTIONS   *                         open      -      -               none',
-      'ALL       /all                      open      -      -               none',
-      'GET       /ws                       required  -      jwt             route',
-      "GET, PUT  /x { host: 'a.example' }  required  -      jwt             route",
-      "GET, PUT  /x { host: 'b.example' }  open      -      -               route",
-      '',
-    ].join('\n'),
-  )
-})
+t.test(
+  'printRoutes() shows constraints, several methods and routes of other plugins',
+  async (t) => {
+    const app = fastify(t)
+    await app.register(cors)
+    await app.register(websocket)
+    await app.register(authn, { ...shared(), login: false })
+    app.get('/ws', { websocket: true, config: { auth: true } }, ok)
+    app.all('/all', ok)
+    for (const host of ['b.example', 'a.example']) {
+      const config = { auth: host === 'a.example' }
+      app.route({
+        method: ['PUT', 'GET'],
+        url: '/x',
+        constraints: { host },
+        config,
+        handler: ok,
+      })
+    }
+    await app.ready()
+    t.equal(
+      app.authn.printRoutes(),
+      [
+        'METHOD    URL                       ACCESS    NEEDS  AUTHENTICATORS  MARK',
+        'OPTIONS   *                         open      -      -               none',
+        'ALL       /all                      open      -      -               none',
+        'GET       /ws                       required  -      jwt             route',
+        "GET, PUT  /x { host: 'a.example' }  required  -      jwt             route",
+        "GET, PUT  /x { host: 'b.example' }  open      -      -               route",
+        '',
+      ].join('\n'),
+    )
+  },
+)
 
-t.test('before the app is ready', async (t) => {
+t.test('routes() throws before the app is ready, and works after it was closed', async (t) => {
   const app = fastify(t)
   const early: unknown[] = []
   const ask = (): void => {

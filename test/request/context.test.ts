@@ -6,11 +6,7 @@ import { kContext, shared } from '../../lib/request/state.js'
 const alice = { name: 'alice' }
 const bob = { name: 'bob' }
 
-t.test('nobody outside of a request', async (t) => {
-  t.equal(userFromContext(), null)
-})
-
-t.test('the very object, in what the work starts, and nobody beside it', async (t) => {
+t.test('runAs gives its user to all that the work starts, and to nothing else', async (t) => {
   const seen: unknown[] = []
   await new Promise<void>((resolve) => {
     runAs(alice, () => {
@@ -27,7 +23,7 @@ t.test('the very object, in what the work starts, and nobody beside it', async (
   t.equal(seen[0], alice)
 })
 
-t.test('what the work returns is returned', async (t) => {
+t.test('runAs returns what the work returns, and passes no arguments', async (t) => {
   t.equal(
     runAs(alice, (...args) => args.length),
     0,
@@ -38,19 +34,19 @@ t.test('what the work returns is returned', async (t) => {
     return userFromContext()
   })
   t.type(promise, Promise)
-  t.equal(userFromContext(), null, 'meanwhile nobody is here')
+  t.equal(userFromContext(), null, 'anonymous outside meanwhile')
   t.equal(await promise, alice)
 })
 
-t.test('nested, and as it was before afterwards, also after an error', async (t) => {
+t.test('nested calls of runAs restore the outer user, also after an error', async (t) => {
   const seen = await runAs(alice, async () => {
     const inner = runAs(bob, async () => {
       await later(1)
-      const nobody = await runAs(null, async () => {
+      const anonymous = await runAs(null, async () => {
         await later(1)
         return userFromContext()
       })
-      return [nobody, userFromContext()]
+      return [anonymous, userFromContext()]
     })
     const beside = userFromContext()
     t.throws(
@@ -73,20 +69,7 @@ t.test('nested, and as it was before afterwards, also after an error', async (t)
   t.equal(userFromContext(), null)
 })
 
-t.test('two at once do not see each other', async (t) => {
-  const seenBy = (user: object): Promise<unknown[]> =>
-    runAs(user, async () => {
-      const first = userFromContext()
-      await later(1)
-      return [first, userFromContext()]
-    })
-  t.strictSame(await Promise.all([seenBy(alice), seenBy(bob)]), [
-    [alice, alice],
-    [bob, bob],
-  ])
-})
-
-t.test('what is no user is refused, and the work is not done', async (t) => {
+t.test('runAs throws for anything but an object and a function, without running it', async (t) => {
   let done = 0
   const work = (): void => void (done += 1)
   const users = [undefined, false, true, 0, 'alice', Symbol('alice'), [], [alice], () => alice]
@@ -105,7 +88,7 @@ t.test('what is no user is refused, and the work is not done', async (t) => {
   t.equal(done, 0)
 })
 
-t.test('another copy of the module sees the same users', async (t) => {
+t.test('two copies of the module share the user of a context', async (t) => {
   const path = '../../lib/request/context.js?copy'
   const copy = (await import(path)) as typeof import('../../lib/request/context.js')
   t.not(copy.userFromContext, userFromContext, 'it is another copy')

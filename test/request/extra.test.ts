@@ -3,17 +3,7 @@ import { EXTRA_JWT_CLAIMS } from '../../lib/index.js'
 import { extraOf, setClaims } from '../../lib/request/state.js'
 import { requestWith } from '../helpers/fakes.js'
 
-t.test('an object without prototype, the same one all along', async (t) => {
-  const request = requestWith({})
-  const extra = extraOf(request)
-  t.strictSame(Object.keys(extra), [])
-  t.equal(Object.getPrototypeOf(extra), null)
-  extra.mine = 1
-  t.equal(extraOf(request), extra)
-  t.strictSame(Object.keys(extraOf(requestWith({}))), [], 'each request has its own')
-})
-
-t.test('claims: before and after somebody has looked', async (t) => {
+t.test('request.extra holds the claims that were set last, read before or after', async (t) => {
   const first = { sub: 'alice' }
   const second = { sub: 'bob' }
   const request = requestWith({})

@@ -6,7 +6,7 @@ import { runInContext } from '../../lib/guard/attempt.js'
 const isOn = (): boolean => Symbol.for('fastify-authn.context') in globalThis
 
 t.test(
-  'without fastify-authn/context there is no storage; with it, from the next request on',
+  'the async storage exists only from the request after fastify-authn/context is loaded',
   async (t) => {
     let load: (() => Promise<unknown>) | null = null
     let current = (): unknown => 'not loaded'

@@ -33,40 +33,43 @@ function holdClock(t: Test, start: number): { now: number } {
 const start = 1_800_000_000
 const alice = { username: 'alice', password: passwords.alice }
 
-t.test('tokens issued before the field are refused, and a login in its second works', async (t) => {
-  const clock = holdClock(t, start + 0.2)
-  const state = changing()
-  const app = await appWith(t, state.options, (app) => {
-    app.get('/me', { config: { auth: true } }, () => 'me')
-  })
-  const { post, me } = clientOf(app)
-  const login = async (): Promise<string> =>
-    (JSON.parse((await post('/login', alice)).body) as { token: string }).token
-  const old = await login()
-  t.strictSame(Object.keys(claimsOf(old)).toSorted(), ['exp', 'iat', 'nbf', 'sub'])
-  t.equal(await me(old), 200, 'null: all tokens are valid')
-  for (const [title, since] of [
-    ['a Date', new Date((start + 0.5) * 1000)],
-    ['seconds', start + 0.5],
-  ] as const) {
-    clock.now = start + 0.7
-    state.since = since
-    t.equal(await me(old), 401, title)
-    const next = await login()
-    t.equal(claimsOf(next).iat, start + 1, 'rounded up')
-    t.equal(await me(next), 200)
-  }
-  const own = app.jwtService
-  clock.now = start + 2
-  t.equal(await me(own.generateToken('alice')), 200, 'tokens of the service have an iat too')
-  const dateless = new JwtService({ secret }).generateToken('alice')
-  t.notOk('iat' in claimsOf(dateless))
-  t.equal(await me(dateless), 401, 'without iat nobody knows when it was issued')
-  state.since = null
-  t.equal(await me(dateless), 200)
-})
+t.test(
+  'tokens issued before the field are rejected, and a login in its second works',
+  async (t) => {
+    const clock = holdClock(t, start + 0.2)
+    const state = changing()
+    const app = await appWith(t, state.options, (app) => {
+      app.get('/me', { config: { auth: true } }, () => 'me')
+    })
+    const { post, me } = clientOf(app)
+    const login = async (): Promise<string> =>
+      (JSON.parse((await post('/login', alice)).body) as { token: string }).token
+    const old = await login()
+    t.strictSame(Object.keys(claimsOf(old)).toSorted(), ['exp', 'iat', 'nbf', 'sub'])
+    t.equal(await me(old), 200, 'null: all tokens are valid')
+    for (const [title, since] of [
+      ['a Date', new Date((start + 0.5) * 1000)],
+      ['seconds', start + 0.5],
+    ] as const) {
+      clock.now = start + 0.7
+      state.since = since
+      t.equal(await me(old), 401, title)
+      const next = await login()
+      t.equal(claimsOf(next).iat, start + 1, 'rounded up')
+      t.equal(await me(next), 200)
+    }
+    const own = app.jwtService
+    clock.now = start + 2
+    t.equal(await me(own.generateToken('alice')), 200, 'tokens of the service have an iat too')
+    const dateless = new JwtService({ secret }).generateToken('alice')
+    t.notOk('iat' in claimsOf(dateless))
+    t.equal(await me(dateless), 401, 'a token without iat is rejected')
+    state.since = null
+    t.equal(await me(dateless), 200)
+  },
+)
 
-t.test('the mode try: the handler does not see the claims of a rejected token', async (t) => {
+t.test('in the mode try, the handler does not see the claims of a rejected token', async (t) => {
   const clock = holdClock(t, start)
   const state = changing()
   const app = await appWith(t, state.options, (app) => {
@@ -85,7 +88,7 @@ t.test('the mode try: the handler does not see the claims of a rejected token', 
   t.match(await get(app.jwtService.generateToken('gone')), { user: null, claims: { sub: 'gone' } })
 })
 
-t.test('a field that is none is a fault, and one that is missing is told once', async (t) => {
+t.test('an invalid field is a fault, and a missing one is logged once', async (t) => {
   const state = changing()
   const { lines, stream } = logLines()
   const app = await appWith(
@@ -109,7 +112,7 @@ t.test('a field that is none is a fault, and one that is missing is told once', 
   t.match(told[0]?.msg, /lacks the field "tokensValidAfter"/)
 })
 
-t.test('a session that began before ends at its next refresh', async (t) => {
+t.test('a session that began before the field is revoked at its next refresh', async (t) => {
   const clock = holdClock(t, start + 0.2)
   const state = changing()
   const app = await sessionApp(t, { ...state.options, sessions: { store: heldStore().factory } })

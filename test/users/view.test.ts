@@ -47,7 +47,7 @@ class Model {
 
 const toJSON = (make: () => unknown): object => Object.assign(new Entity(), { toJSON: make })
 
-t.test('users of all kinds', async (t) => {
+t.test('no kind of user shows its hash, and other fields are sent', async (t) => {
   const parsed = JSON.parse(`{"__proto__":{"isAdmin":true},"id":1,"password":"${hash}"}`) as Fields
   const kinds: [title: string, user: object, json: unknown][] = [
     ['plain', { id: 1, password: hash, since: null }, { id: 1, since: null }],
@@ -75,7 +75,7 @@ t.test('users of all kinds', async (t) => {
     t.strictSame(JSON.parse(JSON.stringify(view(user))), json, title)
     assertHidden(t, view(user), title)
   }
-  t.notOk('isAdmin' in view(parsed), 'a name of the record is no prototype')
+  t.notOk('isAdmin' in view(parsed), 'its __proto__ is not assigned')
   t.strictSame(view({ id: 1, hash, password: 'x' }, new Set(['hash'])), { id: 1, password: 'x' })
 })
 
@@ -90,7 +90,7 @@ t.test('a user without a hash is passed on as it is', async (t) => {
   t.strictSame(plain, { id: 1, password: hash }, 'the stored one keeps it, since it is copied')
 })
 
-t.test("what hangs on a user is the app's own", async (t) => {
+t.test('objects in the fields of a user are not changed', async (t) => {
   const friend = { name: 'bob', password: hash }
   const user = Object.assign(new Entity(), { friends: [friend], when: new Date(0) })
   const plain = { password: hash, friend, friends: [friend] }
@@ -103,7 +103,7 @@ t.test("what hangs on a user is the app's own", async (t) => {
   t.equal(shown.self, shown)
 })
 
-t.test('an instance goes on working', async (t) => {
+t.test('getters, setters and methods of an instance work on its view', async (t) => {
   class Account extends Entity {
     #logins = 0
     own = (): string => `own of ${this.name}`
@@ -149,7 +149,7 @@ t.test('an instance goes on working', async (t) => {
   t.strictSame(model.toObject(), { id: 1, name: 'alice' }, 'also without toJSON')
 })
 
-t.test('an own getter of an instance is not called unasked: it may query a database', async (t) => {
+t.test('JSON.stringify does not call an own getter, which may query a database', async (t) => {
   let queries = 0
   const user = Object.defineProperty(new Entity(), 'posts', { get: () => (queries += 1) })
   const shown = view(user)

@@ -44,7 +44,7 @@ const all = ['lib', 'locales'].flatMap((folder) =>
 )
 const own = all.filter(({ to }) => /^(lib|locales)\//.test(to))
 
-t.test('imports point down, and only the table of features knows features', async (t) => {
+t.test('files import only from folders below, and the core imports no feature', async (t) => {
   t.ok(own.length > 300, 'they were found')
   const isFine = ({ from, to, isLazy }: (typeof own)[number]): boolean =>
     Math.min(placeOf(from), placeOf(to)) >= 0 &&
@@ -59,7 +59,7 @@ t.test('imports point down, and only the table of features knows features', asyn
   )
 })
 
-t.test('no file imports itself by way of others', async (t) => {
+t.test('imports have no cycles', async (t) => {
   const next = (file: string): string[] =>
     own.flatMap(({ from, to, isLazy }) => (from === file && !isLazy ? [to] : []))
   const isInCycle = (file: string): boolean => {
@@ -70,7 +70,7 @@ t.test('no file imports itself by way of others', async (t) => {
   t.strictSame([...new Set(own.map(({ from }) => from))].filter(isInCycle), [])
 })
 
-t.test('where packages are imported', async (t) => {
+t.test('each package is imported only where it belongs', async (t) => {
   const importers = (name: string): string[] =>
     all.flatMap((each) => (each.to === name ? each.from : []))
   t.strictSame(importers('@fastify/jwt'), ['lib/tokens/engine.ts'])

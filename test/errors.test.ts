@@ -49,7 +49,7 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
   ['auth.overloaded', 'ERR_AUTH_ISSUER_UNAVAILABLE', 503, 'The server is busy'],
 ]
 
-t.test('a key of the catalogue makes its refusal, with the English text', async (t) => {
+t.test('an AuthenticationError of a key has its code, status and English message', async (t) => {
   const seen = new Set<MessageKey>()
   for (const [key, code, statusCode, description] of refusals) {
     const error = new AuthenticationError(key, seen.has(key) ? { code } : {})
@@ -81,7 +81,7 @@ t.test('the reference of errors has every code, with its status and its body', a
   }
 })
 
-t.test('other text is sent as it is', async (t) => {
+t.test('an AuthenticationError of another string is a 401 with that message', async (t) => {
   for (const text of [
     'This API key was revoked.',
     '',
@@ -98,7 +98,7 @@ t.test('other text is sent as it is', async (t) => {
   }
 })
 
-t.test('cause and retryAfter', async (t) => {
+t.test('an AuthenticationError keeps its cause and retryAfter', async (t) => {
   const cause = new Error('why')
   const error = new AuthenticationError('auth.overloaded', { cause, retryAfter: 3 })
   t.equal(error.cause, cause)
@@ -107,7 +107,7 @@ t.test('cause and retryAfter', async (t) => {
   t.equal(new AuthenticationError('auth.overloaded', { retryAfter: 0 }).retryAfter, 0)
 })
 
-t.test('a refusal is recognised by its code, never by its class', async (t) => {
+t.test('an AuthenticationError is recognized by its code, not by its class', async (t) => {
   const alike = Object.assign(new Error('from another copy'), { code: 'ERR_AUTH_JWT_EXPIRED' })
   t.ok(isAuthenticationError(alike))
   t.ok(isAuthenticationError({ code: 'ERR_AUTH_REFUSED' }))
@@ -130,7 +130,7 @@ t.test('a refusal is recognised by its code, never by its class', async (t) => {
   for (const other of others) t.notOk(isAuthenticationError(other), String(Object(other).code))
 })
 
-t.test('a fault: neutral message, what happened in its cause', async (t) => {
+t.test('the message of a fault is neutral, its cause is the error', async (t) => {
   const cause = new Error('password of the database')
   const fault = new AuthenticationFault('ERR_AUTH_USER_SERVICE', cause)
   t.same([fault.name, fault.code, fault.statusCode], ['AuthenticationFault', fault.code, 500])
@@ -145,7 +145,7 @@ t.test('a fault: neutral message, what happened in its cause', async (t) => {
   t.equal(refusalOf(fault.code), undefined)
 })
 
-t.test('a fault of another copy of the package is one, what looks like it is not', async (t) => {
+t.test('faults of another copy of the package are recognized, look-alikes are not', async (t) => {
   const fault = new AuthenticationFault('ERR_AUTH_USER_SERVICE', null)
   const other = Object.assign(new Error(fault.message), { code: 'ERR_AUTH_HASHING' })
   const loud = Object.assign(new Error('password: x'), { code: 'ERR_AUTH_HASHING' })
@@ -156,7 +156,7 @@ t.test('a fault of another copy of the package is one, what looks like it is not
     t.notOk(isAuthenticationFault(value))
 })
 
-t.test('a misuse is known by its code, whichever copy of the package it comes from', async (t) => {
+t.test('usage errors of another copy of the package are recognized by their code', async (t) => {
   t.ok(isUsageError(new AuthnUsageError('ERR_AUTH_KEY', 'x')))
   t.ok(isUsageError(Object.assign(new Error('other'), { code: 'ERR_AUTH_MARK' })))
   const others = [new AuthenticationFault('ERR_AUTH_HASHING', null), new Error('x')]
@@ -164,7 +164,7 @@ t.test('a misuse is known by its code, whichever copy of the package it comes fr
     t.notOk(isUsageError(value))
 })
 
-t.test('a misuse: says who speaks', async (t) => {
+t.test('the message of a usage error begins with the name of the package', async (t) => {
   const cause = new Error('why')
   const misuse = new AuthnUsageError('ERR_AUTH_KEY', 'option "jwt.rsa" is bad.', cause)
   t.same(

@@ -47,7 +47,7 @@ function badges(log: string[]): Feature {
   }
 }
 
-t.test('a made-up feature is one row of the table', async (t) => {
+t.test('a feature works with one row of the table, and no change of the core', async (t) => {
   const log: string[] = []
   const row = {
     isSet: ({ realm }: { realm: string }) => realm === 'badges',
@@ -107,7 +107,7 @@ t.test('a made-up feature is one row of the table', async (t) => {
   t.strictSame(log, ['stop', 'close'])
 })
 
-t.test('a feature may issue and carry the tokens of a login', async (t) => {
+t.test('a feature can issue and carry the tokens of a login', async (t) => {
   const row = {
     isSet: ({ realm }: { realm: string }) => realm === 'tickets',
     load: async () => ({

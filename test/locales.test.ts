@@ -36,7 +36,7 @@ const scripts: Readonly<Record<string, RegExp>> = {
   'zh-TW': /\p{Script=Han}/u,
 }
 
-t.test('English, word for word', async (t) => {
+t.test('the English messages are these', async (t) => {
   t.strictSame(en, {
     'auth.invalid-credentials': 'Invalid credentials.',
     'auth.no-credentials-provided': 'Invalid or missing authentication header.',
@@ -57,18 +57,18 @@ t.test('English, word for word', async (t) => {
   })
 })
 
-t.test('every file of a language is listed', async (t) => {
+t.test('every language file is in the index', async (t) => {
   const files = await readdir(path.join(root, 'locales'))
   const expected = languages.map(([tag]) => `${tag.toLowerCase()}.ts`)
   t.strictSame(files.toSorted(), [...expected, 'index.ts'].toSorted())
 })
 
-t.test('the table has no prototype', async (t) => {
+t.test('the table of languages has no prototype', async (t) => {
   t.equal(Object.getPrototypeOf(locales), null)
   t.equal(locales.constructor, undefined)
 })
 
-t.test('tags are canonical BCP 47, but for the old codes', async (t) => {
+t.test('tags are canonical BCP 47, except the old codes', async (t) => {
   for (const tag of Object.keys(locales)) {
     const [canonical] = Intl.getCanonicalLocales(tag)
     t.equal(canonical, legacy.has(tag) ? aliases[tag] : tag, tag)
@@ -77,19 +77,19 @@ t.test('tags are canonical BCP 47, but for the old codes', async (t) => {
   t.equal(new Set(lowerCase).size, lowerCase.length, 'no two differ in case only')
 })
 
-t.test('aliases have the texts of what they stand for', async (t) => {
+t.test('aliases have the messages of their language', async (t) => {
   for (const [alias, tag] of Object.entries(aliases)) {
     t.ok(locales[alias] !== undefined && locales[alias] === locales[tag], `${alias}: ${tag}`)
   }
 })
 
-t.test('no two languages have the same texts', async (t) => {
+t.test('no two languages have the same messages', async (t) => {
   const texts = languages.map(([, catalogue]) => JSON.stringify(catalogue))
   t.equal(new Set(texts).size, texts.length)
 })
 
 for (const [tag, catalogue] of languages) {
-  t.test(tag, async (t) => {
+  t.test(`every message in ${tag} is a short sentence in its own letters`, async (t) => {
     t.strictSame(Object.keys(catalogue), Object.keys(en), 'complete, and in one order')
     const texts = Object.entries(catalogue)
     t.equal(new Set(Object.values(catalogue)).size, texts.length, 'every text says something else')

@@ -140,11 +140,11 @@ async function runProblems(folder: string, block: Block): Promise<string[]> {
   return [`it printed:\n${stdout}`]
 }
 
-t.test('README.md is for newcomers: at most 14,000 bytes', async (t) => {
+t.test('README.md has at most 14,000 bytes', async (t) => {
   t.ok(Buffer.byteLength(readPage('README.md')) <= 14_000)
 })
 
-t.test('links lead somewhere, in the package too', async (t) => {
+t.test('every link leads to a page and a heading, in the package too', async (t) => {
   const packed = ['README.md', 'LICENSE', ...files.map((file) => file.replace(/\*.*$/, ''))]
   const found = pages().flatMap((page) =>
     linkProblems(page, readPage(page), packed).map((problem) => `${page}: ${problem}`),
@@ -183,7 +183,7 @@ t.test('a test follows each page of docs/start', async (t) => {
 const fence = (language: string, ...lines: string[]): string =>
   ['```' + language, ...lines, '```', ''].join('\n')
 
-t.test('the blocks of all pages, and what is wrong is found', async (t) => {
+t.test('the code of all pages compiles and prints what they say', async (t) => {
   const blocks = pages()
     .filter((page) => !page.startsWith('docs/start/'))
     .flatMap((page) => blocksOf(readPage(page), page))

@@ -25,7 +25,7 @@ interface Order {
   readonly audit?: 'explicit' | AuditOptions | undefined
 }
 
-async function boot(
+async function start(
   t: Test,
   { before, after, audit = 'explicit' }: Order,
 ): Promise<{ app: FastifyInstance; error: (Error & { code?: unknown }) | undefined }> {
@@ -41,7 +41,7 @@ async function boot(
 }
 
 for (const [name, engine] of Object.entries(engines)) {
-  t.test(`${name} stops an audited boot, whatever the order`, async (t) => {
+  t.test(`${name} makes an audited startup fail, whatever the order`, async (t) => {
     const add = (app: FastifyInstance) => app.register(engine)
     const inside = (app: FastifyInstance) =>
       app.register(
@@ -70,15 +70,15 @@ for (const [name, engine] of Object.entries(engines)) {
       { after: add, audit: { mode: 'explicit', middleware: false } },
     ]
     for (const order of orders) {
-      const { error } = await boot(t, order)
+      const { error } = await start(t, order)
       t.equal(error?.code, 'ERR_AUTH_AUDIT')
       t.match(error?.message, `found ${name}`)
       t.match(error?.message, remedy)
     }
   })
 
-  t.test(`${name} is let in by middleware: true, and runs unjudged`, async (t) => {
-    const { app, error } = await boot(t, {
+  t.test(`${name} is allowed by middleware: true, and runs unauthenticated`, async (t) => {
+    const { app, error } = await start(t, {
       before: async (app) => {
         await app.register(engine)
         ;(app as unknown as WithUse).use('/legacy', (_request, response) => response.end('legacy'))
@@ -87,10 +87,10 @@ for (const [name, engine] of Object.entries(engines)) {
     })
     t.equal(error, undefined)
     const answer = await fetch(`http://127.0.0.1:${await listen(app)}/legacy`)
-    t.equal(await answer.text(), 'legacy', 'as README says')
+    t.equal(await answer.text(), 'legacy', 'without credentials')
   })
 
-  t.test(`${name} around the audited scope counts, beside it it does not`, async (t) => {
+  t.test(`${name} fails the audit of scopes inside its own, not beside it`, async (t) => {
     for (const [place, expected] of [
       ['around', 'ERR_AUTH_AUDIT'],
       ['beside', undefined],
@@ -114,7 +114,7 @@ for (const [name, engine] of Object.entries(engines)) {
   })
 }
 
-t.test('without an audit, middleware is the business of the app', async (t) => {
+t.test('without an audit, an app with middleware starts', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const [engine] = Object.values(engines) as [FastifyPluginCallback]

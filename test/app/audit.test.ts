@@ -16,8 +16,8 @@ const open = { config: { auth: false } } as const
 type Audit = NonNullable<AuthnOptions['audit']>
 type Except = (route: UndecidedRoute) => boolean
 
-/** Boots an app. @returns the error that stops it, if any */
-async function boot(
+/** Starts an app. @returns the error of its startup, if any */
+async function start(
   t: Test,
   audit: Audit | undefined,
   declare: (app: FastifyInstance) => unknown = () => undefined,
@@ -35,10 +35,10 @@ async function boot(
 
 /** The lines that name routes. */
 const named = (error: Error | undefined): string[] =>
-  (error?.message ?? 'booted').split('\n').slice(1)
+  (error?.message ?? 'started').split('\n').slice(1)
 
-t.test('routes without a mark stop the boot, and all are named', async (t) => {
-  const error = await boot(
+t.test('routes without a mark make startup fail, and all are named', async (t) => {
+  const error = await start(
     t,
     'explicit',
     async (app) => {
@@ -64,15 +64,15 @@ t.test('routes without a mark stop the boot, and all are named', async (t) => {
   ])
 })
 
-t.test('of many, the first ones are named and all are counted', async (t) => {
-  const error = await boot(t, 'explicit', (app) => {
+t.test('of 23 routes without a mark, 20 are named and 23 are counted', async (t) => {
+  const error = await start(t, 'explicit', (app) => {
     for (let at = 100; at < 123; at += 1) app.get(`/${at}`, ok)
   })
   t.match(error?.message, 'found 23 routes')
   t.match(named(error), { length: 21, 0: '  GET /100', 19: '  GET /119', 20: '  and 3 more' })
 })
 
-t.test('a mark on the route, on a scope, or of the plugin is a decision', async (t) => {
+t.test('a route with a mark of its own, a scope or the plugin passes the audit', async (t) => {
   const declare = async (app: FastifyInstance): Promise<void> => {
     const needs = [{ scope: 'a' }, { role: { any: ['x', 'y'] } }] as const
     for (const auth of [true, false, 'optional', 'try', { mode: false }, ...needs] as const) {
@@ -88,7 +88,7 @@ t.test('a mark on the route, on a scope, or of the plugin is a decision', async 
       )
     }
   }
-  t.equal(await boot(t, 'explicit', declare), undefined)
+  t.equal(await start(t, 'explicit', declare), undefined)
   const app = Fastify()
   t.teardown(() => app.close())
   app.get('/before', ok)
@@ -98,7 +98,7 @@ t.test('a mark on the route, on a scope, or of the plugin is a decision', async 
   for (const url of ['/before', '/plain']) t.equal((await app.inject(url)).statusCode, 401, url)
 })
 
-t.test('what is excepted', async (t) => {
+t.test('except gets each undecided route, and those it returns true for pass', async (t) => {
   const seen: UndecidedRoute[] = []
   const except: Except = (route) => {
     seen.push(route)
@@ -120,7 +120,7 @@ t.test('what is excepted', async (t) => {
       handler: ok,
     })
   }
-  t.equal(await boot(t, { mode: 'explicit', except }, declare), undefined)
+  t.equal(await start(t, { mode: 'explicit', except }, declare), undefined)
   t.strictSame(JSON.parse(JSON.stringify(seen)), [
     {
       methods: ['GET'],
@@ -141,7 +141,7 @@ t.test('what is excepted', async (t) => {
       config: { isKnown: true },
     },
   ])
-  const error = await boot(
+  const error = await start(
     t,
     { mode: 'explicit', except: ({ url }) => url === '/docs/ui' },
     declare,
@@ -149,19 +149,19 @@ t.test('what is excepted', async (t) => {
   t.strictSame(named(error), ['  POST,PUT /x'])
 })
 
-t.test('automatic HEAD routes follow their GET', async (t) => {
-  t.strictSame(named(await boot(t, 'explicit', (app) => app.get('/x', ok))), ['  GET /x'])
+t.test('automatic HEAD routes pass the audit with their GET route', async (t) => {
+  t.strictSame(named(await start(t, 'explicit', (app) => app.get('/x', ok))), ['  GET /x'])
   const except: Except = ({ methods }) => methods.includes('GET')
-  t.equal(await boot(t, { mode: 'explicit', except }, (app) => app.get('/x', ok)), undefined)
-  const own = await boot(t, 'explicit', (app) => {
+  t.equal(await start(t, { mode: 'explicit', except }, (app) => app.get('/x', ok)), undefined)
+  const own = await start(t, 'explicit', (app) => {
     app.head('/x', ok)
     app.get('/x', open, ok)
   })
-  t.strictSame(named(own), ['  HEAD /x'], 'one of the app does not')
+  t.strictSame(named(own), ['  HEAD /x'], 'a HEAD route of the app does not')
 })
 
-t.test('what a hook decides for a GET route holds for its HEAD too', async (t) => {
-  const error = await boot(t, 'explicit', (app) => {
+t.test('a mark that a hook sets on a GET route counts for its HEAD route too', async (t) => {
+  const error = await start(t, 'explicit', (app) => {
     app.addHook('onRoute', (options) => {
       if (options.method === 'GET') options.config = { ...options.config, auth: true }
     })
@@ -171,20 +171,20 @@ t.test('what a hook decides for a GET route holds for its HEAD too', async (t) =
   t.strictSame(named(error), ['  POST /x'])
 })
 
-t.test('an except counts only if it returns true, and what it throws stops the boot', async (t) => {
+t.test('except must return true, and an error that it throws makes startup fail', async (t) => {
   const cause = new Error('no')
   const fails = (): never => {
     throw cause
   }
   const declare = (app: FastifyInstance): unknown => app.get('/x', ok)
-  t.equal(await boot(t, { mode: 'explicit', except: fails }, declare), cause)
+  t.equal(await start(t, { mode: 'explicit', except: fails }, declare), cause)
   for (const answer of [undefined, null, 1, 'true', Promise.resolve(true)]) {
     const except = (() => answer) as unknown as Except
-    t.match(await boot(t, { mode: 'explicit', except }, declare), { code: 'ERR_AUTH_AUDIT' })
+    t.match(await start(t, { mode: 'explicit', except }, declare), { code: 'ERR_AUTH_AUDIT' })
   }
 })
 
-t.test('wrong options', async (t) => {
+t.test('an invalid audit option makes startup fail', async (t) => {
   const wrong: [unknown, string][] = [
     ['implicit', 'option "audit": found "implicit", expected \'explicit\', or an object'],
     [true, 'option "audit": found true, expected \'explicit\''],
@@ -198,15 +198,15 @@ t.test('wrong options', async (t) => {
     ],
   ]
   for (const [audit, message] of wrong) {
-    const error = await boot(t, audit as Audit)
+    const error = await start(t, audit as Audit)
     t.match(error, { code: 'ERR_AUTH_OPTION', message }, JSON.stringify(audit))
   }
 })
 
-t.test('each audit holds for the scope of its registration', async (t) => {
+t.test('each registration audits its own scope', async (t) => {
   /** Which of the routes around, in and below a registration are named. */
   const found = async (outer?: Audit, inner?: Audit): Promise<string[]> => {
-    const error = await boot(t, outer, async (app) => {
+    const error = await start(t, outer, async (app) => {
       app.get('/outside', ok)
       await app.register(
         async (app) => {
@@ -224,25 +224,26 @@ t.test('each audit holds for the scope of its registration', async (t) => {
   const lenient: Audit = { mode: 'explicit', except: () => true }
   t.strictSame(await found(), [])
   t.strictSame(await found(undefined, 'explicit'), inside)
-  t.strictSame(await found('explicit'), everything, 'an inner registration is no way out')
+  t.strictSame(
+    await found('explicit'),
+    everything,
+    'an inner registration does not end the outer audit',
+  )
   t.strictSame(await found('explicit', lenient), everything, 'nor are its exceptions')
   t.strictSame(await found(lenient, 'explicit'), inside)
 })
 
-t.test(
-  'registered twice in one scope: the last audit counts, and none takes it away',
-  async (t) => {
-    const again = (audit?: Audit) => async (app: FastifyInstance) => {
-      await app.register(authn, { ...shared(), audit })
-      app.get('/x', ok)
-    }
-    t.strictSame(named(await boot(t, 'explicit', again())), ['  GET /x'])
-    const lenient: Audit = { mode: 'explicit', except: () => true }
-    t.equal(await boot(t, 'explicit', again(lenient)), undefined)
-  },
-)
+t.test('the last audit of one scope counts, and a registration without one keeps it', async (t) => {
+  const again = (audit?: Audit) => async (app: FastifyInstance) => {
+    await app.register(authn, { ...shared(), audit })
+    app.get('/x', ok)
+  }
+  t.strictSame(named(await start(t, 'explicit', again())), ['  GET /x'])
+  const lenient: Audit = { mode: 'explicit', except: () => true }
+  t.equal(await start(t, 'explicit', again(lenient)), undefined)
+})
 
-t.test('routes of other plugins', async (t) => {
+t.test('routes of other plugins are audited, except the one of @fastify/cors', async (t) => {
   const others = fp(async (app: FastifyInstance) => {
     await app.register(cors)
     await app.register(websocket)
@@ -255,7 +256,7 @@ t.test('routes of other plugins', async (t) => {
     [others, async () => undefined],
     [async () => undefined, others],
   ] as const) {
-    const all = await boot(
+    const all = await start(
       t,
       'explicit',
       async (app) => {
@@ -268,14 +269,14 @@ t.test('routes of other plugins', async (t) => {
     )
     t.strictSame(named(all), ['  GET /metrics', '  GET /ws'])
   }
-  const catchAll = await boot(t, 'explicit', async (app) => {
+  const catchAll = await start(t, 'explicit', async (app) => {
     await app.register(cors)
     app.options('*', { constraints: { host: 'a.example' } }, ok)
     app.options('/x', ok)
     await app.register(async (inner) => void inner.options('*', ok), { prefix: '/in/' })
   })
   t.strictSame(named(catchAll), ['  OPTIONS *', '  OPTIONS /in/*', '  OPTIONS /x'], 'of the app')
-  t.strictSame(named(await boot(t, 'explicit', (app) => app.options('*', ok))), ['  OPTIONS *'])
+  t.strictSame(named(await start(t, 'explicit', (app) => app.options('*', ok))), ['  OPTIONS *'])
   const except: Except = ({ url }) => url === '/metrics'
   const app = Fastify()
   t.teardown(() => app.close())

@@ -58,7 +58,7 @@ t.test('a scope has the scope around it as its prototype', async (t) => {
   })
 })
 
-t.test('decorate() refuses what an instance has itself, and sets what it inherits', async (t) => {
+t.test('decorate() rejects own names of an instance, and sets inherited ones', async (t) => {
   const app = fastify(t)
   setFallback(app, 'fallback', () => 'fallback')
   const valueIn = (scope: FastifyInstance): unknown => (scope as { fallback?: unknown }).fallback
@@ -99,70 +99,61 @@ t.test('a HEAD route that Fastify adds ends its onSend with headRouteOnSendHandl
   )
 })
 
-t.test(
-  'the HEAD route of a GET route is declared right after it, before the next one',
-  async (t) => {
-    const app = fastify(t)
+t.test('the HEAD route of a GET route is declared right after it', async (t) => {
+  const app = fastify(t)
+  const routes = told(app)
+  app.get('/a', ok)
+  app.get('/b', ok)
+  t.strictSame(
+    routes.map(({ options, url }) => `${String(options.method)} ${url}`),
+    ['GET /a', 'HEAD /a', 'GET /b', 'HEAD /b'],
+  )
+})
+
+t.test('onRoute runs once for a route / in a prefix, which has two URLs', async (t) => {
+  for (const prefixTrailingSlash of ['both', 'slash', 'no-slash'] as const) {
+    const app = fastify(t, { exposeHeadRoutes: false })
     const routes = told(app)
-    app.get('/a', ok)
-    app.get('/b', ok)
-    t.strictSame(
-      routes.map(({ options, url }) => `${String(options.method)} ${url}`),
-      ['GET /a', 'HEAD /a', 'GET /b', 'HEAD /b'],
-    )
-  },
-)
-
-t.test(
-  'onRoute tells once of a route / in a scope with a prefix, which then has two URLs',
-  async (t) => {
-    for (const prefixTrailingSlash of ['both', 'slash', 'no-slash'] as const) {
-      const app = fastify(t, { exposeHeadRoutes: false })
-      const routes = told(app)
-      await app.register(async (app) => void app.get('/', { prefixTrailingSlash }, ok), {
-        prefix: '/notes',
-      })
-      await app.ready()
-      t.equal(routes.length, 1)
-      const urls = new Set(routes.flatMap(({ options, url }) => urlsOf(options, url)))
-      for (const url of ['/notes', '/notes/']) {
-        t.equal((await app.inject(url)).statusCode, urls.has(url) ? 200 : 404, url)
-      }
+    await app.register(async (app) => void app.get('/', { prefixTrailingSlash }, ok), {
+      prefix: '/notes',
+    })
+    await app.ready()
+    t.equal(routes.length, 1)
+    const urls = new Set(routes.flatMap(({ options, url }) => urlsOf(options, url)))
+    for (const url of ['/notes', '/notes/']) {
+      t.equal((await app.inject(url)).statusCode, urls.has(url) ? 200 : 404, url)
     }
-  },
-)
+  }
+})
 
-t.test(
-  'Fastify copies the own properties of config, symbols too, after all onRoute hooks',
-  async (t) => {
-    const app = fastify(t)
-    const key = Symbol('mine')
-    const reads: string[] = []
-    app.addHook('onRoute', (options) => {
-      const config = Object.defineProperty({}, key, {
-        get: () => (reads.push('read'), 'token'),
-        enumerable: true,
-      })
-      Object.defineProperty(options, 'config', { get: () => config, enumerable: true })
+t.test('Fastify copies the own properties of config after all onRoute hooks', async (t) => {
+  const app = fastify(t)
+  const key = Symbol('mine')
+  const reads: string[] = []
+  app.addHook('onRoute', (options) => {
+    const config = Object.defineProperty({}, key, {
+      get: () => (reads.push('read'), 'token'),
+      enumerable: true,
     })
-    app.addHook('onRoute', () => void reads.push('last hook'))
-    app.get('/', { exposeHeadRoute: false }, ({ routeOptions }) => {
-      const { value } = Object.getOwnPropertyDescriptor(routeOptions.config, key) ?? {}
-      return String(value)
-    })
-    t.equal(reads.pop(), 'read', 'when the route is declared, and as the last')
-    reads.splice(0)
-    t.equal((await app.inject('/')).body, 'token')
-    t.strictSame(reads, [], 'a request does not read it again')
-  },
-)
+    Object.defineProperty(options, 'config', { get: () => config, enumerable: true })
+  })
+  app.addHook('onRoute', () => void reads.push('last hook'))
+  app.get('/', { exposeHeadRoute: false }, ({ routeOptions }) => {
+    const { value } = Object.getOwnPropertyDescriptor(routeOptions.config, key) ?? {}
+    return String(value)
+  })
+  t.equal(reads.pop(), 'read', 'when the route is declared, and as the last')
+  reads.splice(0)
+  t.equal((await app.inject('/')).body, 'token')
+  t.strictSame(reads, [], 'a request does not read it again')
+})
 
 t.test('request.routeOptions.config is the same object at every request of a route', async (t) => {
   const app = fastify(t)
   const seen = new Map<string, Set<object>>()
   app.addHook('onRequest', async ({ url, routeOptions }) => {
     seen.set(url, (seen.get(url) ?? new Set()).add(routeOptions.config))
-    // Nobody can put another one in its place.
+    // It cannot be replaced.
     Object.assign(routeOptions, { config: {} })
   })
   const shared = { config: {} }
@@ -176,39 +167,32 @@ t.test('request.routeOptions.config is the same object at every request of a rou
   t.equal(new Set([...seen.values()].flatMap((configs) => [...configs])).size, 2, 'and its own')
 })
 
-t.test(
-  'the route of @fastify/cors is OPTIONS *, and pluginName of its scope names it',
-  async (t) => {
-    const app = fastify(t)
-    const routes = told(app)
-    await app.register(async (app) => void app.options('*', ok), { prefix: '/before' })
-    await app.register(
-      async (app) => {
-        await app.register(cors)
-        app.options('*', { constraints: { host: 'other' } }, ok)
-        app.options('/*', ok)
-        await app.register(async (app) => void app.options('*', ok), { prefix: '/inside' })
-      },
-      { prefix: '/in' },
-    )
-    const root = fastify(t)
-    const atRoot = told(root)
-    await root.register(cors)
-    await root.register(async (app) => void app.options('*', ok), { prefix: '/after' })
-    const found = [...routes, ...atRoot].filter(({ options, server }) =>
-      isCorsPreflight(options, server),
-    )
-    t.strictSame(
-      found.map(({ url }) => url),
-      ['/in*', '*'],
-    )
-    t.throws(
-      () => root.options('*', ok),
-      { code: 'FST_ERR_DUPLICATED_ROUTE' },
-      'and is the only one',
-    )
-  },
-)
+t.test('the route of @fastify/cors is OPTIONS *, named by pluginName of its scope', async (t) => {
+  const app = fastify(t)
+  const routes = told(app)
+  await app.register(async (app) => void app.options('*', ok), { prefix: '/before' })
+  await app.register(
+    async (app) => {
+      await app.register(cors)
+      app.options('*', { constraints: { host: 'other' } }, ok)
+      app.options('/*', ok)
+      await app.register(async (app) => void app.options('*', ok), { prefix: '/inside' })
+    },
+    { prefix: '/in' },
+  )
+  const root = fastify(t)
+  const atRoot = told(root)
+  await root.register(cors)
+  await root.register(async (app) => void app.options('*', ok), { prefix: '/after' })
+  const found = [...routes, ...atRoot].filter(({ options, server }) =>
+    isCorsPreflight(options, server),
+  )
+  t.strictSame(
+    found.map(({ url }) => url),
+    ['/in*', '*'],
+  )
+  t.throws(() => root.options('*', ok), { code: 'FST_ERR_DUPLICATED_ROUTE' }, 'and is the only one')
+})
 
 t.test('scopes inherit register from the root', async (t) => {
   const app = fastify(t)
@@ -241,24 +225,21 @@ t.test('fastify-plugin marks plugins by the symbols skip-override and plugin-met
   }
 })
 
-t.test(
-  'app.register hands on what it is given: promises of modules, functions of options',
-  async (t) => {
-    const app = fastify(t)
-    const seen: unknown[] = []
-    app.addHook('onRegister', (_, options) => void seen.push(options))
-    const plugin = async (_: FastifyInstance, options: object): Promise<void> => {
-      seen.push(options)
-    }
-    const given = { prefix: '/a' }
-    const amended = Promise.resolve().then(() => {
-      Object.assign(given, { late: true })
-      return { default: plugin }
-    })
-    await app.register(amended, given)
-    t.strictSame(seen.splice(0), [given, given], 'options may be amended until a module is loaded')
-    await app.register(plugin, () => given)
-    t.strictSame(seen, [seen[0], given])
-    t.type(seen[0], 'function', 'onRegister is not told what a function returns')
-  },
-)
+t.test('app.register passes on promises of modules and functions of options', async (t) => {
+  const app = fastify(t)
+  const seen: unknown[] = []
+  app.addHook('onRegister', (_, options) => void seen.push(options))
+  const plugin = async (_: FastifyInstance, options: object): Promise<void> => {
+    seen.push(options)
+  }
+  const given = { prefix: '/a' }
+  const amended = Promise.resolve().then(() => {
+    Object.assign(given, { late: true })
+    return { default: plugin }
+  })
+  await app.register(amended, given)
+  t.strictSame(seen.splice(0), [given, given], 'options may be amended until a module is loaded')
+  await app.register(plugin, () => given)
+  t.strictSame(seen, [seen[0], given])
+  t.type(seen[0], 'function', 'onRegister is not told what a function returns')
+})

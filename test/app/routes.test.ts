@@ -11,7 +11,7 @@ import { bootError } from '../helpers/flows.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
 
-t.test('a config that a hook replaces stops the boot', async (t) => {
+t.test('a config that a hook replaces makes startup fail', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   app.addHook('onRoute', (route) => {
@@ -25,7 +25,7 @@ t.test('a config that a hook replaces stops the boot', async (t) => {
   t.match(error, { code: 'ERR_AUTH_MARK', message: /route GET \/x, config\.auth.*no effect/ })
 })
 
-t.test('what the mark is when the app gets ready counts', async (t) => {
+t.test('the mark that a route has when the app gets ready counts', async (t) => {
   const late: Record<string, [early: object, late: object, status: number]> = {
     'put on': [{}, { auth: true }, 401],
     'taken away': [{ auth: true }, { auth: false }, 200],
@@ -46,7 +46,7 @@ t.test('what the mark is when the app gets ready counts', async (t) => {
   }
 })
 
-t.test('a mark that is changed in an object of the app stops the boot', async (t) => {
+t.test('a mark that is set in a config after its route makes startup fail', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const config: { auth?: boolean } = {}
@@ -59,7 +59,7 @@ t.test('a mark that is changed in an object of the app stops the boot', async (t
   t.match(error, { code: 'ERR_AUTH_MARK', message: /route GET \/x/ })
 })
 
-t.test('hooks that are undefined: one warning names their routes and scopes', async (t) => {
+t.test('undefined hooks give one warning that names their routes and scopes', async (t) => {
   const { lines, stream } = logLines()
   const app = Fastify({ logger: { stream } })
   t.teardown(() => app.close())
@@ -99,44 +99,41 @@ t.test('hooks that are undefined: one warning names their routes and scopes', as
   t.match(warnings[0]?.msg, `: ${expected.join(', ')}. `)
 })
 
-t.test(
-  'a registration for the whole app in a scope without routes stops the startup',
-  async (t) => {
-    const ok = (): string => 'ok'
-    const boot = (
-      given: object,
-      wrap: (plugin: (app: FastifyInstance) => Promise<void>) => (app: FastifyInstance) => unknown,
-      declare: (app: FastifyInstance) => unknown = (app) => app.get('/x', ok),
-    ): Promise<unknown> => {
-      const app = Fastify()
-      t.teardown(() => app.close())
-      return bootError(async () => {
-        await app.register(
-          wrap(async (inner) => {
-            await inner.register(authn, { ...options, ...given })
-          }) as never,
-        )
-        await declare(app)
-        await app.ready()
-      })
+t.test('auth or audit in a scope without routes makes startup fail', async (t) => {
+  const ok = (): string => 'ok'
+  const start = (
+    given: object,
+    wrap: (plugin: (app: FastifyInstance) => Promise<void>) => (app: FastifyInstance) => unknown,
+    declare: (app: FastifyInstance) => unknown = (app) => app.get('/x', ok),
+  ): Promise<unknown> => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    return bootError(async () => {
+      await app.register(
+        wrap(async (inner) => {
+          await inner.register(authn, { ...options, ...given })
+        }) as never,
+      )
+      await declare(app)
+      await app.ready()
+    })
+  }
+  type Wrapped = (app: FastifyInstance) => unknown
+  const plain = (plugin: Wrapped): Wrapped => plugin
+  const withRoute = (plugin: Wrapped): Wrapped =>
+    async function routes(app) {
+      await plugin(app)
+      app.get('/in', ok)
     }
-    type Wrapped = (app: FastifyInstance) => unknown
-    const plain = (plugin: Wrapped): Wrapped => plugin
-    const withRoute = (plugin: Wrapped): Wrapped =>
-      async function routes(app) {
-        await plugin(app)
-        app.get('/in', ok)
-      }
-    for (const given of [{ auth: true }, { auth: { use: 'configBasic' } }, { audit: 'explicit' }]) {
-      const [option] = Object.keys(given)
-      const message = new RegExp(`"${option}": .*no routes.*GET /x.*fastify-plugin`)
-      t.match(await boot(given, plain), { code: 'ERR_AUTH_OPTION', message })
-      t.equal(await boot(given, plain, () => undefined), undefined, 'no routes at all')
-      const decided = (app: FastifyInstance) => app.get('/x', { config: { auth: false } }, ok)
-      t.equal(await boot(given, plain, decided), undefined, 'a decided one')
-    }
-    t.equal(await boot({ auth: true }, fp), undefined, 'with fastify-plugin')
-    t.equal(await boot({ auth: true }, withRoute), undefined, 'with a route in the scope')
-    for (const given of [{}, { auth: false }]) t.equal(await boot(given, plain), undefined)
-  },
-)
+  for (const given of [{ auth: true }, { auth: { use: 'configBasic' } }, { audit: 'explicit' }]) {
+    const [option] = Object.keys(given)
+    const message = new RegExp(`"${option}": .*no routes.*GET /x.*fastify-plugin`)
+    t.match(await start(given, plain), { code: 'ERR_AUTH_OPTION', message })
+    t.equal(await start(given, plain, () => undefined), undefined, 'no routes at all')
+    const decided = (app: FastifyInstance) => app.get('/x', { config: { auth: false } }, ok)
+    t.equal(await start(given, plain, decided), undefined, 'a decided one')
+  }
+  t.equal(await start({ auth: true }, fp), undefined, 'with fastify-plugin')
+  t.equal(await start({ auth: true }, withRoute), undefined, 'with a route in the scope')
+  for (const given of [{}, { auth: false }]) t.equal(await start(given, plain), undefined)
+})

@@ -24,7 +24,7 @@ function row(url: string, more: Partial<AuthnRoute> = {}): AuthnRoute {
 const allMethods = ['DELETE', 'GET', 'HEAD', 'POST']
 const linesOf = (...rows: AuthnRoute[]): string[] => printTable(rows, allMethods).split('\n')
 
-t.test('columns are aligned, lines end without blanks', async (t) => {
+t.test('columns are aligned, and no line ends with blanks', async (t) => {
   t.strictSame(
     linesOf(
       row('/'),
@@ -54,7 +54,7 @@ t.test('columns are aligned, lines end without blanks', async (t) => {
   )
 })
 
-t.test('registrations have a column where there are several', async (t) => {
+t.test('several registrations are shown in a column of their own', async (t) => {
   t.strictSame(linesOf(row('/'), row('/x', { registration: '/x' })), [
     'METHOD  URL  ACCESS  NEEDS  AUTHENTICATORS  MARK  REGISTRATION',
     'GET     /    open    -      -               none  /',
@@ -63,7 +63,7 @@ t.test('registrations have a column where there are several', async (t) => {
   ])
 })
 
-t.test('nothing in a URL breaks the table or the terminal', async (t) => {
+t.test('control characters of a URL are escaped', async (t) => {
   const [line, ...rest] = linesOf(row('/a\n\u001b[2J\u202e\u007f\ud800é')).slice(1)
   t.match(line, '/a\\u{a}\\u{1b}[2J\\u{202e}\\u{7f}\\u{d800}é ')
   t.strictSame(rest, [''])

@@ -13,7 +13,7 @@ interface Warned {
 }
 
 /** Boots an app. @returns the warnings of ours that it gave */
-async function boot(t: Test, declare: (app: FastifyInstance) => unknown): Promise<Warned[]> {
+async function start(t: Test, declare: (app: FastifyInstance) => unknown): Promise<Warned[]> {
   const app = Fastify()
   t.teardown(() => app.close())
   await declare(app)
@@ -36,8 +36,8 @@ async function boot(t: Test, declare: (app: FastifyInstance) => unknown): Promis
 
 const named = ({ message }: Warned): string[] => message.split('\n').slice(1)
 
-t.test('marked routes of an app without the plugin: one warning names them', async (t) => {
-  const warnings = await boot(t, async (app) => {
+t.test('marked routes of an app without the plugin give one warning that names them', async (t) => {
+  const warnings = await start(t, async (app) => {
     app.get('/me', { config: { auth: true } }, ok)
     app.get('/greeting', { config: { auth: 'optional' } }, ok)
     app.post('/key', { config: { auth: { use: 'jwt' } } }, ok)
@@ -60,9 +60,9 @@ t.test('marked routes of an app without the plugin: one warning names them', asy
   ])
 })
 
-t.test('no warning where there is nothing to say', async (t) => {
-  t.strictSame(await boot(t, (app) => void app.get('/', ok)), [], 'no marks')
-  const foreign = await boot(t, async (app) => {
+t.test('an app without marks, or with the plugin, gives no warning', async (t) => {
+  t.strictSame(await start(t, (app) => void app.get('/', ok)), [], 'no marks')
+  const foreign = await start(t, async (app) => {
     // As other plugins write it.
     app.get('/roles', { config: { auth: ['admin'] as never } }, ok)
     app.get('/strategy', { config: { auth: 'session' as never } }, ok)
@@ -70,15 +70,15 @@ t.test('no warning where there is nothing to say', async (t) => {
     await app.register(async (scope) => void scope.get('/mail', ok), { auth: { user: 'a' } })
   })
   t.strictSame(foreign, [], 'config.auth of another plugin')
-  const registered = await boot(t, (app) => {
+  const registered = await start(t, (app) => {
     app.get('/me', { config: { auth: true } }, ok)
     void app.register(authn, standardOptions())
   })
   t.strictSame(registered, [], 'registered, after the route')
 })
 
-t.test('many routes, and names that would break a terminal', async (t) => {
-  const [warning] = (await boot(t, (app) => {
+t.test('the warning names few of many routes, and escapes control characters', async (t) => {
+  const [warning] = (await start(t, (app) => {
     for (let i = 0; i < 25; i += 1) app.post(`/r${i}`, { config: { auth: true } }, ok)
     app.post('/a\u202eb', { config: { auth: true } }, ok)
   })) as [Warned]

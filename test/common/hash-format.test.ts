@@ -4,7 +4,7 @@ import { isBcryptHash } from '../../lib/passwords/bcrypt.js'
 
 const stored = bcrypt.hashSync('swordfish', 4)
 
-t.test('what a bcrypt hash is', async (t) => {
+t.test('only complete bcrypt hashes are recognized', async (t) => {
   const { length } = stored
   const rest = stored.slice(7)
   const right = {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { withoutUndefined, isThenable } from '../../lib/common/objects.js'
 
-t.test('what is not set is left out, what is falsy is not', async (t) => {
+t.test('withoutUndefined() leaves out undefined, and keeps other falsy values', async (t) => {
   const options = { cost: undefined, max: 0, name: '', on: false, nothing: null, list: [] }
   const result = withoutUndefined(options)
   t.strictSame(Object.entries(result), [
@@ -15,12 +15,12 @@ t.test('what is not set is left out, what is falsy is not', async (t) => {
   t.ok('cost' in options, 'the original stays as it is')
 })
 
-t.test('what is inherited is left out', async (t) => {
+t.test('withoutUndefined() leaves out inherited members', async (t) => {
   t.strictSame(withoutUndefined(Object.create({ cost: 4 }) as object), {})
   t.strictSame(withoutUndefined({}), {})
 })
 
-t.test('what has to be awaited', async (t) => {
+t.test('objects and functions with a then are thenable', async (t) => {
   // oxlint-disable-next-line unicorn/no-thenable -- what it is about
   const thenable = { then: () => undefined }
   t.equal(isThenable(Promise.resolve()), true)

@@ -3,12 +3,12 @@ import { withTimeout } from '../../lib/common/timeout.js'
 
 const late = (): Error => new Error('too late')
 
-t.test('work in time: what it comes to', async (t) => {
+t.test('work that ends in time resolves or rejects as it is', async (t) => {
   t.equal(await withTimeout(Promise.resolve(1), 60_000, late), 1)
   await t.rejects(withTimeout(Promise.reject(new Error('no')), 60_000, late), { message: 'no' })
 })
 
-t.test('work that is late, and then fails', async (t) => {
+t.test('late work rejects with the error of the time-out, also if it fails later', async (t) => {
   let fail: (error: Error) => void = () => undefined
   const work = new Promise((_, reject) => {
     fail = reject

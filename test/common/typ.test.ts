@@ -1,7 +1,7 @@
 import t from 'tap'
 import { comparable, typOf } from '../../lib/common/typ.js'
 
-t.test('case and application/ make no difference (RFC 7515 §4.1.9)', async (t) => {
+t.test('typ is compared without case and application/ (RFC 7515 §4.1.9)', async (t) => {
   const cases: Record<string, string[]> = {
     jwt: ['JWT', 'jwt', 'Jwt', 'application/jwt', 'APPLICATION/JWT', 'Application/Jwt'],
     'at+jwt': ['at+jwt', 'AT+JWT', 'application/at+jwt'],
@@ -19,7 +19,7 @@ t.test('case and application/ make no difference (RFC 7515 §4.1.9)', async (t) 
   }
 })
 
-t.test('of a header, its own text', async (t) => {
+t.test('the typ of a header must be an own string', async (t) => {
   t.equal(typOf({ typ: 'Reset+JWT' }), 'reset+jwt')
   t.equal(typOf({}), undefined)
   t.equal(typOf(Object.create({ typ: 'x' }) as object), undefined)

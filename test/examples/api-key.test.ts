@@ -68,7 +68,7 @@ t.test('a key is made, used, rotated and revoked by its owner', async (t) => {
   t.equal((await read(bearer(next.key)))[0], 401)
 })
 
-t.test('what users may not ask for', async (t) => {
+t.test('users cannot make keys for others, with other rights or a longer life', async (t) => {
   const { app, make } = await setUp(t)
   for (const wrong of [
     { ...good, owner: 'bob' },

@@ -23,7 +23,7 @@ async function setUp(t: Test) {
   return { app, answer: expectAnswer(t, app), token: await login(t, app, '/login', alice) }
 }
 
-t.test('a file without a mark is closed', async (t) => {
+t.test('routes of a file without a mark are protected', async (t) => {
   const { answer, token } = await setUp(t)
   const url = '/notes'
   await answer({ url, headers: token }, 200, { notes: [], of: 'alice' }, welcome)
@@ -32,7 +32,7 @@ t.test('a file without a mark is closed', async (t) => {
   await answer({ url: '/notes/public' }, 200, { notes: [] }, welcome)
 })
 
-t.test('a file opens itself, but not all of its routes', async (t) => {
+t.test('routes of an open file are open, unless their own mark protects them', async (t) => {
   const { answer, token } = await setUp(t)
   await answer({ url: '/health' }, 200, { status: 'ok' }, welcome)
   const url = '/health/details'
@@ -40,7 +40,7 @@ t.test('a file opens itself, but not all of its routes', async (t) => {
   await answer({ url }, 401, noCredentials, refusal())
 })
 
-t.test('a folder has a mark of its own', async (t) => {
+t.test('the mark of a folder applies to its files', async (t) => {
   const { app, answer, token } = await setUp(t)
   const url = '/admin/stats'
   await answer({ url }, 401, noCredentials, refusal(basicChallenge))

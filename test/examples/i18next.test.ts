@@ -32,7 +32,7 @@ async function setUp(t: Test) {
   return { app, answer: expectAnswer(t, app), token: await login(t, app, '/login', alice) }
 }
 
-t.test('texts of the app', async (t) => {
+t.test('messages of the app are in the language of the request', async (t) => {
   const { answer, token } = await setUp(t)
   const name = '<$t(hello)> & {{lng}}'
   for (const [asked, text, language] of [
@@ -49,7 +49,7 @@ t.test('texts of the app', async (t) => {
   }
 })
 
-t.test('refusals: from the catalogues, and from the plugin what they leave out', async (t) => {
+t.test('rejections come from the catalogues, or from the plugin if they lack one', async (t) => {
   const { app, answer } = await setUp(t)
   for (const [asked, error, language] of [
     ['de', 'Bitte melden Sie sich an.', 'de'],

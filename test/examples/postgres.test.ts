@@ -30,10 +30,10 @@ async function setUp(t: Test) {
   return { pool, app, insert, answer: expectAnswer(t, app) }
 }
 
-t.test('users of a database', async (t) => {
+t.test('users log in from a database', async (t) => {
   const { pool, app, insert, answer } = await setUp(t)
 
-  await t.test('login, whatever the case of the name', async (t) => {
+  await t.test('a login works in any case of the name', async (t) => {
     for (const name of ['alice', 'Alice', 'ALICE']) {
       const headers = await login(t, app, '/login', { ...alice, name })
       await answer({ url, headers }, 200, stored, welcome)
@@ -42,11 +42,11 @@ t.test('users of a database', async (t) => {
     }
   })
 
-  await t.test('a name is there once', async (t) => {
+  await t.test('a second user with the same name is rejected by the table', async (t) => {
     await t.rejects(pool.query(insert, ['aLICE', '']), { code: '23505' })
   })
 
-  await t.test('the look-up has an index', async (t) => {
+  await t.test('the look-up uses an index', async (t) => {
     const client = await pool.connect()
     t.teardown(() => client.release())
     await client.query('set enable_seqscan = off')
@@ -56,7 +56,7 @@ t.test('users of a database', async (t) => {
     t.match(rows.map((row) => row['QUERY PLAN']).join('\n'), 'users_username')
   })
 
-  await t.test('refusals', async () => {
+  await t.test('missing and wrong credentials get a 401', async () => {
     await answer({ url }, 401, noCredentials, refusal())
     for (const username of ["' or 1 = 1 --", '%', 'alice\u00a0', '\u{1f469}', 'a'.repeat(1024)]) {
       const payload = { username, password: alice.password }
@@ -69,7 +69,7 @@ t.test('users of a database', async (t) => {
     }
   })
 
-  await t.test('the weak hash was replaced', async (t) => {
+  await t.test('a login replaces a weak hash', async (t) => {
     const passwordOf = async (): Promise<string> => {
       const { rows } = await pool.query<{ password: string }>('select password from users')
       return rows[0]?.password ?? ''
@@ -80,7 +80,7 @@ t.test('users of a database', async (t) => {
     t.match(await passwordOf(), /^\$2b\$10\$/)
   })
 
-  await t.test('a user who is deleted is out at once', async () => {
+  await t.test('the token of a deleted user gets a 401', async () => {
     const headers = bearer(app.jwtService.generateToken('alice'))
     await answer({ url, headers }, 200, stored, welcome)
     await pool.query('delete from users')
@@ -89,7 +89,7 @@ t.test('users of a database', async (t) => {
   })
 })
 
-t.test('a database that does not answer is a 503', async (t) => {
+t.test('a database that does not answer gives a 503', async (t) => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => {
     sockets.add(socket)
@@ -110,7 +110,7 @@ t.test('a database that does not answer is a 503', async (t) => {
   await expectAnswer(t, app)({ url, headers }, 503, busy, wait)
 })
 
-t.test('a database that is away is a 500, and no 401', async (t) => {
+t.test('a database that is down gives a 500, not a 401', async (t) => {
   const server = createServer()
   const connectionString = await listen(t, server)
   await new Promise((resolve) => server.close(resolve))

@@ -44,7 +44,7 @@ t.test('the password is read for a login, and not for a token', async (t) => {
   t.strictSame(queries, [{ where, select: ['id', 'username'] }])
 })
 
-t.test('refusals', async (t) => {
+t.test('missing and wrong credentials get a 401', async (t) => {
   const { app, queries, answer } = await setUp(t)
   const wrong = { username: 'alice', password: bob.password }
   await answer({ method: 'POST', url: '/login', payload: wrong }, 401, wrongCredentials, refusal())
@@ -68,7 +68,7 @@ t.test('refusals', async (t) => {
   t.strictSame(queries, [], 'not asked')
 })
 
-t.test('a token without a name is nobody, and not the first user of the table', async (t) => {
+t.test('a token without a name gets a 401, and not the first user of the table', async (t) => {
   const { app, queries, answer } = await setUp(t)
   const nameless = bearer(app.jwtService.generateTokenWithClaims({ role: 'admin' }))
   const headers = refusal(tokenChallenge('The token is invalid'))
@@ -86,7 +86,7 @@ t.test('a weak hash is replaced after a login', async (t) => {
   await login(t, app, '/login', alice)
 })
 
-t.test('a new hash is stored in the place of the previous one only', async (t) => {
+t.test('a new hash is stored only if the previous one is still there', async (t) => {
   const row = { id: 1, username: 'alice', password: 'changed meanwhile' }
   const { updatePasswordHash } = accounts(createPrismaClient([row]))
   await updatePasswordHash?.(row, 'new', 'previous')
@@ -95,7 +95,7 @@ t.test('a new hash is stored in the place of the previous one only', async (t) =
   t.equal(row.password, 'new')
 })
 
-t.test('the client behaves as Prisma does when it is asked for undefined', async (t) => {
+t.test('the fake client ignores undefined in queries, as Prisma does', async (t) => {
   const { user } = createPrismaClient([{ id: 1, username: 'alice', password: '' }])
   const question = { where: { username: undefined }, select: { username: true } } as const
   t.strictSame(await user.findFirst(question), { username: 'alice' }, 'findFirst: anybody')

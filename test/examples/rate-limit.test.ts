@@ -32,7 +32,7 @@ async function setUp(t: Test) {
   return { app, answer: expectAnswer(t, app) }
 }
 
-t.test('every user has a limit, also behind one address', async (t) => {
+t.test('each user has a limit of their own, also behind one address', async (t) => {
   const { app, answer } = await setUp(t)
   const headers = await login(t, app, '/login', alice)
   const body = { id: 1, username: 'alice' }
@@ -48,7 +48,7 @@ t.test('every user has a limit, also behind one address', async (t) => {
   await answer({ url, headers: other }, 200, { id: 2, username: 'bob' }, left(3, 2))
 })
 
-t.test('nobody in particular: by address', async (t) => {
+t.test('anonymous requests are limited by address', async (t) => {
   const { app, answer } = await setUp(t)
   const headers = await login(t, app, '/login', alice)
   const news = { news: 'none' }
@@ -61,7 +61,7 @@ t.test('nobody in particular: by address', async (t) => {
   await answer({ url: '/health' }, 200, { status: 'ok' }, unlimited)
 })
 
-t.test('what is refused takes nothing from a limit', async (t) => {
+t.test('rejected requests do not count against the limit of a user', async (t) => {
   const { app, answer } = await setUp(t)
   for (let turn = 0; turn < 5; turn += 1) {
     await answer({ url }, 401, noCredentials, { ...refusal(), ...unlimited })
@@ -71,7 +71,7 @@ t.test('what is refused takes nothing from a limit', async (t) => {
   await answer({ url, headers }, 200, { id: 1, username: 'alice' }, left(3, 2))
 })
 
-t.test('logins: by address, whoever it is', async (t) => {
+t.test('logins are limited by address, whichever the username', async (t) => {
   const { app, answer } = await setUp(t)
   for (let turn = 0; turn < 5; turn += 1) await login(t, app, '/login', turn % 2 ? alice : bob)
   const payload = { username: alice.name, password: alice.password }

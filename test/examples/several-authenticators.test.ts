@@ -24,7 +24,7 @@ async function setUp(t: Test) {
   return { app, answer: expectAnswer(t, app), token: await login(t, app, '/login', alice) }
 }
 
-t.test('people have tokens', async (t) => {
+t.test('people log in and use tokens', async (t) => {
   const { answer, token } = await setUp(t)
   const url = '/me'
   await answer({ url, headers: token }, 200, { id: 1, username: 'alice' }, welcome)
@@ -33,7 +33,7 @@ t.test('people have tokens', async (t) => {
   await answer({ url, headers: basic(alice) }, 401, noCredentials, refusal())
 })
 
-t.test('machines have Basic, and no login', async (t) => {
+t.test('machines use Basic, and cannot log in', async (t) => {
   const { app, answer, token } = await setUp(t)
   const request = { method: 'POST', url: '/readings' } as const
   await answer({ ...request, headers: basic(sensor) }, 202, { from: 'sensor-7' }, welcome)
@@ -49,7 +49,7 @@ t.test('machines have Basic, and no login', async (t) => {
   await answer({ url: '/me', headers: forged }, 401, wrongCredentials, notAccepted)
 })
 
-t.test('either, where the route says so', async (t) => {
+t.test('a route for both accepts tokens and Basic', async (t) => {
   const { answer, token } = await setUp(t)
   const url = '/readings'
   const both = [bearerChallenge, basicChallenge]

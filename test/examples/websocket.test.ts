@@ -65,7 +65,7 @@ async function isRefused(t: Test, socket: WebSocket, body: unknown): Promise<voi
   t.strictSame(JSON.parse(text), body)
 }
 
-t.test('a ticket opens a socket, once', async (t) => {
+t.test('a ticket opens one socket, and is rejected afterwards', async (t) => {
   const { app, token } = await setUp(t)
   const ticket = `ticket.${await ticketOf(t, app, token)}`
   const socket = open(t, app, ['chat', ticket])
@@ -79,7 +79,7 @@ t.test('a ticket opens a socket, once', async (t) => {
   await isRefused(t, open(t, app, ['chat', ticket]), wrongCredentials)
 })
 
-t.test('nothing else opens one', async (t) => {
+t.test('no ticket, a wrong one or a token gets a 401 instead of a socket', async (t) => {
   const { app, answer, token } = await setUp(t)
   await isRefused(t, open(t, app, ['chat']), noCredentials)
   await isRefused(t, open(t, app, []), noCredentials)
@@ -97,7 +97,7 @@ t.test('nothing else opens one', async (t) => {
   await answer({ method: 'POST', url: '/tickets' }, 401, noCredentials, refusal())
 })
 
-t.test('a ticket of two requests at once opens one socket', async (t) => {
+t.test('of five requests with one ticket at once, one opens a socket', async (t) => {
   const { app, token } = await setUp(t)
   const ticket = `ticket.${await ticketOf(t, app, token)}`
   const outcomes = await Promise.all(
@@ -117,20 +117,20 @@ t.test('a ticket of two requests at once opens one socket', async (t) => {
   )
 })
 
-t.test('a ticket that comes too late', async (t) => {
+t.test('an expired ticket gets a 401', async (t) => {
   const { app, token } = await setUp(t, { ticketSeconds: 0 })
   const ticket = await ticketOf(t, app, token)
   await isRefused(t, open(t, app, ['chat', `ticket.${ticket}`]), wrongCredentials)
 })
 
-t.test('a user who is gone when the ticket comes', async (t) => {
+t.test('the ticket of a deleted user gets a 401', async (t) => {
   const { app, users, token } = await setUp(t)
   const ticket = await ticketOf(t, app, token)
   users.clear()
   await isRefused(t, open(t, app, ['chat', `ticket.${ticket}`]), wrongCredentials)
 })
 
-t.test('the socket ends with the token', async (t) => {
+t.test('the socket is closed when the token expires', async (t) => {
   const { app } = await setUp(t)
   const exp = Math.floor(Date.now() / 1000) + 2
   const short = bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', exp }))
@@ -140,7 +140,7 @@ t.test('the socket ends with the token', async (t) => {
   t.ok(Date.now() >= exp * 1000 - 50, 'not earlier')
 })
 
-t.test('a message that is too long ends the socket, and nothing else', async (t) => {
+t.test('a message that is too long closes its socket only', async (t) => {
   const { app, token } = await setUp(t)
   const socket = open(t, app, ['chat', `ticket.${await ticketOf(t, app, token)}`])
   await once(socket, 'open')

@@ -52,7 +52,7 @@ const expired = { error: texts.jwtExpired, challenge: tokenChallenge('The token 
 const early = { error: texts.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
-t.test('exp is crossed between two requests with the same token', async (t) => {
+t.test('a cached token is rejected from the second of its exp', async (t) => {
   const clock = wallClock(t)
   const { app, get, take } = await setting(t, { jwt: { secret, expiry: 60 } })
   const token = app.jwtService.generateToken('alice')
@@ -73,7 +73,7 @@ t.test('exp is crossed between two requests with the same token', async (t) => {
   }
 })
 
-t.test('a clock that is set back: the token is not valid yet, and then again is', async (t) => {
+t.test('a token is rejected while the clock is set back before its nbf', async (t) => {
   const clock = wallClock(t)
   const { app, get, take } = await setting(t, { jwt: { secret } })
   const token = app.jwtService.generateToken('alice')
@@ -87,7 +87,7 @@ t.test('a clock that is set back: the token is not valid yet, and then again is'
   isWelcome(t, await get(token), 'alice')
 })
 
-t.test('a tolerance is kept to the second, on every request', async (t) => {
+t.test('clockTolerance moves exp and nbf by exactly its seconds', async (t) => {
   const clock = wallClock(t)
   const { app, get } = await setting(t, { jwt: { secret, expiry: 60, clockTolerance: 10 } })
   const token = app.jwtService.generateToken('alice')
@@ -103,7 +103,7 @@ t.test('a tolerance is kept to the second, on every request', async (t) => {
   }
 })
 
-t.test('a token that expires while its user is looked up was valid when it came', async (t) => {
+t.test('a token that expires while its user is looked up is accepted', async (t) => {
   const clock = wallClock(t)
   const answer = deferred<object>()
   const asked = deferred()
@@ -142,7 +142,7 @@ async function withKeyFile(
   return { ...(await setting(t, { jwtService: service })), service, fs }
 }
 
-t.test('reload() while requests run: each is judged by the old keys or by the new', async (t) => {
+t.test('during reload(), requests are accepted by the old keys or the new ones', async (t) => {
   const { app, service, fs } = await withKeyFile(t)
   const port = await listen(app)
   const old = service.generateToken('alice')
@@ -162,7 +162,7 @@ t.test('reload() while requests run: each is judged by the old keys or by the ne
   t.not(fresh.split('.')[2], old.split('.')[2])
 })
 
-t.test('reload() with a bad file leaves the old keys in force, and rejects', async (t) => {
+t.test('reload() with an invalid file rejects, and the old keys stay in use', async (t) => {
   const { service, fs, get, take } = await withKeyFile(t)
   const token = service.generateToken('alice')
   const bad: Record<string, string | undefined> = {

@@ -1,4 +1,3 @@
-// Also holds lib/app/decorations.ts.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import cors from '@fastify/cors'
@@ -51,7 +50,7 @@ function fastify(t: Test): FastifyInstance {
 }
 
 for (const order of ['before', 'after'] as const) {
-  t.test(`@fastify/jwt of the app, ${order} the plugin`, async (t) => {
+  t.test(`@fastify/jwt ${order} the plugin: each rejects tokens of the other`, async (t) => {
     const { handler, take } = probe()
     const app = fastify(t)
     const options = { secret: theirs, decoratorName: 'jwtUser' }
@@ -82,7 +81,7 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('@fastify/jwt of the app in a namespace', async (t) => {
+t.test('namespaces of @fastify/jwt keep their names and sign no tokens of ours', async (t) => {
   const { handler } = probe()
   const app = fastify(t)
   const options = { secret: theirs, decoratorName: 'jwtUser' }
@@ -102,7 +101,7 @@ t.test('@fastify/jwt of the app in a namespace', async (t) => {
   }
 })
 
-t.test('the engine makes no Fastify instance, however often keys are read', async (t) => {
+t.test('the plugin creates no Fastify instance, even when keys are reloaded', async (t) => {
   let made = 0
   // As OpenTelemetry does it: every instance is told of.
   const count = (): void => void (made += 1)
@@ -115,10 +114,10 @@ t.test('the engine makes no Fastify instance, however often keys are read', asyn
   for (let round = 0; round < 3; round += 1) await app.jwtService.reload()
   const headers = bearer(app.jwtService.generateToken('alice'))
   t.equal((await app.inject({ url: '/ours', headers })).statusCode, 200)
-  t.equal(made, 1, 'the app alone')
+  t.equal(made, 1, 'the app only')
 })
 
-t.test('a decorator of @fastify/jwt with our name: the error knows the remedy', async (t) => {
+t.test('startup fails, naming decoratorName, if @fastify/jwt decorates user too', async (t) => {
   const app = fastify(t)
   await app.register(fastifyJwt, { secret: theirs })
   const error = await bootError(() => Promise.resolve(app.register(authn, standardOptions())))
@@ -128,7 +127,7 @@ t.test('a decorator of @fastify/jwt with our name: the error knows the remedy', 
   })
 })
 
-t.test('@fastify/jwt with its own decorator "user" in a scope beside us', async (t) => {
+t.test('@fastify/jwt may decorate user in a sibling scope', async (t) => {
   const { handler } = probe()
   const app = fastify(t)
   await app.register(
@@ -156,7 +155,7 @@ t.test('@fastify/jwt with its own decorator "user" in a scope beside us', async 
 })
 
 for (const order of ['before', 'after'] as const) {
-  t.test(`compilers of Zod, installed ${order} the plugin`, async (t) => {
+  t.test(`with Zod compilers set ${order} the plugin, login and routes work`, async (t) => {
     const { handler, take } = probe()
     const plain = fastify(t)
     const install = (): void => {
@@ -179,7 +178,7 @@ for (const order of ['before', 'after'] as const) {
           body: z.object({ text: z.string().min(1) }),
           response: {
             200: z.object({ id: z.number(), text: z.string(), name: z.string() }),
-            // No refusal of ours looks like this.
+            // No rejection of the plugin looks like this.
             401: z.object({ reason: z.string(), code: z.number() }),
           },
         },
@@ -217,7 +216,7 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('a response schema for 401, and a serializer of the route', async (t) => {
+t.test('response schemas and serializers of routes do not change rejections', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     const response = {
       401: {
@@ -238,7 +237,7 @@ t.test('a response schema for 401, and a serializer of the route', async (t) => 
   for (const url of ['/schema', '/serializer']) isRefusal(t, await app.inject(url), noToken, url)
 })
 
-t.test('hooks of the app see the refusal', async (t) => {
+t.test('onSend and onResponse run for a rejection, later request hooks do not', async (t) => {
   const seen: string[] = []
   const app = await appWith(t, standardOptions(), (app) => {
     for (const name of ['preParsing', 'preValidation', 'preHandler'] as const) {
@@ -256,7 +255,7 @@ t.test('hooks of the app see the refusal', async (t) => {
   t.strictSame(seen, ['onSend 401 string', 'onResponse 401'])
 })
 
-t.test('@fastify/cors: a refusal can be read by the page', async (t) => {
+t.test('with @fastify/cors, the page can read a rejection and log in', async (t) => {
   const page = 'https://app.example'
   const guarded = fastify(t)
   await guarded.register(cors, {
@@ -284,7 +283,7 @@ t.test('@fastify/cors: a refusal can be read by the page', async (t) => {
   t.equal(signed.headers['access-control-allow-origin'], page)
 })
 
-t.test('@fastify/websocket: an upgrade is a request like any other', async (t) => {
+t.test('WebSocket upgrades get the user or the 401 of any other request', async (t) => {
   const app = fastify(t)
   await app.register(websocket)
   await app.register(authn, standardOptions())
@@ -340,7 +339,7 @@ t.test('@fastify/websocket: an upgrade is a request like any other', async (t) =
   t.strictSame(await upgrade(port, '/open', token, 1), { messages: ['open null'] })
   t.strictSame(await upgrade(port, '/group', token, 1), { messages: ['open'] })
 
-  const refusals: [string, Record<string, string>, Parameters<typeof isRefusal>[2]][] = [
+  const rejections: [string, Record<string, string>, Parameters<typeof isRefusal>[2]][] = [
     ['/closed', {}, noToken],
     ['/group', {}, noToken],
     [
@@ -350,7 +349,7 @@ t.test('@fastify/websocket: an upgrade is a request like any other', async (t) =
     ],
     ['/basic', basic('bob', 'wrong'), { error: texts.invalid, challenge: basicChallenge }],
   ]
-  for (const [path, headers, expected] of refusals) {
+  for (const [path, headers, expected] of rejections) {
     const answer = await upgrade(port, path, headers, 1)
     if ('messages' in answer) t.fail(`${path} was opened`)
     else isRefusal(t, answer.refused, expected, path)

@@ -115,7 +115,7 @@ function assertAlways(t: Test, body: string, name: string): void {
   t.ok(length === undefined || length === 300_000)
 }
 
-t.test('the user is in the context wherever a handler goes', async (t) => {
+t.test('userFromContext() finds the user in all that a handler starts', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.addHook('onSend', async (_, reply, payload) => {
       reply.header('x-on-send', String(current()))
@@ -157,10 +157,10 @@ t.test('the user is in the context wherever a handler goes', async (t) => {
       })
     }
   }
-  t.equal(userFromContext(), null, 'nobody outside of requests')
+  t.equal(userFromContext(), null, 'anonymous outside of requests')
 })
 
-t.test('hooks, streams that are sent, and what outlives the response', async (t) => {
+t.test('hooks, sent streams and timers after the response find the user', async (t) => {
   const seen: Record<string, unknown> = {}
   const done = deferred()
   const app = await appWith(t, standardOptions(), (app) => {
@@ -214,7 +214,7 @@ t.test('hooks, streams that are sent, and what outlives the response', async (t)
   })
 })
 
-t.test('requests of one connection do not see each other', async (t) => {
+t.test('each request of one connection has its own user', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     const who = async (request: FastifyRequest): Promise<object> => {
       await immediate()
@@ -230,16 +230,16 @@ t.test('requests of one connection do not see each other', async (t) => {
   const token = (name: string): Record<string, string> => bearer(app.jwtService.generateToken(name))
   const get = async (path: string, headers: Record<string, string> = {}): Promise<unknown> =>
     JSON.parse((await send(port, { path, headers, agent })).body)
-  const nobody = { request: null, context: null }
+  const anonymous = { request: null, context: null }
   t.strictSame(await get('/closed', token('alice')), { request: 'alice', context: 'alice' })
-  t.strictSame(await get('/open'), nobody)
-  t.strictSame(await get('/try'), nobody)
-  t.strictSame(await get('/try', bearer('a.b.c')), nobody)
+  t.strictSame(await get('/open'), anonymous)
+  t.strictSame(await get('/try'), anonymous)
+  t.strictSame(await get('/try', bearer('a.b.c')), anonymous)
   t.strictSame(await get('/closed', token('bob')), { request: 'bob', context: 'bob' })
-  t.strictSame(await get('/open', token('alice')), nobody)
+  t.strictSame(await get('/open', token('alice')), anonymous)
 })
 
-t.test('a refusal of an injected request is not in the name of the outer user', async (t) => {
+t.test('rejected and failed injected requests do not have the outer user', async (t) => {
   const seen: unknown[] = []
   const fails = { authenticate: () => Promise.reject(new Error('broken')) }
   const options = { ...standardOptions(), authenticators: { fails } }
@@ -262,7 +262,7 @@ t.test('a refusal of an injected request is not in the name of the outer user', 
   ])
 })
 
-t.test('a request that a handler injects is not of its user', async (t) => {
+t.test('a request that a handler injects has its own user, or none', async (t) => {
   const options: AuthnOptions = {
     ...standardOptions(),
     login: { tokenFunc: () => `token of ${String(current())}` },
@@ -298,11 +298,11 @@ t.test('a request that a handler injects is not of its user', async (t) => {
     const { inner, ...rest } = response.json<{ inner: string }>()
     return { ...rest, inner: JSON.parse(inner) as unknown }
   }
-  const nobody = { status: 200, inner: { request: null, context: null }, after: 'alice' }
+  const anonymous = { status: 200, inner: { request: null, context: null }, after: 'alice' }
   for (const to of ['/open', '/false', '/optional', '/try', '/nowhere']) {
-    t.strictSame(await through(to), nobody, to)
+    t.strictSame(await through(to), anonymous, to)
   }
-  t.strictSame(await through('/try', 'Bearer a.b.c'), nobody)
+  t.strictSame(await through('/try', 'Bearer a.b.c'), anonymous)
   t.match(await through('/closed'), { status: 401, after: 'alice' })
   const { authorization } = bearer(app.jwtService.generateToken('bob'))
   t.strictSame(await through('/closed', authorization), {
@@ -314,7 +314,7 @@ t.test('a request that a handler injects is not of its user', async (t) => {
   t.strictSame(login.json(), { status: 200, inner: '{"token":"token of null"}', after: 'alice' })
 })
 
-t.test('what a content-type parser does with the stream is done for the user', async (t) => {
+t.test('content-type parsers find the user of their request', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.addContentTypeParser('test/events', (_, payload, done) => {
       const seen = [current()]
@@ -339,7 +339,7 @@ t.test('what a content-type parser does with the stream is done for the user', a
       }))
     }
   })
-  // As in a process that does all its work in the name of somebody.
+  // As in a process that does all its work as one user.
   const port = await runAs({ id: 0, name: 'system' }, () => listen(app))
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => agent.destroy())

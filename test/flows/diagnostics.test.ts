@@ -114,7 +114,7 @@ function theOnly(t: Test, events: Event[], url: string): object {
 const successKeys = ['accepts', 'authenticator', 'duration', 'request', 'user']
 const refusalKeys = ['accepts', 'authenticator', 'code', 'duration', 'request']
 
-t.test('success and login: with the user as handlers see it', async (t) => {
+t.test('success and login events have the user that handlers see', async (t) => {
   const events = collect(t)
   const { app, seen, refusals } = await setting(t)
   const token = bearer(app.jwtService.generateToken('alice'))
@@ -146,7 +146,7 @@ t.test('success and login: with the user as handlers see it', async (t) => {
   t.strictSame(refusals(), [])
 })
 
-t.test('failure: every refusal, with its code, and one line at level info', async (t) => {
+t.test('every 401 is a failure event with its code, and one line at level info', async (t) => {
   const events = collect(t)
   const { app, lines, refusals } = await setting(t)
   const expired = app.jwtService.generateTokenWithClaims({ sub: 'alice', nbf: 1, exp: 2 })
@@ -188,7 +188,7 @@ t.test('failure: every refusal, with its code, and one line at level info', asyn
   ])
 })
 
-t.test('throttled: by login and by Basic, one line at level warn each', async (t) => {
+t.test('every 429 is a throttled event, and one line at level warn', async (t) => {
   const events = collect(t)
   const { app, lines, refusals } = await setting(t, { throttle: { perUsername: 1 } })
   t.equal((await login(app, 'alice', 'wrong')).statusCode, 401)
@@ -213,7 +213,7 @@ t.test('throttled: by login and by Basic, one line at level warn each', async (t
   t.equal(app.authn.stats().throttled, 3)
 })
 
-t.test('overloaded: a full queue, and a user service that takes too long', async (t) => {
+t.test('a full queue and a slow user service give overloaded events', async (t) => {
   const events = collect(t)
   const watch = watchBcrypt(t, true)
   const good = userService()
@@ -253,7 +253,7 @@ t.test('overloaded: a full queue, and a user service that takes too long', async
   t.equal((await first).statusCode, 200)
 })
 
-t.test('who passes as nobody, and open routes, are no events', async (t) => {
+t.test('anonymous requests that pass give no events', async (t) => {
   const events = collect(t)
   const { app, refusals } = await setting(t)
   for (const [url, headers] of [
@@ -267,7 +267,7 @@ t.test('who passes as nobody, and open routes, are no events', async (t) => {
   }
 })
 
-t.test('faults are no events, but errors in the log', async (t) => {
+t.test('a user service that fails gives errors in the log, and no events', async (t) => {
   const events = collect(t)
   const { app, lines, refusals } = await setting(t, {
     userService: {
@@ -294,7 +294,7 @@ async function everything(app: FastifyInstance): Promise<void> {
   await login(app, 'bob', passwords.bob)
 }
 
-t.test('without subscribers: no clock is read, nothing is published', async (t) => {
+t.test('without subscribers no clock is read and nothing is published', async (t) => {
   const { app, refusals } = await setting(t, { throttle: { perUsername: 1 } })
   const published = names.map((name) => t.capture(channel(`fastify-authn:${name}`), 'publish'))
   const { now } = performance
@@ -314,7 +314,7 @@ t.test('without subscribers: no clock is read, nothing is published', async (t) 
   t.ok(readings > 0, 'with subscribers it would have been seen')
 })
 
-t.test('stats of an app', async (t) => {
+t.test('stats are zero before the first request, and then count', async (t) => {
   const { app } = await setting(t, { throttle: { perUsername: 1 } })
   const hashing = { running: 0, waiting: 0, refused: 0 }
   t.strictSame(app.authn.stats(), {

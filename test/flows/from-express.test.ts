@@ -68,7 +68,7 @@ function oldToken(claims: object, key = secret): string {
   return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
 }
 
-t.test('users log in with the hashes that they have', async (t) => {
+t.test('users log in with hashes of bcrypt, bcryptjs and PHP', async (t) => {
   const rows = table()
   const app = fastify(t)
   await app.register(authn, { ...optionsFor(rows), sessions: true, cookies: true })
@@ -108,7 +108,7 @@ t.test('tokens of jsonwebtoken and of new logins are accepted at the same time',
   t.equal(await statusOf(oldToken({ id: 2, exp: now + 3600 }, 'another key'.repeat(3))), 401)
 })
 
-t.test('the old claim alone rejects every new login', async (t) => {
+t.test('with the old claim only, tokens of new logins are rejected', async (t) => {
   const app = fastify(t)
   const options = { ...optionsFor(table()), authenticators: {} }
   await app.register(authn, { ...options, authenticator: jwtAuthenticator({ claimName: 'id' }) })
@@ -119,7 +119,7 @@ t.test('the old claim alone rejects every new login', async (t) => {
   t.equal((await app.inject({ url: '/me', headers })).statusCode, 401)
 })
 
-t.test('Express routes and its sessions stay while routes move', async (t) => {
+t.test('Express routes work beside Fastify routes with sessions of Passport', async (t) => {
   const alice = table()[0] as Row
   // As express-session and passport.session() leave the request.
   type WithUser = Request & { user?: Row }

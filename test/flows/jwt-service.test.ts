@@ -27,7 +27,7 @@ const encrypted = keys.rsa.privateKey.export({
 
 const users = (): AuthnOptions => ({ userService: anyService(userService()) })
 
-t.test('tokens that live for more than a day: a warning with the number of days', async (t) => {
+t.test('an expiry of more than a day gives a warning with the number of days', async (t) => {
   const day = 86_400
   const rows: [expiry: number, said: RegExp | null][] = [
     [day, null],
@@ -83,7 +83,7 @@ function sources(folder: string): Record<string, [JwtConfig, SigningMethod]> {
   }
 }
 
-t.test('from the keys to login and a marked route', async (t) => {
+t.test('keys of every kind and place sign and verify tokens of a login', async (t) => {
   for (const [name, [config, signingMethod]] of Object.entries(sources(t.testdir()))) {
     await t.test(name, async (t) => {
       const { handler } = probe()

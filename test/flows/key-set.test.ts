@@ -1,4 +1,3 @@
-// An app with a key set.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -49,7 +48,7 @@ async function login(app: FastifyInstance): Promise<string> {
   return (reply.json() as { token: string }).token
 }
 
-t.test('the timer reads the file again, reports a bad one, and ends with the app', async (t) => {
+t.test('reloadEvery reads the file, logs an invalid one once, and stops at close', async (t) => {
   const { file, write } = await keySetFile(t, [a])
   const log = logLines()
   const app = await appWith(t, options({ keys: file, reloadEvery: 0.1 }), declare, {
@@ -73,7 +72,7 @@ t.test('the timer reads the file again, reports a bad one, and ends with the app
   t.ok(app.authn.stats().keys.reloads <= reloads + 1, 'one may have been on its way')
 })
 
-t.test('a timer does not keep a process alive, and close() of a service ends it', async (t) => {
+t.test('reloadEvery does not keep a process alive, and close() stops it', async (t) => {
   const { file } = await keySetFile(t, [a])
   const service = await new JwtService({ keys: file, reloadEvery: 0.01 }).load()
   await until(() => service.stats().keys.reloads > 0, 'it was read again')
@@ -93,7 +92,7 @@ t.test('a timer does not keep a process alive, and close() of a service ends it'
 /** What is no token does not depend on the keys. */
 const except = [/^Authorization: /]
 
-t.test('attacks: broken tokens, over keys of each kind that signs', async (t) => {
+t.test('forged tokens are rejected, whichever kind of key signs', async (t) => {
   for (const signer of [a, { ...old, state: 'sign', legacy: false } as const, rsa]) {
     const others = [b, { ...edwards, state: 'next' } as const]
     const app = await appWith(t, options({ keys: [signer, ...others] }), declare)
@@ -103,7 +102,7 @@ t.test('attacks: broken tokens, over keys of each kind that signs', async (t) =>
   }
 })
 
-t.test('attacks: with a good token of another app, whose key is in the set', async (t) => {
+t.test('forged tokens are rejected by an app that only verifies', async (t) => {
   const issuer = await appWith(t, options({ keys: [a] }))
   const app = await appWith(
     t,
@@ -116,7 +115,7 @@ t.test('attacks: with a good token of another app, whose key is in the set', asy
   t.notOk(report.leftOut.some((each) => each.startsWith('confused')))
 })
 
-t.test('the test kit works with a key set', async (t) => {
+t.test('actingAs and mintToken work with a key set, if one of its keys signs', async (t) => {
   const app = await appWith(t, options({ keys: [a] }), async (app) => {
     await app.register(authnTesting)
     declare(app)
@@ -130,7 +129,7 @@ t.test('the test kit works with a key set', async (t) => {
   t.equal((await reader.inject({ method: 'POST', url: '/login' })).statusCode, 404)
 })
 
-t.test('a reload without a key that signs keeps the old set where something signs', async (t) => {
+t.test('a reload without a signing key fails if a login or sessions need one', async (t) => {
   for (const [title, more, isKept] of [
     ['login', {}, true],
     ['sessions alone', { login: false, sessions: true }, true],
@@ -148,7 +147,7 @@ t.test('a reload without a key that signs keeps the old set where something sign
   }
 })
 
-t.test('boots that are refused', async (t) => {
+t.test('invalid key sets and combinations make startup fail', async (t) => {
   const cases: [AuthnOptions, RegExp][] = [
     [{ jwt: { keys: [a], secret: keySetSecret } }, /"jwt\.keys": found beside jwt\.secret/],
     [{ jwt: { keys: [a], rsa: { public: 'x.pem' } } }, /"jwt\.keys": found beside jwt\.rsa/],
@@ -181,7 +180,7 @@ t.test('boots that are refused', async (t) => {
 /** Everything that may be published of a key. */
 const members = new Set(['kty', 'kid', 'alg', 'use', 'n', 'e', 'crv', 'x', 'y'])
 
-t.test('published: the public halves of pairs, nothing else', async (t) => {
+t.test('publish serves the public keys of pairs, and no secrets', async (t) => {
   const pairs = methodCases.filter(
     ({ pair, method }) => pair !== null && !/^[RP]S(?:384|512)|PS/.test(method),
   )
@@ -231,7 +230,7 @@ t.test('published: the public halves of pairs, nothing else', async (t) => {
   }
 })
 
-t.test('published: conditions and methods', async (t) => {
+t.test('the key set answers If-None-Match with 304 until its keys change', async (t) => {
   const { file, write } = await keySetFile(t, [a, b])
   const app = await appWith(t, options({ keys: file, publish: '/keys.json' }))
   const get = (condition?: string, method: 'GET' | 'HEAD' = 'GET') =>
@@ -271,7 +270,7 @@ t.test('published: conditions and methods', async (t) => {
   t.not(later.headers.etag, etag)
 })
 
-t.test('published: where it stands', async (t) => {
+t.test('the key set is published at the root, whatever the prefix', async (t) => {
   const app = Fastify({ exposeHeadRoutes: false })
   t.teardown(() => app.close())
   app.addHook('onRoute', () => undefined)
@@ -295,7 +294,7 @@ t.test('published: where it stands', async (t) => {
   t.equal((await app.inject('/api/me')).statusCode, 401)
 })
 
-t.test('published: a path that is taken', async (t) => {
+t.test('startup fails if the path of the key set is taken', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, options({ keys: [a], publish: true }))
@@ -315,7 +314,7 @@ t.test('published: a path that is taken', async (t) => {
   t.match(late.message, /is already declared/)
 })
 
-t.test('published: a service that two registrations share', async (t) => {
+t.test('two registrations with one service publish its key set once', async (t) => {
   const service = new JwtService({ keys: [a], publish: true })
   const app = Fastify({ logger: { level: 'silent' } })
   t.teardown(() => app.close())
@@ -330,7 +329,7 @@ t.test('published: a service that two registrations share', async (t) => {
   t.match((await app.inject(wellKnown)).json(), { keys: [{ kid: 'a' }] })
 })
 
-t.test('published: registered twice in one scope, the keys of the last one', async (t) => {
+t.test('of two registrations in one scope, the keys of the last are published', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, options({ keys: [a], publish: true }))

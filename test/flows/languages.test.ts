@@ -43,7 +43,7 @@ const table: [string | undefined, string][] = [
   [`${'x,'.repeat(300)}de`, 'en'],
 ]
 
-t.test('Accept-Language picks the language of a refusal', async (t) => {
+t.test('Accept-Language chooses the language of a rejection, if it is valid', async (t) => {
   const app = await closed(t)
   for (const [header, language] of table) {
     isRefusal(
@@ -55,7 +55,7 @@ t.test('Accept-Language picks the language of a refusal', async (t) => {
   }
 })
 
-t.test('every message, in every language, and the challenge stays ASCII', async (t) => {
+t.test('rejections are sent in every language, with an English challenge', async (t) => {
   const app = await closed(t)
   for (const [language, catalogue] of Object.entries(locales)) {
     isRefusal(t, await ask(app, language), {
@@ -73,7 +73,7 @@ t.test('every message, in every language, and the challenge stays ASCII', async 
   t.ok(Object.keys(locales).length > 20)
 })
 
-t.test('catalogues of the app add languages and override messages', async (t) => {
+t.test('the option languages adds languages and overrides messages', async (t) => {
   const app = await closed(t, {
     languages: {
       tlh: { [key]: 'Dabotlh!' },
@@ -98,11 +98,11 @@ t.test('catalogues of the app add languages and override messages', async (t) =>
     const headers = { ...bearer('x'), 'accept-language': language }
     return (await app.inject({ url: '/', headers })).json<{ error: string }>().error
   }
-  t.equal(await invalid('de'), locales.de?.['auth.jwt-invalid'], 'other messages stay')
-  t.equal(await invalid('tlh'), texts.jwtInvalid, 'what is missing is English')
+  t.equal(await invalid('de'), locales.de?.['auth.jwt-invalid'], 'other messages are unchanged')
+  t.equal(await invalid('tlh'), texts.jwtInvalid, 'a missing message is in English')
 })
 
-t.test('another default language', async (t) => {
+t.test('without a match, rejections are in defaultLanguage', async (t) => {
   const app = await closed(t, { defaultLanguage: 'fr' })
   for (const [header, language] of [
     [undefined, 'fr'],
@@ -116,7 +116,7 @@ t.test('another default language', async (t) => {
   t.strictSame(JSON.parse((await ask(own)).body), { error: 'nuqneH' })
 })
 
-t.test('nested registrations have their own languages', async (t) => {
+t.test('nested registrations have languages and a defaultLanguage of their own', async (t) => {
   const app = await appWith(t, { ...shared(), defaultLanguage: 'de' }, async (app) => {
     app.get('/', { config: { auth: true } }, () => 'ran')
     await app.register(
@@ -138,8 +138,11 @@ t.test('nested registrations have their own languages', async (t) => {
   t.equal((await app.inject('/inner/lang')).body, 'tlh')
 })
 
-for (const order of ['before', 'after'] as const) {
-  t.test(`request.lang of an onRequest hook, ${order} the plugin`, async (t) => {
+for (const [order, outcome] of [
+  ['before', 'wins'],
+  ['after', 'comes too late'],
+] as const) {
+  t.test(`request.lang of a hook ${order} the plugin ${outcome}`, async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
     const setLanguage = (): void => {
@@ -180,7 +183,7 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('request.lang of the app wins at login, wherever it is set', async (t) => {
+t.test('a login answers in request.lang, even if it is set in preHandler', async (t) => {
   const app = await appWith(t, shared(), (app) => {
     app.addHook('preHandler', async (request) => {
       request.lang = 'es'
@@ -200,7 +203,7 @@ t.test('request.lang of the app wins at login, wherever it is set', async (t) =>
   })
 })
 
-t.test('an i18n plugin that has decorated requests with lang before us', async (t) => {
+t.test('lang of an earlier i18n plugin decides the language of rejections', async (t) => {
   for (const kind of ['value', 'getter', 'odd'] as const) {
     const app = Fastify()
     t.teardown(() => app.close())
@@ -227,7 +230,7 @@ t.test('an i18n plugin that has decorated requests with lang before us', async (
   }
 })
 
-t.test('odd values of request.lang never break a refusal', async (t) => {
+t.test('invalid values of request.lang give rejections in English', async (t) => {
   for (const value of [null, undefined, 5, {}, [], 'a\r\nb', Symbol('x')]) {
     const app = Fastify()
     t.teardown(() => app.close())
@@ -241,7 +244,7 @@ t.test('odd values of request.lang never break a refusal', async (t) => {
   }
 })
 
-t.test('Vary is merged with what others have put there', async (t) => {
+t.test('Accept-Language is added to Vary once, and not to *', async (t) => {
   const cases: [string | string[], string][] = [
     ['Origin', 'Origin, Accept-Language'],
     [['Origin', 'Accept-Encoding'], 'Origin, Accept-Encoding, Accept-Language'],
@@ -260,7 +263,7 @@ t.test('Vary is merged with what others have put there', async (t) => {
   }
 })
 
-t.test('an i18n plugin that fails gives a fault, not a crash', async (t) => {
+t.test('an i18n plugin that throws gives a 500 without its message', async (t) => {
   let calls = 0
   const app = Fastify()
   t.teardown(() => app.close())

@@ -46,8 +46,8 @@ documented.register(swagger, { openapi: {} })
 
 const { authn } = await import('../../lib/index.js')
 
-/** The error that stops the boot, if any. */
-async function boot(t: Test, { app }: Early): Promise<unknown> {
+/** The error of startup, if any. */
+async function start(t: Test, { app }: Early): Promise<unknown> {
   t.teardown(() => app.close())
   app.register(authn, { authenticator: { scheme: 'Bearer', authenticate: () => null } })
   try {
@@ -59,8 +59,8 @@ async function boot(t: Test, { app }: Early): Promise<unknown> {
 }
 
 for (const [name, each] of Object.entries({ group, route, child, typo })) {
-  t.test(`a ${name} that was declared before stops the boot`, async (t) => {
-    t.match(await boot(t, each), {
+  t.test(`a ${name} that was declared before the import makes startup fail`, async (t) => {
+    t.match(await start(t, each), {
       code: 'ERR_AUTH_MARK',
       message: /loaded after routes or scopes.*Import fastify-authn before/,
     })
@@ -68,7 +68,7 @@ for (const [name, each] of Object.entries({ group, route, child, typo })) {
   })
 }
 
-t.test('a hook that was added before marks a GET route and its HEAD route', async (t) => {
+t.test('a hook that was added before the import marks GET and HEAD routes', async (t) => {
   hooked.app.register(authn, { authenticator: { scheme: 'Bearer', authenticate: () => null } })
   hooked.app.after(() => hooked.app.get('/x', () => hooked.runs.push('ran')))
   t.teardown(() => hooked.app.close())
@@ -78,7 +78,7 @@ t.test('a hook that was added before marks a GET route and its HEAD route', asyn
   t.strictSame(hooked.runs, [])
 })
 
-t.test('an app without routes has missed none', async (t) => {
+t.test('an app without routes at the import is audited and reported', async (t) => {
   const { app } = empty
   app.register(authn, { authenticator: { authenticate: () => null }, audit: 'explicit' })
   app.after(() => app.get('/x', { config: { auth: false } }, () => 'ok'))
@@ -90,7 +90,7 @@ t.test('an app without routes has missed none', async (t) => {
   )
 })
 
-t.test('documents that do not hear of the marks: the log says so', async (t) => {
+t.test('@fastify/swagger before the import gives a warning, and no security', async (t) => {
   t.teardown(() => documented.close())
   documented.register(authn, { authenticator: { authenticate: () => null } })
   documented.register(async (app) => {

@@ -115,7 +115,7 @@ async function realIssuer(t: Test): Promise<RealIssuer> {
   }
 }
 
-t.test('a real provider: discovery, RFC 9068, scopes, rotation, and an outage', async (t) => {
+t.test('tokens of oidc-provider pass, also after a rotation and during an outage', async (t) => {
   const issuer = await realIssuer(t)
   const { handler } = probe()
   const corp: IssuerOptions = {

@@ -9,13 +9,17 @@ import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/f
 import { hmacToken } from '../helpers/tokens.js'
 
 const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const elsewhere = {
+  error: 'This route does not accept these credentials.',
+  challenge: tokenChallenge('Not accepted here'),
+}
 const exp = Math.floor(Date.now() / 1000) + 600
 const withTyp = (typ: unknown): string =>
   hmacToken({ alg: 'HS256', typ }, { sub: 'alice', exp }, secret)
 const withoutTyp = hmacToken({ alg: 'HS256' }, { sub: 'alice', exp }, secret)
 
 const accepted = ['JWT', 'jwt', 'jWt', 'at+jwt', 'AT+JWT', 'application/jwt', 'Application/AT+jwt']
-const refused: unknown[] = [
+const rejected: unknown[] = [
   '',
   ' JWT',
   'JWTS',
@@ -61,7 +65,7 @@ async function subject(t: Test, tokenCache?: false): Promise<Subject> {
 }
 
 for (const tokenCache of [undefined, false] as const) {
-  t.test(`by default: tokenCache ${tokenCache}`, async (t) => {
+  t.test(`routes accept no typ but JWT and at+jwt, with tokenCache: ${tokenCache}`, async (t) => {
     const { get, users, take, app } = await subject(t, tokenCache)
     for (const token of [withoutTyp, ...accepted.map(withTyp)]) {
       // Twice: the second one is cached.
@@ -70,10 +74,11 @@ for (const tokenCache of [undefined, false] as const) {
     }
     take()
     users.asked.length = 0
-    for (const typ of refused) {
+    for (const typ of rejected) {
       const token = withTyp(typ)
       for (let each = 0; each < 2; each += 1) {
-        isRefusal(t, await get('/', token), invalid, JSON.stringify(typ))
+        const expected = typ === 'reset+jwt' ? elsewhere : invalid
+        isRefusal(t, await get('/', token), expected, JSON.stringify(typ))
       }
       t.equal(thrownBy(() => app.jwtService.verify(token)).code, 'ERR_AUTH_JWT_INVALID')
     }
@@ -81,7 +86,7 @@ for (const tokenCache of [undefined, false] as const) {
   })
 }
 
-t.test('each authenticator has its own purpose, over one cache of tokens', async (t) => {
+t.test('each authenticator accepts its own typ, and rejects that of the others', async (t) => {
   const { get, app } = await subject(t)
   const rows: Record<string, string[]> = {
     '/': ['JWT', 'at+jwt'],
@@ -95,7 +100,7 @@ t.test('each authenticator has its own purpose, over one cache of tokens', async
     for (const [typ, token] of tokens) {
       const response = await get(url, token)
       if (welcome.includes(typ)) isWelcome(t, response, 'alice')
-      else isRefusal(t, response, invalid, `${typ} at ${url}`)
+      else isRefusal(t, response, typ === 'other' ? invalid : elsewhere, `${typ} at ${url}`)
     }
     const expected = url === '/' || url === '/either' ? 200 : 401
     t.equal((await get(url, withoutTyp)).statusCode, expected, `${url} without typ`)
@@ -103,7 +108,7 @@ t.test('each authenticator has its own purpose, over one cache of tokens', async
   t.equal(app.authn.stats().tokens.size, purposes.length + 1, 'one cache for all')
 })
 
-t.test('the service writes and asks for it', async (t) => {
+t.test('the JwtService writes the typ that it is given, and verifies by it', async (t) => {
   const service = new JwtService({ secret })
   const token = service.generateTokenWithClaims({ sub: 'alice' }, 'HS256', { typ: 'reset+jwt' })
   const headerOf = (text: string): unknown =>
@@ -120,7 +125,7 @@ t.test('the service writes and asks for it', async (t) => {
     t.strictSame([code, error.cause], ['ERR_AUTH_JWT_INVALID', 'typ'])
   }
   t.equal(thrownBy(() => service.verify(withoutTyp, 'HS256', { typ: 'JWT' })).code, invalidCode)
-  // The purpose is judged before the times, and after the signature.
+  // The typ is checked before the times, and after the signature.
   const old = hmacToken({ alg: 'HS256', typ: 'reset+jwt' }, { sub: 'alice', exp: 1 }, secret)
   t.equal(thrownBy(() => service.verify(old)).code, invalidCode)
   t.equal(thrownBy(() => service.verify(old, 'HS256', { typ: 'reset+jwt' })).code, expiredCode)
@@ -129,7 +134,7 @@ t.test('the service writes and asks for it', async (t) => {
 const invalidCode = 'ERR_AUTH_JWT_INVALID'
 const expiredCode = 'ERR_AUTH_JWT_EXPIRED'
 
-t.test('a purpose that is none is refused', async (t) => {
+t.test('a typ that is no media type is rejected by every function that takes it', async (t) => {
   const service = new JwtService({ secret })
   const none: unknown[] = ['', ' a', 'application/', 'ä', null, 7]
   const noLists: unknown[] = [[], [''], ['a', 7]]
@@ -160,7 +165,7 @@ t.test('a purpose that is none is refused', async (t) => {
   }
 })
 
-t.test('the attacks play tokens of another purpose', async (t) => {
+t.test('authAttacks finds an authenticator that accepts any typ', async (t) => {
   const { app } = await subject(t)
   // What is no token has no purpose.
   const tokens = { except: [/^Authorization: /] }

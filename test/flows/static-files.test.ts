@@ -36,7 +36,7 @@ async function statuses(
   return found
 }
 
-t.test('protected files in a folder of their own are served to users only', async (t) => {
+t.test('files in a folder of their own are served to authenticated users only', async (t) => {
   for (const options of [{}, { wildcard: false }]) {
     const found = await statuses(t, ['open', 'admin'], options)
     t.match(found, {
@@ -49,7 +49,7 @@ t.test('protected files in a folder of their own are served to users only', asyn
   }
 })
 
-t.test('protected files inside of the open folder are open elsewhere', async (t) => {
+t.test('protected files inside the open folder can be fetched without a user', async (t) => {
   t.match(await statuses(t, ['public', 'public/admin']), {
     '/admin': [200, 200],
     '/admin/': [401, 200],

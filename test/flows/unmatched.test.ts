@@ -17,7 +17,7 @@ function fastify(t: Test, options = {}): FastifyInstance {
 const scope = (auth: AuthMark | undefined, prefix: string): object =>
   auth === undefined ? { prefix } : { auth, prefix }
 
-t.test('what no route matches is never authenticated', async (t) => {
+t.test('requests that match no route get a 404 without authentication', async (t) => {
   const { handler } = probe()
   const asked: string[] = []
   const spy: Authenticator = {
@@ -57,7 +57,7 @@ t.test('what no route matches is never authenticated', async (t) => {
   }
 })
 
-t.test('a not-found handler of a protected scope is not authenticated', async (t) => {
+t.test('the not-found handler of a protected scope runs for anonymous requests', async (t) => {
   const app = await appWith(t, standardOptions(), async (app) => {
     await app.register(
       async (app) => {
@@ -76,7 +76,7 @@ t.test('a not-found handler of a protected scope is not authenticated', async (t
   t.equal((await app.inject('/group/x')).statusCode, 401)
 })
 
-t.test('reply.callNotFound() of a protected route', async (t) => {
+t.test('reply.callNotFound() of a protected route is reached with a token only', async (t) => {
   const app = await appWith(t, { ...standardOptions(), auth: true }, (app) => {
     app.get('/gone', (_, reply) => reply.callNotFound())
   })
@@ -92,8 +92,8 @@ const preflight = {
 }
 
 for (const order of ['before', 'after'] as const) {
-  for (const placed of ['at the root', 'in a marked group'] as const) {
-    t.test(`CORS preflight: @fastify/cors ${order} the plugin, the mark ${placed}`, async (t) => {
+  for (const placed of ['at the root', 'in a group'] as const) {
+    t.test(`@fastify/cors ${order} the plugin answers preflights, mark ${placed}`, async (t) => {
       const { handler, take } = probe()
       const app = fastify(t)
       const options = { ...standardOptions(), ...(placed === 'at the root' && { auth: true }) }
@@ -138,7 +138,7 @@ for (const order of ['before', 'after'] as const) {
   }
 }
 
-t.test('a preflight-shaped request to a real OPTIONS route is authenticated', async (t) => {
+t.test('a preflight to an OPTIONS route of the app is authenticated', async (t) => {
   const { handler, take } = probe()
   const app = await appWith(t, standardOptions(), async (app) => {
     app.options('/marked', { config: { auth: true } }, handler)
@@ -166,7 +166,7 @@ t.test('a preflight-shaped request to a real OPTIONS route is authenticated', as
     '/proxy/a',
   ]) {
     const refused = await app.inject({ method: 'OPTIONS', url, headers: preflight })
-    isRefusal(t, refused, noToken, `${url} refuses`)
+    isRefusal(t, refused, noToken, `${url} rejects`)
     t.equal(take(), 0, 'the handler did not run')
     const headers = { ...preflight, ...bearer(app.jwtService.generateToken('alice')) }
     isWelcome(t, await app.inject({ method: 'OPTIONS', url, headers }), 'alice')
@@ -190,7 +190,7 @@ const shapes: object[] = [
 ]
 
 for (const [name, options] of Object.entries(corsOptions)) {
-  t.test(`of OPTIONS routes, only the one of @fastify/cors is exempt: ${name}`, async (t) => {
+  t.test(`only the OPTIONS route of @fastify/cors is open: ${name}`, async (t) => {
     const { handler, take } = probe()
     const app = await appWith(t, { ...standardOptions(), auth: true }, async (app) => {
       app.options('/*', handler)
@@ -227,7 +227,7 @@ for (const [name, options] of Object.entries(corsOptions)) {
   })
 }
 
-t.test('a mark on the route of @fastify/cors itself counts', async (t) => {
+t.test('a mark that a hook sets on the route of @fastify/cors protects it', async (t) => {
   const app = await appWith(t, standardOptions(), async (app) => {
     app.addHook('onRoute', (route) => {
       route.config = { ...route.config, auth: true }

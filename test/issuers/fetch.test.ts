@@ -43,7 +43,7 @@ async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promi
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-t.test('a key set whose address is configured, and what is sent for it', async (t) => {
+t.test('a configured key set is fetched without discovery, credentials or cookies', async (t) => {
   const issuer = await startIssuer(t)
   const address = { issuer: 'urn:corp', jwksUri: `${issuer.url}${keysPath}` }
   const document = await fetchKeySet(address, AbortSignal.timeout(5_000))
@@ -56,7 +56,7 @@ t.test('a key set whose address is configured, and what is sent for it', async (
   t.notOk(headers?.cookie)
 })
 
-t.test('OpenID Connect first; after its 404, RFC 8414, with the path at the end', async (t) => {
+t.test('discovery asks OpenID Connect, and only after a 404 RFC 8414', async (t) => {
   const issuer = await startIssuer(t, '/realms/corp')
   const path = `/realms/corp${discoveryPath}`
   await discovered(issuer.url)
@@ -75,7 +75,7 @@ t.test('OpenID Connect first; after its 404, RFC 8414, with the path at the end'
   }
 })
 
-t.test('metadata of an https issuer lead only to https', async (t) => {
+t.test('the key set of an https issuer must be on https', async (t) => {
   const issuer = 'https://id.example'
   const { fetch } = globalThis
   t.teardown(() => Object.assign(globalThis, { fetch }))
@@ -89,7 +89,7 @@ t.test('metadata of an https issuer lead only to https', async (t) => {
   t.equal(await reasonWith('https://id.example/keys'), 'nothing is wrong')
 })
 
-t.test('metadata that is rejected, and an issuer with a closing slash', async (t) => {
+t.test('metadata of another issuer, or with an invalid jwks_uri, is rejected', async (t) => {
   const issuer = await startIssuer(t)
   const { url } = issuer
   const good = { issuer: url, jwks_uri: `${url}${keysPath}` }
@@ -118,7 +118,7 @@ t.test('metadata that is rejected, and an issuer with a closing slash', async (t
   t.ok(await discovered(`${url}/`), 'as Auth0 has it')
 })
 
-t.test('responses that are no document', async (t) => {
+t.test('responses that are not JSON, too long or not a 200 are rejected', async (t) => {
   const issuer = await startIssuer(t)
   const gzip = (response: ServerResponse): ServerResponse =>
     response.setHeader('content-encoding', 'gzip')
@@ -157,7 +157,7 @@ t.test('a redirect is not followed, wherever it leads', async (t) => {
   t.notMatch(issuer.asked.join(), 'elsewhere')
 })
 
-t.test('a gigabyte is cut off', async (t) => {
+t.test('a response of a gigabyte is cut off', async (t) => {
   const issuer = await startIssuer(t)
   let sent = 0
   let isClosed: Promise<unknown> | undefined
@@ -175,7 +175,7 @@ t.test('a gigabyte is cut off', async (t) => {
   t.ok(sent < 2 ** 25, `${sent} bytes were sent`)
 })
 
-t.test('a silent or slow server is left when the signal says so', async (t) => {
+t.test('a silent or slow server is abandoned when the signal aborts', async (t) => {
   const trickle = (start: string, more: string) => (socket: Socket) => {
     socket.write(start)
     const timer = setInterval(() => socket.write(more), 5)
@@ -192,7 +192,7 @@ t.test('a silent or slow server is left when the signal says so', async (t) => {
   }
 })
 
-t.test('servers that speak no HTTP, hang up, or are not there', async (t) => {
+t.test('servers that do not speak HTTP or hang up give a reason without their words', async (t) => {
   const answers: [string, string][] = [
     ['nothing', ''],
     ['no HTTP', 'secret words\r\n\r\n'],

@@ -48,7 +48,7 @@ t.test('the keys are fetched when the app is ready', async (t) => {
   t.strictSame(app.authn.authenticators, ['corp'])
 })
 
-t.test('a client that leaves while its request waits for keys: nobody is looked up', async (t) => {
+t.test('no user is looked up for a client that leaves while its request waits', async (t) => {
   const issuer = await startIssuer(t)
   let answer: () => void = () => undefined
   issuer.answers.set(keysPath, (response) => {
@@ -83,7 +83,7 @@ t.test('a client that leaves while its request waits for keys: nobody is looked 
   t.strictSame(names, ['alice'])
 })
 
-t.test('the boot does not wait for an issuer, nor does closing', async (t) => {
+t.test('startup and close() do not wait for an issuer', async (t) => {
   const issuer = await startIssuer(t)
   issuer.answers.set(keysPath, () => undefined)
   const { app, get } = await setting(t, issuer)
@@ -94,7 +94,7 @@ t.test('the boot does not wait for an issuer, nor does closing', async (t) => {
   isRefusal(t, await answer, waiting)
 })
 
-t.test('200 unknown kids: one fetch', async (t) => {
+t.test('200 tokens with unknown kids cause one fetch', async (t) => {
   const issuer = await startIssuer(t)
   const { get, app } = await setting(t, issuer)
   isWelcome(t, await get(issuer.token()), 'alice')
@@ -112,7 +112,7 @@ t.test('200 unknown kids: one fetch', async (t) => {
   t.equal(app.authn.stats().issuers.corp?.failures, 0)
 })
 
-t.test('the claims are in request.extra, and their scopes count', async (t) => {
+t.test('the claims are in request.extra, and a missing scope gets a 403', async (t) => {
   const issuer = await startIssuer(t)
   const { app } = await setting(t, issuer)
   const headers = bearer(issuer.token({ claims: { scope: 'x' } }))
@@ -121,7 +121,7 @@ t.test('the claims are in request.extra, and their scopes count', async (t) => {
   t.equal((await app.inject({ url: '/notes', headers })).statusCode, 403)
 })
 
-t.test('users: found, not found, rejected, broken', async (t) => {
+t.test('user() decides between a 200, a 401 and a 500', async (t) => {
   const issuer = await startIssuer(t)
   const welcome = (response: AnyResponse): unknown => isWelcome(t, response, 'alice')
   const unauthorized = (response: AnyResponse): unknown => isRefusal(t, response, unknown)
@@ -151,7 +151,7 @@ t.test('users: found, not found, rejected, broken', async (t) => {
   isRefusal(t, await own.get(issuer.token()), { ...unknown, error: 'Not here.', language: null })
 })
 
-t.test('trusted() decides about valid tokens: only true accepts', async (t) => {
+t.test('a valid token is accepted only if trusted() returns true', async (t) => {
   const issuer = await startIssuer(t)
   const calls: unknown[] = []
   const users: unknown[] = []
@@ -186,7 +186,7 @@ t.test('trusted() decides about valid tokens: only true accepts', async (t) => {
   t.strictSame(calls, [], 'an invalid token is not asked about')
 })
 
-t.test('user() gets the claims and the request, and has userServiceTimeout', async (t) => {
+t.test('user() gets the claims and the request, and a 503 after userServiceTimeout', async (t) => {
   const issuer = await startIssuer(t)
   const seen: unknown[] = []
   const user: IssuerOptions['user'] = (claims, request) => {

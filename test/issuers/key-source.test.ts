@@ -78,7 +78,7 @@ const rejection = (promise: Promise<unknown>): Promise<AuthenticationError> =>
 const broken = (response: ServerResponse): unknown => response.writeHead(500).end('{"secret":1}')
 const second = jwkOf(keys.p384, { kid: 'two' })
 
-t.test('in its last two minutes a set is renewed in the background', async (t) => {
+t.test('in its last two minutes a key set is fetched again in the background', async (t) => {
   const { issuer, source, events, advance, ended } = await setting(t)
   t.equal(current(source), null, 'nothing is there, and nothing was asked for')
   t.strictSame(source.stats(), { keys: 0, fetches: 0, failures: 0, age: null })
@@ -106,7 +106,7 @@ t.test('in its last two minutes a set is renewed in the background', async (t) =
   ])
 })
 
-t.test('a set of 10 minutes is not used before a fetch has failed', async (t) => {
+t.test('after 10 minutes a key set is used only if a new fetch fails', async (t) => {
   const { issuer, source, advance } = await setting(t)
   await source.obtain()
   issuer.published = [second]
@@ -127,7 +127,7 @@ t.test('a set of 10 minutes is not used before a fetch has failed', async (t) =>
   t.equal(await obtained(source), 'one')
 })
 
-t.test('an issuer that is down: no request of a busy app waits', async (t) => {
+t.test('while an issuer is down, no request of a busy app waits', async (t) => {
   const { issuer, source, events, advance, ended } = await setting(t)
   await source.obtain()
   issuer.answers.set(keysPath, broken)
@@ -139,7 +139,7 @@ t.test('an issuer that is down: no request of a busy app waits', async (t) => {
   }
 })
 
-t.test('stale for an hour, while renewing fails; then not any more', async (t) => {
+t.test('while fetches fail, a key set is used for an hour, and then gives a 503', async (t) => {
   const { issuer, source, events, lines, advance } = await setting(t)
   await source.obtain()
   issuer.answers.set(keysPath, broken)
@@ -164,7 +164,7 @@ t.test('stale for an hour, while renewing fails; then not any more', async (t) =
   t.notMatch(JSON.stringify([events, lines]), 'secret')
 })
 
-t.test('a set that is too old, or a clock that was set back: asked for again', async (t) => {
+t.test('a key set that is too old, or from the future, is fetched again', async (t) => {
   for (const seconds of [5_000, -86_400]) {
     const { issuer, source, advance } = await setting(t)
     await source.obtain()
@@ -175,7 +175,7 @@ t.test('a set that is too old, or a clock that was set back: asked for again', a
   }
 })
 
-t.test('pauses of 1, 2, 4 and up to 30 seconds, which Retry-After tells', async (t) => {
+t.test('after failures it pauses 1, 2, 4 and up to 30 seconds, as Retry-After says', async (t) => {
   const { issuer, source, advance } = await setting(t)
   issuer.answers.set(keysPath, broken)
   for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
@@ -195,7 +195,7 @@ t.test('pauses of 1, 2, 4 and up to 30 seconds, which Retry-After tells', async 
   t.match(await rejection(source.obtain()), { retryAfter: 1 }, 'a success begins anew')
 })
 
-t.test('an unknown kid asks again, once in 30 seconds, whatever comes of it', async (t) => {
+t.test('an unknown kid causes at most one fetch in 30 seconds', async (t) => {
   const { issuer, source, advance, ended } = await setting(t)
   await source.obtain()
   advance(29.9)
@@ -209,14 +209,14 @@ t.test('an unknown kid asks again, once in 30 seconds, whatever comes of it', as
   t.equal(await renewed(source), 'two', 'a failure leaves the set')
   await ended(3)
   advance(20)
-  t.equal(await renewed(source), 'not now', 'the pause is over, the 30 seconds are not')
+  t.equal(await renewed(source), 'not now', 'the pause has ended, the 30 seconds have not')
   t.equal(issuer.fetches(), 3)
   advance(11)
   t.equal(await renewed(source), 'two')
   t.equal(issuer.fetches(), 4)
 })
 
-t.test('one fetch at a time, for which a thousand may wait', async (t) => {
+t.test('a thousand requests wait for one fetch, the next one gets a 503', async (t) => {
   const { issuer, source } = await setting(t)
   let answer: (() => void) | undefined
   issuer.answers.set(keysPath, (response) => {
@@ -232,7 +232,7 @@ t.test('one fetch at a time, for which a thousand may wait', async (t) => {
   t.equal(issuer.fetches(), 1)
 })
 
-t.test('discovery, its fall-back and the key set have 5 seconds together', async (t) => {
+t.test('discovery, its fallback and the key set have 5 seconds together', async (t) => {
   const { issuer, source, events, lines } = await setting(t)
   t.equal(limits.fetchTime, 5_000)
   t.intercept(limits, 'fetchTime', { value: 300 })
@@ -250,7 +250,7 @@ t.test('discovery, its fall-back and the key set have 5 seconds together', async
   t.match(lines, [{ level: 'warn', args: [about] }])
 })
 
-t.test('private keys are told of, without any of them', async (t) => {
+t.test('private keys in a key set give a warning that does not quote them', async (t) => {
   const { issuer, source, events, lines } = await setting(t)
   const exposed = { ...keys.rsa.privateKey.export({ format: 'jwk' }), kid: 'exposed' }
   issuer.published = [goodKey, exposed]
@@ -260,7 +260,7 @@ t.test('private keys are told of, without any of them', async (t) => {
   t.notMatch(JSON.stringify(lines), String(exposed.d))
 })
 
-t.test('after stop() nothing is fetched, and what is under way ends', async (t) => {
+t.test('stop() aborts the fetch, and requests get a 503', async (t) => {
   const { issuer, source, lines } = await setting(t)
   issuer.answers.set(keysPath, () => undefined)
   source.begin()

@@ -18,7 +18,7 @@ function methods(list: unknown[], algorithms?: Parameters<typeof readKeySet>[1])
   )
 }
 
-t.test('a key without alg stands for one method, by its kind', async (t) => {
+t.test('a key without alg verifies one algorithm, by its kind', async (t) => {
   const list = [
     rsa({ kid: 'rsa' }),
     jwkOf(keys.p384, { kid: 'p384' }),
@@ -42,14 +42,14 @@ t.test('a key without alg stands for one method, by its kind', async (t) => {
   })
 })
 
-t.test('the app may say which methods it accepts', async (t) => {
+t.test('only the algorithms that the app accepts are verified', async (t) => {
   const all = [rsa({ kid: 'a' }), rsa({ kid: 'b', alg: 'PS256' }), rsa({ kid: 'c', alg: 'RS512' })]
   const accepted = { one: 'ES256', a: 'RS256,PS256', b: 'PS256' }
   t.strictSame(methods(all, ['ES256', 'RS256', 'PS256']), accepted)
   t.strictSame(methods(all, ['ES256']), { one: 'ES256' })
 })
 
-t.test('each verifies by its method and no other', async (t) => {
+t.test('each key verifies by its own algorithm only', async (t) => {
   for (const { title, method, pair } of methodCases) {
     if (pair === null) continue
     const set = readKeySet({ keys: [jwkOf(pair, { kid: 'x', alg: method })] }, undefined)
@@ -101,7 +101,7 @@ const leftOut: [string, unknown][] = [
 /** Keys of which the set has another one with the same `kid`, whatever is wrong with that. */
 const twice = [rsa({ kid: 'one' }), ec({ kid: 'one', use: 'enc' }), { ...hmac, kid: 'one' }]
 
-t.test('what cannot be used is left out', async (t) => {
+t.test('unusable, private and ambiguous keys are left out', async (t) => {
   const p384 = jwkOf(keys.p384, { kid: 'two' })
   for (const [what, key] of leftOut) {
     const set = readKeySet({ keys: [key, goodKey] }, undefined)
@@ -116,7 +116,7 @@ t.test('what cannot be used is left out', async (t) => {
   t.match(readKeySet({ keys: list }, undefined), { leftOut: 3, compromised: 2 })
 })
 
-t.test('what is no set', async (t) => {
+t.test('a document that is no key set, or has no usable key, is rejected', async (t) => {
   const many = (count: number): unknown[] =>
     Array.from({ length: count }, (_, at) => ec({ kid: `${at}` }))
   const wrong: [unknown, RegExp][] = [

@@ -65,7 +65,7 @@ async function setting(t: Test): Promise<Setting> {
   return { corp, partner, app, get }
 }
 
-t.test('CVE-2025-59936, CVE-2026-50202: issuers with one kid share nothing', async (t) => {
+t.test('issuers with one kid share no keys (CVE-2025-59936, CVE-2026-50202)', async (t) => {
   const { corp, partner, get } = await setting(t)
   const path = '/corp-partner'
   isWelcome(t, await get(path, corp.token()), 'corp:alice')
@@ -83,7 +83,7 @@ t.test('CVE-2025-59936, CVE-2026-50202: issuers with one kid share nothing', asy
   t.strictSame([corp.fetches(), partner.fetches()], [1, 1])
 })
 
-t.test('CVE-2026-50202: a key that the issuer withdraws is out, with cached tokens', async (t) => {
+t.test('cached tokens of a withdrawn key are rejected (CVE-2026-50202)', async (t) => {
   const { corp, get } = await setting(t)
   const { advance } = clockOf(t)
   const token = corp.token({ claims: { exp: Math.floor(Date.now() / 1000) + 9_999 } })
@@ -96,7 +96,7 @@ t.test('CVE-2026-50202: a key that the issuer withdraws is out, with cached toke
   isWelcome(t, await get('/corp', token), 'corp:alice', 'and is asked for again')
 })
 
-t.test('tokens that no issuer accepts go to jwt where that is listed', async (t) => {
+t.test('tokens of the app are accepted beside issuers only where jwt is listed', async (t) => {
   const { corp, partner, app, get } = await setting(t)
   const own = app.jwtService.generateToken('alice')
   const foreign = corp.token({ claims: { iss: 'https://stranger.example' } })
@@ -113,7 +113,7 @@ t.test('tokens that no issuer accepts go to jwt where that is listed', async (t)
   }
 })
 
-t.test('no credentials, other schemes, cookies, and the modes', async (t) => {
+t.test('issuers answer missing credentials, cookies and modes as jwt does', async (t) => {
   const { corp, app, get } = await setting(t)
   const none = { error: texts.none, challenge: 'Bearer realm="Authorization required"' }
   for (const url of ['/corp', '/corp-partner', '/jwt-corp']) {

@@ -58,7 +58,7 @@ async function setting(
 const rsa: TokenParts = { key: keys.rsa.privateKey, alg: 'RS256', header: { kid: 'rsa' } }
 const url = 'https://attacker.example/keys'
 
-t.test('good tokens', async (t) => {
+t.test('valid tokens are accepted, also from the cache', async (t) => {
   const { issuer, get, app } = await setting(t)
   const good: [string, TokenParts][] = [
     ['another key', rsa],
@@ -71,7 +71,7 @@ t.test('good tokens', async (t) => {
       { header: { jku: url, x5u: url, jwk: {}, x5c: [], x5t: 'x' } },
     ],
     ['a number as sub', { claims: { sub: 7 } }],
-    ['nbf that is over', { claims: { nbf: now() - 1, iat: now() } }],
+    ['nbf in the past', { claims: { nbf: now() - 1, iat: now() } }],
   ]
   for (const [what, parts] of good) {
     const token = issuer.token(parts)
@@ -86,7 +86,7 @@ const certificate = moreKeys.otherP256.publicKey
   .export({ type: 'spki', format: 'der' })
   .toString('base64')
 const bad: [string, TokenParts][] = [
-  ['a key of somebody else', stranger],
+  ['a foreign key', stranger],
   [
     'CVE-2018-0114: a key that it brings along',
     { ...stranger, header: { jwk: jwkOf(moreKeys.otherP256, { kid: 'one' }) } },
@@ -104,7 +104,7 @@ const bad: [string, TokenParts][] = [
   ['RS512 of a key for RS256', { ...rsa, alg: 'RS512' }],
   ['alg in a list', { header: { alg: ['ES256'] } }],
   ['typ of another purpose', { header: { typ: 'reset+jwt' } }],
-  ['typ that is no text', { header: { typ: ['JWT'] } }],
+  ['typ that is no string', { header: { typ: ['JWT'] } }],
   ['crit', { header: { crit: ['exp'] } }],
   ['cnf (RFC 8705)', { claims: { cnf: { 'x5t#S256': 'x' } } }],
   ['cnf null', { claims: { cnf: null } }],
@@ -133,7 +133,7 @@ const bad: [string, TokenParts][] = [
   ['sub with NUL', { claims: { sub: 'alice\0' } }],
 ]
 
-t.test('bad tokens are a 401, nobody is asked for a user, and no address for a key', async (t) => {
+t.test('invalid tokens get a 401 without a user look-up or a fetch', async (t) => {
   const { issuer, get, asked } = await setting(t)
   for (const [what, parts] of bad) {
     const token = issuer.token(parts)
@@ -146,7 +146,7 @@ t.test('bad tokens are a 401, nobody is asked for a user, and no address for a k
   t.equal(issuer.fetches(), 1)
 })
 
-t.test('CVE-2023-48223: no HMAC and no "none", whatever the key', async (t) => {
+t.test('HMAC with a public key and alg none are rejected (CVE-2023-48223)', async (t) => {
   const { issuer, get, asked } = await setting(t)
   const claims = { iss: issuer.url, aud: audience, sub: 'alice', exp: now() + 60 }
   for (const kid of ['one', 'rsa']) {
@@ -175,7 +175,7 @@ t.test('CVE-2023-48223: no HMAC and no "none", whatever the key', async (t) => {
   t.strictSame(asked, [])
 })
 
-t.test('members that come twice: the last one counts, here and for the engine', async (t) => {
+t.test('of members that come twice, the last one counts', async (t) => {
   const { issuer, get } = await setting(t)
   const rest = `"aud":"${audience}","sub":"alice","exp":${now() + 60}`
   const sign = (header: string, payload: string): string =>
@@ -191,7 +191,7 @@ t.test('members that come twice: the last one counts, here and for the engine', 
   isWelcome(t, await get(sign('{"alg":"none","alg":"ES256","kid":"one"}', good)), 'alice')
 })
 
-t.test('times are checked on every request, of cached tokens too', async (t) => {
+t.test('exp and nbf are checked on every request, of cached tokens too', async (t) => {
   const { issuer, get } = await setting(t, { clockTolerance: 10 })
   const { advance } = clockOf(t)
   const token = issuer.token({ claims: { exp: now() + 20 } })
@@ -206,7 +206,7 @@ t.test('times are checked on every request, of cached tokens too', async (t) => 
   isRefusal(t, await get(early), { error: texts.jwtEarly, challenge: notYet })
 })
 
-t.test('RFC 9068: at+jwt and nothing else, so that no ID token passes', async (t) => {
+t.test('the profile rfc9068 accepts the typ at+jwt only', async (t) => {
   const { issuer, get } = await setting(t, { profile: 'rfc9068' })
   for (const typ of ['at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/At+Jwt']) {
     isWelcome(t, await get(issuer.token({ header: { typ } })), 'alice', typ)
@@ -217,7 +217,7 @@ t.test('RFC 9068: at+jwt and nothing else, so that no ID token passes', async (t
   }
 })
 
-t.test('Cognito: client_id is the audience, and token_use has to be access', async (t) => {
+t.test('with audienceClaim client_id, tokens of Cognito need token_use access', async (t) => {
   const audience = ['client-1', 'client-2']
   const { issuer, get } = await setting(t, { audience, audienceClaim: 'client_id' })
   const cognito = (claims: object): string =>
@@ -236,7 +236,7 @@ t.test('Cognito: client_id is the audience, and token_use has to be access', asy
   }
 })
 
-t.test('without a cache, and without exp where the app says so', async (t) => {
+t.test('tokens work without a cache, and without exp if requireExp is false', async (t) => {
   const jwt = { secret: 'x'.repeat(32), tokenCache: false } as const
   const { issuer, get } = await setting(t, { requireExp: false }, { jwt })
   const token = issuer.token({ claims: { exp: undefined } })

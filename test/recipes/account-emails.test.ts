@@ -109,7 +109,7 @@ function basic(name: keyof typeof passwords, password = passwords[name]): Record
 
 const next = 'a new password of alice'
 
-t.test('sign up', async (t) => {
+t.test('a sign-up link makes one account, once', async (t) => {
   const { app, accounts, post, me, mails } = await setUp(t)
   const asked = await post('/sign-up', { email: 'Carol@Shop.example' })
   t.match([asked.statusCode, asked.body], [202, '{}'])
@@ -132,7 +132,7 @@ t.test('sign up', async (t) => {
   t.equal(await me(cookies(await post('/login', { ...payload, email: 'carol@shop.example' }))), 200)
 })
 
-t.test('the answers tell no addresses', async (t) => {
+t.test('responses are the same for known and unknown addresses', async (t) => {
   const { post, mails } = await setUp(t)
   const shown = ({ statusCode, body, headers }: LightMyRequestResponse) => {
     const changing = /^(?:date|x-ratelimit-.*)$/
@@ -157,7 +157,7 @@ t.test('the answers tell no addresses', async (t) => {
   )
 })
 
-t.test('reset a forgotten password', async (t) => {
+t.test('a reset link sets the password once, and revokes all sessions', async (t) => {
   const { app, post, me, mails, logIn, tokenFor } = await setUp(t)
   const before = await logIn('alice')
   const other = await tokenFor('/reset', 'alice@shop.example')
@@ -195,7 +195,7 @@ t.test('reset a forgotten password', async (t) => {
   t.equal(await me(await logIn('bob')), 200, 'others have the password that they had')
 })
 
-t.test('sessions end in processes that do not share their store, too', async (t) => {
+t.test('a reset revokes sessions of processes with another store too', async (t) => {
   const here = await setUp(t)
   const there = await setUp(t, here.accounts)
   const session = await there.logIn('alice')
@@ -208,7 +208,7 @@ t.test('sessions end in processes that do not share their store, too', async (t)
   }
 })
 
-t.test('change the password', async (t) => {
+t.test('a new password needs the current one, and revokes other sessions', async (t) => {
   const { app, post, me, mails, logIn, tokenFor } = await setUp(t)
   const [here, elsewhere] = [await logIn('alice'), await logIn('alice')]
   const reset = await tokenFor('/reset', 'alice@shop.example')
@@ -238,7 +238,7 @@ t.test('change the password', async (t) => {
   t.match([attempts[0], attempts.at(-1)], [401, 429], 'guesses are throttled')
 })
 
-t.test('change the address', async (t) => {
+t.test('a new address needs the current password, and its link', async (t) => {
   const { app, post, me, mails, logIn, tokenFor } = await setUp(t)
   const [alice, bob] = [await logIn('alice'), await logIn('bob')]
   t.equal((await post('/email', { email: 'a@b.example' }, alice)).statusCode, 401)
@@ -263,7 +263,7 @@ t.test('change the address', async (t) => {
   t.equal(await me(bob), 200)
 })
 
-t.test('a token is good for its purpose only, and for an hour', async (t) => {
+t.test('a link works for its own purpose only, and for an hour', async (t) => {
   const { app, post, client, logIn, tokenFor } = await setUp(t)
   const alice = await logIn('alice')
   const cookie = /token=([^;]+)/.exec(alice.cookie)?.[1] ?? ''
@@ -308,7 +308,7 @@ t.test('a token is good for its purpose only, and for an hour', async (t) => {
   }
 })
 
-t.test('pages of other sites, and mails to others', async (t) => {
+t.test('CSRF is rejected, and mails to one address are limited', async (t) => {
   const { app, post, mails, logIn } = await setUp(t)
   const alice = await logIn('alice')
   const urls = ['/sign-up', '/reset', '/password', '/email'].flatMap((url) =>

@@ -69,7 +69,7 @@ async function setUp(t: Test) {
   return { app, people, change, lines, send, impersonate, logIn, asAlice, sign }
 }
 
-t.test('an admin sees what a user sees, and both names are on record', async (t) => {
+t.test('an admin gets the view of a user, and both names are audited', async (t) => {
   const audited: AuditEntry[] = []
   t.teardown(auditImpersonation((entry) => audited.push(entry)))
   const { lines, send, impersonate, logIn } = await setUp(t)
@@ -117,7 +117,7 @@ t.test('an admin sees what a user sees, and both names are on record', async (t)
   t.equal(audited.length, 3, 'requests of the user are no impersonations')
 })
 
-t.test('who may act as whom', async (t) => {
+t.test('only admins may impersonate, and no other admin', async (t) => {
   const { app, send, impersonate, logIn, asAlice } = await setUp(t)
   const root = await logIn('root')
   t.equal((await impersonate(undefined, ids.alice)).status, 401)
@@ -138,7 +138,7 @@ t.test('who may act as whom', async (t) => {
   t.equal(response.headers['cache-control'], 'no-store')
 })
 
-t.test('what an admin cannot do as somebody else', async (t) => {
+t.test('an impersonation token gets a 401 for sessions, logout and refresh', async (t) => {
   const { app, send, asAlice } = await setUp(t)
   const token = await asAlice()
   t.equal((await send('GET', '/sessions', token)).status, 401)
@@ -148,7 +148,7 @@ t.test('what an admin cannot do as somebody else', async (t) => {
   t.strictSame(await app.authn.sessions.list(ids.alice), [])
 })
 
-t.test('it ends', async (t) => {
+t.test('impersonation expires, and ends with the rights of the admin', async (t) => {
   const me = async (changes: Parameters<Awaited<ReturnType<typeof setUp>>['change']>) => {
     const { change, send, asAlice } = await setUp(t)
     const token = await asAlice()
@@ -171,7 +171,7 @@ t.test('it ends', async (t) => {
   t.equal((await send('GET', '/me', token)).status, 401, 'when the admin is gone')
 })
 
-t.test('tokens of other kinds', async (t) => {
+t.test('tokens of other kinds are not accepted for impersonation', async (t) => {
   const { app, send, sign } = await setUp(t)
   const acts = [undefined, null, 'root', ids.root, [], {}, { sub: '1' }, { sub: 99 }, [ids.root]]
   for (const act of [...acts, { sub: ids.alice }, { sub: ids.bob }, { act: { sub: ids.root } }]) {

@@ -1,13 +1,9 @@
-// Also holds lib/options/schemas.ts, lib/options/jwt-schemas.ts, lib/options/parts.ts, lib/plugin.ts and
-// lib/options/authenticator-schemas.ts.
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import {
-  anyOf,
   authn,
   basicAuthenticator,
   configBasicAuthenticator,
-  configFromEnv,
   jwtAuthenticator,
   JwtService,
   type AuthnOptions,
@@ -45,9 +41,9 @@ const secretTexts = [
   ...[rsa.private, encrypted].map((pem) => pem.split('\n')[3] ?? pem),
 ]
 
-/** A way to boot that has to fail, and what the message has to say. */
+/** A startup that has to fail, and what the message has to say. */
 interface Row {
-  readonly boot: (app: FastifyInstance) => unknown
+  readonly start: (app: FastifyInstance) => unknown
   readonly code: string
   /** The option or place, what was wrong, what to do. */
   readonly says: readonly (string | RegExp)[]
@@ -59,7 +55,7 @@ const users = anyService(userService())
 const withCode =
   (code: string) =>
   (options: Record<string, unknown>, ...says: Row['says']): Row => ({
-    boot: (app) => app.register(authn, options as AuthnOptions),
+    start: (app) => app.register(authn, options as AuthnOptions),
     code,
     says,
   })
@@ -74,7 +70,7 @@ function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Rec
   const code = 'ERR_AUTH_MARK'
   return {
     [`route, mark ${name}`]: {
-      async boot(app) {
+      async start(app) {
         await app.register(authn, standardOptions())
         app.get('/x', { config: { auth } }, () => 'open')
       },
@@ -82,7 +78,7 @@ function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Rec
       says: ['GET /x', 'config.auth', found, ...more],
     },
     [`route before the plugin, mark ${name}`]: {
-      async boot(app) {
+      async start(app) {
         app.get('/x', { config: { auth } }, () => 'open')
         await app.register(authn, standardOptions())
       },
@@ -90,7 +86,7 @@ function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Rec
       says: ['/x', 'config.auth', found, ...more],
     },
     [`group, mark ${name}`]: {
-      async boot(app) {
+      async start(app) {
         await app.register(authn, standardOptions())
         await app.register(async (app) => void app.get('/x', () => 'open'), {
           prefix: '/group',
@@ -101,7 +97,7 @@ function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Rec
       says: [/\/group|\/x/, 'auth', found, ...more],
     },
     [`plugin, mark ${name}`]: {
-      async boot(app) {
+      async start(app) {
         await app.register(authn, { ...standardOptions(), auth })
         app.get('/x', () => 'open')
       },
@@ -111,8 +107,8 @@ function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Rec
   }
 }
 
-const call = (boot: () => unknown, ...says: Row['says']): Row => ({
-  boot,
+const call = (start: () => unknown, ...says: Row['says']): Row => ({
+  start,
   code: 'ERR_AUTH_OPTION',
   says,
 })
@@ -139,20 +135,14 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['userService.findByUsername', undefined, 'nothing'],
   ['userService.findByUsername', users, 'an invalid object'],
   ['passwordField', '', 'an empty string'],
-  ['passwordField', ['a'], 'an array of 1'],
   ['maxPasswordBytes', 0, '0'],
   ['maxPasswordBytes', 73, '73'],
-  ['maxPasswordBytes', true, 'true'],
-  ['maxPasswordBytes', 8.5, '8.5'],
   ['realm', '', 'an empty string'],
   ['realm', 'a\r\nX-Evil: 1', 'an invalid string', 'Latin-1'],
-  ['realm', 'Вход', 'an invalid string', 'Latin-1'],
-  ['realm', 5, '5'],
   ['languages', [], 'an array'],
   ['languages.de', { 'auth.jwt-invalid': 5 }, '5', 'languages.de.auth.jwt-invalid'],
   ['languages.de', { 'auth.jwt-invalid': '' }, 'an empty string', 'languages.de.auth.jwt-invalid'],
   ['defaultLanguage', 'tlh', '"tlh"', 'Add one to "languages"'],
-  ['defaultLanguage', '', 'an empty string'],
   ['jwt', hidden.text, 'an invalid string'],
   ['jwt.secret', hidden.number, ''],
   ['jwt.secret', null, 'null'],
@@ -160,12 +150,9 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['jwt.expiry', 365 * 86_400_000, '31536000000', 'milliseconds'],
   ['jwt.expiry', 3650 * 86_400 + 1, '315360001', 'ten years'],
   ['jwt.expiry', '5m', 'an invalid string'],
-  ['jwt.expiry', 1.5, '1.5'],
   ['jwt.expiry', Infinity, 'Infinity'],
   ['jwt.signingMethod', 'none', '"none"'],
-  ['jwt.signingMethod', 'hs256', '"hs256"'],
   ['jwt.clockTolerance', 301, '301'],
-  ['jwt.clockTolerance', -1, '-1'],
   ['jwt.requireExp', 'false', 'an invalid string'],
   ['jwt.issuer', '', 'an empty string'],
   ['jwt.audience', [], 'an array of 0'],
@@ -189,7 +176,6 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['hashing.maxQueue', -1, '-1'],
   ['hashing.maxWait', 5000, '5000'],
   ['credentialCache', true, 'true'],
-  ['credentialCache.ttl', 0, '0'],
   ['throttle', true, 'true'],
   ['throttle.perUsername', 0, '0'],
   ['throttle.window', 900_000, '900000'],
@@ -204,7 +190,6 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['login.routeOptions', true, 'true'],
   ['authenticator', null, 'null'],
   ['authenticator', () => null, 'a function'],
-  ['authenticator', jwtAuthenticator, 'a function'],
   ['authenticator', [], 'an array of 0'],
   ['authenticator.authenticate', undefined, 'nothing'],
   ['authenticator.scheme', 'a b', '"a b"'],
@@ -213,6 +198,10 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['authenticator.onUnauthorized', {}, 'an invalid object', 'expected a function'],
   ['authenticators', [basicAuthenticator()], 'an array of 1'],
   ['authenticators.x', null, 'null'],
+  ['authenticator.openapi', {}, 'an invalid object'],
+  ['authenticator.openapi', 'basic', 'an invalid string'],
+  ['authenticator.openapi', null, 'null'],
+  ['errorSchema', 'Problem#', 'an invalid string'],
 ]
 
 /** Options that there are not, each with one that the error proposes. */
@@ -230,8 +219,8 @@ const unknown: [option: string, known: string][] = [
   ['login.url', 'path'],
 ]
 
-const taken = (route: string, boot: Row['boot']): Row => ({
-  boot,
+const taken = (route: string, start: Row['start']): Row => ({
+  start,
   code: 'ERR_AUTH_OPTION',
   says: [`${route} is already declared`, 'login: { path }', 'login: false'],
 })
@@ -273,6 +262,12 @@ const rows: Record<string, Row> = {
     '"languages.de"',
     '"auth.nope"',
   ),
+  'errorSchema without errorBody': option(
+    { errorSchema: {} },
+    'option "errorSchema"',
+    '"errorBody" is not set',
+    'Set it in the same registration',
+  ),
   'jwt: {}': option({ jwt: {} }, '"jwt"', 'no key is set', 'Set jwt.secret'),
   'jwt and jwtService': option(
     { jwt: { secret }, jwtService: new JwtService({ secret }) },
@@ -285,20 +280,10 @@ const rows: Record<string, Row> = {
     'found another object',
     'JwtService',
   ),
-  'secret of 31 bytes': key(
-    { jwt: { secret: hidden.text.padEnd(31) } },
-    '"jwt.secret"',
-    'randomBytes',
-  ),
   'secret too short for the method': key(
     { userService: users, jwt: { secret, signingMethod: 'HS512' } },
     '"jwt.secret"',
     'signing method',
-  ),
-  'no such file': key(
-    { jwt: { rsa: { private: './no/such/file.pem' } } },
-    '"jwt.rsa.private"',
-    'Give PEM text, or the path',
   ),
   'no key of the signing method': key(
     { userService: users, jwt: { rsa, signingMethod: 'HS256' } },
@@ -375,11 +360,6 @@ const rows: Record<string, Row> = {
   }),
 
   // Authenticators.
-  'authenticator: unknown name': mark(
-    { ...standardOptions(), authenticator: 'jwtt' },
-    '"authenticator"',
-    'Known: jwt, basic',
-  ),
   'basicAuthenticator without users': option(
     { authenticator: basicAuthenticator() },
     '"userService" is missing',
@@ -425,18 +405,10 @@ const rows: Record<string, Row> = {
     '"basic.username": found nothing',
     'expected',
   ),
-  'anyOf()': call(() => anyOf(), 'anyOf()', 'expected one authenticator or more'),
-  'anyOf(null)': call(() => anyOf(null as never), 'anyOf()[0]', 'expected an authenticator'),
   'JwtService: unknown option': call(
     () => new JwtService({ secret, foo: 1 } as never),
     'unknown option "jwt.foo"',
     'Known here',
-  ),
-  AUTH_JWT_EXPIRY: call(
-    () => configFromEnv({ AUTH_JWT_EXPIRY: '5m' }),
-    'AUTH_JWT_EXPIRY',
-    '"5m"',
-    'expected whole seconds',
   ),
 
   // Names that are taken.
@@ -444,7 +416,7 @@ const rows: Record<string, Row> = {
     ['user', 'extra', 'bearerToken', 'authn', 'jwtService'].map((name) => [
       `decorator ${name}`,
       {
-        async boot(app: FastifyInstance) {
+        async start(app: FastifyInstance) {
           if (name === 'authn' || name === 'jwtService') app.decorate(name, {} as never)
           else app.decorateRequest(name, null)
           await app.register(authn, standardOptions())
@@ -487,7 +459,7 @@ const rows: Record<string, Row> = {
     'expected true',
   ),
   'a mark without any authenticator': {
-    async boot(app) {
+    async start(app) {
       await app.register(authn, {})
       app.get('/x', { config: { auth: true } }, () => 'open')
     },
@@ -495,7 +467,7 @@ const rows: Record<string, Row> = {
     says: ['GET /x', 'no authenticator', 'Set "userService" and "jwt"'],
   },
   'a mark with keys, without users': {
-    async boot(app) {
+    async start(app) {
       await app.register(authn, { jwt: { secret }, auth: 'optional' })
       app.get('/x', () => 'open')
     },
@@ -503,7 +475,7 @@ const rows: Record<string, Row> = {
     says: ['GET /x', 'no authenticator', 'userService'],
   },
   'keys of another method than the signing method': {
-    async boot(app) {
+    async start(app) {
       // Without this, marks would quietly mean Basic, and there would be no login.
       await app.register(authn, { userService: users, jwt: { rsa } })
       app.get('/x', { config: { auth: true } }, () => 'open')
@@ -513,16 +485,16 @@ const rows: Record<string, Row> = {
   },
 }
 
-t.test('every bad option, key, mark and combination stops the boot', async (t) => {
-  for (const [name, { boot, code, says }] of Object.entries(rows)) {
+t.test('every invalid option, key, mark and combination makes startup fail', async (t) => {
+  for (const [name, { start, code, says }] of Object.entries(rows)) {
     const app = Fastify()
     const error = await bootError(async () => {
-      await boot(app)
+      await start(app)
       await app.ready()
     })
     await app.close()
     if (error === undefined) {
-      t.fail(`${name}: it boots`)
+      t.fail(`${name}: the app starts`)
       continue
     }
     const { message, stack, cause } = error
@@ -542,7 +514,7 @@ t.test('every bad option, key, mark and combination stops the boot', async (t) =
   t.ok(Object.keys(rows).length > 180)
 })
 
-t.test('what is right boots: the rows above fail for what they say', async (t) => {
+t.test('valid options, similar to the invalid ones, start the app', async (t) => {
   const right: AuthnOptions[] = [
     {},
     { ...standardOptions() },

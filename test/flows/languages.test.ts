@@ -73,49 +73,6 @@ t.test('rejections are sent in every language, with an English challenge', async
   t.ok(Object.keys(locales).length > 20)
 })
 
-t.test('the option languages adds languages and overrides messages', async (t) => {
-  const app = await closed(t, {
-    languages: {
-      tlh: { [key]: 'Dabotlh!' },
-      de: { [key]: 'Bitte melden Sie sich an.' },
-      'de-AT': { [key]: 'Grüß Gott, bitte anmelden.' },
-      EN: { [key]: 'Please sign in.' },
-    },
-  })
-  const cases: [string, string, string][] = [
-    ['tlh', 'tlh', 'Dabotlh!'],
-    ['tlh-Latn', 'tlh', 'Dabotlh!'],
-    ['de', 'de', 'Bitte melden Sie sich an.'],
-    ['de-CH', 'de', 'Bitte melden Sie sich an.'],
-    ['de-AT', 'de-AT', 'Grüß Gott, bitte anmelden.'],
-    ['xx', 'en', 'Please sign in.'],
-    ['fr', 'fr', locales.fr?.[key] ?? ''],
-  ]
-  for (const [header, language, error] of cases) {
-    isRefusal(t, await ask(app, header), { error, challenge: bearerChallenge, language }, header)
-  }
-  const invalid = async (language: string): Promise<unknown> => {
-    const headers = { ...bearer('x'), 'accept-language': language }
-    return (await app.inject({ url: '/', headers })).json<{ error: string }>().error
-  }
-  t.equal(await invalid('de'), locales.de?.['auth.jwt-invalid'], 'other messages are unchanged')
-  t.equal(await invalid('tlh'), texts.jwtInvalid, 'a missing message is in English')
-})
-
-t.test('without a match, rejections are in defaultLanguage', async (t) => {
-  const app = await closed(t, { defaultLanguage: 'fr' })
-  for (const [header, language] of [
-    [undefined, 'fr'],
-    ['tlh', 'fr'],
-    ['en', 'en'],
-  ] as const) {
-    const error = locales[language]?.[key] ?? ''
-    isRefusal(t, await ask(app, header), { error, challenge: bearerChallenge, language })
-  }
-  const own = await closed(t, { defaultLanguage: 'tlh', languages: { tlh: { [key]: 'nuqneH' } } })
-  t.strictSame(JSON.parse((await ask(own)).body), { error: 'nuqneH' })
-})
-
 t.test('nested registrations have languages and a defaultLanguage of their own', async (t) => {
   const app = await appWith(t, { ...shared(), defaultLanguage: 'de' }, async (app) => {
     app.get('/', { config: { auth: true } }, () => 'ran')

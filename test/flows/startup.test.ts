@@ -63,48 +63,45 @@ const option = withCode('ERR_AUTH_OPTION')
 const key = withCode('ERR_AUTH_KEY')
 const mark = withCode('ERR_AUTH_MARK')
 
-/** A mark that is wrong wherever it stands. */
-function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Record<string, Row> {
-  const name = JSON.stringify(mark)
+/** A mark that is wrong on a route, also one that comes before the plugin, on a scope and in the options. */
+function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Row[] {
   const auth = mark as never
   const code = 'ERR_AUTH_MARK'
-  return {
-    [`route, mark ${name}`]: {
+  const route = (app: FastifyInstance, config = {}): unknown => app.get('/x', { config }, () => 'x')
+  return [
+    {
       async start(app) {
         await app.register(authn, standardOptions())
-        app.get('/x', { config: { auth } }, () => 'open')
+        route(app, { auth })
       },
       code,
       says: ['GET /x', 'config.auth', found, ...more],
     },
-    [`route before the plugin, mark ${name}`]: {
+    {
       async start(app) {
-        app.get('/x', { config: { auth } }, () => 'open')
+        route(app, { auth })
         await app.register(authn, standardOptions())
       },
       code,
       says: ['/x', 'config.auth', found, ...more],
     },
-    [`group, mark ${name}`]: {
+    {
       async start(app) {
         await app.register(authn, standardOptions())
-        await app.register(async (app) => void app.get('/x', () => 'open'), {
-          prefix: '/group',
-          auth,
-        })
+        await app.register(async (app) => void route(app), { prefix: '/group', auth })
       },
       code,
       says: [/\/group|\/x/, 'auth', found, ...more],
     },
-    [`plugin, mark ${name}`]: {
+    {
       async start(app) {
         await app.register(authn, { ...standardOptions(), auth })
-        app.get('/x', () => 'open')
+        route(app)
       },
       code,
       says: ['auth', found, ...more],
     },
-  }
+  ]
 }
 
 const call = (start: () => unknown, ...says: Row['says']): Row => ({
@@ -225,72 +222,54 @@ const taken = (route: string, start: Row['start']): Row => ({
   says: [`${route} is already declared`, 'login: { path }', 'login: false'],
 })
 
-const rows: Record<string, Row> = {
-  ...Object.fromEntries(
-    values.map(([name, value, found, more = 'expected'], at) => [
-      `${name}: ${found} (${at})`,
-      option(withValue(name, value), name, `found ${found}`, more),
-    ]),
+const rows: readonly Row[] = [
+  ...values.map(([name, value, found, more = 'expected']) =>
+    option(withValue(name, value), name, `found ${found}`, more),
   ),
-  ...Object.fromEntries(
-    unknown.map(([name, known]) => [
-      `unknown ${name}`,
-      option(withValue(name, 5), `unknown option "${name}"`, 'Known here', known),
-    ]),
+  ...unknown.map(([name, known]) =>
+    option(withValue(name, 5), `unknown option "${name}"`, 'Known here', known),
   ),
-  'a misspelt member, in place of one that has to be there': option(
+  option(
     { basic: { user: 'admin', password: hidden.password } },
     'unknown option "basic.user"',
     'Known here: username, password',
   ),
-  'an object in place of an array': option(
+  option(
     { cookies: { trustedOrigins: { 0: 'https://a.example' } } },
     '"cookies.trustedOrigins": found an invalid object',
     'expected an array',
   ),
-  'beside a service that inherits its function': option(
+  option(
     { userService: Object.create({ findByUsername: () => null }), realm: '' },
     '"realm": found an empty string',
   ),
-  'a name with characters that pointers escape': option(
-    { authenticators: { 'a/b~1': {} } },
-    '"authenticators.a/b~1.authenticate": found nothing',
-  ),
-  'languages: no tag': option({ languages: { 'no tag': {} } }, '"languages"', '"no tag"'),
-  'languages: unknown key': option(
-    { languages: { de: { 'auth.nope': 'x' } } },
-    '"languages.de"',
-    '"auth.nope"',
-  ),
-  'errorSchema without errorBody': option(
+  option({ authenticators: { 'a/b~1': {} } }, '"authenticators.a/b~1.authenticate": found nothing'),
+  option({ languages: { 'no tag': {} } }, '"languages"', '"no tag"'),
+  option({ languages: { de: { 'auth.nope': 'x' } } }, '"languages.de"', '"auth.nope"'),
+  option(
     { errorSchema: {} },
     'option "errorSchema"',
     '"errorBody" is not set',
     'Set it in the same registration',
   ),
-  'jwt: {}': option({ jwt: {} }, '"jwt"', 'no key is set', 'Set jwt.secret'),
-  'jwt and jwtService': option(
+  option({ jwt: {} }, '"jwt"', 'no key is set', 'Set jwt.secret'),
+  option(
     { jwt: { secret }, jwtService: new JwtService({ secret }) },
     '"jwt" and "jwtService"',
     'leave "jwt" out',
   ),
-  'jwtService: {}': option(
-    { jwtService: {} },
-    '"jwtService"',
-    'found another object',
-    'JwtService',
-  ),
-  'secret too short for the method': key(
+  option({ jwtService: {} }, '"jwtService"', 'found another object', 'JwtService'),
+  key(
     { userService: users, jwt: { secret, signingMethod: 'HS512' } },
     '"jwt.secret"',
     'signing method',
   ),
-  'no key of the signing method': key(
+  key(
     { userService: users, jwt: { rsa, signingMethod: 'HS256' } },
     '"jwt.secret"',
     'choose another signing method',
   ),
-  'a curve that does not fit the method': key(
+  key(
     {
       userService: users,
       jwt: { ecdsa: { private: privatePem(keys.p256.privateKey) }, signingMethod: 'ES384' },
@@ -298,7 +277,7 @@ const rows: Record<string, Row> = {
     '"jwt.ecdsa"',
     'needs secp384r1',
   ),
-  'an authenticator without its key': key(
+  key(
     {
       userService: users,
       jwt: { secret },
@@ -307,7 +286,7 @@ const rows: Record<string, Row> = {
     '"jwt.ecdsa"',
     'Set it',
   ),
-  'login with a method without its private key': option(
+  option(
     {
       userService: users,
       jwt: { secret, rsa: { public: rsa.public } },
@@ -316,116 +295,87 @@ const rows: Record<string, Row> = {
     /jwt\.rsa|login/,
     /sign/,
   ),
-  'throttle.redis without keyPrefix': option(
-    { throttle: { redis: new FakeRedis() } },
-    '"throttle.keyPrefix"',
-    "keyPrefix: 'shop'",
-  ),
-  'throttle.redis: {}': option({ throttle: { redis: {} } }, /throttle\.redis/, 'found nothing'),
-  'login: one field for both': option(
+  option({ throttle: { redis: new FakeRedis() } }, '"throttle.keyPrefix"', "keyPrefix: 'shop'"),
+  option({ throttle: { redis: {} } }, /throttle\.redis/, 'found nothing'),
+  option(
     { ...standardOptions(), login: { usernameField: 'x', passwordField: 'x' } },
     /login\.(username|password)Field/,
     'expected',
   ),
-  'login.routeOptions.config.auth': option(
+  option(
     { ...standardOptions(), login: { routeOptions: { config: { auth: true } } } },
     '"login.routeOptions.config.auth"',
     'Leave it out',
   ),
-  'login without users': option(
-    { jwt: { secret }, login: {} },
-    '"login"',
-    'Set it, or login: false',
-  ),
-  'login without keys': option(
-    { userService: users, login: {} },
-    '"login"',
-    'Set it, or login: false',
-  ),
-  'login where there is a route': taken('POST /login', async (app) => {
+  option({ jwt: { secret }, login: {} }, '"login"', 'Set it, or login: false'),
+  option({ userService: users, login: {} }, '"login"', 'Set it, or login: false'),
+  taken('POST /login', async (app) => {
     app.post('/login', () => 'mine')
     await app.register(authn, standardOptions())
   }),
-  'a route where the login is': taken('POST /login', async (app) => {
+  taken('POST /login', async (app) => {
     await app.register(authn, standardOptions())
     app.post('/login', () => 'mine')
   }),
-  'a route for all methods, in a scope': taken('POST /v1/login', async (app) => {
+  taken('POST /v1/login', async (app) => {
     await app.register(authn, { ...standardOptions(), login: { path: '/v1/login' } })
     await app.register(async (scope) => void scope.all('/login', () => 'mine'), { prefix: '/v1' })
   }),
-  'a route where the logout is': taken('POST /logout', async (app) => {
+  taken('POST /logout', async (app) => {
     await app.register(authn, { ...standardOptions(), sessions: true })
     app.post('/logout', () => 'mine')
   }),
 
   // Authenticators.
-  'basicAuthenticator without users': option(
+  option(
     { authenticator: basicAuthenticator() },
     '"userService" is missing',
     'basicAuthenticator needs one',
   ),
-  'jwtAuthenticator without users': option(
+  option(
     { jwt: { secret }, authenticator: jwtAuthenticator() },
     '"userService" is missing',
     'jwtAuthenticator needs one',
   ),
-  'jwtAuthenticator without keys': option(
+  option(
     { userService: users, authenticator: jwtAuthenticator() },
     '"jwt" is missing',
     'jwtAuthenticator needs one',
   ),
-  'configBasicAuthenticator without basic': option(
+  option(
     { authenticator: configBasicAuthenticator() },
     '"basic" is missing',
     'AUTH_BASIC_USERNAME',
   ),
-  'jwtAuthenticator: unknown option': call(
+  call(
     () => jwtAuthenticator({ claim: 'x' } as object),
     'unknown option "jwtAuthenticator.claim"',
     'claimName',
   ),
-  'jwtAuthenticator.claimName: empty': call(
+  call(
     () => jwtAuthenticator({ claimName: '' }),
     '"jwtAuthenticator.claimName": found an empty string',
     'expected',
   ),
-  'basicAuthenticator: unknown option': call(
+  call(
     () => basicAuthenticator({ field: 'x' } as object),
     'unknown option "basicAuthenticator.field"',
     'passwordField',
   ),
-  'basicAuthenticator: null': call(
-    () => basicAuthenticator(null as never),
-    '"basicAuthenticator": found null',
-    'expected',
-  ),
-  'configBasicAuthenticator: {}': call(
-    () => configBasicAuthenticator({}),
-    '"basic.username": found nothing',
-    'expected',
-  ),
-  'JwtService: unknown option': call(
-    () => new JwtService({ secret, foo: 1 } as never),
-    'unknown option "jwt.foo"',
-    'Known here',
-  ),
+  call(() => basicAuthenticator(null as never), '"basicAuthenticator": found null', 'expected'),
+  call(() => configBasicAuthenticator({}), '"basic.username": found nothing', 'expected'),
+  call(() => new JwtService({ secret, foo: 1 } as never), 'unknown option "jwt.foo"', 'Known here'),
 
   // Names that are taken.
-  ...Object.fromEntries(
-    ['user', 'extra', 'bearerToken', 'authn', 'jwtService'].map((name) => [
-      `decorator ${name}`,
-      {
-        async start(app: FastifyInstance) {
-          if (name === 'authn' || name === 'jwtService') app.decorate(name, {} as never)
-          else app.decorateRequest(name, null)
-          await app.register(authn, standardOptions())
-        },
-        code: 'ERR_AUTH_DECORATOR',
-        says: [`"${name}"`, 'Rename its decorator'],
-      },
-    ]),
-  ),
+  ...['user', 'extra', 'bearerToken', 'authn', 'jwtService'].map((name): Row => ({
+    async start(app) {
+      if (name === 'authn' || name === 'jwtService') app.decorate(name, {} as never)
+      else app.decorateRequest(name, null)
+      await app.register(authn, standardOptions())
+    },
+    code: 'ERR_AUTH_DECORATOR',
+    says: [`"${name}"`, 'Rename its decorator'],
+  })),
 
   // Marks.
   ...marks('true', 'found "true"', expectedMark),
@@ -452,13 +402,13 @@ const rows: Record<string, Row> = {
   ...marks({ use: ['jwt', 'nope'] }, 'use names "nope"', 'Known: jwt, basic'),
   ...marks({ use: 'configBasic' }, 'use names "configBasic"', '"configBasic" the option "basic"'),
   ...marks({ use: 'constructor' }, 'use names "constructor"', 'Known: jwt, basic'),
-  'auth: undefined': mark(
+  mark(
     { ...standardOptions(), auth: undefined },
     'option "auth"',
     'found nothing',
     'expected true',
   ),
-  'a mark without any authenticator': {
+  {
     async start(app) {
       await app.register(authn, {})
       app.get('/x', { config: { auth: true } }, () => 'open')
@@ -466,7 +416,7 @@ const rows: Record<string, Row> = {
     code: 'ERR_AUTH_MARK',
     says: ['GET /x', 'no authenticator', 'Set "userService" and "jwt"'],
   },
-  'a mark with keys, without users': {
+  {
     async start(app) {
       await app.register(authn, { jwt: { secret }, auth: 'optional' })
       app.get('/x', () => 'open')
@@ -474,7 +424,7 @@ const rows: Record<string, Row> = {
     code: 'ERR_AUTH_MARK',
     says: ['GET /x', 'no authenticator', 'userService'],
   },
-  'keys of another method than the signing method': {
+  {
     async start(app) {
       // Without this, marks would quietly mean Basic, and there would be no login.
       await app.register(authn, { userService: users, jwt: { rsa } })
@@ -483,10 +433,10 @@ const rows: Record<string, Row> = {
     code: 'ERR_AUTH_KEY',
     says: [/jwt/, /HS256/, /signingMethod|signing method/],
   },
-}
+]
 
 t.test('every invalid option, key, mark and combination makes startup fail', async (t) => {
-  for (const [name, { start, code, says }] of Object.entries(rows)) {
+  for (const { start, code, says } of rows) {
     const app = Fastify()
     const error = await bootError(async () => {
       await start(app)
@@ -494,7 +444,7 @@ t.test('every invalid option, key, mark and combination makes startup fail', asy
     })
     await app.close()
     if (error === undefined) {
-      t.fail(`${name}: the app starts`)
+      t.fail(`the app starts: ${says.join(', ')}`)
       continue
     }
     const { message, stack, cause } = error
@@ -509,9 +459,8 @@ t.test('every invalid option, key, mark and combination makes startup fail', asy
       leaked: secretTexts.filter((text) => everything.includes(text)),
     }
     const wanted = { code, saysWhose: true, missing: [], isReadable: true, leaked: [] }
-    same(t, found, wanted, `${name}: ${message}`)
+    same(t, found, wanted, message)
   }
-  t.ok(Object.keys(rows).length > 180)
 })
 
 t.test('valid options, similar to the invalid ones, start the app', async (t) => {

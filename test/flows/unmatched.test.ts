@@ -138,42 +138,6 @@ for (const order of ['before', 'after'] as const) {
   }
 }
 
-t.test('a preflight to an OPTIONS route of the app is authenticated', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(t, standardOptions(), async (app) => {
-    app.options('/marked', { config: { auth: true } }, handler)
-    app.options('/marked/*', { config: { auth: true } }, handler)
-    await app.register(
-      async (app) => {
-        app.options('/exact', handler)
-        app.options('/:id', handler)
-        app.options('/files/*', handler)
-        app.route({ method: ['GET', 'OPTIONS'], url: '/both/*', handler })
-        app.all('/all/*', handler)
-      },
-      scope(true, '/group'),
-    )
-    await app.register(async (app) => void app.options('*', handler), scope(true, '/proxy'))
-  })
-  for (const url of [
-    '/marked',
-    '/marked/a',
-    '/group/exact',
-    '/group/1',
-    '/group/files/a',
-    '/group/both/a',
-    '/group/all/a',
-    '/proxy/a',
-  ]) {
-    const refused = await app.inject({ method: 'OPTIONS', url, headers: preflight })
-    isRefusal(t, refused, noToken, `${url} rejects`)
-    t.equal(take(), 0, 'the handler did not run')
-    const headers = { ...preflight, ...bearer(app.jwtService.generateToken('alice')) }
-    isWelcome(t, await app.inject({ method: 'OPTIONS', url, headers }), 'alice')
-    t.equal(take(), 1)
-  }
-})
-
 const corsOptions: Record<string, FastifyCorsOptions> = {
   usual: {},
   'preflightContinue: true': { preflightContinue: true },

@@ -26,7 +26,7 @@ const files = folders
  */
 const shared = Object.entries({
   '': 'app/fastify|flows/(bcrypt-work|cross-site-browser|demo|demo-page|docs-page|faults-under-load|late-import|oidc-provider|rotation)|request/storage|sessions/(startup|stores/faults)|api-keys/processes',
-  'flows-more': 'flows/(access-matrix|clock|context|diagnostics|openapi|password-queue|throttle)',
+  'flows-more': 'flows/(clock|context|diagnostics|openapi|password-queue|throttle)',
   docs: 'documentation|scripts/llms|tutorials/follow|examples/.*|recipes/.*|cli/.*-page|flows/(from-express|refresh-clients|static-files)',
   redis: 'sessions/stores/redis|throttle/redis|cli/commands/(api-keys|sessions)',
   sql: 'sessions/stores/sql|stores/sql|api-keys/(sql|stores)',

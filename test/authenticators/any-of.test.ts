@@ -20,7 +20,7 @@ function member(id: number, log: string[], traits: Traits = {}): Authenticator {
       log.push(`asked ${id}`)
       return { id }
     },
-    onUnauthorized: () => void log.push(`refusal written by ${id}`),
+    onUnauthorized: () => void log.push(`rejection written by ${id}`),
   }
 }
 
@@ -33,46 +33,53 @@ const own = (value: string, scheme?: string): Traits => ({
     headers.authorization?.endsWith(` ${value}`) === true || headers.cookie === value,
 })
 
-t.test('exactly one member is asked', async (t) => {
-  // By the header: the number of the member that is asked, or null.
-  const cases: [string, Traits[], Record<string, number | null>][] = [
-    ['by the scheme', [basic, bearer], { 'Basic x': 0, 'BEARER x': 1, 'bearer\tx': 1, Bearer: 1 }],
-    ['no scheme fits', [basic, bearer], { '': null, 'Other x': null, 'Basics x': null }],
-    ['one without both', [basic, {}], { 'Basic x': 0, 'Bearer x': 1, '': 1 }],
-    ['the same in the other order', [{}, basic], { 'Basic x': 1, 'Bearer x': 0, '': 0 }],
-    [
-      'of one scheme the first that accepts, else the first, which rejects',
-      [own('a', 'Bearer'), own('b', 'Bearer'), own('b', 'Bearer')],
-      { 'Bearer a': 0, 'Bearer b': 1, 'Bearer c': 0, '': null },
-    ],
-    [
-      'of one scheme the one without accepts() gets what the others do not accept',
-      [own('a', 'Bearer'), bearer, own('b', 'Bearer')],
-      { 'Bearer a': 0, 'Bearer b': 2, 'Bearer c': 1 },
-    ],
-    [
-      'accepts() without a scheme of the header',
-      [own('a', 'Bearer'), own('b'), {}],
-      { 'cookie a': 0, 'cookie b': 1, 'cookie c': 2, 'Other b': 1, 'Bearer b': 0 },
-    ],
-    ['accepts() of all says no', [own('a'), own('b', 'Basic')], { '': null, 'cookie c': null }],
-  ]
-  for (const [title, traits, byHeader] of cases) {
-    for (const [header, expected] of Object.entries(byHeader)) {
-      const log: string[] = []
-      const combined = anyOf(...traits.map((each, id) => member(id, log, each)))
-      const [name, value] = header.split(' ')
-      const request = requestWith(
-        name === 'cookie' ? { cookie: String(value) } : header ? { authorization: header } : {},
-      )
-      const user = await combined.authenticate(request)
-      t.strictSame(user, expected === null ? null : { id: expected }, `${title}: ${header}`)
-      t.strictSame(log, expected === null ? [] : [`asked ${expected}`], `${title}: ${header}`)
+t.test(
+  'anyOf() asks one member: by its scheme, by accepts(), or the one without both',
+  async (t) => {
+    // By the header: the number of the member that is asked, or null.
+    const cases: [string, Traits[], Record<string, number | null>][] = [
+      [
+        'by the scheme',
+        [basic, bearer],
+        { 'Basic x': 0, 'BEARER x': 1, 'bearer\tx': 1, Bearer: 1 },
+      ],
+      ['no scheme fits', [basic, bearer], { '': null, 'Other x': null, 'Basics x': null }],
+      ['one without both', [basic, {}], { 'Basic x': 0, 'Bearer x': 1, '': 1 }],
+      ['the same in the other order', [{}, basic], { 'Basic x': 1, 'Bearer x': 0, '': 0 }],
+      [
+        'of one scheme the first that accepts, else the first, which rejects',
+        [own('a', 'Bearer'), own('b', 'Bearer'), own('b', 'Bearer')],
+        { 'Bearer a': 0, 'Bearer b': 1, 'Bearer c': 0, '': null },
+      ],
+      [
+        'of one scheme the one without accepts() gets what the others do not accept',
+        [own('a', 'Bearer'), bearer, own('b', 'Bearer')],
+        { 'Bearer a': 0, 'Bearer b': 2, 'Bearer c': 1 },
+      ],
+      [
+        'accepts() without a scheme of the header',
+        [own('a', 'Bearer'), own('b'), {}],
+        { 'cookie a': 0, 'cookie b': 1, 'cookie c': 2, 'Other b': 1, 'Bearer b': 0 },
+      ],
+      ['accepts() of all says no', [own('a'), own('b', 'Basic')], { '': null, 'cookie c': null }],
+    ]
+    for (const [title, traits, byHeader] of cases) {
+      for (const [header, expected] of Object.entries(byHeader)) {
+        const log: string[] = []
+        const combined = anyOf(...traits.map((each, id) => member(id, log, each)))
+        const [name, value] = header.split(' ')
+        const request = requestWith(
+          name === 'cookie' ? { cookie: String(value) } : header ? { authorization: header } : {},
+        )
+        const user = await combined.authenticate(request)
+        t.strictSame(user, expected === null ? null : { id: expected }, `${title}: ${header}`)
+        t.strictSame(log, expected === null ? [] : [`asked ${expected}`], `${title}: ${header}`)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('one inside of another takes what one of its members accepts', async (t) => {
+t.test('an anyOf() inside of another accepts what one of its members accepts', async (t) => {
   const log: string[] = []
   const [first, second, third] = ['a', 'b', 'c'].map((value, id) =>
     member(id, log, own(value, 'Bearer')),
@@ -85,7 +92,7 @@ t.test('one inside of another takes what one of its members accepts', async (t) 
   }
 })
 
-t.test('what the member returns or throws is passed on as it is', async (t) => {
+t.test('anyOf() returns and throws what its member returns and throws', async (t) => {
   const request = requestWith({})
   const promise = Promise.resolve(null)
   for (const value of [undefined, false, 'alice', [], null, promise]) {
@@ -108,7 +115,7 @@ t.test('what the member returns or throws is passed on as it is', async (t) => {
   }
 })
 
-t.test('several that read one scheme, of which only the first could ever be asked', async (t) => {
+t.test('startup fails for authenticators of one scheme without accepts()', async (t) => {
   const two = [member(0, [], bearer), member(1, [], { scheme: 'bearer' })] as const
   const error = { code: 'ERR_AUTH_OPTION', message: /than bearer nor accepts/ }
   const basics = [basicAuthenticator(), { ...basicAuthenticator(), optional: true }] as const
@@ -133,7 +140,7 @@ t.test('several that read one scheme, of which only the first could ever be aske
   await t.rejects(appWith(t, { authenticators }, inScope), error)
 })
 
-t.test('optional only when all members are', async (t) => {
+t.test('anyOf() is optional if all its members are', async (t) => {
   const of = (optional?: boolean): Authenticator => ({
     accepts: () => false,
     authenticate: () => null,
@@ -144,7 +151,7 @@ t.test('optional only when all members are', async (t) => {
   t.equal(anyOf(of(undefined), of(true)).optional, false)
 })
 
-t.test('init: of every member, in order, through the registration', async (t) => {
+t.test('init of anyOf() initializes its members in order, and fails as they do', async (t) => {
   const log: unknown[] = []
   const members = [0, 1, 2].map((id) => member(id, [], own('a', 'Basic')))
   const app = serverWith({
@@ -167,7 +174,7 @@ t.test('init: of every member, in order, through the registration', async (t) =>
   t.equal(message, 'no key')
 })
 
-t.test('members of members', async (t) => {
+t.test('membersOf() lists the members of nested anyOf()', async (t) => {
   const [one, two, three] = [0, 1, 2].map((id) => member(id, [], own('a', 'Basic'))) as [
     Authenticator,
     Authenticator,
@@ -177,36 +184,39 @@ t.test('members of members', async (t) => {
   t.strictSame(membersOf(one), [one])
 })
 
-t.test('onUnauthorized: of the member that was asked, otherwise of the first', async (t) => {
-  const log: string[] = []
-  const silent = { scheme: 'Digest', authenticate: () => null }
-  const combined = anyOf(member(0, log, basic), member(1, log, bearer), silent)
-  const error = new AuthenticationError('auth.invalid-credentials')
-  const reply = {} as FastifyReply
-  // One error object in several requests at once.
-  const requests = ['Basic x', 'Bearer x', 'Digest x', 'Other x'].map((authorization) =>
-    requestWith({ authorization }),
-  )
-  for (const request of requests) await combined.authenticate(request)
-  log.splice(0)
-  for (const request of requests) await combined.onUnauthorized?.(error, request, reply)
-  t.strictSame(
-    log,
-    [0, 1, 0].map((id) => `refusal written by ${id}`),
-  )
+t.test(
+  'anyOf() calls onUnauthorized of the member that it asked, or else of its first',
+  async (t) => {
+    const log: string[] = []
+    const silent = { scheme: 'Digest', authenticate: () => null }
+    const combined = anyOf(member(0, log, basic), member(1, log, bearer), silent)
+    const error = new AuthenticationError('auth.invalid-credentials')
+    const reply = {} as FastifyReply
+    // One error object in several requests at once.
+    const requests = ['Basic x', 'Bearer x', 'Digest x', 'Other x'].map((authorization) =>
+      requestWith({ authorization }),
+    )
+    for (const request of requests) await combined.authenticate(request)
+    log.splice(0)
+    for (const request of requests) await combined.onUnauthorized?.(error, request, reply)
+    t.strictSame(
+      log,
+      [0, 1, 0].map((id) => `rejection written by ${id}`),
+    )
 
-  const seen: unknown[] = []
-  const telling = anyOf({
-    authenticate: () => null,
-    onUnauthorized: (...args) => (seen.push(...args), Promise.resolve('sent')),
-  })
-  const request = requestWith({})
-  await telling.authenticate(request)
-  t.equal(await telling.onUnauthorized?.(error, request, reply), 'sent')
-  t.ok(seen[0] === error && seen[1] === request && seen[2] === reply)
-})
+    const seen: unknown[] = []
+    const telling = anyOf({
+      authenticate: () => null,
+      onUnauthorized: (...args) => (seen.push(...args), Promise.resolve('sent')),
+    })
+    const request = requestWith({})
+    await telling.authenticate(request)
+    t.equal(await telling.onUnauthorized?.(error, request, reply), 'sent')
+    t.ok(seen[0] === error && seen[1] === request && seen[2] === reply)
+  },
+)
 
-t.test('misuse', async (t) => {
+t.test('anyOf() throws for no members and for members that are no authenticators', async (t) => {
   t.match(
     thrownBy(() => anyOf()),
     { code: 'ERR_AUTH_OPTION', message: /anyOf\(\)/ },

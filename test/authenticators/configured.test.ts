@@ -11,7 +11,7 @@ const userService = {
 }
 const apiKey = { authenticate: () => ({ name: 'key' }) }
 
-async function boot(options: AuthnOptions, mark: unknown = true): Promise<FastifyInstance> {
+async function start(options: AuthnOptions, mark: unknown = true): Promise<FastifyInstance> {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, options)
@@ -20,44 +20,47 @@ async function boot(options: AuthnOptions, mark: unknown = true): Promise<Fastif
   return app
 }
 
-t.test('users alone do not turn marks into Basic', async (t) => {
-  for (const options of [
-    { userService },
-    { userService, basic: { username: 'admin', password: 'open sesame' } },
-    { userService, login: false as const },
-    { userService, jwt: undefined },
-    { userService, authenticators: {} },
-  ]) {
-    const { code, message } = await rejectionOf(boot(options))
-    t.equal(code, 'ERR_AUTH_OPTION')
-    t.match(
-      message,
-      /"userService" is set.*AUTH_JWT_SECRET.*--env-file=\.env.*authenticator: 'basic'/,
-    )
-  }
-})
+t.test(
+  'startup fails for marks where there are users but no jwt and no authenticator',
+  async (t) => {
+    for (const options of [
+      { userService },
+      { userService, basic: { username: 'admin', password: 'open sesame' } },
+      { userService, login: false as const },
+      { userService, jwt: undefined },
+      { userService, authenticators: {} },
+    ]) {
+      const { code, message } = await rejectionOf(start(options))
+      t.equal(code, 'ERR_AUTH_OPTION')
+      t.match(
+        message,
+        /"userService" is set.*AUTH_JWT_SECRET.*--env-file=\.env.*authenticator: 'basic'/,
+      )
+    }
+  },
+)
 
-t.test('Basic as the standard is said', async (t) => {
-  const app = await boot({ userService, authenticator: 'basic' })
+t.test('a mark without use asks for Basic where the option authenticator says so', async (t) => {
+  const app = await start({ userService, authenticator: 'basic' })
   const authorization = `Basic ${Buffer.from('alice:wonderland').toString('base64')}`
   t.equal((await app.inject({ url: '/me', headers: { authorization } })).statusCode, 200)
   t.equal((await app.inject('/me')).statusCode, 401)
 })
 
 t.test(
-  'with authenticators of its own, an app has to say which, for each mark or for all',
+  'startup fails for a mark without use where the app has users and its own authenticators',
   async (t) => {
     const options = { userService, authenticators: { apiKey } }
-    const { code, message } = await rejectionOf(boot(options))
+    const { code, message } = await rejectionOf(start(options))
     t.equal(code, 'ERR_AUTH_MARK')
     t.match(message, /there is no authenticator for its requests/)
-    t.ok(await boot(options, { use: 'apiKey' }))
-    t.ok(await boot({ ...options, authenticator: 'apiKey' }))
-    t.ok(await boot({ authenticators: { apiKey } }), 'without users, the only one there is')
+    t.ok(await start(options, { use: 'apiKey' }))
+    t.ok(await start({ ...options, authenticator: 'apiKey' }))
+    t.ok(await start({ authenticators: { apiKey } }), 'without users, the only one there is')
   },
 )
 
-t.test('a name where there is no authenticator at all', async (t) => {
+t.test('startup fails for a mark that names an authenticator where there is none', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, {})

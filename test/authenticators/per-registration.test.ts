@@ -7,7 +7,7 @@ import { thrownBy } from '../helpers/errors.js'
 import { requestWith, serverWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
-t.test('one state a registration, made once, while the app boots', async (t) => {
+t.test('each registration has one state, made once, at startup', async (t) => {
   const made: unknown[] = []
   const state = perRegistration('test', (registration) => {
     made.push(registration)
@@ -25,7 +25,7 @@ t.test('one state a registration, made once, while the app boots', async (t) => 
   t.equal(made.length, 2)
 })
 
-t.test('the registration that is nearest to the request counts', async (t) => {
+t.test('a request gets the state of its nearest registration', async (t) => {
   const state = perRegistration('test', (registration) => registration)
   const [outer, inner] = [{}, {}].map(serverWith) as [object, object]
   state.init(outer as never)
@@ -35,7 +35,7 @@ t.test('the registration that is nearest to the request counts', async (t) => {
   t.not(state.of(requestWith({}, child)), state.of(requestWith({}, outer)))
 })
 
-t.test('a state that could not be made', async (t) => {
+t.test('a state whose creation throws is an error at startup and at its use', async (t) => {
   const state = perRegistration('test', () => {
     throw new Error('no key')
   })
@@ -44,7 +44,7 @@ t.test('a state that could not be made', async (t) => {
   t.equal(thrownBy(() => state.of(requestWith({}, server))).code, 'ERR_AUTH_OPTION')
 })
 
-t.test('used before its init', async (t) => {
+t.test('an authenticator that is used before its init throws an error that says so', async (t) => {
   const state = perRegistration('jwtAuthenticator', () => 'state')
   state.init(serverWith({}))
   for (const server of [serverWith({}), {}]) {
@@ -57,7 +57,7 @@ t.test('used before its init', async (t) => {
   }
 })
 
-t.test('an authenticator that wraps another one', async (t) => {
+t.test('a wrapper of a built-in accepts its tokens, and is a 500 if it forgets init', async (t) => {
   const inner = jwtAuthenticator()
   const wrappers: Record<string, [Authenticator, number]> = {
     spread: [{ ...inner, authenticate: (request) => inner.authenticate(request) }, 200],

@@ -17,8 +17,8 @@ const service = () => {
 const users = { userService: service() }
 const others = { userService: service() }
 
-/** Boots two registrations, side by side or one inside of the other. */
-async function boot(
+/** Starts two registrations, side by side or one inside of the other. */
+async function start(
   first: AuthnOptions,
   second: AuthnOptions,
   { nested = false }: { nested?: boolean } = {},
@@ -42,7 +42,7 @@ const env = () => configFromEnv({ AUTH_JWT_SECRET: secret })
 const shared = new JwtService({ secret })
 const long = 'Vb8'.padEnd(64, 'kT7-zQ2_')
 
-t.test('one key and two user services stop the boot', async (t) => {
+t.test('startup fails for two registrations with one key and two user services', async (t) => {
   const cases: Record<string, [AuthnOptions, AuthnOptions]> = {
     'configFromEnv twice': [
       { ...env(), ...users },
@@ -95,14 +95,14 @@ t.test('one key and two user services stop the boot', async (t) => {
       { jwt: { secret: long }, ...users, login: { signingMethod: 'HS512' } },
       { jwt: { secret: long, signingMethod: 'HS512' }, ...others },
     ],
-    'a marked authenticator that is not the standard': [
+    'a marked authenticator that is not the default': [
       { jwt: { secret }, ...users, authenticator: 'basic' },
       { jwt: { secret }, ...others },
     ],
   }
   for (const [name, [first, second]] of Object.entries(cases)) {
     for (const nested of [false, true]) {
-      const { code, message } = await rejectionOf(boot(first, second, { nested }))
+      const { code, message } = await rejectionOf(start(first, second, { nested }))
       t.equal(code, 'ERR_AUTH_OPTION', name)
       t.match(
         message,
@@ -114,42 +114,45 @@ t.test('one key and two user services stop the boot', async (t) => {
   }
 })
 
-t.test('what keeps them apart, or need not be', async (t) => {
-  const cases: Record<string, [AuthnOptions, AuthnOptions]> = {
-    'one user service': [
-      { ...env(), ...users },
-      { ...env(), ...users },
-    ],
-    'one user service, written twice': [
-      { ...env(), userService: { ...users.userService } },
-      { ...env(), userService: { ...users.userService } },
-    ],
-    audiences: [
-      { jwt: { secret, audience: 'one' }, ...users },
-      { jwt: { secret, audience: ['two'] }, ...others },
-    ],
-    issuers: [
-      { jwt: { secret, issuer: 'one' }, ...users },
-      { jwt: { secret, issuer: 'two' }, ...others },
-    ],
-    'two keys': [
-      { jwt: { secret }, ...users },
-      { jwt: { secret: long }, ...others },
-    ],
-    'one that takes no tokens': [
-      { ...env(), ...users },
-      { ...env(), basic: { username: 'admin', password: 'open sesame' } },
-    ],
-  }
-  for (const [name, [first, second]] of Object.entries(cases)) {
-    for (const nested of [false, true]) {
-      const app = await boot(first, second, { nested })
-      t.ok(app, name)
+t.test(
+  'two registrations start with one user service, or with what tells their tokens apart',
+  async (t) => {
+    const cases: Record<string, [AuthnOptions, AuthnOptions]> = {
+      'one user service': [
+        { ...env(), ...users },
+        { ...env(), ...users },
+      ],
+      'one user service, written twice': [
+        { ...env(), userService: { ...users.userService } },
+        { ...env(), userService: { ...users.userService } },
+      ],
+      audiences: [
+        { jwt: { secret, audience: 'one' }, ...users },
+        { jwt: { secret, audience: ['two'] }, ...others },
+      ],
+      issuers: [
+        { jwt: { secret, issuer: 'one' }, ...users },
+        { jwt: { secret, issuer: 'two' }, ...others },
+      ],
+      'two keys': [
+        { jwt: { secret }, ...users },
+        { jwt: { secret: long }, ...others },
+      ],
+      'one that takes no tokens': [
+        { ...env(), ...users },
+        { ...env(), basic: { username: 'admin', password: 'open sesame' } },
+      ],
     }
-  }
-})
+    for (const [name, [first, second]] of Object.entries(cases)) {
+      for (const nested of [false, true]) {
+        const app = await start(first, second, { nested })
+        t.ok(app, name)
+      }
+    }
+  },
+)
 
-t.test('a registration that was replaced does not count', async (t) => {
+t.test('a registration that was replaced may share a key with its successor', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, { ...env(), ...users, login: false })
@@ -158,7 +161,7 @@ t.test('a registration that was replaced does not count', async (t) => {
   t.strictSame(app.authn.authenticators, ['jwt', 'basic'])
 })
 
-t.test('two apps know nothing of each other', async (t) => {
+t.test('two apps may share a key with different users', async (t) => {
   for (const own of [users, others]) {
     const app = Fastify()
     t.teardown(() => app.close())
@@ -167,83 +170,93 @@ t.test('two apps know nothing of each other', async (t) => {
   }
 })
 
-t.test('user services of classes with the same members are two', async (t) => {
-  class Admins {
-    constructor(readonly database: object) {}
-    findByUsername(name: unknown) {
-      return { name, isAdmin: true }
+t.test(
+  'startup fails for one key and two classes of user services with the same members',
+  async (t) => {
+    class Admins {
+      constructor(readonly database: object) {}
+      findByUsername(name: unknown) {
+        return { name, isAdmin: true }
+      }
     }
-  }
-  class Customers {
-    constructor(readonly database: object) {}
-    findByUsername(name: unknown) {
-      return { name }
+    class Customers {
+      constructor(readonly database: object) {}
+      findByUsername(name: unknown) {
+        return { name }
+      }
     }
-  }
-  const database = {}
-  const customers = { jwt: { secret }, userService: new Customers(database) }
-  const admins = { jwt: { secret }, userService: new Admins(database) }
-  t.equal((await rejectionOf(boot(customers, admins))).code, 'ERR_AUTH_OPTION')
-})
+    const database = {}
+    const customers = { jwt: { secret }, userService: new Customers(database) }
+    const admins = { jwt: { secret }, userService: new Admins(database) }
+    t.equal((await rejectionOf(start(customers, admins))).code, 'ERR_AUTH_OPTION')
+  },
+)
 
-t.test('authenticators of one registration, with users of their own', async (t) => {
-  type Options = Parameters<typeof jwtAuthenticator>[0]
-  /** Routes for the default, and for an authenticator with these options; what of it stops the startup. */
-  const bootWith = async (
-    own: Options,
-    more: AuthnOptions = {},
-    isUsed = true,
-  ): Promise<unknown> => {
+t.test(
+  'startup fails for two authenticators of one registration with one key and two user services',
+  async (t) => {
+    type Options = Parameters<typeof jwtAuthenticator>[0]
+    /** Routes for the default, and for an authenticator with these options; what of it makes startup fail. */
+    const startWith = async (
+      own: Options,
+      more: AuthnOptions = {},
+      isUsed = true,
+    ): Promise<unknown> => {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      const authenticators = { admin: { ...jwtAuthenticator(own) } }
+      const jwt = { secret: long, audience: 'people' }
+      await app.register(authn, { ...users, jwt, authenticators, ...more })
+      app.get('/me', { config: { auth: true } }, () => 'me')
+      const use = isUsed ? ['admin', 'basic'] : 'jwt'
+      app.get('/admin', { config: { auth: { use } } }, () => 'admin')
+      return app.ready().then(
+        () => null,
+        (error: unknown) => error,
+      )
+    }
+    const error = {
+      code: 'ERR_AUTH_OPTION',
+      message: /"jwt" and "admin\|basic" verify with the same key/,
+    }
+    for (const own of [
+      others,
+      { ...others, audience: ['people', 'admin'] },
+      { ...others, issuer: 'me' },
+      { ...others, signingMethod: 'HS256', typ: ['JWT', 'admin+jwt'] },
+    ] as const) {
+      t.match(await startWith(own), error, JSON.stringify(own))
+    }
+    for (const own of [
+      users,
+      {},
+      { userService: { ...users.userService } },
+      { ...others, audience: 'admin' },
+      { ...others, claimName: 'admin' },
+      { ...others, typ: 'admin+jwt' },
+      { ...others, signingMethod: 'HS512' },
+    ] as const) {
+      t.equal(await startWith(own), null, JSON.stringify(own))
+    }
+    t.equal(await startWith(others, {}, false), null, 'of which one has no route')
+    const replaced = { authenticator: jwtAuthenticator(others) }
+    t.equal(
+      await startWith({ ...others, claimName: 'admin' }, replaced),
+      null,
+      'no route asks "jwt"',
+    )
+    const members = { authenticators: { admin: anyOf(jwtAuthenticator(others)) } }
+    t.match(await startWith({}, members), error, 'in anyOf()')
     const app = Fastify()
     t.teardown(() => app.close())
-    const authenticators = { admin: { ...jwtAuthenticator(own) } }
-    const jwt = { secret: long, audience: 'people' }
-    await app.register(authn, { ...users, jwt, authenticators, ...more })
-    app.get('/me', { config: { auth: true } }, () => 'me')
-    const use = isUsed ? ['admin', 'basic'] : 'jwt'
-    app.get('/admin', { config: { auth: { use } } }, () => 'admin')
-    return app.ready().then(
-      () => null,
-      (error: unknown) => error,
-    )
-  }
-  const error = {
-    code: 'ERR_AUTH_OPTION',
-    message: /"jwt" and "admin\|basic" verify with the same key/,
-  }
-  for (const own of [
-    others,
-    { ...others, audience: ['people', 'admin'] },
-    { ...others, issuer: 'me' },
-    { ...others, signingMethod: 'HS256', typ: ['JWT', 'admin+jwt'] },
-  ] as const) {
-    t.match(await bootWith(own), error, JSON.stringify(own))
-  }
-  for (const own of [
-    users,
-    {},
-    { userService: { ...users.userService } },
-    { ...others, audience: 'admin' },
-    { ...others, claimName: 'admin' },
-    { ...others, typ: 'admin+jwt' },
-    { ...others, signingMethod: 'HS512' },
-  ] as const) {
-    t.equal(await bootWith(own), null, JSON.stringify(own))
-  }
-  t.equal(await bootWith(others, {}, false), null, 'of which one has no route')
-  const replaced = { authenticator: jwtAuthenticator(others) }
-  t.equal(await bootWith({ ...others, claimName: 'admin' }, replaced), null, 'no route asks "jwt"')
-  const members = { authenticators: { admin: anyOf(jwtAuthenticator(others)) } }
-  t.match(await bootWith({}, members), error, 'in anyOf()')
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, { jwt: { secret }, ...users, auth: true })
-  app.get('/me', () => 'me')
-  await app.register(async (inner) => {
-    const authenticator = jwtAuthenticator(others)
-    await inner.register(authn, { jwt: { secret }, authenticator, login: false })
-    inner.get('/two', () => 'two')
-  })
-  const { code } = await rejectionOf(app.ready())
-  t.equal(code, 'ERR_AUTH_OPTION', 'an inner registration without a user service')
-})
+    await app.register(authn, { jwt: { secret }, ...users, auth: true })
+    app.get('/me', () => 'me')
+    await app.register(async (inner) => {
+      const authenticator = jwtAuthenticator(others)
+      await inner.register(authn, { jwt: { secret }, authenticator, login: false })
+      inner.get('/two', () => 'two')
+    })
+    const { code } = await rejectionOf(app.ready())
+    t.equal(code, 'ERR_AUTH_OPTION', 'an inner registration without a user service')
+  },
+)

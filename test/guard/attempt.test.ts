@@ -1,105 +1,244 @@
-import Fastify from 'fastify'
-import t from 'tap'
-import { authn, AuthenticationError, jwtAuthenticator } from '../../lib/index.js'
-import { appWith, bearer, secret, standardOptions } from '../helpers/app.js'
+// What authenticators of the app may return and throw, and what clients then get.
+import t, { type Test } from 'tap'
+import { AuthenticationError, jwtAuthenticator, type Authenticator } from '../../lib/index.js'
+import { appWith, bearer, logLines, secret, standardOptions } from '../helpers/app.js'
+import {
+  bearerChallenge,
+  isFault,
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+  tokenChallenge,
+  type AnyResponse,
+} from '../helpers/flows.js'
 
-t.test('one that is spread is asked by its own authenticate', async (t) => {
-  const original = jwtAuthenticator()
-  const seen: string[] = []
-  const wrapped = {
-    ...original,
-    authenticate(...[request]: Parameters<typeof original.authenticate>) {
-      seen.push(request.url)
-      return request.url === '/refused' ? undefined : original.authenticate(request)
-    },
-  }
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, { ...standardOptions(), authenticator: wrapped as never, auth: true })
-  let handled = 0
-  for (const url of ['/', '/refused']) {
-    app.get(url, () => {
-      handled += 1
-      return {}
-    })
-  }
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
-  const refused = await app.inject({ url: '/refused', headers })
-  t.equal(refused.statusCode, 401)
-  t.strictSame(refused.json(), { error: 'Invalid credentials.' })
-  t.strictSame(seen, ['/', '/refused'])
-  t.equal(handled, 1)
-})
+const invalid = { error: texts.invalid, challenge: null }
+const urls = ['/required', '/optional', '/lenient', '/try'] as const
 
-t.test('a user, or a promise of one: also of what only looks like a promise', async (t) => {
-  const answers: Record<string, () => unknown> = {
-    '/user': () => ({ name: 'alice' }),
-    '/promise': async () => ({ name: 'alice' }),
-    '/thenable': () => ({
-      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-      then(resolve: (user: object) => void) {
-        resolve({ name: 'alice' })
-        throw new Error('too late to count')
-      },
-    }),
-    '/throws': () => ({
-      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-      get then(): unknown {
-        throw new Error('no database')
-      },
-    }),
-    '/rejects': () => Promise.reject(new Error('no database')),
-  }
-  const app = Fastify()
-  t.teardown(() => app.close())
-  const authenticate = ({ url }: { url: string }): unknown => answers[url]?.()
-  await app.register(authn, { authenticator: { authenticate: authenticate as never }, auth: true })
-  let handled = 0
-  for (const url of Object.keys(answers)) {
-    app.get(url, (request) => {
-      handled += 1
-      return request.user
-    })
-  }
-  for (const url of ['/user', '/promise', '/thenable']) {
-    const { statusCode, body } = await app.inject(url)
-    t.strictSame([statusCode, body, handled], [200, '{"name":"alice"}', 1], url)
-    handled = 0
-  }
-  for (const url of ['/throws', '/rejects']) {
-    const fault = await app.inject(url)
-    t.strictSame([fault.statusCode, handled], [500, 0], url)
-    t.match(fault.json(), { code: 'ERR_AUTH_AUTHENTICATOR' })
-    t.notMatch(fault.body, 'database')
-  }
-})
+interface Answers {
+  /** The response in each mode, when authenticate does this. */
+  readonly ask: (authenticate: () => unknown) => Promise<[url: string, response: AnyResponse][]>
+  /** The runs of the handler since the last call. */
+  readonly take: () => number
+  readonly lines: Record<string, unknown>[]
+}
 
-t.test('an error that is returned is no user', async (t) => {
-  let calls = 0
-  let returned: unknown
+/** An app whose authenticator does what each question says. */
+async function answers(t: Test): Promise<Answers> {
+  const { handler, take } = probe()
+  const { lines, stream } = logLines()
+  let current: () => unknown = () => null
+  const authenticator = { authenticate: () => current() } as Authenticator
+  const authenticators = { lenient: { ...authenticator, optional: true } }
   const app = await appWith(
     t,
-    { authenticator: { authenticate: () => returned as never } },
+    { authenticator, authenticators },
     (app) => {
-      app.get('/', { config: { auth: true } }, () => (calls += 1))
+      app.get('/required', { config: { auth: true } }, handler)
+      app.get('/optional', { config: { auth: 'optional' } }, handler)
+      app.get('/lenient', { config: { auth: { use: 'lenient' } } }, handler)
+      app.get('/try', { config: { auth: 'try' } }, handler)
     },
+    { logger: { level: 'info', stream } },
   )
-  returned = new AuthenticationError('auth.invalid-credentials')
-  const refused = await app.inject('/')
-  t.equal(refused.statusCode, 401)
-  t.strictSame(refused.json(), { error: 'Invalid credentials.' })
-  returned = new Error('database down')
-  const failed = await app.inject('/')
-  t.equal(failed.statusCode, 500)
-  t.notMatch(failed.body, /database/)
-  t.equal(calls, 0)
+  const ask: Answers['ask'] = async (authenticate) => {
+    current = authenticate
+    lines.length = 0
+    const responses: [string, AnyResponse][] = []
+    for (const url of urls) responses.push([url, await app.inject(url)])
+    return responses
+  }
+  return { ask, take, lines }
+}
 
-  const findByUsername = async () => new Error('database down')
-  const tokens = await appWith(t, { userService: { findByUsername }, jwt: { secret } }, (app) => {
-    app.get('/', { config: { auth: true } }, () => (calls += 1))
+/** Something that only looks like a promise. */
+const thenable = (then: (resolve: (user: object) => void) => void): object => ({
+  // oxlint-disable-next-line unicorn/no-thenable -- what is tested
+  then,
+})
+
+t.test('an object is the user: returned, promised, or given to then()', async (t) => {
+  const { ask, take } = await answers(t)
+  const user = { name: 'alice' }
+  const given: (() => unknown)[] = [() => user, async () => user]
+  given.push(() =>
+    thenable((resolve) => {
+      resolve(user)
+      throw new Error('too late to count')
+    }),
+  )
+  for (const authenticate of given) {
+    for (const [url, response] of await ask(authenticate)) isWelcome(t, response, 'alice', url)
+    t.equal(take(), urls.length)
+  }
+})
+
+t.test('a result that is no object is a 401, and anonymous in the mode try', async (t) => {
+  const { ask, take } = await answers(t)
+  const results: Record<string, unknown> = {
+    undefined: undefined,
+    'a string': 'alice',
+    '0': 0,
+    'an array': [{ name: 'alice' }],
+    'a function': () => ({ name: 'alice' }),
+    'a rejection that is returned': new AuthenticationError('auth.invalid-credentials'),
+  }
+  for (const [name, value] of Object.entries(results)) {
+    for (const authenticate of [() => value, async () => value]) {
+      for (const [url, response] of await ask(authenticate)) {
+        const title = `${name}, ${url}`
+        if (url === '/try') isWelcome(t, response, null, title)
+        else isRefusal(t, response, invalid, title)
+      }
+      t.equal(take(), 1, `${name}: the handler ran in the mode try only`)
+    }
+  }
+})
+
+t.test(
+  'an error that is no rejection is a 500 in every mode, and one line in the log',
+  async (t) => {
+    const { ask, take, lines } = await answers(t)
+    const errors: Record<string, unknown> = {
+      'an error': new Error('database is away: secret detail'),
+      undefined: undefined,
+      'a string': 'secret detail',
+      'an error with a status': Object.assign(new Error('secret detail'), { statusCode: 401 }),
+      'an error with a code': Object.assign(new Error('secret detail'), { code: 'ERR_AUTH_MARK' }),
+    }
+    const fail = (error: unknown): never => {
+      throw error
+    }
+    for (const [name, error] of Object.entries(errors)) {
+      const ways: (() => unknown)[] = [() => fail(error), async () => fail(error)]
+      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
+      ways.push(() => Object.defineProperty({}, 'then', { get: () => fail(error) }))
+      if (error instanceof Error) ways.push(() => new Error('secret detail'))
+      for (const authenticate of ways) {
+        for (const [url, response] of await ask(authenticate)) {
+          isFault(t, response, 'ERR_AUTH_AUTHENTICATOR', `${name}, ${url}`)
+          t.notMatch(response.body, 'secret detail')
+        }
+        t.equal(take(), 0, 'the handler did not run')
+        t.equal(lines.filter(({ level }) => level === 50).length, urls.length, name)
+      }
+    }
+  },
+)
+
+t.test('a user service that returns an error is a 500', async (t) => {
+  const { handler, take } = probe()
+  const findByUsername = async () => new Error('secret detail')
+  const app = await appWith(t, { userService: { findByUsername }, jwt: { secret } }, (app) => {
+    app.get('/', { config: { auth: true } }, handler)
   })
-  const headers = bearer(tokens.jwtService.generateToken('alice'))
-  t.equal((await tokens.inject({ url: '/', headers })).statusCode, 500)
-  t.equal(calls, 0)
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  isFault(t, await app.inject({ url: '/', headers }))
+  t.equal(take(), 0)
+})
+
+t.test('a rejection that asks to wait is sent in every mode, with Retry-After', async (t) => {
+  const { ask, take } = await answers(t)
+  for (const [message, status, error, retryAfter] of [
+    ['auth.too-many-attempts', 429, 'Too many failed attempts. Please try again later.', 7],
+    ['auth.overloaded', 503, 'The server is busy. Please try again later.', 2],
+  ] as const) {
+    const responses = await ask(() => {
+      throw new AuthenticationError(message, { retryAfter })
+    })
+    for (const [url, response] of responses) {
+      isRefusal(t, response, { status, error, challenge: null }, url)
+      t.equal(response.headers['retry-after'], String(retryAfter))
+    }
+    t.equal(take(), 0)
+  }
+})
+
+t.test('a rejection of another copy of the package is a 401', async (t) => {
+  const { ask } = await answers(t)
+  const foreign = Object.assign(new Error('Expired, says the other copy.'), {
+    code: 'ERR_AUTH_JWT_EXPIRED',
+    statusCode: 401,
+    key: 'auth.jwt-expired',
+  })
+  const [[, response] = []] = await ask(() => Promise.reject(foreign))
+  isRefusal(t, response as AnyResponse, { error: texts.jwtExpired, challenge: null })
+})
+
+const robots: Authenticator = { authenticate: () => ({ name: 'robot' }) }
+
+t.test('init is called once for a registration, with its app', async (t) => {
+  const calls: unknown[] = []
+  const authenticator: Authenticator = {
+    ...robots,
+    async init(app) {
+      await new Promise(setImmediate)
+      calls.push([app.prefix, typeof app.jwtService.generateToken, app.authn.authenticators])
+    },
+  }
+  const authenticators = { a: authenticator, b: authenticator }
+  await appWith(t, { ...standardOptions(), authenticator, authenticators }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'ok')
+    app.get('/a', { config: { auth: { use: ['a', 'jwt'] } } }, () => 'ok')
+  })
+  t.strictSame(calls, [['', 'function', ['jwt', 'basic', 'a', 'b']]])
+})
+
+t.test('startup fails with the error of an init', async (t) => {
+  const error = new Error('no such cache')
+  const inits = [
+    () => Promise.reject(error),
+    (): never => {
+      throw error
+    },
+  ]
+  for (const init of inits) {
+    await t.rejects(appWith(t, { authenticator: { ...robots, init } }), { message: error.message })
+  }
+})
+
+t.test(
+  'a built-in that is spread is asked by its own authenticate and onUnauthorized',
+  async (t) => {
+    const inner = jwtAuthenticator()
+    const banned: Authenticator = {
+      ...inner,
+      async authenticate(request) {
+        const user = (await inner.authenticate(request)) as { name: string } | null
+        if (user?.name === 'bob') throw new AuthenticationError('You are banned, Bob.')
+        return user
+      },
+      onUnauthorized(error, _, reply) {
+        if (error.key === null) return reply.code(403).send({ banned: error.message })
+        return undefined
+      },
+    }
+    const { handler, take } = probe()
+    const app = await appWith(t, { ...standardOptions(), authenticators: { banned } }, (app) => {
+      app.get('/', { config: { auth: { use: 'banned' } } }, handler)
+    })
+    const get = (headers: Record<string, string>): Promise<AnyResponse> =>
+      app.inject({ url: '/', headers })
+    isWelcome(t, await get(bearer(app.jwtService.generateToken('alice'))), 'alice')
+    t.equal(take(), 1)
+    const bob = await get(bearer(app.jwtService.generateToken('bob')))
+    t.strictSame([bob.statusCode, bob.body], [403, '{"banned":"You are banned, Bob."}'])
+    isRefusal(t, await get({}), { error: texts.none, challenge: bearerChallenge })
+    const challenge = tokenChallenge('The token is invalid')
+    isRefusal(t, await get(bearer('abc')), { error: texts.jwtInvalid, challenge })
+    t.equal(take(), 0)
+  },
+)
+
+t.test('an authenticator of the app replaces a built-in of the same name', async (t) => {
+  const jwt: Authenticator = {
+    authenticate: ({ headers }) => (headers['x-api-key'] === 'right' ? { name: 'robot' } : null),
+  }
+  const app = await appWith(t, { ...standardOptions(), authenticators: { jwt } }, (app) => {
+    app.get('/', { config: { auth: true } }, probe().handler)
+  })
+  isWelcome(t, await app.inject({ url: '/', headers: { 'x-api-key': 'right' } }), 'robot')
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  isRefusal(t, await app.inject({ url: '/', headers }), { error: texts.none, challenge: null })
 })

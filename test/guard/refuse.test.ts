@@ -1,13 +1,12 @@
-// Also holds lib/guard/response.ts.
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import {
   anyOf,
-  authn,
   AuthenticationError,
   type AuthenticationErrorLike,
   type Authenticator,
 } from '../../lib/index.js'
+import { appWith, logLines } from '../helpers/app.js'
 
 const basicChallenge = 'Basic realm="Notes", charset="UTF-8"'
 const keyChallenge = 'Key realm="Notes"'
@@ -16,113 +15,179 @@ const german = 'Ihr Authentifizierungstoken ist abgelaufen.'
 
 type Write = NonNullable<Authenticator['onUnauthorized']>
 
-/** An app of which every request is refused with one error, and what onUnauthorized does with it. */
-async function refusing(
+/** An app of which requests without the right key are rejected with one error, and what onUnauthorized does with it. */
+function refusing(
   t: Test,
   write: Write,
-  { error = shared, scheme = 'Basic' }: { error?: unknown; scheme?: string | null } = {},
+  {
+    error = shared,
+    scheme = 'Basic',
+    server = {},
+  }: { error?: unknown; scheme?: string | null; server?: FastifyServerOptions } = {},
 ): Promise<FastifyInstance> {
-  const app = Fastify()
-  t.teardown(() => app.close())
   const authenticator: Authenticator = {
     ...(scheme !== null && { scheme }),
-    authenticate: () => {
+    authenticate: ({ headers }) => {
+      if (headers['x-key'] === 'right') return { name: 'alice' }
       throw error
     },
     onUnauthorized: write,
   }
-  await app.register(authn, { authenticator, realm: 'Notes' })
-  app.get('/', { config: { auth: true } }, () => t.fail('the handler ran'))
-  return app
+  const handler = ({ user }: FastifyRequest): string => (user === null ? 'anonymous' : 'handled')
+  return appWith(
+    t,
+    { authenticator, realm: 'Notes' },
+    async (app) => {
+      app.get('/', { config: { auth: true } }, handler)
+      app.get('/try', { config: { auth: 'try' } }, handler)
+      await app.register(async (app) => {
+        // As compression and the like: what is sent is not out at once.
+        app.addHook('onSend', async (_, __, payload) => payload)
+        app.get('/slow', { config: { auth: true } }, handler)
+      })
+    },
+    server,
+  )
 }
 
 const challengeOf = (reply: FastifyReply): unknown => reply.getHeader('www-authenticate')
 
-t.test('an own 401 has the challenge, which was set before', async (t) => {
-  let seen: unknown
-  const ways: Record<string, Write> = {
-    sent: (_, __, reply) => void reply.code(401).send('mine'),
-    'sent later': async (_, __, reply) => {
+const sent = (reply: FastifyReply, status: number): FastifyReply => reply.code(status).send('mine')
+const ours = JSON.stringify({ error: 'Your authentication token is expired.' })
+const failed = /ERR_AUTH_ON_UNAUTHORIZED/
+
+/** What onUnauthorized may do, and the status, body and challenge that the client then gets. */
+const ways: [string, Write, number, string | RegExp, challenge?: string][] = [
+  ['returns', () => undefined, 401, ours, basicChallenge],
+  ['resolves with a body', async () => ({ mine: true }), 401, ours, basicChallenge],
+  ['sends a 401', (_, __, reply) => void sent(reply, 401), 401, 'mine', basicChallenge],
+  [
+    'sends a 401 later',
+    async (_, __, reply) => {
       await new Promise(setImmediate)
-      return reply.code(401).send('mine')
+      return sent(reply, 401)
     },
-    'sent as an error': (_, __, reply) =>
-      void reply.send(Object.assign(new Error('mine'), { statusCode: 401 })),
-    'written by the plugin': () => undefined,
-  }
-  for (const [name, write] of Object.entries(ways)) {
-    const app = await refusing(t, (error, request, reply) => {
-      seen = challengeOf(reply)
-      return write(error, request, reply)
-    })
-    const { statusCode, headers } = await app.inject('/')
-    t.strictSame(
-      [statusCode, seen, headers['www-authenticate']],
-      [401, basicChallenge, basicChallenge],
-      name,
+    401,
+    'mine',
+    basicChallenge,
+  ],
+  [
+    'sends an error with status 401',
+    (_, __, reply) => void reply.send(Object.assign(new Error('mine'), { statusCode: 401 })),
+    401,
+    /mine/,
+    basicChallenge,
+  ],
+  [
+    'removes the challenge and returns',
+    (_, __, reply) => void reply.removeHeader('www-authenticate'),
+    401,
+    ours,
+  ],
+  [
+    'removes the challenge and sends a 401',
+    (_, __, reply) => void sent(reply.removeHeader('www-authenticate'), 401),
+    401,
+    'mine',
+  ],
+  [
+    'replaces the challenge and returns',
+    (_, __, reply) => void reply.header('www-authenticate', 'FormBased'),
+    401,
+    ours,
+    'FormBased',
+  ],
+  [
+    'replaces the challenge and sends a 403',
+    (_, __, reply) => void sent(reply.header('www-authenticate', 'FormBased'), 403),
+    403,
+    'mine',
+    'FormBased',
+  ],
+  // Another status has no challenge: that of a 404 would say that there is a route.
+  ['redirects', (_, __, reply) => void reply.redirect('/sign-in'), 302, ''],
+  ['sends a 403', (_, __, reply) => void sent(reply, 403), 403, 'mine'],
+  ['answers as if there were no route', (_, __, reply) => reply.callNotFound(), 404, /Not Found/],
+  [
+    'sends a 418 and then rejects',
+    async (_, __, reply) => {
+      void sent(reply, 418)
+      throw new Error('secret detail')
+    },
+    418,
+    'mine',
+  ],
+  [
+    'hijacks the reply',
+    (_, __, reply) => {
+      reply.hijack()
+      reply.raw.writeHead(401).end('raw')
+    },
+    401,
+    'raw',
+  ],
+  [
+    'throws',
+    () => {
+      throw new Error('secret detail')
+    },
+    500,
+    failed,
+  ],
+  ['rejects', () => Promise.reject(new Error('secret detail')), 500, failed],
+  ['rejects with undefined', () => Promise.reject(), 500, failed],
+]
+
+for (const [name, write, status, body, challenge] of ways) {
+  t.test(`a client gets a ${status} where onUnauthorized ${name}`, async (t) => {
+    const seen: unknown[] = []
+    const { lines, stream } = logLines()
+    const app = await refusing(
+      t,
+      (error, request, reply) => {
+        seen.push([error.code, request.url, challengeOf(reply)])
+        return write(error, request, reply)
+      },
+      { server: { logger: { level: 'error', stream } } },
     )
-  }
+    for (const url of ['/', '/slow']) {
+      const response = await app.inject(url)
+      t.equal(response.statusCode, status, url)
+      t.match(response.body, body, url)
+      t.notMatch(response.body, 'secret detail')
+      t.equal(response.headers['www-authenticate'], challenge, url)
+      t.equal('content-language' in response.headers, body === ours, url)
+      t.strictSame(seen.splice(0), [['ERR_AUTH_JWT_EXPIRED', url, basicChallenge]])
+    }
+    const fails = /throws|rejects/.test(name)
+    t.equal(lines.length, fails ? 2 : 0, 'one line in the log for each failure')
+  })
+}
+
+t.test('onUnauthorized is not called for requests that pass', async (t) => {
+  let calls = 0
+  const app = await refusing(t, () => void (calls += 1))
+  t.equal((await app.inject('/try')).body, 'anonymous')
+  t.equal((await app.inject({ url: '/', headers: { 'x-key': 'right' } })).body, 'handled')
+  t.equal(calls, 0)
 })
 
-t.test('one challenge each, where there are several authenticators', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+t.test('a 401 for several authenticators has a challenge for each', async (t) => {
   const member = (scheme: string): Authenticator => ({
     scheme,
     authenticate: () => null,
-    onUnauthorized: (_, __, reply) => reply.code(401).send('mine'),
+    onUnauthorized: (_, __, reply) => sent(reply, 401),
   })
-  await app.register(authn, {
-    authenticator: anyOf(member('Basic'), member('Key')),
-    realm: 'Notes',
+  const authenticator = anyOf(member('Basic'), member('Key'))
+  const app = await appWith(t, { authenticator, realm: 'Notes' }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'ran')
   })
-  app.get('/', { config: { auth: true } }, () => 'ran')
-  const { headers, body } = await app.inject('/')
-  t.equal(body, 'mine')
+  const { statusCode, headers, body } = await app.inject('/')
+  t.strictSame([statusCode, body], [401, 'mine'])
   t.strictSame(headers['www-authenticate'], [basicChallenge, keyChallenge])
 })
 
-t.test('the app removes or replaces it, also where it leaves the body to the plugin', async (t) => {
-  for (const send of [true, false]) {
-    const finish = (reply: FastifyReply): void => {
-      if (send) void reply.code(401).send('mine')
-    }
-    const without = await refusing(t, (_, __, reply) => {
-      reply.removeHeader('www-authenticate')
-      finish(reply)
-    })
-    const bare = await without.inject('/')
-    t.strictSame([bare.statusCode, bare.headers['www-authenticate']], [401, undefined])
-    const other = await refusing(t, (_, __, reply) => {
-      void reply.header('www-authenticate', 'FormBased')
-      finish(reply)
-    })
-    const replaced = await other.inject('/')
-    t.strictSame([replaced.statusCode, replaced.headers['www-authenticate']], [401, 'FormBased'])
-  }
-})
-
-t.test('another status goes without ours: a 404 must not say that there is a route', async (t) => {
-  const ways: Record<number, Write> = {
-    302: (_, __, reply) => void reply.redirect('/sign-in'),
-    403: (_, __, reply) => void reply.code(403).send('mine'),
-    404: (_, __, reply) => reply.callNotFound(),
-    500: () => {
-      throw new Error('secret detail')
-    },
-  }
-  for (const [status, write] of Object.entries(ways)) {
-    const { statusCode, headers, body } = await (await refusing(t, write)).inject('/')
-    t.strictSame([statusCode, headers['www-authenticate']], [Number(status), undefined])
-    t.notMatch(body, 'secret detail')
-  }
-  const own = await refusing(t, (_, __, reply) =>
-    reply.code(403).header('www-authenticate', 'FormBased').send('mine'),
-  )
-  t.equal((await own.inject('/')).headers['www-authenticate'], 'FormBased', 'that of the app stays')
-})
-
-t.test('no challenge without a scheme, and none for what is no 401', async (t) => {
+t.test('a 401 of an authenticator without a scheme, and a 503, have no challenge', async (t) => {
   let seen: unknown = 'not asked'
   const look: Write = (_, __, reply) => {
     seen = challengeOf(reply)
@@ -136,47 +201,50 @@ t.test('no challenge without a scheme, and none for what is no 401', async (t) =
   t.strictSame([busy.statusCode, busy.headers['retry-after'], seen], [503, '2', undefined])
 })
 
-t.test('the message is in the language of the request, and no error is changed', async (t) => {
-  const seen: AuthenticationErrorLike[] = []
-  const app = await refusing(t, async (error, _, reply) => {
-    // All requests are in here at the same time.
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    seen.push(error)
-    return reply.code(401).send({ code: error.code, message: error.message })
-  })
-  const texts: Record<string, string> = {
-    de: german,
-    en: 'Your authentication token is expired.',
-    fr: 'Votre jeton d’authentification a expiré.',
-    'xx, de;q=0.5': german,
-  }
-  const found = await Promise.all(
-    Object.keys(texts).map(async (language) => {
-      const { statusCode, body } = await app.inject({
-        url: '/',
-        headers: { 'accept-language': language },
-      })
-      return [statusCode, JSON.parse(body) as unknown]
-    }),
-  )
-  const expected = Object.values(texts).map((message) => [
-    401,
-    { code: 'ERR_AUTH_JWT_EXPIRED', message },
-  ])
-  t.strictSame(found, expected)
-  t.equal(shared.message, texts.en, 'the shared error is as it was')
-  for (const error of seen) {
-    t.ok(error instanceof AuthenticationError)
-    t.strictSame(
-      [error.name, error.statusCode, error.key],
-      ['AuthenticationError', 401, shared.key],
+t.test(
+  'each of several requests gets the message in its language, and the shared error stays',
+  async (t) => {
+    const seen: AuthenticationErrorLike[] = []
+    const app = await refusing(t, async (error, _, reply) => {
+      // All requests are in here at the same time.
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      seen.push(error)
+      return reply.code(401).send({ code: error.code, message: error.message })
+    })
+    const texts: Record<string, string> = {
+      de: german,
+      en: 'Your authentication token is expired.',
+      fr: 'Votre jeton d’authentification a expiré.',
+      'xx, de;q=0.5': german,
+    }
+    const found = await Promise.all(
+      Object.keys(texts).map(async (language) => {
+        const { statusCode, body } = await app.inject({
+          url: '/',
+          headers: { 'accept-language': language },
+        })
+        return [statusCode, JSON.parse(body) as unknown]
+      }),
     )
-    t.equal(error.stack, shared.stack)
-  }
-})
+    const expected = Object.values(texts).map((message) => [
+      401,
+      { code: 'ERR_AUTH_JWT_EXPIRED', message },
+    ])
+    t.strictSame(found, expected)
+    t.equal(shared.message, texts.en, 'the shared error is as it was')
+    for (const error of seen) {
+      t.ok(error instanceof AuthenticationError)
+      t.strictSame(
+        [error.name, error.statusCode, error.key],
+        ['AuthenticationError', 401, shared.key],
+      )
+      t.equal(error.stack, shared.stack)
+    }
+  },
+)
 
 t.test(
-  'all else of an error comes along: fields and class of the app, and its cause',
+  'onUnauthorized gets an error of the class, with the fields and the cause that the app gave',
   async (t) => {
     class Revoked extends AuthenticationError {
       readonly since = 7
@@ -188,10 +256,7 @@ t.test(
     let seen: unknown
     const app = await refusing(t, (given) => void (seen = given), { error })
     const headers = { 'accept-language': 'de' }
-    t.equal(
-      (await app.inject({ url: '/', headers })).json<{ error: string }>().error.length > 5,
-      true,
-    )
+    t.equal((await app.inject({ url: '/', headers })).statusCode, 401)
     t.ok(seen instanceof Revoked)
     const { since, isOld, cause, retryAfter, message } = seen as Revoked
     t.strictSame([since, isOld, cause, retryAfter], [7, true, 'revoked', 3])
@@ -200,7 +265,7 @@ t.test(
   },
 )
 
-t.test('a text of the app is its own in every language, and so is its error', async (t) => {
+t.test('a message of the app is sent as it is, whatever the language of the request', async (t) => {
   const error = new AuthenticationError('This key was revoked.')
   let seen: unknown
   const app = await refusing(t, (given) => void (seen = given), { error })
@@ -210,20 +275,19 @@ t.test('a text of the app is its own in every language, and so is its error', as
   t.equal(seen, error)
 })
 
-t.test('the language that an authenticator has chosen counts', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+t.test('a rejection is in the language that the authenticator has set', async (t) => {
   let message: unknown
-  await app.register(authn, {
-    authenticator: {
-      authenticate: (request) => {
-        request.lang = 'de'
-        throw shared
-      },
-      onUnauthorized: (error) => void (message = error.message),
+  const authenticator: Authenticator = {
+    authenticate: (request) => {
+      request.lang = 'de'
+      throw shared
     },
+    onUnauthorized: (error) => void (message = error.message),
+  }
+  const app = await appWith(t, { authenticator }, (app) => {
+    app.get('/', { config: { auth: true } }, () => 'ran')
   })
-  app.get('/', { config: { auth: true } }, () => 'ran')
-  t.strictSame((await app.inject('/')).json(), { error: german })
+  const response = await app.inject('/')
+  t.strictSame([response.statusCode, response.json()], [401, { error: german }])
   t.equal(message, german)
 })

@@ -1,0 +1,248 @@
+// What only one of the built-in authenticators does; what they have in common is in flows/authenticators.test.ts.
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import {
+  basicAuthenticator,
+  configBasicAuthenticator,
+  EXTRA_JWT_CLAIMS,
+  jwtAuthenticator,
+  type AuthnOptions,
+} from '../../lib/index.js'
+import {
+  appWith,
+  basic,
+  bearer,
+  cost,
+  logLines,
+  passwords,
+  secret,
+  standardOptions,
+  users,
+  type TestApp,
+} from '../helpers/app.js'
+import {
+  basicChallenge,
+  isFault,
+  isRefusal,
+  isWelcome,
+  probe,
+  serviceOf,
+  texts,
+  tokenChallenge,
+} from '../helpers/flows.js'
+import { claims, hmacToken, now } from '../helpers/tokens.js'
+
+const token = (more: object = {}, key = secret): string =>
+  hmacToken({ alg: 'HS256', typ: 'JWT' }, claims(more), key)
+const invalid = { error: texts.invalid, challenge: basicChallenge }
+
+t.test('jwt asks the user service for the sub as it is, a number or a string', async (t) => {
+  const asked: unknown[] = []
+  const userService = serviceOf((name) => {
+    asked.push(name)
+    return { name }
+  })
+  const app = await appWith(t, { userService, jwt: { secret } }, (app) => {
+    app.get('/', { config: { auth: true } }, probe().handler)
+  })
+  const subjects = ['alice', 42, 0, -1, '42', '__proto__']
+  for (const sub of subjects) {
+    isWelcome(t, await app.inject({ url: '/', headers: bearer(token({ sub })) }), sub)
+  }
+  t.strictSame(asked, subjects)
+})
+
+t.test('request.extra has the claims of valid tokens only, even of an unknown user', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    for (const auth of [true, 'try'] as const) {
+      app.get(`/${auth}`, { config: { auth } }, ({ extra }) => extra[EXTRA_JWT_CLAIMS] ?? null)
+    }
+  })
+  const exp = now() + 60
+  const rows: [headers: Record<string, string>, claims: object | null][] = [
+    [bearer(token({ exp, role: 'admin' })), { sub: 'alice', exp, role: 'admin' }],
+    [bearer(token({ sub: 'nobody', exp })), { sub: 'nobody', exp }],
+    [bearer(token({}, 'y'.repeat(32))), null],
+    [bearer(token({ exp: 1 })), null],
+    [bearer('abc'), null],
+    [{}, null],
+  ]
+  for (const [headers, expected] of rows) {
+    t.strictSame((await app.inject({ url: '/try', headers })).json(), expected)
+  }
+  const [headers, expected] = rows[0] as (typeof rows)[number]
+  t.strictSame((await app.inject({ url: '/true', headers })).json(), expected)
+})
+
+t.test('the options of a jwtAuthenticator decide which tokens it accepts', async (t) => {
+  const { handler } = probe()
+  const rules = {
+    tolerant: { clockTolerance: 30 },
+    endless: { requireExp: false },
+    issued: { issuer: 'https://id.example' },
+    audience: { audience: ['a', 'b'] },
+  }
+  const authenticators = Object.fromEntries(
+    Object.entries(rules).map(([name, each]) => [name, jwtAuthenticator(each)]),
+  )
+  const app = await appWith(t, { ...standardOptions(), authenticators }, (app) => {
+    for (const use of Object.keys(rules)) app.get(`/${use}`, { config: { auth: { use } } }, handler)
+  })
+  const rows: [route: keyof typeof rules, claims: object, error: string | null][] = [
+    ['tolerant', { exp: now() - 10 }, null],
+    ['tolerant', { exp: now() - 60 }, texts.jwtExpired],
+    ['tolerant', { nbf: now() + 10 }, null],
+    ['tolerant', { nbf: now() + 90 }, texts.jwtEarly],
+    ['endless', { exp: undefined }, null],
+    ['endless', { exp: 1 }, texts.jwtExpired],
+    ['issued', { iss: 'https://id.example' }, null],
+    ['issued', { iss: 'https://id.example/' }, texts.jwtInvalid],
+    ['issued', {}, texts.jwtInvalid],
+    ['audience', { aud: ['x', 'a'] }, null],
+    ['audience', { aud: 'c' }, texts.jwtInvalid],
+    ['audience', {}, texts.jwtInvalid],
+  ]
+  for (const [route, more, error] of rows) {
+    const response = await app.inject({ url: `/${route}`, headers: bearer(token(more)) })
+    const title = `${route} ${JSON.stringify(more)}`
+    t.equal(response.statusCode, error === null ? 200 : 401, title)
+    if (error !== null) t.strictSame(response.json(), { error }, title)
+  }
+})
+
+t.test(
+  'jwt.issuer and jwt.audience hold for every authenticator, and our tokens fit',
+  async (t) => {
+    const jwt = { secret, issuer: 'us', audience: ['web', 'app'] }
+    const app = await appWith(t, { ...standardOptions(), jwt }, (app) => {
+      app.get('/', { config: { auth: true } }, probe().handler)
+    })
+    const own = bearer(app.jwtService.generateToken('alice'))
+    isWelcome(t, await app.inject({ url: '/', headers: own }), 'alice')
+    t.equal((await app.inject({ url: '/', headers: bearer(token()) })).statusCode, 401)
+  },
+)
+
+t.test('a jwtAuthenticator finds users in its own service', async (t) => {
+  const { handler, take } = probe()
+  const userService = serviceOf((name) => ({ name: `robot ${name}` }))
+  const robots = jwtAuthenticator({ userService, audience: 'robots' })
+  const jwt = { secret, audience: 'people' }
+  const app = await appWith(t, { ...standardOptions(), jwt, authenticators: { robots } }, (app) => {
+    app.get('/people', { config: { auth: true } }, handler)
+    app.get('/robots', { config: { auth: { use: 'robots' } } }, handler)
+  })
+  const headers = bearer(token({ sub: 'r2d2', aud: 'robots' }))
+  isWelcome(t, await app.inject({ url: '/robots', headers }), 'robot r2d2')
+  const people = await app.inject({ url: '/people', headers })
+  const challenge = tokenChallenge('The token is invalid')
+  isRefusal(t, people, { error: texts.jwtInvalid, challenge })
+  t.equal(take(), 1)
+})
+
+/** An app whose only route is for Basic, and whose only user has these fields. */
+function withUser(
+  user: () => object,
+  more: AuthnOptions = {},
+  handler: ReturnType<typeof probe>['handler'] = probe().handler,
+): [AuthnOptions, (app: TestApp) => void] {
+  const options: AuthnOptions = { authenticator: 'basic', userService: serviceOf(user), ...more }
+  return [options, (app) => void app.get('/', { config: { auth: true } }, handler)]
+}
+
+t.test('a stored password that is no bcrypt hash is a 401 and a warning', async (t) => {
+  const hashes: Record<string, unknown> = {
+    'an empty string': '',
+    null: null,
+    undefined,
+    'a number': 5,
+    'the password itself': passwords.alice,
+    'a hash that is cut short': users[0]?.password.slice(0, -1),
+    'a hash of another algorithm': '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaA',
+    'a hash of cost 99': users[0]?.password.replace('$04$', '$99$'),
+  }
+  const { handler, take } = probe()
+  const { lines, stream } = logLines()
+  let password: unknown
+  const setup = withUser(() => ({ name: 'alice', password }), { throttle: false }, handler)
+  const app = await appWith(t, ...setup, { logger: { level: 'warn', stream } })
+  for (const [name, hash] of Object.entries(hashes)) {
+    password = hash
+    lines.length = 0
+    const response = await app.inject({ url: '/', headers: basic('alice', passwords.alice) })
+    isRefusal(t, response, invalid, name)
+    t.equal(take(), 0)
+    t.match(lines, [{ level: 40 }], name)
+    t.notMatch(JSON.stringify(lines), passwords.alice)
+  }
+})
+
+t.test('a user without the password field is a 500, and the log names the option', async (t) => {
+  const { lines, stream } = logLines()
+  const setup = withUser(() => ({ name: 'alice', hash: 'x' }), { passwordField: 'pw' })
+  const app = await appWith(t, ...setup, { logger: { level: 'info', stream } })
+  const response = await app.inject({ url: '/', headers: basic('alice', 'hush') })
+  isFault(t, response, 'ERR_AUTH_PASSWORD_FIELD')
+  const errors = JSON.stringify(lines.filter(({ level }) => level === 50))
+  t.match(errors, 'passwordField')
+  t.notMatch(JSON.stringify(lines), 'hush')
+})
+
+t.test('a password over maxPasswordBytes is a 401, since bcrypt would cut it', async (t) => {
+  const long = 'é'.repeat(36)
+  const password = bcrypt.hashSync(long, cost)
+  t.ok(bcrypt.compareSync(`${long}!`, password), 'bcrypt ignores the rest')
+  const rows: [more: AuthnOptions, sent: string, passes: boolean][] = [
+    [{}, long, true],
+    [{}, `${long}!`, false],
+    [{ maxPasswordBytes: false }, `${long}!`, true],
+    [{ maxPasswordBytes: 71 }, long, false],
+  ]
+  for (const [more, sent, passes] of rows) {
+    const app = await appWith(t, ...withUser(() => ({ name: 'alice', password }), more))
+    const response = await app.inject({ url: '/', headers: basic('alice', sent) })
+    if (passes) isWelcome(t, response, 'alice', JSON.stringify(more))
+    else isRefusal(t, response, invalid, JSON.stringify(more))
+  }
+})
+
+t.test(
+  'a basicAuthenticator has its own users and password field, and shows no hash',
+  async (t) => {
+    const hash = bcrypt.hashSync('swordfish', cost)
+    const staff = basicAuthenticator({
+      userService: serviceOf((name) => (name === 'carol' ? { name, secret: hash } : null)),
+      passwordField: 'secret',
+    })
+    const options = { ...standardOptions(), authenticators: { staff }, realm: 'Staff "only"' }
+    const app = await appWith(t, options, (app) => {
+      for (const use of ['staff', 'basic']) {
+        app.get(`/${use}`, { config: { auth: { use } } }, ({ user }) => user)
+      }
+    })
+    const challenge = 'Basic realm="Staff \\"only\\"", charset="UTF-8"'
+    const carol = basic('carol', 'swordfish')
+    const alice = basic('alice', passwords.alice)
+    const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
+    t.strictSame((await get('/staff', carol)).json(), { name: 'carol' })
+    t.strictSame((await get('/basic', alice)).json(), { id: 1, name: 'alice' })
+    isRefusal(t, await get('/staff', alice), { error: texts.invalid, challenge })
+    isRefusal(t, await get('/basic', carol), { error: texts.invalid, challenge })
+  },
+)
+
+t.test(
+  'a configBasicAuthenticator has its own credentials, and its user is { name }',
+  async (t) => {
+    const own = configBasicAuthenticator({ username: 'a', password: 'b' })
+    for (const more of [{ basic: { username: 'admin', password: 'geheim' } }, {}]) {
+      const options = { ...more, authenticators: { own } }
+      const app = await appWith(t, options, (app) => {
+        app.get('/', { config: { auth: { use: 'own' } } }, ({ user }) => user)
+      })
+      t.strictSame((await app.inject({ url: '/', headers: basic('a', 'b') })).json(), { name: 'a' })
+      const other = await app.inject({ url: '/', headers: basic('admin', 'geheim') })
+      isRefusal(t, other, invalid)
+    }
+  },
+)

@@ -1,0 +1,170 @@
+// Requests to routes with several authenticators. Each of them alone is in flows/authenticators.test.ts.
+import t, { type Test } from 'tap'
+import {
+  anyOf,
+  AuthenticationError,
+  basicAuthenticator,
+  jwtAuthenticator,
+  type Authenticator,
+  type AuthnOptions,
+} from '../../lib/index.js'
+import { appWith, basic, bearer, passwords, secret, standardOptions } from '../helpers/app.js'
+import {
+  basicChallenge,
+  bearerChallenge,
+  isRefusal,
+  isWelcome,
+  probe,
+  texts,
+  tokenChallenge,
+  type AnyResponse,
+} from '../helpers/flows.js'
+import { claims, hmacToken } from '../helpers/tokens.js'
+
+const token = (more: object = {}): string => hmacToken({ alg: 'HS256' }, claims(more), secret)
+
+t.test('the option authenticator takes anyOf(), a copy of it, or an array of names', async (t) => {
+  const combined = anyOf(jwtAuthenticator(), basicAuthenticator())
+  const given = [combined, { ...combined, optional: false }, ['jwt', 'basic']] as const
+  for (const authenticator of given) {
+    const { handler, take } = probe()
+    const options = { ...standardOptions(), authenticator } as AuthnOptions
+    const app = await appWith(t, options, (app) => {
+      app.get('/', { config: { auth: true } }, handler)
+    })
+    isWelcome(t, await app.inject({ url: '/', headers: bearer(token()) }), 'alice')
+    isWelcome(t, await app.inject({ url: '/', headers: basic('bob', passwords.bob) }), 'bob')
+    t.equal(take(), 2)
+    const challenge = [bearerChallenge, basicChallenge]
+    isRefusal(t, await app.inject('/'), { error: texts.none, challenge })
+    t.equal(take(), 0)
+  }
+})
+
+/** An app with one route, in each order of two authenticators. */
+async function inBothOrders(
+  t: Test,
+  names: readonly [string, string],
+  more: AuthnOptions,
+  test: (get: (headers: object) => Promise<AnyResponse>, take: () => number) => unknown,
+): Promise<void> {
+  for (const use of [names, names.toReversed()]) {
+    const { handler, take } = probe()
+    const given = { ...standardOptions(), ...more }
+    const app = await appWith(t, given, (app) => {
+      app.get('/', { config: { auth: { use: [...use] } } }, handler)
+    })
+    await test((headers) => app.inject({ url: '/', headers: { ...headers } }), take)
+  }
+}
+
+t.test(
+  'an authenticator for API keys in Bearer gets those, and jwt gets all other tokens',
+  async (t) => {
+    const apiKey: Authenticator = {
+      scheme: 'Bearer',
+      accepts: ({ headers }) => headers.authorization?.startsWith('Bearer key_') === true,
+      authenticate({ headers }) {
+        if (headers.authorization === 'Bearer key_1') return { name: 'robot' }
+        throw new AuthenticationError('Unknown key.')
+      },
+    }
+    await inBothOrders(t, ['jwt', 'apiKey'], { authenticators: { apiKey } }, async (get, take) => {
+      isWelcome(t, await get(bearer('key_1')), 'robot')
+      isWelcome(t, await get(bearer(token())), 'alice')
+      t.equal(take(), 2)
+      const wrong = {
+        error: 'Unknown key.',
+        challenge: tokenChallenge('The token is not accepted'),
+      }
+      isRefusal(t, await get(bearer('key_2')), { ...wrong, language: null })
+      for (const other of ['abc', 'a.b.c', hmacToken({ alg: 'HS256' }, claims(), `${secret}x`)]) {
+        t.equal((await get(bearer(other))).statusCode, 401, other)
+      }
+      t.equal(take(), 0)
+    })
+  },
+)
+
+t.test('a malformed token gets a 401 from jwt beside an issuer', async (t) => {
+  const url = 'http://127.0.0.1:9'
+  const corp = { issuer: url, audience: 'a', jwksUri: `${url}/keys`, user: () => ({ id: 1 }) }
+  await inBothOrders(t, ['jwt', 'corp'], { issuers: { corp } }, async (get, take) => {
+    isWelcome(t, await get(bearer(token())), 'alice')
+    t.equal(take(), 1)
+    const [head, body] = token().split('.')
+    for (const text of ['abc', 'a.b.c', '???', `${head}.${body}.`, `${head}.${body}`, 'é', '..']) {
+      const response = await get(bearer(text))
+      t.equal(response.statusCode, 401, text)
+      t.match(response.headers['www-authenticate'], /^Bearer /)
+    }
+    t.equal(take(), 0)
+  })
+})
+
+t.test(
+  'a jwtAuthenticator that an authenticator of the app wraps accepts its tokens beside another for Bearer',
+  async (t) => {
+    const key: Authenticator = {
+      scheme: 'Bearer',
+      accepts: ({ headers }) => headers.authorization === 'Bearer key',
+      authenticate: () => ({ name: 'robot' }),
+    }
+    const inner = jwtAuthenticator()
+    const wrapped: Authenticator = {
+      scheme: 'Bearer',
+      init: (app) => inner.init?.(app),
+      accepts: (request) => inner.accepts?.(request) === true,
+      authenticate: (request) => inner.authenticate(request),
+    }
+    const authenticators = { key, wrapped, combined: anyOf(jwtAuthenticator(), key) }
+    const uses = [
+      'combined',
+      ['key', 'jwt'],
+      ['jwt', 'key'],
+      ['key', 'wrapped'],
+      ['jwt', 'wrapped'],
+    ]
+    const app = await appWith(t, { ...standardOptions(), authenticators }, (app) =>
+      uses.forEach((use, at) => app.get(`/${at}`, { config: { auth: { use } } }, probe().handler)),
+    )
+    for (const at of uses.keys()) {
+      isWelcome(t, await app.inject({ url: `/${at}`, headers: bearer(token()) }), 'alice')
+      const { statusCode } = await app.inject({ url: `/${at}`, headers: bearer('key') })
+      t.equal(statusCode, uses[at]?.includes('wrapped') && uses[at]?.includes('jwt') ? 401 : 200)
+    }
+  },
+)
+
+t.test(
+  'a cookie that holds no valid token is rejected where credentials are optional',
+  async (t) => {
+    const auth = { mode: 'optional', use: ['basic', 'jwt'] } as const
+    const app = await appWith(
+      t,
+      { ...standardOptions(), cookies: true },
+      (app) => void app.get('/', { config: { auth } }, probe().handler),
+    )
+    const statusOf = async (value: string): Promise<number> =>
+      (await app.inject({ url: '/', headers: { host: 'localhost', cookie: `token=${value}` } }))
+        .statusCode
+    t.equal(await statusOf(token()), 200)
+    for (const value of ['x', token({ sub: undefined })]) t.equal(await statusOf(value), 401)
+    t.equal((await app.inject('/')).statusCode, 200)
+  },
+)
+
+t.test('an authenticator whose accepts() returns a promise is not asked', async (t) => {
+  const key: Authenticator = {
+    accepts: (async () => false) as never,
+    authenticate: () => null,
+  }
+  const auth = { mode: 'optional', use: ['key', 'jwt'] } as const
+  const app = await appWith(
+    t,
+    { ...standardOptions(), cookies: true, authenticators: { key } },
+    (app) => void app.get('/', { config: { auth } }, probe().handler),
+  )
+  const headers = { host: 'localhost', cookie: `token=${token({ exp: 1 })}` }
+  t.equal((await app.inject({ url: '/', headers })).statusCode, 401)
+})

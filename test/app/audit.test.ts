@@ -184,25 +184,6 @@ t.test('except must return true, and an error that it throws makes startup fail'
   }
 })
 
-t.test('an invalid audit option makes startup fail', async (t) => {
-  const wrong: [unknown, string][] = [
-    ['implicit', 'option "audit": found "implicit", expected \'explicit\', or an object'],
-    [true, 'option "audit": found true, expected \'explicit\''],
-    [null, 'option "audit": found null'],
-    [{}, 'option "audit.mode": found nothing, expected \'explicit\''],
-    [{ mode: 'all' }, 'option "audit.mode": found'],
-    [{ mode: 'explicit', except: '/docs' }, 'option "audit.except": found an invalid string'],
-    [
-      { mode: 'explicit', only: [] },
-      'unknown option "audit.only". Known here: mode, except, middleware.',
-    ],
-  ]
-  for (const [audit, message] of wrong) {
-    const error = await start(t, audit as Audit)
-    t.match(error, { code: 'ERR_AUTH_OPTION', message }, JSON.stringify(audit))
-  }
-})
-
 t.test('each registration audits its own scope', async (t) => {
   /** Which of the routes around, in and below a registration are named. */
   const found = async (outer?: Audit, inner?: Audit): Promise<string[]> => {

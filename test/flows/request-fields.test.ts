@@ -3,40 +3,37 @@ import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS } from '../../lib/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
 
-t.test(
-  'request.bearerToken() returns the token of a well-formed Bearer header, otherwise null',
-  async (t) => {
-    const app = await appWith(t, standardOptions(), (app) => {
-      app.get('/', (request) => ({ token: request.bearerToken() }))
-      app.get('/closed', { config: { auth: true } }, (request) => ({
-        token: request.bearerToken(),
-      }))
-    })
-    const cases: [string | undefined, string | null][] = [
-      [undefined, null],
-      ['Bearer', null],
-      ['BEARER   abc', 'abc'],
-      ['Bearer a-._~+/9==', 'a-._~+/9=='],
-      ['bearer abc', 'abc'],
-      ['Bearer a b', null],
-      ['Bearer a,b', null],
-      ['Bearer "a"', null],
-      ['Bearer\tabc', null],
-      ['Bearer =', null],
-      ['Bearer é', null],
-      ['Bearerabc', null],
-      ['Basic YTpi', null],
-    ]
-    for (const [authorization, token] of cases) {
-      const headers = authorization === undefined ? {} : { authorization }
-      const response = await app.inject({ url: '/', headers })
-      t.equal(response.statusCode, 200)
-      t.strictSame(response.json(), { token }, String(authorization))
-    }
-    const token = app.jwtService.generateToken('alice')
-    t.strictSame((await app.inject({ url: '/closed', headers: bearer(token) })).json(), { token })
-  },
-)
+t.test('request.bearerToken() returns a well-formed Bearer token, or null', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/', (request) => ({ token: request.bearerToken() }))
+    app.get('/closed', { config: { auth: true } }, (request) => ({
+      token: request.bearerToken(),
+    }))
+  })
+  const cases: [string | undefined, string | null][] = [
+    [undefined, null],
+    ['Bearer', null],
+    ['BEARER   abc', 'abc'],
+    ['Bearer a-._~+/9==', 'a-._~+/9=='],
+    ['bearer abc', 'abc'],
+    ['Bearer a b', null],
+    ['Bearer a,b', null],
+    ['Bearer "a"', null],
+    ['Bearer\tabc', null],
+    ['Bearer =', null],
+    ['Bearer é', null],
+    ['Bearerabc', null],
+    ['Basic YTpi', null],
+  ]
+  for (const [authorization, token] of cases) {
+    const headers = authorization === undefined ? {} : { authorization }
+    const response = await app.inject({ url: '/', headers })
+    t.equal(response.statusCode, 200)
+    t.strictSame(response.json(), { token }, String(authorization))
+  }
+  const token = app.jwtService.generateToken('alice')
+  t.strictSame((await app.inject({ url: '/closed', headers: bearer(token) })).json(), { token })
+})
 
 t.test('each request has its own request.extra, without prototype and read-only', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
@@ -81,41 +78,38 @@ t.test('each request has its own request.extra, without prototype and read-only'
   t.strictSame((await app.inject('/assign')).json(), { assigned: 'TypeError' }, 'it is read-only')
 })
 
-t.test(
-  'handlers of routes, errors and unknown URLs find user, extra, lang and bearerToken()',
-  async (t) => {
-    const fields = (request: {
-      user: object | null
-      extra: object
-      lang: string
-      bearerToken(): string | null
-    }): object => ({
-      user: request.user,
-      extra: Object.keys(request.extra),
-      lang: request.lang,
-      token: request.bearerToken(),
-    })
-    const expected = { user: null, extra: [], lang: 'de', token: 'abc' }
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(async (app) => void app.get('/before', fields))
-    await app.register(authn, standardOptions())
-    app.get('/here', fields)
-    app.post('/post', fields)
-    await app.register(async (app) => void app.get('/below', fields))
-    app.get('/throws', () => {
-      throw new Error('x')
-    })
-    app.setErrorHandler((_, request, reply) => reply.code(500).send(fields(request)))
-    app.setNotFoundHandler((request, reply) => reply.code(404).send(fields(request)))
-    const headers = { ...bearer('abc'), 'accept-language': 'de' }
-    for (const url of ['/before', '/here', '/below', '/throws', '/nowhere']) {
-      t.strictSame((await app.inject({ url, headers })).json(), expected, url)
-    }
-    const posted = await app.inject({ method: 'POST', url: '/post', headers, payload: {} })
-    t.strictSame(posted.json(), expected)
-  },
-)
+t.test('handlers of routes, errors and unknown URLs find the request fields', async (t) => {
+  const fields = (request: {
+    user: object | null
+    extra: object
+    lang: string
+    bearerToken(): string | null
+  }): object => ({
+    user: request.user,
+    extra: Object.keys(request.extra),
+    lang: request.lang,
+    token: request.bearerToken(),
+  })
+  const expected = { user: null, extra: [], lang: 'de', token: 'abc' }
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(async (app) => void app.get('/before', fields))
+  await app.register(authn, standardOptions())
+  app.get('/here', fields)
+  app.post('/post', fields)
+  await app.register(async (app) => void app.get('/below', fields))
+  app.get('/throws', () => {
+    throw new Error('x')
+  })
+  app.setErrorHandler((_, request, reply) => reply.code(500).send(fields(request)))
+  app.setNotFoundHandler((request, reply) => reply.code(404).send(fields(request)))
+  const headers = { ...bearer('abc'), 'accept-language': 'de' }
+  for (const url of ['/before', '/here', '/below', '/throws', '/nowhere']) {
+    t.strictSame((await app.inject({ url, headers })).json(), expected, url)
+  }
+  const posted = await app.inject({ method: 'POST', url: '/post', headers, payload: {} })
+  t.strictSame(posted.json(), expected)
+})
 
 t.test('a registration in a scope adds no fields to requests outside it', async (t) => {
   const app = Fastify()
@@ -129,42 +123,36 @@ t.test('a registration in a scope adds no fields to requests outside it', async 
   t.strictSame((await app.inject('/outside')).json(), { fields: false })
 })
 
-t.test(
-  'an earlier scope that decorated extra, lang and bearerToken still gets those of the plugin',
-  async (t) => {
-    for (const value of [null, undefined, 'text', 0]) {
-      const app = Fastify()
-      t.teardown(() => app.close())
-      await app.register(async (app) => {
-        for (const name of ['extra', 'lang', 'bearerToken']) {
-          app.decorateRequest(name, value as never)
-        }
-        app.get('/', { config: { auth: true } }, ({ extra }) => ({ keys: Object.keys(extra) }))
-      })
-      await app.register(authn, standardOptions())
-      await app.ready()
-      t.equal((await app.inject('/')).statusCode, 401)
-      const headers = bearer(app.jwtService.generateToken('alice'))
-      const passed = await app.inject({ url: '/', headers })
-      t.strictSame(
-        passed.json(),
-        { keys: ['authenticator', EXTRA_JWT_CLAIMS] },
-        'the fields of the plugin',
-      )
-    }
-  },
-)
+t.test('an earlier scope with its own decorators gets those of the plugin', async (t) => {
+  for (const value of [null, undefined, 'text', 0]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(async (app) => {
+      for (const name of ['extra', 'lang', 'bearerToken']) {
+        app.decorateRequest(name, value as never)
+      }
+      app.get('/', { config: { auth: true } }, ({ extra }) => ({ keys: Object.keys(extra) }))
+    })
+    await app.register(authn, standardOptions())
+    await app.ready()
+    t.equal((await app.inject('/')).statusCode, 401)
+    const headers = bearer(app.jwtService.generateToken('alice'))
+    const passed = await app.inject({ url: '/', headers })
+    t.strictSame(
+      passed.json(),
+      { keys: ['authenticator', EXTRA_JWT_CLAIMS] },
+      'the fields of the plugin',
+    )
+  }
+})
 
-t.test(
-  'app.authn lists the authenticators and features, app.jwtService signs and verifies',
-  async (t) => {
-    const app = await appWith(t, { ...standardOptions(), basic: { username: 'a', password: 'b' } })
-    t.strictSame(app.authn.authenticators, ['jwt', 'basic', 'configBasic'])
-    t.ok(app.hasPlugin('fastify-authn'))
-    const token = app.jwtService.generateToken(7)
-    t.equal(app.jwtService.verify(token).sub, 7)
-    const plain = await appWith(t, {})
-    t.strictSame(plain.authn.authenticators, [])
-    t.strictSame(plain.authn.features, [])
-  },
-)
+t.test('app.authn lists authenticators and features, app.jwtService signs', async (t) => {
+  const app = await appWith(t, { ...standardOptions(), basic: { username: 'a', password: 'b' } })
+  t.strictSame(app.authn.authenticators, ['jwt', 'basic', 'configBasic'])
+  t.ok(app.hasPlugin('fastify-authn'))
+  const token = app.jwtService.generateToken(7)
+  t.equal(app.jwtService.verify(token).sub, 7)
+  const plain = await appWith(t, {})
+  t.strictSame(plain.authn.authenticators, [])
+  t.strictSame(plain.authn.features, [])
+})

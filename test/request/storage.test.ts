@@ -5,42 +5,39 @@ import { runInContext } from '../../lib/guard/attempt.js'
 
 const isOn = (): boolean => Symbol.for('fastify-authn.context') in globalThis
 
-t.test(
-  'the async storage exists only from the request after fastify-authn/context is loaded',
-  async (t) => {
-    let load: (() => Promise<unknown>) | null = null
-    let current = (): unknown => 'not loaded'
-    const app = await appWith(t, standardOptions(), (app) => {
-      app.get('/', { config: { auth: true } }, async (request) => {
-        await load?.()
-        return { user: request.user, context: current() }
-      })
-      app.get('/open', () => ({ context: current() }))
+t.test('the async storage exists once fastify-authn/context is loaded', async (t) => {
+  let load: (() => Promise<unknown>) | null = null
+  let current = (): unknown => 'not loaded'
+  const app = await appWith(t, standardOptions(), (app) => {
+    app.get('/', { config: { auth: true } }, async (request) => {
+      await load?.()
+      return { user: request.user, context: current() }
     })
-    const headers = bearer(app.jwtService.generateToken('alice'))
-    const get = async (): Promise<{ user: object; context: object | string | null }> => {
-      const response = await app.inject({ url: '/', headers })
-      t.equal(response.statusCode, 200)
-      return response.json()
-    }
-    const { user, context } = await get()
-    t.match(user, { name: 'alice' })
-    t.equal(context, 'not loaded')
-    const request = { raw: { method: 'POST' } } as never
-    let ran = 0
-    runInContext(request, {}, () => (ran += 1))
-    runInContext(request, null, () => (ran += 1))
-    t.equal(ran, 2)
-    t.notOk(isOn(), 'served without a storage')
+    app.get('/open', () => ({ context: current() }))
+  })
+  const headers = bearer(app.jwtService.generateToken('alice'))
+  const get = async (): Promise<{ user: object; context: object | string | null }> => {
+    const response = await app.inject({ url: '/', headers })
+    t.equal(response.statusCode, 200)
+    return response.json()
+  }
+  const { user, context } = await get()
+  t.match(user, { name: 'alice' })
+  t.equal(context, 'not loaded')
+  const request = { raw: { method: 'POST' } } as never
+  let ran = 0
+  runInContext(request, {}, () => (ran += 1))
+  runInContext(request, null, () => (ran += 1))
+  t.equal(ran, 2)
+  t.notOk(isOn(), 'served without a storage')
 
-    load = async () => {
-      const { userFromContext } = await import('../../lib/request/context.js')
-      current = userFromContext
-    }
-    t.equal((await get()).context, null, 'not in the request in which it is loaded')
-    t.ok(isOn())
-    const next = await get()
-    t.strictSame(next.context, next.user, 'in the next one, though the app was ready before')
-    t.strictSame((await app.inject('/open')).json(), { context: null })
-  },
-)
+  load = async () => {
+    const { userFromContext } = await import('../../lib/request/context.js')
+    current = userFromContext
+  }
+  t.equal((await get()).context, null, 'not in the request in which it is loaded')
+  t.ok(isOn())
+  const next = await get()
+  t.strictSame(next.context, next.user, 'in the next one, though the app was ready before')
+  t.strictSame((await app.inject('/open')).json(), { context: null })
+})

@@ -1,6 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import cors from '@fastify/cors'
 import websocket, { type WebSocket } from '@fastify/websocket'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import {
@@ -232,34 +231,6 @@ t.test('onSend and onResponse run for a rejection, later request hooks do not', 
   })
   isRefusal(t, await app.inject({ method: 'POST', url: '/', payload: {} }), noToken)
   t.strictSame(seen, ['onSend 401 string', 'onResponse 401'])
-})
-
-t.test('with @fastify/cors, the page can read a rejection and log in', async (t) => {
-  const page = 'https://app.example'
-  const guarded = fastify(t)
-  await guarded.register(cors, {
-    origin: [page],
-    credentials: true,
-    exposedHeaders: ['WWW-Authenticate'],
-  })
-  await guarded.register(authn, { ...standardOptions(), auth: true })
-  guarded.get('/me', () => 'me')
-  const refused = await guarded.inject({ url: '/me', headers: { origin: page } })
-  isRefusal(t, refused, { ...noToken, vary: 'Origin, Accept-Language' })
-  t.equal(refused.headers['access-control-allow-origin'], page)
-  t.equal(refused.headers['access-control-allow-credentials'], 'true')
-  t.equal(refused.headers['access-control-expose-headers'], 'WWW-Authenticate')
-  const preflight = { origin: page, 'access-control-request-method': 'POST' }
-  const asked = await guarded.inject({ method: 'OPTIONS', url: '/login', headers: preflight })
-  t.equal(asked.statusCode, 204)
-  const signed = await guarded.inject({
-    method: 'POST',
-    url: '/login',
-    payload: login,
-    headers: { origin: page },
-  })
-  t.equal(signed.statusCode, 200)
-  t.equal(signed.headers['access-control-allow-origin'], page)
 })
 
 t.test('WebSocket upgrades get the user or the 401 of any other request', async (t) => {

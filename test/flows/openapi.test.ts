@@ -96,6 +96,12 @@ async function checked(t: Test, app: FastifyInstance): Promise<Node> {
 const documentOf = async (t: Test, wanted: Wanted): Promise<Node> =>
   checked(t, await appOf(t, wanted))
 
+/** What a document says of a GET route with a mark. */
+async function operationFor(t: Test, auth: AuthMark, options: AuthnOptions): Promise<Node> {
+  const declare = (app: FastifyInstance): unknown => app.get('/', { config: { auth } }, answer)
+  return (await documentOf(t, { authn: options, declare })).paths['/'].get as Node
+}
+
 /** The schema of the body of a response. */
 const bodyIn = ({ schema, content }: Node): Node =>
   (schema ?? content['application/json'].schema) as Node
@@ -210,13 +216,6 @@ for (const [version, options] of everyVersion) {
 }
 
 t.test('throttle, userServiceTimeout and access decide which statuses are listed', async (t) => {
-  const responsesFor = async (options: AuthnOptions, auth: AuthMark): Promise<Node> => {
-    const { paths } = await documentOf(t, {
-      authn: { ...everything(), ...options },
-      declare: (app) => app.get('/', { config: { auth } }, answer),
-    })
-    return paths['/'].get.responses as Node
-  }
   const names = (): string[] => ['a']
   const slow = { access: { scopesOf: names, rolesOf: names }, userServiceTimeout: 1 }
   const wrapped = { authenticators: { wrapped: { ...basicAuthenticator() } } }
@@ -232,7 +231,7 @@ t.test('throttle, userServiceTimeout and access decide which statuses are listed
     [apiKeys, { use: 'apiKey' }, ['401', '503']],
   ]
   for (const [options, auth, statuses] of rows) {
-    const responses = await responsesFor(options, auth)
+    const { responses } = await operationFor(t, auth, { ...everything(), ...options })
     t.strictSame(Object.keys(responses), ['200', ...statuses], JSON.stringify(auth))
     for (const { description } of Object.values(responses) as Node[]) t.notMatch(description, /\n/)
   }
@@ -473,16 +472,11 @@ t.test('errorSchema may be a $ref, and holds in inner scopes without errorBody',
 
 t.test('no body is described for authenticators with onUnauthorized', async (t) => {
   const own = { authenticate, onUnauthorized: () => undefined }
-  const { paths } = await documentOf(t, {
-    authn: { ...everything(), authenticators: { own } },
-    declare(app) {
-      app.get('/one', { config: { auth: { use: 'own' } } }, answer)
-      app.get('/two', { config: { auth: { use: ['jwt', 'own'] } } }, answer)
-    },
-  })
-  for (const path of ['/one', '/two']) {
-    const response = paths[path].get.responses['401'] as Node
-    t.strictSame(bodyIn(response), { description: response.description as string })
+  const options = { ...everything(), authenticators: { own } }
+  for (const use of ['own', ['jwt', 'own']]) {
+    const { responses } = await operationFor(t, { use }, options)
+    const { description } = responses['401'] as Node
+    t.strictSame(bodyIn(responses['401'] as Node), { description })
   }
 })
 
@@ -695,12 +689,10 @@ t.test('a route for tokens of an issuer lists bearerAuth and a 503', async (t) =
     jwksUri: `${url}/keys`,
     user: ({ sub }: { sub?: unknown }) => ({ id: 1, name: String(sub) }),
   }
-  const { paths } = await documentOf(t, {
-    authn: { ...everything(), issuers: { corp } },
-    declare: (app) => app.get('/', { config: { auth: { use: 'corp', scope: 'a' } } }, answer),
-  })
-  t.strictSame(paths['/'].get.security, [{ bearerAuth: ['a'] }])
-  t.strictSame(statusesOf(paths['/'].get as Node), ['200', '401', '403', '503'])
+  const auth = { use: 'corp', scope: 'a' }
+  const operation = await operationFor(t, auth, { ...everything(), issuers: { corp } })
+  t.strictSame(operation.security, [{ bearerAuth: ['a'] }])
+  t.strictSame(statusesOf(operation), ['200', '401', '403', '503'])
 })
 
 t.test('marks of scopes, sibling registrations and earlier routes are documented', async (t) => {

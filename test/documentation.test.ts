@@ -15,7 +15,7 @@ const options: ts.CompilerOptions = {
   types: [],
 }
 
-/** Reads our own declarations only: those of packages take three seconds, and nobody asks for their comments. */
+/** Reads the declarations of this package only: those of others take three seconds. */
 function hostOfOurs(): ts.CompilerHost {
   const host = ts.createCompilerHost(options)
   host.resolveModuleNameLiterals = (literals, file, redirected, settings) =>
@@ -27,7 +27,7 @@ function hostOfOurs(): ts.CompilerHost {
   return host
 }
 
-/** Where names stand that nobody hovers over. */
+/** Where names stand that editors do not show. */
 const skipped = [ts.isTypeParameterDeclaration, ts.isParameter, ts.isConditionalTypeNode]
 
 interface Documented {

@@ -1,4 +1,3 @@
-// lib/common/refusals.ts has the answers of the refusals.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -16,7 +15,7 @@ import { root } from './helpers/project.js'
 import type { RefusalCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
 
-const refusals: [MessageKey, RefusalCode, number, string][] = [
+const rejections: [MessageKey, RefusalCode, number, string][] = [
   ['auth.no-credentials-provided', 'ERR_AUTH_NO_CREDENTIALS', 401, 'The token is missing'],
   ['auth.invalid-credentials', 'ERR_AUTH_INVALID_CREDENTIALS', 401, 'The token is not accepted'],
   ['auth.jwt-invalid', 'ERR_AUTH_JWT_INVALID', 401, 'The token is invalid'],
@@ -43,7 +42,7 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
   ['auth.refresh-reused', 'ERR_AUTH_REFRESH_REUSED', 401, 'The refresh token was used before'],
   ['auth.too-many-attempts', 'ERR_AUTH_TOO_MANY_ATTEMPTS', 429, 'Too many failed attempts'],
   ['auth.overloaded', 'ERR_AUTH_OVERLOADED', 503, 'The server is busy'],
-  // Refusals that share a message with one above are told apart by their code.
+  // Rejections that share a message with one above are told apart by their code.
   ['auth.no-credentials-provided', 'ERR_AUTH_MALFORMED_CREDENTIALS', 401, 'The token is malformed'],
   ['auth.overloaded', 'ERR_AUTH_USER_SERVICE_TIMEOUT', 503, 'The server is busy'],
   ['auth.overloaded', 'ERR_AUTH_ISSUER_UNAVAILABLE', 503, 'The server is busy'],
@@ -51,7 +50,7 @@ const refusals: [MessageKey, RefusalCode, number, string][] = [
 
 t.test('an AuthenticationError of a key has its code, status and English message', async (t) => {
   const seen = new Set<MessageKey>()
-  for (const [key, code, statusCode, description] of refusals) {
+  for (const [key, code, statusCode, description] of rejections) {
     const error = new AuthenticationError(key, seen.has(key) ? { code } : {})
     seen.add(key)
     t.same(

@@ -94,12 +94,12 @@ t.test('the exported channels are those of node:diagnostics_channel by name', as
   const codes: string[] = []
   const listener = ({ code }: { code: string }): void => void codes.push(code)
   const { request } = fakeRequest()
-  const refuse = (): void =>
+  const reject = (): void =>
     reportRefusal(request, new AuthenticationError('auth.jwt-invalid'), 'jwt', 0)
   channels.failure.subscribe(listener)
-  refuse()
+  reject()
   t.equal(channels.failure.unsubscribe(listener), true)
   t.equal(channels.failure.unsubscribe(listener), false)
-  refuse()
+  reject()
   t.strictSame(codes, ['ERR_AUTH_JWT_INVALID'])
 })

@@ -120,7 +120,7 @@ function textProblems({ language, text }: Block): string[] {
   return [
     language === 'text'
       ? 'it follows no block that is run'
-      : 'nobody checks blocks of this language',
+      : 'blocks of this language are not checked',
   ]
 }
 
@@ -217,7 +217,7 @@ t.test('the code of all pages compiles and prints what they say', async (t) => {
     /^wrong\.md:27 \(sh\): fastify-authn has no command "tokn"/,
     /^wrong\.md:27 \(sh\): it has a prompt/,
     /^wrong\.md:34 \(ts\): the comment "rum" means nothing here/,
-    /^wrong\.md:38 \(yaml\): nobody checks blocks of this language/,
+    /^wrong\.md:38 \(yaml\): blocks of this language are not checked/,
     /^wrong\.md:43 \(ts\): test\/helpers\/project\.ts is not what the page shows/,
   ])
   const links = '[a](nothing.md) [b](../../examples/README.md) [c](#no-such)'

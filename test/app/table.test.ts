@@ -2,7 +2,7 @@ import t from 'tap'
 import { printTable } from '../../lib/app/table.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
-/** A route that is open because nobody has said anything. */
+/** A route that is open because it has no mark. */
 function row(url: string, more: Partial<AuthnRoute> = {}): AuthnRoute {
   return {
     methods: ['GET'],

@@ -12,7 +12,7 @@ interface Warned {
   readonly message: string
 }
 
-/** Boots an app. @returns the warnings of ours that it gave */
+/** Starts an app. @returns the warnings of this package */
 async function start(t: Test, declare: (app: FastifyInstance) => unknown): Promise<Warned[]> {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -23,7 +23,7 @@ async function start(t: Test, declare: (app: FastifyInstance) => unknown): Promi
   try {
     await app.ready()
     await app.ready()
-    // Warnings come in order, so ours have come when this one has.
+    // Warnings come in order, so those of the package have come when this one has.
     process.emitWarning('the last one', { code: 'LAST' })
     while (!warnings.some(({ code }) => code === 'LAST')) await once(process, 'warning')
   } finally {

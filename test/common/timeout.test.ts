@@ -14,5 +14,5 @@ t.test('late work rejects with the error of the time-out, also if it fails later
     fail = reject
   })
   await t.rejects(withTimeout(work, 1, late), { message: 'too late' })
-  fail(new Error('nobody is told'))
+  fail(new Error('after the time-out'))
 })

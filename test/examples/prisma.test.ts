@@ -98,6 +98,6 @@ t.test('a new hash is stored only if the previous one is still there', async (t)
 t.test('the fake client ignores undefined in queries, as Prisma does', async (t) => {
   const { user } = createPrismaClient([{ id: 1, username: 'alice', password: '' }])
   const question = { where: { username: undefined }, select: { username: true } } as const
-  t.strictSame(await user.findFirst(question), { username: 'alice' }, 'findFirst: anybody')
-  await t.rejects(user.findUnique(question), /Argument `where` needs/, 'findUnique: nobody')
+  t.strictSame(await user.findFirst(question), { username: 'alice' }, 'findFirst: the first user')
+  await t.rejects(user.findUnique(question), /Argument `where` needs/, 'findUnique: an error')
 })

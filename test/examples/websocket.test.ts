@@ -46,14 +46,14 @@ function open(t: Test, app: FastifyInstance, protocols: string[], headers = {}):
   const { port } = app.server.address() as AddressInfo
   const socket = new WebSocket(`ws://127.0.0.1:${port}/chat`, protocols, { headers })
   t.teardown(() => {
-    // One that was refused still counts as opening, and says so.
+    // One that was rejected still counts as opening, and says so.
     socket.on('error', () => undefined)
     socket.terminate()
   })
   return socket
 }
 
-/** The upgrade is refused, and how. */
+/** The upgrade is rejected, and how. */
 async function isRefused(t: Test, socket: WebSocket, body: unknown): Promise<void> {
   const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
   const text = Buffer.concat(await response.toArray()).toString()

@@ -78,18 +78,18 @@ for (const order of ['before', 'after'] as const) {
   })
 }
 
-t.test('namespaces of @fastify/jwt keep their names and sign no tokens of ours', async (t) => {
+t.test('namespaces of @fastify/jwt keep their names and sign no plugin tokens', async (t) => {
   const { handler } = probe()
   const app = fastify(t)
   const options = { secret: theirs, decoratorName: 'jwtUser' }
-  // One that is called like a method of ours.
+  // One that is called like a signing method.
   await app.register(fastifyJwt, { ...options, namespace: 'HS256' })
   await app.register(authn, standardOptions())
   await app.register(fastifyJwt, { ...options, namespace: 'more' })
   app.get('/ours', { config: { auth: true } }, handler)
   await app.ready()
   const { jwt } = app as unknown as { jwt: Record<string, WithJwt['jwt']> }
-  t.strictSame(Object.keys(jwt), ['HS256', 'more'], 'none of ours')
+  t.strictSame(Object.keys(jwt), ['HS256', 'more'], 'none of the plugin')
   const ours = bearer(app.jwtService.generateToken('alice'))
   isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
   for (const name of ['HS256', 'more']) {

@@ -43,8 +43,8 @@ function collect(t: Test): Event[] {
 interface Setting {
   readonly app: FastifyInstance
   readonly lines: Record<string, unknown>[]
-  /** What was logged of refusals: level, code, authenticator and reason. */
-  readonly refusals: () => unknown[]
+  /** What was logged of rejections: level, code, authenticator and reason. */
+  readonly rejections: () => unknown[]
   /** `request.user` of the requests that came to their handler. */
   readonly seen: unknown[]
 }
@@ -85,7 +85,7 @@ async function setting(t: Test, more: AuthnOptions = {}): Promise<Setting> {
     app,
     lines,
     seen,
-    refusals: () =>
+    rejections: () =>
       lines
         .filter(({ msg }) => msg === 'Request rejected')
         .map(({ level, code, authenticator, reason, reqId }) => ({
@@ -112,11 +112,11 @@ function theOnly(t: Test, events: Event[], url: string): object {
 }
 
 const successKeys = ['accepts', 'authenticator', 'duration', 'request', 'user']
-const refusalKeys = ['accepts', 'authenticator', 'code', 'duration', 'request']
+const rejectionKeys = ['accepts', 'authenticator', 'code', 'duration', 'request']
 
 t.test('success and login events have the user that handlers see', async (t) => {
   const events = collect(t)
-  const { app, seen, refusals } = await setting(t)
+  const { app, seen, rejections } = await setting(t)
   const token = bearer(app.jwtService.generateToken('alice'))
   for (const [url, headers, authenticator] of [
     ['/jwt', token, 'jwt'],
@@ -143,12 +143,12 @@ t.test('success and login events have the user that handlers see', async (t) => 
     user: 'alice',
     keys: successKeys,
   })
-  t.strictSame(refusals(), [])
+  t.strictSame(rejections(), [])
 })
 
 t.test('every 401 is a failure event with its code, and one line at level info', async (t) => {
   const events = collect(t)
-  const { app, lines, refusals } = await setting(t)
+  const { app, lines, rejections } = await setting(t)
   const expired = app.jwtService.generateTokenWithClaims({ sub: 'alice', nbf: 1, exp: 2 })
   const rows: [url: string, headers: Record<string, string>, code: string, more?: object][] = [
     ['/jwt', {}, 'ERR_AUTH_NO_CREDENTIALS'],
@@ -169,10 +169,10 @@ t.test('every 401 is a failure event with its code, and one line at level info',
       name: 'failure',
       authenticator,
       code,
-      keys: [...refusalKeys, ...Object.keys(more ?? {})].toSorted(),
+      keys: [...rejectionKeys, ...Object.keys(more ?? {})].toSorted(),
     })
-    t.equal(refusals().length, 1, 'one line')
-    t.match(refusals()[0], { level: 30, code, authenticator, ...more })
+    t.equal(rejections().length, 1, 'one line')
+    t.match(rejections()[0], { level: 30, code, authenticator, ...more })
     t.notMatch(JSON.stringify(lines), /wrong|a\.b\.c|WxpY/, 'no credentials in it')
   }
   lines.length = 0
@@ -181,16 +181,16 @@ t.test('every 401 is a failure event with its code, and one line at level info',
     name: 'failure',
     authenticator: 'login',
     code: 'ERR_AUTH_INVALID_CREDENTIALS',
-    keys: refusalKeys,
+    keys: rejectionKeys,
   })
-  t.strictSame(refusals(), [
+  t.strictSame(rejections(), [
     { level: 30, code: 'ERR_AUTH_INVALID_CREDENTIALS', authenticator: 'login' },
   ])
 })
 
 t.test('every 429 is a throttled event, and one line at level warn', async (t) => {
   const events = collect(t)
-  const { app, lines, refusals } = await setting(t, { throttle: { perUsername: 1 } })
+  const { app, lines, rejections } = await setting(t, { throttle: { perUsername: 1 } })
   t.equal((await login(app, 'alice', 'wrong')).statusCode, 401)
   events.length = 0
   lines.length = 0
@@ -205,9 +205,9 @@ t.test('every 429 is a throttled event, and one line at level warn', async (t) =
       name: 'throttled',
       authenticator,
       code: 'ERR_AUTH_TOO_MANY_ATTEMPTS',
-      keys: refusalKeys,
+      keys: rejectionKeys,
     })
-    t.strictSame(refusals(), [{ level: 40, code: 'ERR_AUTH_TOO_MANY_ATTEMPTS', authenticator }])
+    t.strictSame(rejections(), [{ level: 40, code: 'ERR_AUTH_TOO_MANY_ATTEMPTS', authenticator }])
     lines.length = 0
   }
   t.equal(app.authn.stats().throttled, 3)
@@ -217,7 +217,7 @@ t.test('a full queue and a slow user service give overloaded events', async (t) 
   const events = collect(t)
   const watch = watchBcrypt(t, true)
   const good = userService()
-  const { app, refusals } = await setting(t, {
+  const { app, rejections } = await setting(t, {
     hashing: { cost, concurrency: 1, maxQueue: 0 },
     userServiceTimeout: 0.02,
     userService: {
@@ -243,11 +243,11 @@ t.test('a full queue and a slow user service give overloaded events', async (t) 
       name: 'overloaded',
       authenticator,
       code,
-      keys: refusalKeys,
+      keys: rejectionKeys,
     })
-    t.strictSame(refusals().at(-1), { level: 40, code, authenticator })
+    t.strictSame(rejections().at(-1), { level: 40, code, authenticator })
   }
-  t.equal(refusals().length, 4)
+  t.equal(rejections().length, 4)
   t.equal(app.authn.stats().hashing.refused, 2)
   watch.hold(false)
   t.equal((await first).statusCode, 200)
@@ -255,7 +255,7 @@ t.test('a full queue and a slow user service give overloaded events', async (t) 
 
 t.test('anonymous requests that pass give no events', async (t) => {
   const events = collect(t)
-  const { app, refusals } = await setting(t)
+  const { app, rejections } = await setting(t)
   for (const [url, headers] of [
     ['/open', alice],
     ['/try', {}],
@@ -263,13 +263,13 @@ t.test('anonymous requests that pass give no events', async (t) => {
     ['/nowhere', alice],
   ] as const) {
     await app.inject({ url, headers })
-    t.strictSame([events, refusals()], [[], []], url)
+    t.strictSame([events, rejections()], [[], []], url)
   }
 })
 
 t.test('a user service that fails gives errors in the log, and no events', async (t) => {
   const events = collect(t)
-  const { app, lines, refusals } = await setting(t, {
+  const { app, lines, rejections } = await setting(t, {
     userService: {
       findByUsername() {
         throw new Error('database is away')
@@ -278,7 +278,7 @@ t.test('a user service that fails gives errors in the log, and no events', async
   })
   t.equal((await app.inject({ url: '/basic', headers: alice })).statusCode, 500)
   t.equal((await login(app, 'alice', passwords.alice)).statusCode, 500)
-  t.strictSame([events, refusals()], [[], []])
+  t.strictSame([events, rejections()], [[], []])
   t.equal(lines.filter(({ level }) => level === 50).length, 2)
 })
 
@@ -295,7 +295,7 @@ async function everything(app: FastifyInstance): Promise<void> {
 }
 
 t.test('without subscribers no clock is read and nothing is published', async (t) => {
-  const { app, refusals } = await setting(t, { throttle: { perUsername: 1 } })
+  const { app, rejections } = await setting(t, { throttle: { perUsername: 1 } })
   const published = names.map((name) => t.capture(channel(`fastify-authn:${name}`), 'publish'))
   const { now } = performance
   let readings = 0
@@ -308,7 +308,7 @@ t.test('without subscribers no clock is read and nothing is published', async (t
   })
   await everything(app)
   t.strictSame([readings, ...published.map((calls) => calls().length)], [0, 0, 0, 0, 0, 0])
-  t.equal(refusals().length, 5, 'though there were refusals')
+  t.equal(rejections().length, 5, 'though there were rejections')
   collect(t)
   await everything(app)
   t.ok(readings > 0, 'with subscribers it would have been seen')

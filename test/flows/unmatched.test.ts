@@ -124,10 +124,10 @@ for (const order of ['before', 'after'] as const) {
         t.equal(take(), 0, `${url}: a real route, whose handler needs a user`)
       }
 
-      const refused = await app.inject({ url: '/group/me', headers: { origin: preflight.origin } })
+      const rejected = await app.inject({ url: '/group/me', headers: { origin: preflight.origin } })
       const isReadable = order === 'before'
-      isRefusal(t, refused, { ...noToken, ...(isReadable && { vary: 'Origin, Accept-Language' }) })
-      t.equal('access-control-allow-origin' in refused.headers, isReadable)
+      isRefusal(t, rejected, { ...noToken, ...(isReadable && { vary: 'Origin, Accept-Language' }) })
+      t.equal('access-control-allow-origin' in rejected.headers, isReadable)
       t.equal(take(), 0)
       const headers = { ...bearer(app.jwtService.generateToken('alice')), origin: preflight.origin }
       const passed = await app.inject({ url: '/group/me', headers })

@@ -122,8 +122,8 @@ t.test('a sign-up link makes one account, once', async (t) => {
     post('/sign-up/finish', payload),
     post('/sign-up/finish', payload),
   ])
-  const [done, refused] = first.statusCode === 200 ? [first, second] : [second, first]
-  t.strictSame([done.statusCode, refused.statusCode], [200, 400], 'one of two at once')
+  const [done, rejected] = first.statusCode === 200 ? [first, second] : [second, first]
+  t.strictSame([done.statusCode, rejected.statusCode], [200, 400], 'one of two at once')
   t.match((await app.inject({ url: '/me', headers: cookies(done) })).json(), {
     id: 3,
     email: 'carol@shop.example',

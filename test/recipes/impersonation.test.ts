@@ -102,7 +102,7 @@ t.test('an admin gets the view of a user, and both names are audited', async (t)
   t.equal((await send('POST', '/notes', token)).status, 403, 'only the scope to read')
   t.ok(
     lines.some((line) => line.user === both.user && line.actor === both.actor),
-    'the refusal too',
+    'the rejection too',
   )
   t.strictSame(audited, [
     { ...both, request: 'GET /me', allowed: true },

@@ -290,7 +290,11 @@ const places = {
   'on a group': (app, auth, routes) => app.register(async (app) => routes(app), { auth }),
   'on the group around a group': (app, auth, routes) =>
     app.register(async (app) => void app.register(async (app) => routes(app)), { auth }),
-  'in a group with another mark': (app, auth, routes) =>
+  'on a group in a group with another mark': (app, auth, routes) =>
+    app.register(async (app) => void app.register(async (app) => routes(app), { auth }), {
+      auth: auth === false,
+    }),
+  'on a route in a group with another mark': (app, auth, routes) =>
     app.register(async (app) => routes(app, auth), { auth: auth === false }),
   'on a registration before its routes': (app, auth, routes) =>
     app.register(async (app) => {

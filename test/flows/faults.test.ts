@@ -27,7 +27,7 @@ async function credentials(app: FastifyInstance): Promise<Record<string, string>
   return bearer(app.jwtService.generateToken('alice'))
 }
 
-t.test('an error handler of the app gets the fault, with its code and cause', async (t) => {
+t.test('an error handler of the app gets an internal error with its code and cause', async (t) => {
   const seen: FastifyError[] = []
   const app = Fastify()
   t.teardown(() => app.close())
@@ -53,7 +53,7 @@ t.test('an error handler of the app gets the fault, with its code and cause', as
   }
 })
 
-t.test('refusals do not go through the error handler', async (t) => {
+t.test('a rejection does not go through the error handler of the app', async (t) => {
   let asked = 0
   const app = await appWith(
     t,
@@ -74,7 +74,7 @@ t.test('refusals do not go through the error handler', async (t) => {
   t.equal(asked, 0)
 })
 
-t.test('a hook that answers before the guard keeps its answer', async (t) => {
+t.test('an onRequest hook of a route answers after the request is authenticated', async (t) => {
   const asked: unknown[] = []
   const app = await appWith(
     t,
@@ -96,7 +96,7 @@ t.test('a hook that answers before the guard keeps its answer', async (t) => {
   t.equal(response.body, 'early')
 })
 
-t.test('the clients of refused requests need not send their bodies', async (t) => {
+t.test('a request with a large body gets its 401', async (t) => {
   const { handler, take } = probe()
   const app = await appWith(
     t,

@@ -1,4 +1,3 @@
-// Also holds lib/app/attach.ts, lib/marks/inherit.ts and lib/app/protect.ts.
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
@@ -19,7 +18,7 @@ const withPlugin = async (app: FastifyInstance): Promise<void> => {
   await app.register(authn, standardOptions())
 }
 
-t.test('a marked route outside of every registration stops the boot', async (t) => {
+t.test('startup fails for a marked route outside of every registration', async (t) => {
   const marked: Record<string, (app: FastifyInstance) => unknown> = {
     'in a sibling after it': async (app) => {
       await app.register(withPlugin)
@@ -66,7 +65,7 @@ function keyed(key: string, name: string): Authenticator<{ name: string }> {
   }
 }
 
-t.test('the nearest registration counts, siblings are independent', async (t) => {
+t.test('a route accepts only the tokens of its nearest registration', async (t) => {
   const { handler, take } = probe()
   const scopes = ['outer', 'left', 'right', 'inner'] as const
   const secretOf = (name: string): string => `${name}-`.repeat(16)
@@ -132,7 +131,7 @@ t.test('the nearest registration counts, siblings are independent', async (t) =>
   }
 })
 
-t.test('registered twice in one scope: the last one counts', async (t) => {
+t.test('of two registrations in one scope the last one authenticates', async (t) => {
   const { handler, take } = probe()
   const app = fastify(t)
   await app.register(authn, { authenticator: keyed('first', 'first'), auth: true })
@@ -149,7 +148,7 @@ t.test('registered twice in one scope: the last one counts', async (t) => {
   }
 })
 
-t.test('registered again without tokens: jwtService is not there any more', async (t) => {
+t.test('jwtService is that of the nearest registration with tokens, or an error', async (t) => {
   const app = fastify(t)
   await app.register(authn, standardOptions())
   const outer = app.jwtService

@@ -5,7 +5,7 @@ import { compare, costOf, dummyHash, isBcryptHash } from '../../lib/passwords/bc
 
 const stored = bcrypt.hashSync('swordfish', 4)
 
-t.test('dummy hashes are hashes of the wanted cost, one a name', async (t) => {
+t.test('each name has one dummy hash of the wanted cost', async (t) => {
   const property = fc.property(
     fc.integer({ min: 4, max: 31 }),
     fc.string(),
@@ -23,7 +23,7 @@ t.test('dummy hashes are hashes of the wanted cost, one a name', async (t) => {
   t.doesNotThrow(() => fc.assert(property))
 })
 
-t.test('bcrypt takes the salt of a dummy hash, so that it runs in full', async (t) => {
+t.test('bcrypt runs in full for a dummy hash, since it accepts its salt', async (t) => {
   for (const name of ['alice', '', 'ключ', '1']) {
     const salt = dummyHash(4, name).slice(0, 29)
     // The last character of a salt has two bits that count.
@@ -32,7 +32,7 @@ t.test('bcrypt takes the salt of a dummy hash, so that it runs in full', async (
   }
 })
 
-t.test('compare knows every variant of a hash', async (t) => {
+t.test('compare() accepts the variants 2a, 2b and 2y of a hash', async (t) => {
   for (const variant of ['$2a$', '$2b$', '$2y$']) {
     const hash = stored.replace('$2b$', variant)
     t.equal(await compare('swordfish', hash), true, variant)

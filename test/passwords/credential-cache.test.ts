@@ -2,9 +2,8 @@
 import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
 import t from 'tap'
-import { ABANDONED } from '../../lib/http/disconnect.js'
 import { CredentialCache } from '../../lib/passwords/credential-cache.js'
-import { fakeRequest, fateOf, settle } from '../helpers/load.js'
+import { fakeRequest } from '../helpers/load.js'
 
 const stored = bcrypt.hashSync('swordfish', 4)
 const cacheOf = (): CredentialCache => new CredentialCache({ max: 10, ttl: 60 })
@@ -15,7 +14,7 @@ const asked = (username: string, password: string, fake = fakeRequest()) => ({
   password,
 })
 
-t.test('another name, password or hash is something else', async (t) => {
+t.test('the cache knows credentials by name, password and hash', async (t) => {
   const cache = cacheOf()
   await cache.share(asked('alice', 'swordfish'), stored, yes)
   t.equal(cache.knows('alice', 'swordfish', stored), true)
@@ -30,47 +29,29 @@ t.test('another name, password or hash is something else', async (t) => {
   t.strictSame(cache.stats, { hits: 1, misses: 1, size: 1 })
 })
 
-t.test('when the request that a comparison runs for leaves, the next one runs it', async (t) => {
-  const cache = cacheOf()
-  const requests = [fakeRequest(), fakeRequest(), fakeRequest()]
-  const ends: { resolve: (matches: boolean) => void; reject: (error: unknown) => void }[] = []
-  const compare = (): Promise<boolean> =>
-    new Promise((resolve, reject) => ends.push({ resolve, reject }))
-  const fates = requests.map((each) =>
-    fateOf(cache.share(asked('alice', 'swordfish', each), stored, compare)),
-  )
-  // The second one has left, too, and begins no comparison.
-  for (const each of [0, 1]) requests[each]?.leave()
-  ends[0]?.reject(ABANDONED)
-  await settle()
-  t.equal(ends.length, 2)
-  ends[1]?.resolve(true)
-  await settle()
-  t.strictSame(
-    fates.map(({ value }) => value),
-    [ABANDONED, ABANDONED, true],
-  )
-  t.equal(cache.stats.size, 1)
-})
-
-t.test('nothing in it is a password or a hash, and its keys are of this process', async (t) => {
-  const secret = 'correct horse battery staple'
-  const hash = bcrypt.hashSync(secret, 4)
-  const keysOf = async (): Promise<string[]> => {
-    const kept = [LRUCache, Map].map(({ prototype }) => t.capture(prototype, 'set', prototype.set))
-    const cache = cacheOf()
-    await cache.share(asked('alice', secret), hash, yes)
-    cache.accept('alice@192.0.2.1', secret)
-    const texts = kept.flatMap((calls) => calls().flatMap(({ args }) => args)).map(String)
-    for (const part of [secret, hash.slice(29)]) {
-      for (const encoding of ['utf8', 'base64', 'hex'] as const) {
-        const encoded = Buffer.from(part).toString(encoding)
-        t.notOk(texts.some((text) => text.includes(encoded)))
+t.test(
+  'the cache holds no password and no hash, and its keys differ in each process',
+  async (t) => {
+    const secret = 'correct horse battery staple'
+    const hash = bcrypt.hashSync(secret, 4)
+    const keysOf = async (): Promise<string[]> => {
+      const kept = [LRUCache, Map].map(({ prototype }) =>
+        t.capture(prototype, 'set', prototype.set),
+      )
+      const cache = cacheOf()
+      await cache.share(asked('alice', secret), hash, yes)
+      cache.accept('alice@192.0.2.1', secret)
+      const texts = kept.flatMap((calls) => calls().flatMap(({ args }) => args)).map(String)
+      for (const part of [secret, hash.slice(29)]) {
+        for (const encoding of ['utf8', 'base64', 'hex'] as const) {
+          const encoded = Buffer.from(part).toString(encoding)
+          t.notOk(texts.some((text) => text.includes(encoded)))
+        }
       }
+      return texts.filter((text) => /^[A-Za-z0-9+/]{43}=$/.test(text))
     }
-    return texts.filter((text) => /^[A-Za-z0-9+/]{43}=$/.test(text))
-  }
-  const [first, second] = [await keysOf(), await keysOf()]
-  t.ok(first.length > 2, 'its keys were looked at')
-  for (const key of first) t.notOk(second.includes(key))
-})
+    const [first, second] = [await keysOf(), await keysOf()]
+    t.ok(first.length > 2, 'its keys were looked at')
+    for (const key of first) t.notOk(second.includes(key))
+  },
+)

@@ -6,7 +6,7 @@ import { watchBcrypt } from '../helpers/load.js'
 
 const stored = bcrypt.hashSync('swordfish', 5)
 
-t.test('hashPassword: a hash of the wanted cost that the password matches', async (t) => {
+t.test('hashPassword() returns a hash of the wanted cost that the password matches', async (t) => {
   for (const password of ['x', 'пароль 🔑', 'x'.repeat(72), 'é'.repeat(36)]) {
     const made = await hashPassword(password, { cost: 4 })
     t.equal(bcrypt.getRounds(made), 4)
@@ -18,7 +18,7 @@ t.test('hashPassword: a hash of the wanted cost that the password matches', asyn
 
 const badCosts: unknown[] = [3, 32, 4.5, Number.NaN, '10', null, true, 10n]
 
-t.test('hashPassword: bad passwords and costs are refused before any work', async (t) => {
+t.test('hashPassword() rejects wrong passwords and costs before any work', async (t) => {
   const watch = watchBcrypt(t)
   const passwords = [undefined, null, 12_345, ['swordfish'], Buffer.from('swordfish'), '']
   for (const password of [...passwords, 'x'.repeat(73), 'é'.repeat(37)]) {
@@ -35,7 +35,7 @@ t.test('hashPassword: bad passwords and costs are refused before any work', asyn
   t.equal(watch.runs.length, 0)
 })
 
-t.test('needsRehash', async (t) => {
+t.test('needsRehash() is true for hashes of lower costs and for no hashes', async (t) => {
   t.equal(needsRehash(stored, 6), true, 'a lower cost')
   t.equal(needsRehash(stored, 5), false, 'the same')
   t.equal(needsRehash(stored), true, 'the default is 10')

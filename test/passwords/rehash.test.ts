@@ -51,7 +51,7 @@ const errorsOf = (lines: Record<string, unknown>[]): Record<string, unknown>[] =
   lines.filter(({ level }) => level === 50)
 
 for (const use of ['login', 'basic'] as const) {
-  t.test(`${use}: a hash of a lower cost is replaced, once`, async (t) => {
+  t.test(`${use} replaces a hash of a lower cost, once`, async (t) => {
     const watch = watchBcrypt(t)
     const { updates, enter, lines, user } = await setting(t, use, (found, hash) => {
       t.equal(found.name, 'alice')
@@ -74,7 +74,7 @@ for (const use of ['login', 'basic'] as const) {
     }
   })
 
-  t.test(`${use}: not for a hash of the same or a higher cost, of any variant`, async (t) => {
+  t.test(`${use} replaces no hash of the same or a higher cost, of any variant`, async (t) => {
     for (const stored of ['$2b$', '$2y$', '$2a$']) {
       const { updates, enter, user } = await setting(t, use, () => undefined, { cost: 4 })
       user.password = user.password.replace('$2b$', stored)
@@ -85,7 +85,7 @@ for (const use of ['login', 'basic'] as const) {
     }
   })
 
-  t.test(`${use}: at most once at a time for a user`, async (t) => {
+  t.test(`${use} replaces a hash of a user once at a time`, async (t) => {
     const stored = deferred()
     const watch = watchBcrypt(t, true)
     const { updates, enter } = await setting(t, use, () => stored.promise, {
@@ -114,7 +114,7 @@ for (const use of ['login', 'basic'] as const) {
       },
     ],
   ] as const) {
-    t.test(`${use}: a service that ${name} does not fail it, and is logged`, async (t) => {
+    t.test(`${use} succeeds if updatePasswordHash ${name}, which is logged`, async (t) => {
       const { updates, enter, lines } = await setting(t, use, update)
       t.equal((await enter()).statusCode, 200)
       await until(() => errorsOf(lines).length > 0, 'it is logged')
@@ -130,7 +130,7 @@ for (const use of ['login', 'basic'] as const) {
     })
   }
 
-  t.test(`${use}: a service that never settles does not hold it`, async (t) => {
+  t.test(`${use} does not wait for updatePasswordHash`, async (t) => {
     const { app, updates, enter, lines } = await setting(t, use, () => new Promise(() => undefined))
     t.equal((await enter()).statusCode, 200)
     t.equal((await enter()).statusCode, 200)
@@ -139,7 +139,7 @@ for (const use of ['login', 'basic'] as const) {
     t.strictSame(errorsOf(lines), [])
   })
 
-  t.test(`${use}: not while others wait for a password check`, async (t) => {
+  t.test(`${use} replaces no hash while others wait for a password check`, async (t) => {
     const watch = watchBcrypt(t, true)
     const { app, updates, enter } = await setting(t, use, () => undefined, {
       cost: 5,
@@ -168,7 +168,8 @@ const changes: Record<string, (user: TestUser) => unknown> = {
 for (const [name, change] of Object.entries(changes)) {
   t.test(`nothing is stored for a user who ${name} when the hash is ready`, async (t) => {
     const watch = watchBcrypt(t, true)
-    const { enter, user, updates, lines } = await setting(t, 'login', () => undefined)
+    const sessions = { sessions: true } as const
+    const { enter, user, updates, lines } = await setting(t, 'login', () => 0, undefined, sessions)
     const entered = enter()
     await until(() => watch.running[0]?.kind === 'compare', 'it is compared')
     watch.running[0]?.finish()
@@ -181,14 +182,14 @@ for (const [name, change] of Object.entries(changes)) {
   })
 }
 
-t.test('a service is told which hash the new one replaces', async (t) => {
+t.test('updatePasswordHash gets the hash that the new one replaces', async (t) => {
   const previous: unknown[] = []
   const { enter, user } = await setting(t, 'login', (...args) => void previous.push(args[2]))
   t.equal((await enter()).statusCode, 200)
   t.strictSame(previous, [user.password])
 })
 
-t.test('a password that bcrypt would cut is not hashed anew', async (t) => {
+t.test('a password that bcrypt would cut is not hashed again', async (t) => {
   const more = { maxPasswordBytes: false } as const
   const { enter, user, updates } = await setting(t, 'login', () => undefined, { cost: 5 }, more)
   const long = 'x'.repeat(73)
@@ -197,7 +198,7 @@ t.test('a password that bcrypt would cut is not hashed anew', async (t) => {
   t.equal(updates.length, 0)
 })
 
-t.test('a bcrypt that fails is logged, and the login succeeds', async (t) => {
+t.test('a login succeeds if hashing its password again fails, which is logged', async (t) => {
   const watch = watchBcrypt(t, true)
   const { enter, lines } = await setting(t, 'login', () => undefined)
   const entered = enter()

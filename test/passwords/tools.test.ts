@@ -24,7 +24,7 @@ const enter = async (tools: PasswordTools, name: string, password: string): Prom
   return (await check(name, password, fakeRequest().request)).user
 }
 
-t.test('counts begin at nothing, also where there is nothing to count', async (t) => {
+t.test('stats are zero before the first request, with and without a throttle', async (t) => {
   const idle = {
     hashing: { running: 0, waiting: 0, refused: 0 },
     credentials: { hits: 0, misses: 0, size: 0 },
@@ -34,7 +34,7 @@ t.test('counts begin at nothing, also where there is nothing to count', async (t
   t.strictSame((await toolsOf({ throttle: false, credentialCache: false })).stats(), idle)
 })
 
-t.test('a maxCost below the cost of new hashes stops the boot', async (t) => {
+t.test('startup fails if hashing.maxCost is below the cost of new hashes', async (t) => {
   for (const hashing of [{ cost: 12, maxCost: 11 }, { maxCost: 9 }]) {
     const { code, message } = await rejectionOf(toolsOf({ hashing }))
     t.equal(code, 'ERR_AUTH_OPTION')
@@ -43,7 +43,7 @@ t.test('a maxCost below the cost of new hashes stops the boot', async (t) => {
   t.ok(await toolsOf({ hashing: { cost: 15 } }))
 })
 
-t.test('registrations over the same users share one throttle', async (t) => {
+t.test('registrations with the same users and limits share one throttle', async (t) => {
   const app = newApp()
   const throttle = { perUsername: 2 }
   const shared = { userService: service, hashing: { cost: 4 }, throttle }
@@ -71,28 +71,25 @@ t.test('registrations over the same users share one throttle', async (t) => {
   t.equal(await statusOf(first), 429)
 })
 
-t.test(
-  'registrations of one app share the queue of the first, those of others do not',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const app = newApp()
-    const hashing = { concurrency: 1, maxQueue: 3, maxWait: 60, cost: 4 }
-    const first = await toolsOf({ hashing }, app)
-    const second = await toolsOf({ hashing: { concurrency: 8 } }, app)
-    const apart = await toolsOf({ hashing })
-    const all = [first, second, apart].map((tools) => enter(tools, 'alice', 'wonderland'))
-    await until(() => watch.running.length === 2, 'one runs in each app')
-    await settle()
-    for (const tools of [first, second]) {
-      t.strictSame(tools.stats().hashing, { running: 1, waiting: 1, refused: 0 })
-    }
-    t.strictSame(apart.stats().hashing, { running: 1, waiting: 0, refused: 0 })
-    watch.hold(false)
-    t.strictSame(await Promise.all(all), [stored, stored, stored])
-  },
-)
+t.test('registrations of one app share the bcrypt queue of the first one', async (t) => {
+  const watch = watchBcrypt(t, true)
+  const app = newApp()
+  const hashing = { concurrency: 1, maxQueue: 3, maxWait: 60, cost: 4 }
+  const first = await toolsOf({ hashing }, app)
+  const second = await toolsOf({ hashing: { concurrency: 8 } }, app)
+  const apart = await toolsOf({ hashing })
+  const all = [first, second, apart].map((tools) => enter(tools, 'alice', 'wonderland'))
+  await until(() => watch.running.length === 2, 'one runs in each app')
+  await settle()
+  for (const tools of [first, second]) {
+    t.strictSame(tools.stats().hashing, { running: 1, waiting: 1, refused: 0 })
+  }
+  t.strictSame(apart.stats().hashing, { running: 1, waiting: 0, refused: 0 })
+  watch.hold(false)
+  t.strictSame(await Promise.all(all), [stored, stored, stored])
+})
 
-t.test('the cost is that of the first registration, where one has none of its own', async (t) => {
+t.test('a registration without a cost has that of the first one', async (t) => {
   const watch = watchBcrypt(t)
   const app = newApp()
   await toolsOf({ hashing: { cost: 5 } }, app)

@@ -1,26 +1,29 @@
 import t from 'tap'
 import { addressOf, failureKeys } from '../../lib/throttle/throttle.js'
 
-t.test('addresses: IPv4 in every form, IPv6 by its first 64 bits', async (t) => {
-  const rows: [ip: string | undefined, expected: string][] = [
-    ['192.0.2.1', '192.0.2.1'],
-    ['::FFFF:C000:0201', '192.0.2.1'],
-    ['192.0.2.1:50123', '192.0.2.1'],
-    ['2001:DB8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:0db8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
-    ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['[2001:db8::1]:50123', '2001:db8:0:0::/64'],
-    [undefined, 'unknown'],
-    ['', 'unknown'],
-    ['proxy-7', 'unknown'],
-    ['1.2.3.4, 5.6.7.8', 'unknown'],
-    ['x'.repeat(10_000), 'unknown'],
-  ]
-  for (const [ip, expected] of rows) t.equal(addressOf(ip), expected, String(ip).slice(0, 40))
-})
+t.test(
+  'an IPv4 address has one key in every form, an IPv6 address that of its first 64 bits',
+  async (t) => {
+    const rows: [ip: string | undefined, expected: string][] = [
+      ['192.0.2.1', '192.0.2.1'],
+      ['::FFFF:C000:0201', '192.0.2.1'],
+      ['192.0.2.1:50123', '192.0.2.1'],
+      ['2001:DB8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+      ['2001:0db8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
+      ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+      ['[2001:db8::1]:50123', '2001:db8:0:0::/64'],
+      [undefined, 'unknown'],
+      ['', 'unknown'],
+      ['proxy-7', 'unknown'],
+      ['1.2.3.4, 5.6.7.8', 'unknown'],
+      ['x'.repeat(10_000), 'unknown'],
+    ]
+    for (const [ip, expected] of rows) t.equal(addressOf(ip), expected, String(ip).slice(0, 40))
+  },
+)
 
-t.test('names: spellings that databases take for one are one', async (t) => {
+t.test('spellings of a name that databases take for one have one key', async (t) => {
   const keyOf = (name: string): string => failureKeys(name, '192.0.2.1').username
   for (const name of [
     'Alice',
@@ -37,7 +40,7 @@ t.test('names: spellings that databases take for one are one', async (t) => {
   for (const name of ['alicе', 'al ice', 'alice@192.0.2.2']) t.not(keyOf(name), keyOf('alice'))
 })
 
-t.test('a name counts at its address, and cannot be read in its key', async (t) => {
+t.test('the key of a name contains its address, and the name cannot be read in it', async (t) => {
   const { username, address } = failureKeys('alice', '192.0.2.1')
   t.match(username, /^user:[\w-]{43}@192\.0\.2\.1$/)
   t.equal(address, 'address:192.0.2.1')

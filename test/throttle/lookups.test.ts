@@ -25,7 +25,7 @@ function arrive(lookups: Lookups, ip?: string, fake = fakeRequest(ip)): Job {
 const many = (count: number, make: () => Job): Job[] => Array.from({ length: count }, make)
 const begun = (jobs: readonly Job[]): boolean[] => jobs.map(({ hasBegun }) => hasBegun)
 
-t.test('one address has 16 look-ups at once, and its others wait in order', async (t) => {
+t.test('of one address 16 lookups run at once, and its others wait in order', async (t) => {
   const lookups = new Lookups()
   const running = many(16, () => arrive(lookups))
   const [first, second] = [arrive(lookups), arrive(lookups)] as const
@@ -45,7 +45,7 @@ t.test('one address has 16 look-ups at once, and its others wait in order', asyn
   t.equal(begun(again).filter(Boolean).length, 16, 'no place is lost, and none is won')
 })
 
-t.test('hosts of one IPv6 network are one address', async (t) => {
+t.test('hosts of one IPv6 /64 count as one address', async (t) => {
   const lookups = new Lookups()
   for (let host = 1; host <= 16; host++) arrive(lookups, `2001:db8::${host}`)
   const rest = [arrive(lookups, '2001:db8::ff:1'), arrive(lookups, '2001:db8:0:1::1')]
@@ -53,7 +53,7 @@ t.test('hosts of one IPv6 network are one address', async (t) => {
   t.strictSame(begun(rest), [false, true])
 })
 
-t.test('1,000 wait, the next one gets a 503 at once', async (t) => {
+t.test('a lookup behind 1,000 that wait gets a 503 at once', async (t) => {
   const lookups = new Lookups()
   const jobs = many(1016, () => arrive(lookups))
   const beyond = arrive(lookups)
@@ -69,7 +69,7 @@ t.test('1,000 wait, the next one gets a 503 at once', async (t) => {
   t.ok(jobs.every(({ fate }) => fate.value === 'found'))
 })
 
-t.test('nothing is begun for a client that is gone', async (t) => {
+t.test('no lookup starts for a client that has left', async (t) => {
   const lookups = new Lookups()
   const running = many(16, () => arrive(lookups))
   const gone = fakeRequest()
@@ -89,7 +89,7 @@ t.test('nothing is begun for a client that is gone', async (t) => {
   t.strictSame(begun([...waiting, late, closing, patient]).indexOf(true), 1002, 'who stays is next')
 })
 
-t.test('where the store is unavailable, those in the line need not try', async (t) => {
+t.test('lookups that wait get a 503 when the store is unavailable', async (t) => {
   const lookups = new Lookups()
   const [first, ...running] = many(16, () => arrive(lookups))
   const waiting = many(3, () => arrive(lookups))

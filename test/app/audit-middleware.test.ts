@@ -42,20 +42,12 @@ async function start(
 
 for (const [name, engine] of Object.entries(engines)) {
   t.test(`${name} makes an audited startup fail, whatever the order`, async (t) => {
-    const add = (app: FastifyInstance) => app.register(engine)
+    const add = async (app: FastifyInstance): Promise<void> => {
+      await app.register(engine)
+    }
     const inside = (app: FastifyInstance) =>
-      app.register(
-        async (scope) => {
-          await scope.register(engine)
-        },
-        { prefix: '/inner' },
-      )
-    const wrapped = (app: FastifyInstance) =>
-      app.register(
-        fp(async (scope) => {
-          await scope.register(engine)
-        }),
-      )
+      app.register(async (scope) => add(scope), { prefix: '/inner' })
+    const wrapped = (app: FastifyInstance) => app.register(fp(async (scope) => add(scope)))
     const later = (app: FastifyInstance) => void app.register(import(name))
     const orders: Order[] = [
       { before: add },

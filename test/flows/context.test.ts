@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { type AuthnOptions } from '../../lib/index.js'
@@ -14,19 +14,8 @@ const current = (): unknown => nameOf({ user: userFromContext() })
 
 type Places = Record<string, unknown>
 
-/** Like a connection to a database that requests share: a query begins when that of another one has ended. */
-class Connection {
-  #last: Promise<unknown> = Promise.resolve()
-
-  query<T>(run: () => Promise<T>): Promise<T> {
-    const query = this.#last.then(run)
-    this.#last = query
-    return query
-  }
-}
-
 /** Asks for the user of the context in everything that a handler can start. */
-async function lookEverywhere(db: Connection): Promise<Places> {
+async function lookEverywhere(): Promise<Places> {
   const places: Places = { handler: current() }
   const look = (place: string): void => {
     places[place] = current()
@@ -65,14 +54,6 @@ async function lookEverywhere(db: Connection): Promise<Places> {
   )
   places.streams = [...new Set(seen)]
 
-  await db.query(() => delay(10))
-  look('after a query')
-  await db.query(immediate).then(() => look('then of a query'))
-  await db.query(async () => {
-    look('in a transaction')
-    await immediate()
-    look('in a transaction, after a query')
-  })
   look('at the end')
   return places
 }
@@ -81,7 +62,6 @@ function declare(app: FastifyInstance): void {
   // Both requests are in the handler at the same time.
   let waiting = 0
   let meeting = deferred()
-  const db = new Connection()
   const meet = async (request: FastifyRequest): Promise<Places> => {
     waiting += 1
     if (waiting === 2) {
@@ -90,7 +70,7 @@ function declare(app: FastifyInstance): void {
       meeting = deferred()
     } else await meeting.promise
     return {
-      ...(await lookEverywhere(db)),
+      ...(await lookEverywhere()),
       request: nameOf(request),
       same: request.user === userFromContext(),
     }
@@ -111,7 +91,7 @@ function assertAlways(t: Test, body: string, name: string): void {
   t.equal(same, true, 'the same object')
   t.strictSame(streams, [name], 'streams')
   for (const [place, seen] of Object.entries(places)) t.equal(seen, name, place)
-  t.ok(Object.keys(places).length >= 9, 'every place was looked at')
+  t.ok(Object.keys(places).length >= 5, 'every place was looked at')
   t.ok(length === undefined || length === 300_000)
 }
 
@@ -145,14 +125,11 @@ t.test('userFromContext() finds the user in all that a handler starts', async (t
             ...(method === 'POST' && { body }),
           }),
         )
-        const [alice, bob] = await Promise.all(requests)
-        for (const [response, name] of [
-          [alice, 'alice'],
-          [bob, 'bob'],
-        ] as const) {
-          t.equal(response?.statusCode, 200)
-          assertAlways(t, response?.body ?? '{}', name)
-          t.equal(response?.headers['x-on-send'], name)
+        const responses = await Promise.all(requests)
+        for (const [index, name] of ['alice', 'bob'].entries()) {
+          t.equal(responses[index]?.statusCode, 200)
+          assertAlways(t, responses[index]?.body ?? '{}', name)
+          t.equal(responses[index]?.headers['x-on-send'], name)
         }
       })
     }

@@ -113,7 +113,7 @@ t.test('userFromContext() finds the user in all that a handler starts', async (t
 
   for (const auth of ['jwt', 'basic'] as const) {
     for (const method of ['GET', 'POST'] as const) {
-      await t.test(`${method}, ${auth}, two at once`, async (t) => {
+      await t.test(`two ${method} requests at once find their own users, ${auth}`, async (t) => {
         const requests = (['alice', 'bob'] as const).map((name) =>
           send(port, {
             method,

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import t from 'tap'
-import { anyOf, membersOf } from '../../lib/authenticators/any-of.js'
+import { anyOf } from '../../lib/authenticators/any-of.js'
 import { basicAuthenticator } from '../../lib/authenticators/basic.js'
 import { configBasicAuthenticator } from '../../lib/authenticators/config-basic.js'
-import { AuthenticationError, AuthenticationFault } from '../../lib/errors.js'
+import { AuthenticationError } from '../../lib/errors.js'
 import { appWith } from '../helpers/app.js'
-import { rejectionOf, thrownBy } from '../helpers/errors.js'
-import { requestWith, serverWith } from '../helpers/fakes.js'
+import { thrownBy } from '../helpers/errors.js'
+import { requestWith } from '../helpers/fakes.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthMark } from '../../types/marks.js'
 
@@ -92,29 +92,6 @@ t.test('an anyOf() inside of another accepts what one of its members accepts', a
   }
 })
 
-t.test('anyOf() returns and throws what its member returns and throws', async (t) => {
-  const request = requestWith({})
-  const promise = Promise.resolve(null)
-  for (const value of [undefined, false, 'alice', [], null, promise]) {
-    const combined = anyOf({ authenticate: () => value as null })
-    t.equal(combined.authenticate(request), value)
-  }
-  for (const fault of [new AuthenticationFault('ERR_AUTH_USER_SERVICE', 1), 'text', undefined]) {
-    const combined = anyOf({
-      authenticate: () => {
-        throw fault
-      },
-    })
-    let thrown: unknown = 'nothing'
-    try {
-      await combined.authenticate(request)
-    } catch (error) {
-      thrown = error
-    }
-    t.equal(thrown, fault)
-  }
-})
-
 t.test('startup fails for authenticators of one scheme without accepts()', async (t) => {
   const two = [member(0, [], bearer), member(1, [], { scheme: 'bearer' })] as const
   const error = { code: 'ERR_AUTH_OPTION', message: /than bearer nor accepts/ }
@@ -140,50 +117,6 @@ t.test('startup fails for authenticators of one scheme without accepts()', async
   await t.rejects(appWith(t, { authenticators }, inScope), error)
 })
 
-t.test('anyOf() is optional if all its members are', async (t) => {
-  const of = (optional?: boolean): Authenticator => ({
-    accepts: () => false,
-    authenticate: () => null,
-    ...(optional !== undefined && { optional }),
-  })
-  t.equal(anyOf(of(true), of(true)).optional, true)
-  t.equal(anyOf(of(true), of(false)).optional, false)
-  t.equal(anyOf(of(undefined), of(true)).optional, false)
-})
-
-t.test('init of anyOf() initializes its members in order, and fails as they do', async (t) => {
-  const log: unknown[] = []
-  const members = [0, 1, 2].map((id) => member(id, [], own('a', 'Basic')))
-  const app = serverWith({
-    async initialize(authenticator) {
-      log.push(['start', authenticator])
-      await new Promise(setImmediate)
-      log.push(['end', authenticator])
-    },
-  })
-  await anyOf(...members).init?.(app)
-  t.strictSame(
-    log,
-    members.flatMap((each) => [
-      ['start', each],
-      ['end', each],
-    ]),
-  )
-  const failing = serverWith({ initialize: () => Promise.reject(new Error('no key')) })
-  const { message } = await rejectionOf(anyOf(...members).init?.(failing))
-  t.equal(message, 'no key')
-})
-
-t.test('membersOf() lists the members of nested anyOf()', async (t) => {
-  const [one, two, three] = [0, 1, 2].map((id) => member(id, [], own('a', 'Basic'))) as [
-    Authenticator,
-    Authenticator,
-    Authenticator,
-  ]
-  t.strictSame(membersOf(anyOf(anyOf(one, two), three)), [one, two, three])
-  t.strictSame(membersOf(one), [one])
-})
-
 t.test(
   'anyOf() calls onUnauthorized of the member that it asked, or else of its first',
   async (t) => {
@@ -203,16 +136,6 @@ t.test(
       log,
       [0, 1, 0].map((id) => `rejection written by ${id}`),
     )
-
-    const seen: unknown[] = []
-    const telling = anyOf({
-      authenticate: () => null,
-      onUnauthorized: (...args) => (seen.push(...args), Promise.resolve('sent')),
-    })
-    const request = requestWith({})
-    await telling.authenticate(request)
-    t.equal(await telling.onUnauthorized?.(error, request, reply), 'sent')
-    t.ok(seen[0] === error && seen[1] === request && seen[2] === reply)
   },
 )
 

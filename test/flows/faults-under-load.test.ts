@@ -99,7 +99,7 @@ const broken: Record<string, { answer: () => unknown; cause: string }> = {
     },
     cause: 'no such table',
   },
-  'rejects with what looks like a refusal': {
+  'rejects with what looks like a rejection': {
     answer: () =>
       Promise.reject(
         Object.assign(new Error('a code of ours'), {
@@ -110,7 +110,11 @@ const broken: Record<string, { answer: () => unknown; cause: string }> = {
     cause: 'a code of ours',
   },
   'rejects with nothing': { answer: () => Promise.reject(), cause: 'internal error' },
-  'returns a text': {
+  'returns an error': {
+    answer: async () => new Error('database is away'),
+    cause: 'database is away',
+  },
+  'returns a string': {
     answer: () => 'alice',
     cause: 'findByUsername returned a string',
   },
@@ -132,7 +136,7 @@ const broken: Record<string, { answer: () => unknown; cause: string }> = {
 
 for (const use of uses) {
   for (const [name, { answer, cause }] of Object.entries(broken)) {
-    t.test(`${use}: a user service that ${name}`, async (t) => {
+    t.test(`${use}: a user service that ${name} is a 500`, async (t) => {
       const { service, tell } = tellable()
       const { app, errors, enter, take, lines } = await setting(t, use, service)
       t.equal((await enter()).statusCode, 200)
@@ -156,47 +160,50 @@ for (const use of uses) {
     })
   }
 
-  t.test(`${use}: a user service that never answers, with userServiceTimeout`, async (t) => {
-    const { service, tell } = tellable()
-    const answers: ReturnType<typeof deferred<unknown>>[] = []
-    tell(() => {
-      const answer = deferred<unknown>()
-      answers.push(answer)
-      return answer.promise
-    })
-    const { app, enter, take, errors, lines } = await setting(t, use, service, {
-      userServiceTimeout: 0.02,
-    })
-    const refusal = { status: 503, error: busy, challenge: null }
-    const response = await enter()
-    isRefusal(t, response, refusal)
-    t.equal(response.headers['retry-after'], '1')
-    isRefusal(
-      t,
-      await enter({ 'accept-language': 'de' }),
-      { ...refusal, error: busyInGerman, language: 'de' },
-      'in German',
-    )
-    if (use !== 'login') {
-      const lenient = await app.inject({ url: `/try/${use}`, headers: credentials(app, use) })
-      isRefusal(t, lenient, refusal, 'also under the mark "try"')
-    }
-    t.equal(take(), 0)
-    t.strictSame(errors(), [], 'it is no fault')
-    const warnings = lines.filter(({ level }) => level === 40)
-    t.equal(warnings.length, use === 'login' ? 2 : 3)
-    t.match(warnings[0], { code: 'ERR_AUTH_USER_SERVICE_TIMEOUT' })
+  t.test(
+    `${use}: a user service that never answers is a 503 after userServiceTimeout`,
+    async (t) => {
+      const { service, tell } = tellable()
+      const answers: ReturnType<typeof deferred<unknown>>[] = []
+      tell(() => {
+        const answer = deferred<unknown>()
+        answers.push(answer)
+        return answer.promise
+      })
+      const { app, enter, take, errors, lines } = await setting(t, use, service, {
+        userServiceTimeout: 0.02,
+      })
+      const refusal = { status: 503, error: busy, challenge: null }
+      const response = await enter()
+      isRefusal(t, response, refusal)
+      t.equal(response.headers['retry-after'], '1')
+      isRefusal(
+        t,
+        await enter({ 'accept-language': 'de' }),
+        { ...refusal, error: busyInGerman, language: 'de' },
+        'in German',
+      )
+      if (use !== 'login') {
+        const lenient = await app.inject({ url: `/try/${use}`, headers: credentials(app, use) })
+        isRefusal(t, lenient, refusal, 'also under the mark "try"')
+      }
+      t.equal(take(), 0)
+      t.strictSame(errors(), [], 'it is no internal error')
+      const warnings = lines.filter(({ level }) => level === 40)
+      t.equal(warnings.length, use === 'login' ? 2 : 3)
+      t.match(warnings[0], { code: 'ERR_AUTH_USER_SERVICE_TIMEOUT' })
 
-    const [first, ...others] = answers
-    first?.resolve({ name: 'alice' })
-    for (const answer of others) answer.resolve(Promise.reject(new Error('too late')))
-    await settle(10)
-    t.strictSame([take(), errors()], [0, []], 'what comes too late does nothing')
-    tell(null)
-    t.equal((await enter()).statusCode, 200)
-  })
+      const [first, ...others] = answers
+      first?.resolve({ name: 'alice' })
+      for (const answer of others) answer.resolve(Promise.reject(new Error('too late')))
+      await settle(10)
+      t.strictSame([take(), errors()], [0, []], 'what comes too late does nothing')
+      tell(null)
+      t.equal((await enter()).statusCode, 200)
+    },
+  )
 
-  t.test(`${use}: a user service that never answers holds up nobody else`, async (t) => {
+  t.test(`${use}: other requests are answered while a user service does not answer`, async (t) => {
     const { service, tell } = tellable()
     const { app, enter, take, errors } = await setting(t, use, service)
     const port = await listen(app)
@@ -234,41 +241,44 @@ for (const use of uses) {
   })
 }
 
-t.test('a slow user service under 1,000 requests at once', async (t) => {
-  const good = userService()
-  const answer = deferred()
-  let asked = 0
-  const service = serviceOf(async (name, request) => {
-    asked += 1
-    await answer.promise
-    return good.findByUsername(name, request)
-  })
-  const { app, take, errors } = await setting(t, 'jwt', service)
-  const byToken = credentials(app, 'jwt')
-  const byPassword = credentials(app, 'basic')
-  const all = Array.from({ length: 1000 }, (_, index) =>
-    index % 2 === 0
-      ? app.inject({ url: '/jwt', headers: byToken })
-      : app.inject({ url: '/basic', headers: byPassword }),
-  )
-  await until(() => asked === 1000, 'all wait for the service')
-  const open = await Promise.all(Array.from({ length: 20 }, () => app.inject('/open')))
-  t.ok(
-    open.every(({ body }) => body === 'open'),
-    'open routes are answered meanwhile',
-  )
-  const forged = await app.inject({ url: '/jwt', headers: bearer('a.b.c') })
-  t.equal(forged.statusCode, 401, 'and so are forged tokens')
-  t.equal(take(), 0)
-  answer.resolve()
-  for (const response of await Promise.all(all)) {
-    if (response.statusCode !== 200) isWelcome(t, response, 'alice')
-  }
-  t.equal(take(), 1000)
-  t.strictSame(errors(), [])
-})
+t.test(
+  '1,000 requests that wait for a user service get their users, and others are answered',
+  async (t) => {
+    const good = userService()
+    const answer = deferred()
+    let asked = 0
+    const service = serviceOf(async (name, request) => {
+      asked += 1
+      await answer.promise
+      return good.findByUsername(name, request)
+    })
+    const { app, take, errors } = await setting(t, 'jwt', service)
+    const byToken = credentials(app, 'jwt')
+    const byPassword = credentials(app, 'basic')
+    const all = Array.from({ length: 1000 }, (_, index) =>
+      index % 2 === 0
+        ? app.inject({ url: '/jwt', headers: byToken })
+        : app.inject({ url: '/basic', headers: byPassword }),
+    )
+    await until(() => asked === 1000, 'all wait for the service')
+    const open = await Promise.all(Array.from({ length: 20 }, () => app.inject('/open')))
+    t.ok(
+      open.every(({ body }) => body === 'open'),
+      'open routes are answered meanwhile',
+    )
+    const forged = await app.inject({ url: '/jwt', headers: bearer('a.b.c') })
+    t.equal(forged.statusCode, 401, 'and so are forged tokens')
+    t.equal(take(), 0)
+    answer.resolve()
+    for (const response of await Promise.all(all)) {
+      if (response.statusCode !== 200) isWelcome(t, response, 'alice')
+    }
+    t.equal(take(), 1000)
+    t.strictSame(errors(), [])
+  },
+)
 
-t.test('1,000 logins at once: each is answered, with a token or with a 503', async (t) => {
+t.test('each of 1,000 concurrent logins gets a token or a 503', async (t) => {
   const good = userService()
   const service = serviceOf(async (name, request) => {
     await settle(1)

@@ -1,7 +1,7 @@
 // What authenticators of the app may return and throw, and what clients then get.
 import t, { type Test } from 'tap'
 import { AuthenticationError, jwtAuthenticator, type Authenticator } from '../../lib/index.js'
-import { appWith, bearer, logLines, secret, standardOptions } from '../helpers/app.js'
+import { appWith, bearer, logLines, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
   isFault,
@@ -126,17 +126,6 @@ t.test(
     }
   },
 )
-
-t.test('a user service that returns an error is a 500', async (t) => {
-  const { handler, take } = probe()
-  const findByUsername = async () => new Error('secret detail')
-  const app = await appWith(t, { userService: { findByUsername }, jwt: { secret } }, (app) => {
-    app.get('/', { config: { auth: true } }, handler)
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  isFault(t, await app.inject({ url: '/', headers }))
-  t.equal(take(), 0)
-})
 
 t.test('a rejection that asks to wait is sent in every mode, with Retry-After', async (t) => {
   const { ask, take } = await answers(t)

@@ -111,7 +111,7 @@ t.test('events, log and request.extra name the authenticator that was asked', as
   t.notMatch(app.authn.printRoutes(), /custom/)
 })
 
-t.test('credentials of a kind that the route does not accept', async (t) => {
+t.test('credentials that only other routes accept get a 401 that says so', async (t) => {
   const { get, key, token, ofIssuer } = await setting(
     t,
     {

@@ -81,7 +81,7 @@ t.test('the second request with the same credentials runs no bcrypt', async (t) 
   t.equal(take(), 1)
 })
 
-t.test('a changed hash takes effect at once', async (t) => {
+t.test('cached credentials get a 401 at once when the hash changes', async (t) => {
   const watch = watchBcrypt(t)
   const list = people()
   const { get, take } = await setting(t, {}, list)
@@ -96,24 +96,27 @@ t.test('a changed hash takes effect at once', async (t) => {
   t.equal(watch.runs.length, 4, 'each compared anew')
 })
 
-t.test('a user who is deleted, disabled or locked takes effect at once', async (t) => {
-  const watch = watchBcrypt(t)
-  const list = people()
-  const { get, take } = await setting(t, {}, list)
-  isWelcome(t, await get(alice), 'alice')
-  isWelcome(t, await get(alice), 'alice')
-  t.equal(take(), 2)
-  const [first] = list.splice(0, 1)
-  isRefusal(t, await get(alice), refused, 'deleted')
-  t.equal(watch.runs.length, 2, 'after the same work as any wrong password')
-  list.push({ ...(first as TestUser), password: null as unknown as string })
-  isRefusal(t, await get(alice), refused, 'without a password')
-  t.equal(take(), 0)
-  Object.assign(list.at(-1) as TestUser, first)
-  isWelcome(t, await get(alice), 'alice', 'back again')
-})
+t.test(
+  'cached credentials of a user who is deleted or has no password get a 401 at once',
+  async (t) => {
+    const watch = watchBcrypt(t)
+    const list = people()
+    const { get, take } = await setting(t, {}, list)
+    isWelcome(t, await get(alice), 'alice')
+    isWelcome(t, await get(alice), 'alice')
+    t.equal(take(), 2)
+    const [first] = list.splice(0, 1)
+    isRefusal(t, await get(alice), refused, 'deleted')
+    t.equal(watch.runs.length, 2, 'after the same work as any wrong password')
+    list.push({ ...(first as TestUser), password: null as unknown as string })
+    isRefusal(t, await get(alice), refused, 'without a password')
+    t.equal(take(), 0)
+    Object.assign(list.at(-1) as TestUser, first)
+    isWelcome(t, await get(alice), 'alice', 'back again')
+  },
+)
 
-t.test('login neither remembers nor profits', async (t) => {
+t.test('a login runs bcrypt each time, and caches nothing', async (t) => {
   const watch = watchBcrypt(t)
   const { app, get } = await setting(t)
   isWelcome(t, await get(alice), 'alice')
@@ -171,29 +174,32 @@ t.test('ttl, 60 seconds unless it is set', async (t) => {
   }
 })
 
-t.test('64 first requests at once are one run, right or wrong', async (t) => {
-  for (const headers of [alice, wrong]) {
-    await t.test(headers === alice ? 'right' : 'wrong', async (t) => {
-      const watch = watchBcrypt(t, true)
-      const { app, get, take } = await setting(t, { throttle: false })
-      const all = Array.from({ length: 64 }, () => get(headers))
-      await until(() => watch.running.length === 1, 'one runs')
-      await settle(20)
-      t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
-      watch.hold(false)
-      const responses = await Promise.all(all)
-      for (const response of responses) {
-        if (headers === alice) isWelcome(t, response, 'alice')
-        else isRefusal(t, response, refused)
-      }
-      t.equal(take(), headers === alice ? 64 : 0)
-      t.equal(watch.runs.length, 1)
-      t.match(cached(app), { size: headers === alice ? 1 : 0 })
-    })
-  }
-})
+t.test(
+  '64 concurrent requests with the same credentials run bcrypt once, right or wrong',
+  async (t) => {
+    for (const headers of [alice, wrong]) {
+      await t.test(headers === alice ? 'right' : 'wrong', async (t) => {
+        const watch = watchBcrypt(t, true)
+        const { app, get, take } = await setting(t, { throttle: false })
+        const all = Array.from({ length: 64 }, () => get(headers))
+        await until(() => watch.running.length === 1, 'one runs')
+        await settle(20)
+        t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
+        watch.hold(false)
+        const responses = await Promise.all(all)
+        for (const response of responses) {
+          if (headers === alice) isWelcome(t, response, 'alice')
+          else isRefusal(t, response, refused)
+        }
+        t.equal(take(), headers === alice ? 64 : 0)
+        t.equal(watch.runs.length, 1)
+        t.match(cached(app), { size: headers === alice ? 1 : 0 })
+      })
+    }
+  },
+)
 
-t.test('a shared failure counts for each of those that made it', async (t) => {
+t.test('a failure that requests share counts for each of them', async (t) => {
   const watch = watchBcrypt(t, true)
   const { get } = await setting(t)
   const all = Array.from({ length: 10 }, () => get(wrong))
@@ -205,7 +211,7 @@ t.test('a shared failure counts for each of those that made it', async (t) => {
   isRefusal(t, await get(alice), { status: 429, error: tooMany, challenge: null })
 })
 
-t.test('unknown names do not share runs, or who exists could be told', async (t) => {
+t.test('requests with unknown names share no bcrypt run', async (t) => {
   const watch = watchBcrypt(t, true)
   const { get, take } = await setting(t, { hashing: { cost, concurrency: 8 } })
   const names = ['nobody', 'somebody', 'nobody', 'alice']
@@ -221,7 +227,7 @@ t.test('unknown names do not share runs, or who exists could be told', async (t)
 
 const loopback = '127.0.0.1'
 
-t.test('the first one leaves while it waits: those that share its run are answered', async (t) => {
+t.test('requests that share a bcrypt run are answered if the first client leaves', async (t) => {
   const watch = watchBcrypt(t, true)
   const { app, take } = await setting(t, { hashing: { cost, concurrency: 1 } })
   const port = await listen(app)
@@ -251,7 +257,7 @@ t.test('the first one leaves while it waits: those that share its run are answer
 })
 
 t.test(
-  'a refusal for the address of the first one is not for those of other addresses',
+  'a 429 for the address of the first request is not shared with other addresses',
   async (t) => {
     const watch = watchBcrypt(t, true)
     const { app, get, take } = await setting(t, {
@@ -279,7 +285,7 @@ t.test(
   },
 )
 
-t.test('a full queue is refused to all that share, and each is counted', async (t) => {
+t.test('all requests that share a place in a full queue get a 503', async (t) => {
   const watch = watchBcrypt(t, true)
   const { app, get } = await setting(t, { hashing: { cost, concurrency: 1, maxQueue: 0 } })
   const blocker = get(bob)
@@ -294,24 +300,27 @@ t.test('a full queue is refused to all that share, and each is counted', async (
   isWelcome(t, await blocker, 'bob')
 })
 
-t.test('a broken bcrypt is a fault for all that share, and is not cached', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { get, take } = await setting(t)
-  const all = [get(alice), get(alice)]
-  await until(() => watch.running.length === 1, 'it runs')
-  await settle(20)
-  watch.running[0]?.fail(new Error('no memory'))
-  for (const response of await Promise.all(all)) {
-    t.equal(response.statusCode, 500)
-    t.match(response.json(), { code: 'ERR_AUTH_HASHING' })
-    t.notMatch(response.body, 'no memory')
-  }
-  t.equal(take(), 0)
-  watch.hold(false)
-  isWelcome(t, await get(alice), 'alice')
-})
+t.test(
+  'all requests that share a bcrypt run that fails get a 500, and it is not cached',
+  async (t) => {
+    const watch = watchBcrypt(t, true)
+    const { get, take } = await setting(t)
+    const all = [get(alice), get(alice)]
+    await until(() => watch.running.length === 1, 'it runs')
+    await settle(20)
+    watch.running[0]?.fail(new Error('no memory'))
+    for (const response of await Promise.all(all)) {
+      t.equal(response.statusCode, 500)
+      t.match(response.json(), { code: 'ERR_AUTH_HASHING' })
+      t.notMatch(response.body, 'no memory')
+    }
+    t.equal(take(), 0)
+    watch.hold(false)
+    isWelcome(t, await get(alice), 'alice')
+  },
+)
 
-t.test('users of another service, or with another hash field, are not mixed up', async (t) => {
+t.test('cached credentials are not accepted for the users of another service', async (t) => {
   const watch = watchBcrypt(t)
   const { handler } = probe()
   const other = userService([{ id: 9, name: 'alice', password: hash('of the staff') }])

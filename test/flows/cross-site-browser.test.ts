@@ -126,7 +126,7 @@ async function openSite(t: Test): Promise<number> {
 }
 
 t.test(
-  'what pages of other sites can do with the cookies of a shop',
+  'pages of other sites change nothing with the cookies of a shop',
   { skip: unlessFound('Chromium') },
   async (t) => {
     const hosts = ['shop.test', 'evil.shop.test', 'partner.shop.test', 'evil.test']

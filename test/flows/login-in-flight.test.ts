@@ -78,7 +78,7 @@ for (const [name, change] of Object.entries(changes)) {
   })
 }
 
-t.test('what changed before the login is no change', async (t) => {
+t.test('a login succeeds after a change that came before it', async (t) => {
   const { row, login, me, app, asked } = await setting(t)
   row.tokensValidAfter = now()
   const { token } = await login()
@@ -88,31 +88,34 @@ t.test('what changed before the login is no change', async (t) => {
   t.equal(await me((await login()).token), 200)
 })
 
-t.test('a hash that was replaced by one of the same password is no change', async (t) => {
-  const row = { name: 'alice', password: hashOf(passwords.alice) }
-  const userService = {
-    findByUsername: () => ({ ...row }),
-    updatePasswordHash: (_: object, hash: string) => (row.password = hash),
-  }
-  const options = { userService, jwt: { secret }, hashing: { cost: 5, concurrency: 4 } }
-  const app = await sessionApp(t, options)
-  const { post } = clientOf(app)
-  const all = await Promise.all([1, 2, 3, 4].map(() => post('/login', alice)))
-  for (const response of all) pairOf(response)
-  t.equal(bcrypt.getRounds(row.password), 5)
+t.test(
+  'a login in flight succeeds if its hash is replaced by one of the same password',
+  async (t) => {
+    const row = { name: 'alice', password: hashOf(passwords.alice) }
+    const userService = {
+      findByUsername: () => ({ ...row }),
+      updatePasswordHash: (_: object, hash: string) => (row.password = hash),
+    }
+    const options = { userService, jwt: { secret }, hashing: { cost: 5, concurrency: 4 } }
+    const app = await sessionApp(t, options)
+    const { post } = clientOf(app)
+    const all = await Promise.all([1, 2, 3, 4].map(() => post('/login', alice)))
+    for (const response of all) pairOf(response)
+    t.equal(bcrypt.getRounds(row.password), 5)
 
-  for (const [title, password, status] of [
-    ['by another process', passwords.alice, 200],
-    ['of another password', 'changed', 401],
-  ] as const) {
-    row.password = hashOf(passwords.alice)
-    const login = await held(t, app)
-    row.password = hashOf(password, 5)
-    t.equal((await login.finish()).statusCode, status, title)
-  }
-})
+    for (const [title, password, status] of [
+      ['by another process', passwords.alice, 200],
+      ['of another password', 'changed', 401],
+    ] as const) {
+      row.password = hashOf(passwords.alice)
+      const login = await held(t, app)
+      row.password = hashOf(password, 5)
+      t.equal((await login.finish()).statusCode, status, title)
+    }
+  },
+)
 
-t.test('a login asks twice only where its token could outlive a change', async (t) => {
+t.test('a login looks the user up twice only if its token could outlive a change', async (t) => {
   const tokenFunc = (): string => 'a token of the app'
   for (const [title, more, times] of [
     ['tokens that expire', { jwt: { secret } }, 1],
@@ -126,7 +129,7 @@ t.test('a login asks twice only where its token could outlive a change', async (
   }
 })
 
-t.test('Basic asks once, since each request is checked', async (t) => {
+t.test('Basic looks the user up once for a request', async (t) => {
   const { app, asked } = await setting(t, { authenticator: 'basic' })
   const encoded = Buffer.from(`alice:${passwords.alice}`).toString('base64')
   const headers = { authorization: `Basic ${encoded}` }
@@ -153,7 +156,7 @@ async function heldAtUser({ asked, wait, post }: Awaited<ReturnType<typeof setti
   }
 }
 
-t.test('all sessions of a user are revoked during a login', async (t) => {
+t.test('a login during which all sessions of its user are revoked is a 401', async (t) => {
   const sessions = { store: memorySessions() }
   const [one, other] = [await setting(t, { sessions }), await setting(t, { sessions })]
   for (const [title, revoke] of Object.entries({

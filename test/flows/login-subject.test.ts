@@ -39,51 +39,57 @@ async function setting(t: Test, login: LoginOptions<TestUser> = {}, more: object
   return { app, state, asked, warnings, enter, ...client }
 }
 
-t.test('all spellings of a name have one subject, by which sessions are revoked', async (t) => {
-  const subject = (user: TestUser): string => user.name
-  const { app, enter, me, refresh, warnings } = await setting(t, { subject })
-  const pairs = []
-  for (const name of spellings) pairs.push(await enter(name))
-  for (const { token } of pairs) t.equal(claimsOf(token).sub, 'alice')
-  const next = pairOf(await refresh(String(pairs.pop()?.refreshToken)))
-  t.equal(claimsOf(next.token).sub, 'alice')
-  t.equal((await app.authn.sessions.list('alice')).length, spellings.length)
-  t.equal(await app.authn.sessions.revoke({ sub: 'alice' }), spellings.length)
-  for (const { token } of [...pairs, next]) t.equal(await me(token), 401)
-  t.strictSame(warnings(), [])
-})
-
-t.test('the subject may be a number, a promise, and made of the typed name', async (t) => {
-  const given: unknown[][] = []
-  for (const [subject, sub] of [
-    [async (user: TestUser) => user.id, 1],
-    [
-      (user: TestUser, username: string) => {
-        given.push([user.id, user.password, username])
-        return username.trim().toLowerCase()
-      },
-      'alice',
-    ],
-  ] as const) {
-    const { enter, refresh, me, asked, app } = await setting(t, { subject })
-    const first = await enter('ALICE')
-    t.equal(claimsOf(first.token).sub, sub)
-    asked.length = 0
-    const second = pairOf(await refresh(first.refreshToken))
-    t.equal(claimsOf(second.token).sub, sub)
-    t.equal(await me(second.token), 200)
-    t.strictSame(asked, [sub, sub], 'the user is looked up by the subject')
-    t.equal(await app.authn.sessions.revoke({ sub }), 1)
-  }
-  const [alice] = users
-  t.strictSame(given, [
-    [1, alice?.password, 'ALICE'],
-    [1, alice?.password, 'alice'],
-  ])
-})
+t.test(
+  'logins with any spelling of a name have one subject, by which sessions are revoked',
+  async (t) => {
+    const subject = (user: TestUser): string => user.name
+    const { app, enter, me, refresh, warnings } = await setting(t, { subject })
+    const pairs = []
+    for (const name of spellings) pairs.push(await enter(name))
+    for (const { token } of pairs) t.equal(claimsOf(token).sub, 'alice')
+    const next = pairOf(await refresh(String(pairs.pop()?.refreshToken)))
+    t.equal(claimsOf(next.token).sub, 'alice')
+    t.equal((await app.authn.sessions.list('alice')).length, spellings.length)
+    t.equal(await app.authn.sessions.revoke({ sub: 'alice' }), spellings.length)
+    for (const { token } of [...pairs, next]) t.equal(await me(token), 401)
+    t.strictSame(warnings(), [])
+  },
+)
 
 t.test(
-  'without sessions too; login.claims gets its way; tokenFunc stops the startup',
+  'login.subject gets the user and the typed name, and may return a number or a promise',
+  async (t) => {
+    const given: unknown[][] = []
+    for (const [subject, sub] of [
+      [async (user: TestUser) => user.id, 1],
+      [
+        (user: TestUser, username: string) => {
+          given.push([user.id, user.password, username])
+          return username.trim().toLowerCase()
+        },
+        'alice',
+      ],
+    ] as const) {
+      const { enter, refresh, me, asked, app } = await setting(t, { subject })
+      const first = await enter('ALICE')
+      t.equal(claimsOf(first.token).sub, sub)
+      asked.length = 0
+      const second = pairOf(await refresh(first.refreshToken))
+      t.equal(claimsOf(second.token).sub, sub)
+      t.equal(await me(second.token), 200)
+      t.strictSame(asked, [sub, sub], 'the user is looked up by the subject')
+      t.equal(await app.authn.sessions.revoke({ sub }), 1)
+    }
+    const [alice] = users
+    t.strictSame(given, [
+      [1, alice?.password, 'ALICE'],
+      [1, alice?.password, 'alice'],
+    ])
+  },
+)
+
+t.test(
+  'login.subject counts without sessions, login.claims may change it, and tokenFunc beside it makes startup fail',
   async (t) => {
     const options = (login: LoginOptions): AuthnOptions => ({ ...standardOptions(), login })
     const subject = (): string => 'one'
@@ -102,7 +108,7 @@ t.test(
   },
 )
 
-t.test('what is no subject is a fault, and no token', async (t) => {
+t.test('a login.subject that returns no usable name is a 500 without a token', async (t) => {
   const wrong: unknown[] = [
     undefined,
     '',
@@ -147,7 +153,7 @@ t.test('a session whose user has another subject now is revoked', async (t) => {
   t.strictSame(await app.authn.sessions.list('alice'), [])
 })
 
-t.test('a user who has the name in another spelling is told once', async (t) => {
+t.test('a warning says once that a user has the name in another spelling', async (t) => {
   const told = async (names: string[], login?: LoginOptions<TestUser>, more?: object) => {
     const { enter, warnings, refresh } = await setting(t, login, more)
     for (const name of names) await refresh((await enter(name)).refreshToken)
@@ -163,7 +169,7 @@ t.test('a user who has the name in another spelling is told once', async (t) => 
   t.notMatch(lines, /ALICE|wonderland|\$2b/)
 })
 
-t.test('the throttle goes by the typed name', async (t) => {
+t.test('failures count for the typed name, not for the subject', async (t) => {
   const options = { ...standardOptions(), throttle: { perUsername: 1 } }
   const app = await appWith(t, { ...options, jwt: { secret }, login: { subject: () => 'one' } })
   const { post } = clientOf(app)

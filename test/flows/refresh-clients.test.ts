@@ -137,20 +137,23 @@ function held(answer: Answer): { answer: Answer; release(): void } {
 }
 
 for (const kind of kinds) {
-  t.test(`${kind}: a 401 is answered by one refresh and one more attempt`, async (t) => {
-    const { me, answer, refreshes, state } = await setUp(t, kind)
-    const late = held(unauthorized)
-    answer('/me', late.answer, unauthorized, unauthorized)
-    const first = me()
-    t.strictSame(await Promise.all([me(), me()]), [200, 200])
-    late.release()
-    t.equal(await first, 200, 'sent before the refresh')
-    t.equal(refreshes(), 1)
-    answer('/me', unauthorized, unauthorized)
-    t.strictSame([await me(), refreshes(), state.logouts], [401, 2, 0])
-  })
+  t.test(
+    `${kind}: the client refreshes once after a 401 and sends the request again`,
+    async (t) => {
+      const { me, answer, refreshes, state } = await setUp(t, kind)
+      const late = held(unauthorized)
+      answer('/me', late.answer, unauthorized, unauthorized)
+      const first = me()
+      t.strictSame(await Promise.all([me(), me()]), [200, 200])
+      late.release()
+      t.equal(await first, 200, 'sent before the refresh')
+      t.equal(refreshes(), 1)
+      answer('/me', unauthorized, unauthorized)
+      t.strictSame([await me(), refreshes(), state.logouts], [401, 2, 0])
+    },
+  )
 
-  t.test(`${kind}: a refresh that fails logs no user out`, async (t) => {
+  t.test(`${kind}: the client tries a failed refresh again and logs no user out`, async (t) => {
     const { client, me, answer, refreshes, state } = await setUp(t, kind)
     const busy = status(503)
     answer('/me', unauthorized)
@@ -180,7 +183,7 @@ for (const kind of kinds) {
     t.equal(state.logouts, 0)
   })
 
-  t.test(`${kind}: a session that was revoked`, async (t) => {
+  t.test(`${kind}: the client logs out once when its session was revoked`, async (t) => {
     const { app, me, refreshes, state } = await setUp(t, kind)
     await app.authn.sessions.revoke({ sub: 'alice' })
     t.strictSame(await Promise.all([me(), me()]), [401, 401])
@@ -188,7 +191,7 @@ for (const kind of kinds) {
     t.strictSame(state.kept, null)
   })
 
-  t.test(`${kind}: logging out`, async (t) => {
+  t.test(`${kind}: the client stays logged in until a logout succeeds`, async (t) => {
     const { app, client, me, answer, refreshes, state } = await setUp(t, kind)
     for (const answered of [offline, status(503)]) {
       answer('/logout', answered)
@@ -208,7 +211,7 @@ for (const kind of kinds) {
     t.equal(refreshes(), 1)
   })
 
-  t.test(`${kind}: a request is not sent again as another user`, async (t) => {
+  t.test(`${kind}: the client does not send a request again as another user`, async (t) => {
     const { client, me, answer, state } = await setUp(t, kind)
     const slow = held(unauthorized)
     answer('/me', slow.answer)
@@ -233,45 +236,51 @@ for (const kind of kinds) {
   })
 }
 
-t.test('page: the timer', async (t) => {
-  const { answer, refreshes, state } = await setUp(t, 'page')
-  const fire = async () => {
-    state.timer?.run()
+t.test(
+  'page: the timer refreshes before the token expires, and later after failures',
+  async (t) => {
+    const { answer, refreshes, state } = await setUp(t, 'page')
+    const fire = async () => {
+      state.timer?.run()
+      for (let turns = 0; turns < 50; turns += 1) await turn()
+      return state.timer?.milliseconds
+    }
+    t.equal(state.timer?.milliseconds, 200_000, 'after the login')
+    t.strictSame([await fire(), refreshes()], [200_000, 1])
+    const busy = status(503)
+    answer('/login/refresh', busy, busy, busy, busy)
+    t.strictSame([await fire(), refreshes()], [30_000, 5])
+    t.strictSame([await fire(), refreshes(), state.logouts], [200_000, 6, 0])
+  },
+)
+
+t.test(
+  'app: the client refreshes by its clock, and keeps its tokens through a restart',
+  async (t) => {
+    const { app, client, me, open, answer, refreshes, state } = await setUp(t, 'app')
+    state.now = 199_000
+    t.strictSame([await me(), refreshes()], [200, 0])
+    const slow = held((reach) => reach())
+    answer('/login/refresh', slow.answer)
+    state.now = 201_000
+    t.strictSame([await me(), refreshes()], [200, 1], 'in the background')
+    const { kept } = state
+    slow.release()
     for (let turns = 0; turns < 50; turns += 1) await turn()
-    return state.timer?.milliseconds
-  }
-  t.equal(state.timer?.milliseconds, 200_000, 'after the login')
-  t.strictSame([await fire(), refreshes()], [200_000, 1])
-  const busy = status(503)
-  answer('/login/refresh', busy, busy, busy, busy)
-  t.strictSame([await fire(), refreshes()], [30_000, 5])
-  t.strictSame([await fire(), refreshes(), state.logouts], [200_000, 6, 0])
-})
+    t.not(state.kept?.token, kept?.token)
+    answer('/login/refresh', offline, offline)
+    state.now = 402_000
+    t.equal(await me(), 200, 'the token is still valid')
+    for (let turns = 0; turns < 50; turns += 1) await turn()
+    state.now = 502_000
+    const before = refreshes()
+    t.strictSame([await me(), refreshes() - before], [200, 1], 'before the request')
+    t.match(state.sent.slice(-2), ['/login/refresh 200', '/me 200'])
 
-t.test('app: the clock, and what is kept', async (t) => {
-  const { app, client, me, open, answer, refreshes, state } = await setUp(t, 'app')
-  state.now = 199_000
-  t.strictSame([await me(), refreshes()], [200, 0])
-  const slow = held((reach) => reach())
-  answer('/login/refresh', slow.answer)
-  state.now = 201_000
-  t.strictSame([await me(), refreshes()], [200, 1], 'in the background')
-  const { kept } = state
-  slow.release()
-  for (let turns = 0; turns < 50; turns += 1) await turn()
-  t.not(state.kept?.token, kept?.token)
-  answer('/login/refresh', offline, offline)
-  state.now = 402_000
-  t.equal(await me(), 200, 'the token is still valid')
-  for (let turns = 0; turns < 50; turns += 1) await turn()
-  state.now = 502_000
-  const before = refreshes()
-  t.strictSame([await me(), refreshes() - before], [200, 1], 'before the request')
-  t.match(state.sent.slice(-2), ['/login/refresh 200', '/me 200'])
-
-  t.equal((await (await open()).request('/me')).status, 200, 'after a restart')
-  t.match(await app.authn.sessions.list('alice'), [{ userAgent: 'a phone' }])
-  await t.rejects(client.request('https://evil.example/'), TypeError)
-  await client.logOut()
-  t.equal((await (await open()).request('/me')).status, 401)
-})
+    t.equal((await (await open()).request('/me')).status, 200, 'after a restart')
+    t.match(await app.authn.sessions.list('alice'), [{ userAgent: 'a phone' }])
+    await t.rejects(client.request('https://evil.example/'), TypeError)
+    await client.logOut()
+    t.equal((await (await open()).request('/me')).status, 401)
+  },
+)

@@ -16,7 +16,7 @@ function register(t: Test, options: object): Promise<(Error & { code?: unknown }
   return bootError(() => appWith(t, options))
 }
 
-t.test('values that are none', async (t) => {
+t.test('startup fails for a wrong option cookies, and names it', async (t) => {
   const rows: [cookies: unknown, message: string][] = [
     [
       false,
@@ -54,18 +54,18 @@ t.test('values that are none', async (t) => {
     )
 })
 
-t.test('cookies that nobody would read or set', async (t) => {
+t.test('startup fails for cookies that no authenticator reads or no route sets', async (t) => {
   const users = userService()
   const basic = { username: 'a', password: 'b' }
-  const nobodyReads = 'nothing would read them: set "userService" and "jwt"'
-  const nobodySets = 'there is no login route to set them'
+  const unread = 'nothing would read them: set "userService" and "jwt"'
+  const unset = 'there is no login route to set them'
   const ecdsa = { public: publicPem(keys.p256.publicKey) }
   const rows: [options: object, message: string | null][] = [
-    [{ basic }, nobodyReads],
-    [{ userService: users, authenticator: 'basic' }, nobodyReads],
-    [{ authenticators: { own: configBasicAuthenticator(basic) } }, nobodyReads],
-    [{ jwt: { secret } }, nobodyReads],
-    [{ userService: users, jwt: { ecdsa, signingMethod: 'ES256' } }, nobodySets],
+    [{ basic }, unread],
+    [{ userService: users, authenticator: 'basic' }, unread],
+    [{ authenticators: { own: configBasicAuthenticator(basic) } }, unread],
+    [{ jwt: { secret } }, unread],
+    [{ userService: users, jwt: { ecdsa, signingMethod: 'ES256' } }, unset],
     [{ userService: users, jwt: { ecdsa, signingMethod: 'ES256' }, login: false }, null],
     [
       { jwt: { secret }, login: false, authenticator: jwtAuthenticator({ userService: users }) },
@@ -74,12 +74,12 @@ t.test('cookies that nobody would read or set', async (t) => {
   ]
   for (const [options, message] of rows) {
     const error = await register(t, { ...options, cookies: true })
-    t.equal(error?.code, message === null ? undefined : 'ERR_AUTH_OPTION', message ?? 'boots')
+    t.equal(error?.code, message === null ? undefined : 'ERR_AUTH_OPTION', message ?? 'starts')
     if (message !== null) t.ok(error?.message.includes(message), String(error?.message))
   }
 })
 
-t.test('two registrations with the same cookies', async (t) => {
+t.test('startup fails for two registrations with the same cookies', async (t) => {
   const both = async (
     first: object,
     second: object,
@@ -117,7 +117,7 @@ t.test('two registrations with the same cookies', async (t) => {
   t.equal(await both({}, { cookies: undefined }), undefined)
 })
 
-t.test('registered twice in one scope, the last one counts', async (t) => {
+t.test('of two registrations with cookies in one scope, the last one sets them', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(authn, good)

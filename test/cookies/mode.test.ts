@@ -50,26 +50,34 @@ t.test('a login sets the token as a cookie, and shows it nowhere else', async (t
   t.strictSame(linesOf(wrong), [])
 })
 
-t.test('name and sameSite', async (t) => {
-  const { app, login } = await behindTls(t, { cookies: { name: 'shop', sameSite: 'strict' } })
-  const [cookie] = cookiesOf(await login())
-  t.match(cookie, { name: '__Host-shop-token', attributes: { samesite: 'Strict' } })
-  const status = async (name: string): Promise<number> => {
-    const headers = { ...tls, cookie: `${name}=${cookie?.value}` }
-    return (await app.inject({ url: '/me', headers })).statusCode
-  }
-  t.equal(await status('__Host-shop-token'), 200)
-  for (const name of [
-    '__Host-token',
-    'shop-token',
-    'token',
-    '__host-shop-token',
-    '__Secure-shop-token',
-  ])
-    t.equal(await status(name), 401, name)
-})
+t.test(
+  'cookies.name and cookies.sameSite set the names and SameSite of both cookies',
+  async (t) => {
+    const cookies = { name: 'shop', sameSite: 'strict' } as const
+    const { app, login } = await behindTls(t, { cookies, sessions: true })
+    const [token, refresh] = cookiesOf(await login())
+    t.match(token, { name: '__Host-shop-token', attributes: { samesite: 'Strict' } })
+    t.match(refresh, { name: '__Host-shop-refresh', attributes: { samesite: 'Strict' } })
+    const status = async (name: string, value = '', method: 'GET' | 'POST' = 'GET') => {
+      const headers = { ...tls, cookie: `${name}=${value}` }
+      const url = method === 'GET' ? '/me' : '/login/refresh'
+      return (await app.inject({ method, url, headers })).statusCode
+    }
+    const others = [
+      '__Host-token',
+      'shop-token',
+      'token',
+      '__host-shop-token',
+      '__Secure-shop-token',
+    ]
+    for (const name of others) t.equal(await status(name, token?.value), 401, name)
+    t.equal(await status('__Host-shop-token', token?.value), 200)
+    t.equal(await status('__Host-refresh', refresh?.value, 'POST'), 401)
+    t.equal(await status('__Host-shop-refresh', refresh?.value, 'POST'), 200)
+  },
+)
 
-t.test('without the prefix only on the machine that develops the app', async (t) => {
+t.test('cookies lack the prefix __Host- for localhost over http only', async (t) => {
   const { app, login } = await behindTls(t)
   const local = ['localhost', 'localhost:3000', '127.0.0.1', '127.0.0.1:80']
   const others = [
@@ -106,79 +114,82 @@ t.test('without the prefix only on the machine that develops the app', async (t)
   }
 })
 
-t.test('a request that a proxy has passed on is not local', async (t) => {
-  const { app } = await behindTls(t, { sessions: true })
-  const https = 'https://shop.example'
-  const rows: [isLocal: boolean, headers: Record<string, string>, address?: string][] = [
-    [true, {}],
-    [true, {}, '127.8.9.10'],
-    [true, {}, '::1'],
-    [true, {}, '::ffff:127.0.0.1'],
-    [true, { origin: 'http://localhost:5173' }],
-    [false, { origin: https }],
-    [false, { origin: 'null' }],
-    [false, { origin: 'HTTP://localhost' }],
-    [false, { forwarded: 'for=127.0.0.1' }],
-    [false, { 'x-forwarded-for': '127.0.0.1' }],
-    [false, { 'X-Forwarded-Proto': 'http' }],
-    [false, { 'x-forwarded-host': 'localhost:3000' }],
-    [false, { 'x-forwarded-port': '' }],
-    [false, { via: '1.1 proxy' }],
-    [false, { 'X-Real-IP': '127.0.0.1' }],
-    [false, { 'cf-connecting-ip': '127.0.0.1' }],
-    [false, { 'true-client-ip': '127.0.0.1' }],
-    [false, {}, '10.0.0.1'],
-    [false, {}, '172.17.0.1'],
-    [false, {}, '::ffff:10.0.0.1'],
-    [false, {}, '127.0.0.1.example'],
-  ]
-  for (const [isLocal, more, address = '127.0.0.1'] of rows) {
-    const title = JSON.stringify([more, address])
-    const headers = { host: 'localhost:3000', 'sec-fetch-site': 'same-origin', ...more }
-    const from = { remoteAddress: address, headers }
-    const given = await app.inject({ method: 'POST', url: '/login', payload, ...from })
-    const names = cookiesOf(given).map(({ name, attributes }) => [name, 'secure' in attributes])
-    const expected = ['token', 'refresh'].map((name) => (isLocal ? name : `__Host-${name}`))
-    t.strictSame(
-      names,
-      expected.map((name) => [name, !isLocal]),
-      title,
-    )
-    const cookies = cookiesOf(given).map(({ name, value }) => `${name}=${value}`)
-    const use = (cookie: string, method: 'GET' | 'POST', url: string, own = headers) =>
-      app.inject({ method, url, remoteAddress: address, headers: { ...own, cookie } })
-    t.equal((await use(cookies.join('; '), 'GET', '/me')).statusCode, 200, title)
-    // Browsers send no Origin with a GET.
-    const { origin: _, ...plain } = headers as Record<string, string>
-    for (const cookie of [cookies.join('; '), cookies[0] ?? '']) {
-      t.equal((await use(cookie, 'GET', '/me', plain as never)).statusCode, 200, title)
+t.test(
+  'a request that a proxy passed on gets cookies with __Host-, even from localhost',
+  async (t) => {
+    const { app } = await behindTls(t, { sessions: true })
+    const https = 'https://shop.example'
+    const rows: [isLocal: boolean, headers: Record<string, string>, address?: string][] = [
+      [true, {}],
+      [true, {}, '127.8.9.10'],
+      [true, {}, '::1'],
+      [true, {}, '::ffff:127.0.0.1'],
+      [true, { origin: 'http://localhost:5173' }],
+      [false, { origin: https }],
+      [false, { origin: 'null' }],
+      [false, { origin: 'HTTP://localhost' }],
+      [false, { forwarded: 'for=127.0.0.1' }],
+      [false, { 'x-forwarded-for': '127.0.0.1' }],
+      [false, { 'X-Forwarded-Proto': 'http' }],
+      [false, { 'x-forwarded-host': 'localhost:3000' }],
+      [false, { 'x-forwarded-port': '' }],
+      [false, { via: '1.1 proxy' }],
+      [false, { 'X-Real-IP': '127.0.0.1' }],
+      [false, { 'cf-connecting-ip': '127.0.0.1' }],
+      [false, { 'true-client-ip': '127.0.0.1' }],
+      [false, {}, '10.0.0.1'],
+      [false, {}, '172.17.0.1'],
+      [false, {}, '::ffff:10.0.0.1'],
+      [false, {}, '127.0.0.1.example'],
+    ]
+    for (const [isLocal, more, address = '127.0.0.1'] of rows) {
+      const title = JSON.stringify([more, address])
+      const headers = { host: 'localhost:3000', 'sec-fetch-site': 'same-origin', ...more }
+      const from = { remoteAddress: address, headers }
+      const given = await app.inject({ method: 'POST', url: '/login', payload, ...from })
+      const names = cookiesOf(given).map(({ name, attributes }) => [name, 'secure' in attributes])
+      const expected = ['token', 'refresh'].map((name) => (isLocal ? name : `__Host-${name}`))
+      t.strictSame(
+        names,
+        expected.map((name) => [name, !isLocal]),
+        title,
+      )
+      const cookies = cookiesOf(given).map(({ name, value }) => `${name}=${value}`)
+      const use = (cookie: string, method: 'GET' | 'POST', url: string, own = headers) =>
+        app.inject({ method, url, remoteAddress: address, headers: { ...own, cookie } })
+      t.equal((await use(cookies.join('; '), 'GET', '/me')).statusCode, 200, title)
+      // Browsers send no Origin with a GET.
+      const { origin: _, ...plain } = headers as Record<string, string>
+      for (const cookie of [cookies.join('; '), cookies[0] ?? '']) {
+        t.equal((await use(cookie, 'GET', '/me', plain as never)).statusCode, 200, title)
+      }
+      const [token, refresh] = cookiesOf(given)
+      if (!isLocal) {
+        const planted = `token=${token?.value}; refresh=${refresh?.value}`
+        t.equal((await use(planted, 'GET', '/me')).statusCode, 401, title)
+        t.equal((await use(planted, 'POST', '/login/refresh')).statusCode, 401, title)
+      }
+      const both = `${cookies.join('; ')}; token=${token?.value}x; refresh=x`
+      if (!isLocal) t.equal((await use(both, 'GET', '/me', plain as never)).statusCode, 200, title)
+      const refreshed = await use(`${refresh?.name}=${refresh?.value}`, 'POST', '/login/refresh')
+      t.equal(refreshed.statusCode, 200, title)
+      t.strictSame(
+        cookiesOf(refreshed).map(({ name }) => name),
+        expected,
+        title,
+      )
+      const left = await use(cookies.join('; '), 'POST', '/logout')
+      t.equal(left.statusCode, 204, title)
+      t.strictSame(
+        cookiesOf(left).map(({ name }) => name),
+        expected,
+        title,
+      )
     }
-    const [token, refresh] = cookiesOf(given)
-    if (!isLocal) {
-      const planted = `token=${token?.value}; refresh=${refresh?.value}`
-      t.equal((await use(planted, 'GET', '/me')).statusCode, 401, title)
-      t.equal((await use(planted, 'POST', '/login/refresh')).statusCode, 401, title)
-    }
-    const both = `${cookies.join('; ')}; token=${token?.value}x; refresh=x`
-    if (!isLocal) t.equal((await use(both, 'GET', '/me', plain as never)).statusCode, 200, title)
-    const refreshed = await use(`${refresh?.name}=${refresh?.value}`, 'POST', '/login/refresh')
-    t.equal(refreshed.statusCode, 200, title)
-    t.strictSame(
-      cookiesOf(refreshed).map(({ name }) => name),
-      expected,
-      title,
-    )
-    const left = await use(cookies.join('; '), 'POST', '/logout')
-    t.equal(left.statusCode, 204, title)
-    t.strictSame(
-      cookiesOf(left).map(({ name }) => name),
-      expected,
-      title,
-    )
-  }
-})
+  },
+)
 
-t.test('with it wherever NODE_ENV is production', async (t) => {
+t.test('cookies have the prefix __Host- wherever NODE_ENV is production', async (t) => {
   setNodeEnv(t, 'production')
   const jwt = { secret: randomBytes(32).toString('base64url') }
   const { login } = await behindTls(t, { jwt })
@@ -187,7 +198,7 @@ t.test('with it wherever NODE_ENV is production', async (t) => {
   t.ok(cookie?.attributes.secure)
 })
 
-t.test('cookies that browsers will drop are noted, once', async (t) => {
+t.test('a warning says once that a login arrived over http', async (t) => {
   const { lines, stream } = logLines()
   const options = { ...standardOptions(), cookies: true as const }
   const app = await appWith(t, options, undefined, { logger: { stream }, trustProxy: true })
@@ -202,7 +213,7 @@ t.test('cookies that browsers will drop are noted, once', async (t) => {
   t.equal(warnings().length, 1)
 })
 
-t.test('a login by a page of another site is warned of once', async (t) => {
+t.test('a warning says once that a page of another site logs in', async (t) => {
   const { lines, stream } = logLines()
   const origin = 'http://localhost:5173'
   const options = { ...standardOptions(), cookies: { trustedOrigins: [origin] } }
@@ -224,7 +235,7 @@ t.test('a login by a page of another site is warned of once', async (t) => {
   }
 })
 
-t.test('a header wins, whatever it holds', async (t) => {
+t.test('a request with an Authorization header is not authenticated by its cookie', async (t) => {
   const { app, take } = await behindTls(t)
   const tokens = app.jwtService
   const [alice, bob] = ['alice', 'bob'].map((name) => tokens.generateToken(name))
@@ -250,7 +261,7 @@ t.test('a header wins, whatever it holds', async (t) => {
   t.equal(take(), 0)
 })
 
-t.test('a cookie that proves nothing', async (t) => {
+t.test('a missing, repeated or wrong cookie is a 401 without a user lookup', async (t) => {
   const service = standardOptions().userService
   const { app, take } = await behindTls(t, { userService: service })
   const good = app.jwtService.generateToken('alice')
@@ -297,7 +308,7 @@ t.test('the log says that a cookie came twice, and not what it held', async (t) 
   t.notMatch(text, /hush/)
 })
 
-t.test('what the app says of caches counts', async (t) => {
+t.test('a response to a cookie is private unless the app sets Cache-Control', async (t) => {
   const app = await appWith(t, { ...standardOptions(), cookies: true }, (app) => {
     app.addHook('onRequest', (request, reply, done) => {
       if (request.url === '/early') void reply.header('cache-control', 'public, max-age=60')
@@ -326,7 +337,7 @@ t.test('what the app says of caches counts', async (t) => {
   t.equal(await caches('/open'), undefined)
 })
 
-t.test('a cookie that browsers would drop is a fault that names its size', async (t) => {
+t.test('a login whose cookie is over 4096 bytes is a 500 that names its size', async (t) => {
   const tokenOf = (length: number) => ({ login: { tokenFunc: () => 'x'.repeat(length) } })
   const attributes = '__Host-token=; Path=/; Secure; HttpOnly; SameSite=Lax'.length
   const fits = await behindTls(t, tokenOf(4096 - attributes))
@@ -341,7 +352,7 @@ t.test('a cookie that browsers would drop is a fault that names its size', async
   t.strictSame(linesOf(response), [])
 })
 
-t.test('what others have set in Set-Cookie is copied', async (t) => {
+t.test('a login keeps the Set-Cookie lines of the app', async (t) => {
   const constant = ['theme=dark', 'lang=de']
   const app = await appWith(t, { ...standardOptions(), cookies: true, sessions: true }, (app) => {
     app.addHook('onRequest', (request, reply, done) => {
@@ -378,7 +389,7 @@ t.test('what others have set in Set-Cookie is copied', async (t) => {
   }
 })
 
-t.test('a token of the app that cannot stand in a cookie', async (t) => {
+t.test('a tokenFunc whose token cannot stand in a cookie is a 500', async (t) => {
   for (const token of ['a; Domain=evil.example', 'a\r\nb: c', 'a b', 'a,b', '"a"', 'é']) {
     const { login } = await behindTls(t, { login: { tokenFunc: () => token } })
     const response = await login()
@@ -388,7 +399,7 @@ t.test('a token of the app that cannot stand in a cookie', async (t) => {
   }
 })
 
-t.test('how long a token lives', async (t) => {
+t.test('a cookie lives as long as its token, or as the browser session', async (t) => {
   const { login } = await behindTls(t, { jwt: { secret, expiry: 60 } })
   const response = await login()
   t.equal(response.body, '{"expiresIn":60}')

@@ -52,90 +52,93 @@ async function open(t: Test, options: Partial<AuthnOptions> = {}) {
 
 const refreshCookie = (value: string): Headers => ({ cookie: `__Host-refresh=${value}` })
 
-t.test('login, refresh and logout in cookies', async (t) => {
-  const { post, login, me } = await open(t)
-  const { token, refresh, response } = await login()
-  t.equal(response.body, '{"expiresIn":300}')
-  t.strictSame(linesOf(response), [
-    `__Host-token=${token}; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax`,
-    `__Host-refresh=${refresh}; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Strict`,
-  ])
-  t.equal(response.headers['cache-control'], 'no-store')
-
-  const refreshed = await post('/login/refresh', refreshCookie(refresh))
-  t.equal(refreshed.statusCode, 200)
-  t.equal(refreshed.body, '{"expiresIn":300}')
-  t.equal(refreshed.headers['cache-control'], 'no-store')
-  const [next, nextRefresh] = cookiesOf(refreshed)
-  t.match([next?.name, nextRefresh?.name], ['__Host-token', '__Host-refresh'])
-  t.not(nextRefresh?.value, refresh)
-  t.equal(await me(next?.value ?? ''), 200)
-
-  const left = await post('/logout', { cookie: `__Host-token=${next?.value}` })
-  t.strictSame([left.statusCode, left.body], [204, ''])
-  t.strictSame(linesOf(left), [
-    '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
-    '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
-  ])
-  for (const each of [token, next?.value ?? '']) t.equal(await me(each), 401, 'over at once')
-  t.equal((await post('/login/refresh', refreshCookie(nextRefresh?.value ?? ''))).statusCode, 401)
-})
-
 t.test(
-  'what comes in the body is answered in the body, and only where no cookie came',
+  'login and refresh set both cookies, logout clears them and revokes the session',
   async (t) => {
-    const { post, login } = await open(t)
-    const first = await login()
-    const second = await login()
-    const inBody = await post('/login/refresh', {}, { refreshToken: first.refresh })
-    t.equal(inBody.statusCode, 200)
-    const body = JSON.parse(inBody.body) as Record<string, string>
-    t.strictSame(Object.keys(body), ['token', 'refreshToken', 'expiresIn'])
-    t.strictSame(linesOf(inBody), [])
-    // The cookie counts; the token in the body stays unused.
-    const both = { refreshToken: body.refreshToken }
-    const byCookie = await post('/login/refresh', refreshCookie(second.refresh), both)
-    t.equal(byCookie.body, '{"expiresIn":300}')
-    t.equal(linesOf(byCookie).length, 2)
-    t.equal((await post('/login/refresh', {}, both)).statusCode, 200)
-    // A bad cookie is no reason to look into the body.
-    const fresh = await login()
-    const bad = await post('/login/refresh', refreshCookie('x'), { refreshToken: fresh.refresh })
-    isRefusal(t, bad, { error: invalid, challenge: 'Bearer realm="Authorization required"' })
-    const twice = { cookie: `__Host-refresh=${fresh.refresh}; __Host-refresh=${fresh.refresh}` }
-    t.equal((await post('/login/refresh', twice)).statusCode, 401)
-    t.equal((await post('/login/refresh')).statusCode, 401)
-    const names = ['refresh', '__Secure-refresh', '__Host-token', '__Host-Refresh']
-    for (const name of names) {
-      const response = await post('/login/refresh', { cookie: `${name}=${fresh.refresh}` })
-      t.equal(response.statusCode, 401, name)
-    }
-    t.equal((await post('/login/refresh', refreshCookie(fresh.refresh))).statusCode, 200, 'unused')
-    // A refresh token is no access token, in whichever cookie.
-    t.equal((await post('/notes', { cookie: `__Host-token=${fresh.refresh}` })).statusCode, 401)
+    const { post, login, me } = await open(t)
+    const { token, refresh, response } = await login()
+    t.equal(response.body, '{"expiresIn":300}')
+    t.strictSame(linesOf(response), [
+      `__Host-token=${token}; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax`,
+      `__Host-refresh=${refresh}; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Strict`,
+    ])
+    t.equal(response.headers['cache-control'], 'no-store')
+
+    const refreshed = await post('/login/refresh', refreshCookie(refresh))
+    t.equal(refreshed.statusCode, 200)
+    t.equal(refreshed.body, '{"expiresIn":300}')
+    t.equal(refreshed.headers['cache-control'], 'no-store')
+    const [next, nextRefresh] = cookiesOf(refreshed)
+    t.match([next?.name, nextRefresh?.name], ['__Host-token', '__Host-refresh'])
+    t.not(nextRefresh?.value, refresh)
+    t.equal(await me(next?.value ?? ''), 200)
+
+    const left = await post('/logout', { cookie: `__Host-token=${next?.value}` })
+    t.strictSame([left.statusCode, left.body], [204, ''])
+    t.strictSame(linesOf(left), [
+      '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+      '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
+    ])
+    for (const each of [token, next?.value ?? '']) t.equal(await me(each), 401, 'revoked at once')
+    t.equal((await post('/login/refresh', refreshCookie(nextRefresh?.value ?? ''))).statusCode, 401)
   },
 )
 
-t.test('logging out by the refresh token, in the cookie or in the body', async (t) => {
-  const { post, login, me } = await open(t)
-  for (const way of ['cookie', 'body'] as const) {
-    const { token, refresh } = await login()
-    const other = await login()
-    const left =
-      way === 'cookie'
-        ? await post('/logout', { cookie: `__Host-token=x; __Host-refresh=${refresh}` })
-        : await post('/logout', {}, { refreshToken: refresh })
-    t.equal(left.statusCode, 204, way)
-    t.equal(linesOf(left).length, 2, 'both cookies are cleared')
-    t.strictSame([await me(token), await me(other.token)], [401, 200])
+t.test('a refresh token in the body is answered in the body, if there is no cookie', async (t) => {
+  const { post, login } = await open(t)
+  const first = await login()
+  const second = await login()
+  const inBody = await post('/login/refresh', {}, { refreshToken: first.refresh })
+  t.equal(inBody.statusCode, 200)
+  const body = JSON.parse(inBody.body) as Record<string, string>
+  t.strictSame(Object.keys(body), ['token', 'refreshToken', 'expiresIn'])
+  t.strictSame(linesOf(inBody), [])
+  // The cookie counts; the token in the body stays unused.
+  const both = { refreshToken: body.refreshToken }
+  const byCookie = await post('/login/refresh', refreshCookie(second.refresh), both)
+  t.equal(byCookie.body, '{"expiresIn":300}')
+  t.equal(linesOf(byCookie).length, 2)
+  t.equal((await post('/login/refresh', {}, both)).statusCode, 200)
+  // A bad cookie is no reason to look into the body.
+  const fresh = await login()
+  const bad = await post('/login/refresh', refreshCookie('x'), { refreshToken: fresh.refresh })
+  isRefusal(t, bad, { error: invalid, challenge: 'Bearer realm="Authorization required"' })
+  const twice = { cookie: `__Host-refresh=${fresh.refresh}; __Host-refresh=${fresh.refresh}` }
+  t.equal((await post('/login/refresh', twice)).statusCode, 401)
+  t.equal((await post('/login/refresh')).statusCode, 401)
+  const names = ['refresh', '__Secure-refresh', '__Host-token', '__Host-Refresh']
+  for (const name of names) {
+    const response = await post('/login/refresh', { cookie: `${name}=${fresh.refresh}` })
+    t.equal(response.statusCode, 401, name)
   }
-  const [first, second] = [await login(), await login()]
-  const cookie = `__Host-token=${first.token}`
-  t.equal((await post('/logout', { cookie }, { everywhere: true })).statusCode, 204)
-  t.strictSame([await me(first.token), await me(second.token)], [401, 401])
+  t.equal((await post('/login/refresh', refreshCookie(fresh.refresh))).statusCode, 200, 'unused')
+  // A refresh token is no access token, in whichever cookie.
+  t.equal((await post('/notes', { cookie: `__Host-token=${fresh.refresh}` })).statusCode, 401)
 })
 
-t.test('a rejected refresh clears the cookies where it is a 401', async (t) => {
+t.test(
+  'a logout revokes the session of a refresh token in the cookie or in the body',
+  async (t) => {
+    const { post, login, me } = await open(t)
+    for (const way of ['cookie', 'body'] as const) {
+      const { token, refresh } = await login()
+      const other = await login()
+      const left =
+        way === 'cookie'
+          ? await post('/logout', { cookie: `__Host-token=x; __Host-refresh=${refresh}` })
+          : await post('/logout', {}, { refreshToken: refresh })
+      t.equal(left.statusCode, 204, way)
+      t.equal(linesOf(left).length, 2, 'both cookies are cleared')
+      t.strictSame([await me(token), await me(other.token)], [401, 200])
+    }
+    const [first, second] = [await login(), await login()]
+    const cookie = `__Host-token=${first.token}`
+    t.equal((await post('/logout', { cookie }, { everywhere: true })).statusCode, 204)
+    t.strictSame([await me(first.token), await me(second.token)], [401, 401])
+  },
+)
+
+t.test('a refresh that gets a 401 clears the cookies, a 429 or 503 does not', async (t) => {
   const store = breakable(heldStore().factory)
   const { post, login, app } = await open(t, {
     sessions: { store: store.factory },
@@ -221,7 +224,7 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
 const sidOf = (response: AnyResponse): string =>
   claimsOf(cookiesOf(response)[0]?.value ?? '').sid as string
 
-t.test('pages of other sites neither refresh nor log out', async (t) => {
+t.test('pages of other sites neither log in, refresh nor log out', async (t) => {
   const { post, login, me, take } = await open(t, {
     throttle: { perUsername: 1, perAddress: 1 },
   })
@@ -254,17 +257,4 @@ t.test('pages of other sites neither refresh nor log out', async (t) => {
   t.equal(await me(token), 200)
   const own = { cookie, 'sec-fetch-site': 'same-origin' }
   t.equal((await post('/login/refresh', own)).statusCode, 200, 'none of these was throttled')
-})
-
-t.test('two registrations with sessions keep their cookies apart', async (t) => {
-  const { post, login } = await open(t, { cookies: { name: 'shop' } })
-  const { response } = await login()
-  t.strictSame(
-    cookiesOf(response).map(({ name }) => name),
-    ['__Host-shop-token', '__Host-shop-refresh'],
-  )
-  const [, refresh] = cookiesOf(response)
-  t.equal((await post('/login/refresh', refreshCookie(refresh?.value ?? ''))).statusCode, 401)
-  const named = { cookie: `__Host-shop-refresh=${refresh?.value}` }
-  t.equal((await post('/login/refresh', named)).statusCode, 200)
 })

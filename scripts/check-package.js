@@ -4,6 +4,7 @@
 //   npm run check:package                     builds it first
 //   node scripts/check-package.js             all checks
 //   node scripts/check-package.js run types   some of them: contents, lint, run, types
+import { deepEqual } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { symlinkSync, writeFileSync } from 'node:fs'
@@ -123,9 +124,16 @@ function contents({ files }) {
   return {
     'only what was built is packed': () => {
       const allowed =
-        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.png|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|d\.ts))$/
+        /^(?:(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|docs\/[\w/-]+\.md|docs\/images\/[\w-]+\.png|LICENSE|package\.json|dist\/THIRD-PARTY-LICENSES\.txt|dist\/cjs\/package\.json|dist\/(?:bin|cjs|esm)\/[\w./-]+\.(?:js|js\.map|d\.ts))$/
       none(files.filter((file) => !allowed.test(file) || /\.test\.|\/test\//.test(file)))
-      none(files.filter((file) => /[#@] sourceMappingURL=/.test(read(file))))
+      // Each script names the map beside it, and nothing else names one.
+      const isMap = (file) => file.endsWith('.js.map')
+      const named = files.flatMap((file) => {
+        const [, map] =
+          /^\/\/[#@] sourceMappingURL=(.*)$/m.exec(isMap(file) ? '' : read(file)) ?? []
+        return map === undefined ? [] : [path.posix.join(path.posix.dirname(file), map)]
+      })
+      deepEqual(named.sort(), files.filter(isMap).sort())
       none(files.filter((file) => read(file).includes(root)))
     },
     'scripts load what package.json declares, declarations need Fastify and Node alone': () => {

@@ -40,3 +40,12 @@ CREATE TABLE IF NOT EXISTS demo_revocations (
   until          timestamptz NOT NULL,
   PRIMARY KEY (written_by, registration, sid)
 );
+
+-- When all sessions of a user were revoked, for an hour: a login that had begun before leaves none.
+CREATE TABLE IF NOT EXISTS demo_user_revocations (
+  registration   text NOT NULL,
+  sub            text NOT NULL,
+  revoked_at     timestamptz NOT NULL,
+  revoked_by     text NOT NULL,         -- the process that asked for it
+  PRIMARY KEY (registration, sub)
+);

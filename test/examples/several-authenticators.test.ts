@@ -8,6 +8,7 @@ import {
   expectAnswer,
   login,
   noCredentials,
+  notAccepted,
   refusal,
   tokenChallenge,
   welcome,
@@ -38,15 +39,15 @@ t.test('machines use Basic, and cannot log in', async (t) => {
   const request = { method: 'POST', url: '/readings' } as const
   await answer({ ...request, headers: basic(sensor) }, 202, { from: 'sensor-7' }, welcome)
   await answer(request, 401, noCredentials, refusal(basicChallenge))
-  await answer({ ...request, headers: token }, 401, noCredentials, refusal(basicChallenge))
+  await answer({ ...request, headers: token }, 401, notAccepted, refusal(basicChallenge))
   const person = { ...request, headers: basic(alice) }
   await answer(person, 401, wrongCredentials, refusal(basicChallenge))
   const payload = { username: sensor.name, password: sensor.password }
   await answer({ method: 'POST', url: '/login', payload }, 401, wrongCredentials, refusal())
   // A token in the name of a machine, from whatever else signs with the secret.
   const forged = { authorization: `Bearer ${app.jwtService.generateToken(sensor.name)}` }
-  const notAccepted = refusal(tokenChallenge('The token is not accepted'))
-  await answer({ url: '/me', headers: forged }, 401, wrongCredentials, notAccepted)
+  const challenged = refusal(tokenChallenge('The token is not accepted'))
+  await answer({ url: '/me', headers: forged }, 401, wrongCredentials, challenged)
 })
 
 t.test('a route for both accepts tokens and Basic', async (t) => {

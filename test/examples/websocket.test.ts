@@ -12,6 +12,7 @@ import {
   expectAnswer,
   login,
   noCredentials,
+  notAccepted,
   refusal,
   wrongCredentials,
 } from '../helpers/examples.js'
@@ -87,7 +88,7 @@ t.test('no ticket, a wrong one or a token gets a 401 instead of a socket', async
   // A token in its place, or in its header.
   const jwt = token.authorization.slice('Bearer '.length)
   await isRefused(t, open(t, app, ['chat', `ticket.${jwt}`]), wrongCredentials)
-  await isRefused(t, open(t, app, ['chat'], token), noCredentials)
+  await isRefused(t, open(t, app, ['chat'], token), notAccepted)
   // And a ticket is good for nothing else.
   const ticket = await ticketOf(t, app, token)
   const headers = bearer(ticket)

@@ -14,6 +14,7 @@ export const bob = { name: 'bob', password: 'builder-1999' }
 export const noCredentials = { error: 'Invalid or missing authentication header.' }
 export const wrongCredentials = { error: 'Invalid credentials.' }
 export const wrongToken = { error: 'Your authentication token is invalid.' }
+export const notAccepted = { error: 'This route does not accept these credentials.' }
 export const expiredToken = { error: 'Your authentication token is expired.' }
 
 const realm = 'realm="Authorization required"'

@@ -33,7 +33,7 @@ export function checkClaims(claims: JwtClaims, rules: ResolvedRules, now = Date.
  * apps send by e-mail or issue between a password and a second factor.
  */
 const foreignKind =
-  /^(?:application\/)?id(?![a-z])|id[-_ ]?token|refresh|offline|logout|reset|forgot|recover|verify|verification|confirm(?!ed)|activat(?:e(?!d)|ion)|invit(?:e(?!d)|ation)|magic|(?<![a-z])(?:mfa|2fa|otp)(?![a-z])/i
+  /^(?:application\/)?id(?![a-z])|id[-_ ]?token|refresh|offline|logout|reset|forgot|recover|verify|verification|confirm(?!ed)|activat(?:e(?!d)|ion)|invit(?:e(?!d)|ation)|magic|mfa|2fa|(?:2|two|second|multi)[-_ ]?factor|(?<![a-z])t?otp|otp(?![a-z])/i
 
 const kindClaims = ['typ', 'token_use', 'token_type', 'type']
 

@@ -51,7 +51,18 @@ t.test('a token that says that it is no access token is rejected', async (t) => 
     'invitation',
     'magic-link',
     'mfa',
+    'mfaToken',
+    'pendingMfa',
     '2fa',
+    '2faPending',
+    'twoFactor',
+    'two-factor',
+    'multi_factor',
+    'otp',
+    'otpToken',
+    'emailOtp',
+    'totp',
+    'totpPending',
     'urn:ietf:params:oauth:token-type:refresh_token',
     'urn:ietf:params:oauth:token-type:id_token',
   ]
@@ -102,6 +113,9 @@ t.test('access tokens and the kinds of users of an app pass', async (t) => {
     'provider',
     'session',
     'hotpot',
+    'botPlayer',
+    'footprint',
+    'factory',
   ]
   for (const claim of ['type', 'token_type', 'token_use', 'typ']) {
     for (const kind of passing) {

@@ -33,51 +33,44 @@ const own = (value: string, scheme?: string): Traits => ({
     headers.authorization?.endsWith(` ${value}`) === true || headers.cookie === value,
 })
 
-t.test(
-  'anyOf() asks one member: by its scheme, by accepts(), or the one without both',
-  async (t) => {
-    // By the header: the number of the member that is asked, or null.
-    const cases: [string, Traits[], Record<string, number | null>][] = [
-      [
-        'by the scheme',
-        [basic, bearer],
-        { 'Basic x': 0, 'BEARER x': 1, 'bearer\tx': 1, Bearer: 1 },
-      ],
-      ['no scheme fits', [basic, bearer], { '': null, 'Other x': null, 'Basics x': null }],
-      ['one without both', [basic, {}], { 'Basic x': 0, 'Bearer x': 1, '': 1 }],
-      ['the same in the other order', [{}, basic], { 'Basic x': 1, 'Bearer x': 0, '': 0 }],
-      [
-        'of one scheme the first that accepts, else the first, which rejects',
-        [own('a', 'Bearer'), own('b', 'Bearer'), own('b', 'Bearer')],
-        { 'Bearer a': 0, 'Bearer b': 1, 'Bearer c': 0, '': null },
-      ],
-      [
-        'of one scheme the one without accepts() gets what the others do not accept',
-        [own('a', 'Bearer'), bearer, own('b', 'Bearer')],
-        { 'Bearer a': 0, 'Bearer b': 2, 'Bearer c': 1 },
-      ],
-      [
-        'accepts() without a scheme of the header',
-        [own('a', 'Bearer'), own('b'), {}],
-        { 'cookie a': 0, 'cookie b': 1, 'cookie c': 2, 'Other b': 1, 'Bearer b': 0 },
-      ],
-      ['accepts() of all says no', [own('a'), own('b', 'Basic')], { '': null, 'cookie c': null }],
-    ]
-    for (const [title, traits, byHeader] of cases) {
-      for (const [header, expected] of Object.entries(byHeader)) {
-        const log: string[] = []
-        const combined = anyOf(...traits.map((each, id) => member(id, log, each)))
-        const [name, value] = header.split(' ')
-        const request = requestWith(
-          name === 'cookie' ? { cookie: String(value) } : header ? { authorization: header } : {},
-        )
-        const user = await combined.authenticate(request)
-        t.strictSame(user, expected === null ? null : { id: expected }, `${title}: ${header}`)
-        t.strictSame(log, expected === null ? [] : [`asked ${expected}`], `${title}: ${header}`)
-      }
+t.test('anyOf() asks one member: by scheme, by accepts(), or without both', async (t) => {
+  // By the header: the number of the member that is asked, or null.
+  const cases: [string, Traits[], Record<string, number | null>][] = [
+    ['by the scheme', [basic, bearer], { 'Basic x': 0, 'BEARER x': 1, 'bearer\tx': 1, Bearer: 1 }],
+    ['no scheme fits', [basic, bearer], { '': null, 'Other x': null, 'Basics x': null }],
+    ['one without both', [basic, {}], { 'Basic x': 0, 'Bearer x': 1, '': 1 }],
+    ['the same in the other order', [{}, basic], { 'Basic x': 1, 'Bearer x': 0, '': 0 }],
+    [
+      'of one scheme the first that accepts, else the first, which rejects',
+      [own('a', 'Bearer'), own('b', 'Bearer'), own('b', 'Bearer')],
+      { 'Bearer a': 0, 'Bearer b': 1, 'Bearer c': 0, '': null },
+    ],
+    [
+      'of one scheme the one without accepts() gets what the others do not accept',
+      [own('a', 'Bearer'), bearer, own('b', 'Bearer')],
+      { 'Bearer a': 0, 'Bearer b': 2, 'Bearer c': 1 },
+    ],
+    [
+      'accepts() without a scheme of the header',
+      [own('a', 'Bearer'), own('b'), {}],
+      { 'cookie a': 0, 'cookie b': 1, 'cookie c': 2, 'Other b': 1, 'Bearer b': 0 },
+    ],
+    ['accepts() of all says no', [own('a'), own('b', 'Basic')], { '': null, 'cookie c': null }],
+  ]
+  for (const [title, traits, byHeader] of cases) {
+    for (const [header, expected] of Object.entries(byHeader)) {
+      const log: string[] = []
+      const combined = anyOf(...traits.map((each, id) => member(id, log, each)))
+      const [name, value] = header.split(' ')
+      const request = requestWith(
+        name === 'cookie' ? { cookie: String(value) } : header ? { authorization: header } : {},
+      )
+      const user = await combined.authenticate(request)
+      t.strictSame(user, expected === null ? null : { id: expected }, `${title}: ${header}`)
+      t.strictSame(log, expected === null ? [] : [`asked ${expected}`], `${title}: ${header}`)
     }
-  },
-)
+  }
+})
 
 t.test('an anyOf() inside of another accepts what one of its members accepts', async (t) => {
   const log: string[] = []
@@ -117,27 +110,24 @@ t.test('startup fails for authenticators of one scheme without accepts()', async
   await t.rejects(appWith(t, { authenticators }, inScope), error)
 })
 
-t.test(
-  'anyOf() calls onUnauthorized of the member that it asked, or else of its first',
-  async (t) => {
-    const log: string[] = []
-    const silent = { scheme: 'Digest', authenticate: () => null }
-    const combined = anyOf(member(0, log, basic), member(1, log, bearer), silent)
-    const error = new AuthenticationError('auth.invalid-credentials')
-    const reply = {} as FastifyReply
-    // One error object in several requests at once.
-    const requests = ['Basic x', 'Bearer x', 'Digest x', 'Other x'].map((authorization) =>
-      requestWith({ authorization }),
-    )
-    for (const request of requests) await combined.authenticate(request)
-    log.splice(0)
-    for (const request of requests) await combined.onUnauthorized?.(error, request, reply)
-    t.strictSame(
-      log,
-      [0, 1, 0].map((id) => `rejection written by ${id}`),
-    )
-  },
-)
+t.test('anyOf() calls onUnauthorized of the member it asked, or of its first', async (t) => {
+  const log: string[] = []
+  const silent = { scheme: 'Digest', authenticate: () => null }
+  const combined = anyOf(member(0, log, basic), member(1, log, bearer), silent)
+  const error = new AuthenticationError('auth.invalid-credentials')
+  const reply = {} as FastifyReply
+  // One error object in several requests at once.
+  const requests = ['Basic x', 'Bearer x', 'Digest x', 'Other x'].map((authorization) =>
+    requestWith({ authorization }),
+  )
+  for (const request of requests) await combined.authenticate(request)
+  log.splice(0)
+  for (const request of requests) await combined.onUnauthorized?.(error, request, reply)
+  t.strictSame(
+    log,
+    [0, 1, 0].map((id) => `rejection written by ${id}`),
+  )
+})
 
 t.test('anyOf() throws for no members and for members that are no authenticators', async (t) => {
   t.match(

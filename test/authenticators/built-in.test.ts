@@ -110,18 +110,15 @@ t.test('the options of a jwtAuthenticator decide which tokens it accepts', async
   }
 })
 
-t.test(
-  'jwt.issuer and jwt.audience hold for every authenticator, and our tokens fit',
-  async (t) => {
-    const jwt = { secret, issuer: 'us', audience: ['web', 'app'] }
-    const app = await appWith(t, { ...standardOptions(), jwt }, (app) => {
-      app.get('/', { config: { auth: true } }, probe().handler)
-    })
-    const own = bearer(app.jwtService.generateToken('alice'))
-    isWelcome(t, await app.inject({ url: '/', headers: own }), 'alice')
-    t.equal((await app.inject({ url: '/', headers: bearer(token()) })).statusCode, 401)
-  },
-)
+t.test('jwt.issuer and jwt.audience hold for every authenticator', async (t) => {
+  const jwt = { secret, issuer: 'us', audience: ['web', 'app'] }
+  const app = await appWith(t, { ...standardOptions(), jwt }, (app) => {
+    app.get('/', { config: { auth: true } }, probe().handler)
+  })
+  const own = bearer(app.jwtService.generateToken('alice'))
+  isWelcome(t, await app.inject({ url: '/', headers: own }), 'alice')
+  t.equal((await app.inject({ url: '/', headers: bearer(token()) })).statusCode, 401)
+})
 
 t.test('a jwtAuthenticator finds users in its own service', async (t) => {
   const { handler, take } = probe()
@@ -206,43 +203,37 @@ t.test('a password over maxPasswordBytes is a 401, since bcrypt would cut it', a
   }
 })
 
-t.test(
-  'a basicAuthenticator has its own users and password field, and shows no hash',
-  async (t) => {
-    const hash = bcrypt.hashSync('swordfish', cost)
-    const staff = basicAuthenticator({
-      userService: serviceOf((name) => (name === 'carol' ? { name, secret: hash } : null)),
-      passwordField: 'secret',
-    })
-    const options = { ...standardOptions(), authenticators: { staff }, realm: 'Staff "only"' }
-    const app = await appWith(t, options, (app) => {
-      for (const use of ['staff', 'basic']) {
-        app.get(`/${use}`, { config: { auth: { use } } }, ({ user }) => user)
-      }
-    })
-    const challenge = 'Basic realm="Staff \\"only\\"", charset="UTF-8"'
-    const carol = basic('carol', 'swordfish')
-    const alice = basic('alice', passwords.alice)
-    const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
-    t.strictSame((await get('/staff', carol)).json(), { name: 'carol' })
-    t.strictSame((await get('/basic', alice)).json(), { id: 1, name: 'alice' })
-    isRefusal(t, await get('/staff', alice), { error: texts.invalid, challenge })
-    isRefusal(t, await get('/basic', carol), { error: texts.invalid, challenge })
-  },
-)
-
-t.test(
-  'a configBasicAuthenticator has its own credentials, and its user is { name }',
-  async (t) => {
-    const own = configBasicAuthenticator({ username: 'a', password: 'b' })
-    for (const more of [{ basic: { username: 'admin', password: 'geheim' } }, {}]) {
-      const options = { ...more, authenticators: { own } }
-      const app = await appWith(t, options, (app) => {
-        app.get('/', { config: { auth: { use: 'own' } } }, ({ user }) => user)
-      })
-      t.strictSame((await app.inject({ url: '/', headers: basic('a', 'b') })).json(), { name: 'a' })
-      const other = await app.inject({ url: '/', headers: basic('admin', 'geheim') })
-      isRefusal(t, other, invalid)
+t.test('a basicAuthenticator finds users in its own service and field', async (t) => {
+  const hash = bcrypt.hashSync('swordfish', cost)
+  const staff = basicAuthenticator({
+    userService: serviceOf((name) => (name === 'carol' ? { name, secret: hash } : null)),
+    passwordField: 'secret',
+  })
+  const options = { ...standardOptions(), authenticators: { staff }, realm: 'Staff "only"' }
+  const app = await appWith(t, options, (app) => {
+    for (const use of ['staff', 'basic']) {
+      app.get(`/${use}`, { config: { auth: { use } } }, ({ user }) => user)
     }
-  },
-)
+  })
+  const challenge = 'Basic realm="Staff \\"only\\"", charset="UTF-8"'
+  const carol = basic('carol', 'swordfish')
+  const alice = basic('alice', passwords.alice)
+  const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
+  t.strictSame((await get('/staff', carol)).json(), { name: 'carol' })
+  t.strictSame((await get('/basic', alice)).json(), { id: 1, name: 'alice' })
+  isRefusal(t, await get('/staff', alice), { error: texts.invalid, challenge })
+  isRefusal(t, await get('/basic', carol), { error: texts.invalid, challenge })
+})
+
+t.test('a configBasicAuthenticator has its own credentials', async (t) => {
+  const own = configBasicAuthenticator({ username: 'a', password: 'b' })
+  for (const more of [{ basic: { username: 'admin', password: 'geheim' } }, {}]) {
+    const options = { ...more, authenticators: { own } }
+    const app = await appWith(t, options, (app) => {
+      app.get('/', { config: { auth: { use: 'own' } } }, ({ user }) => user)
+    })
+    t.strictSame((await app.inject({ url: '/', headers: basic('a', 'b') })).json(), { name: 'a' })
+    const other = await app.inject({ url: '/', headers: basic('admin', 'geheim') })
+    isRefusal(t, other, invalid)
+  }
+})

@@ -58,33 +58,30 @@ async function inBothOrders(
   }
 }
 
-t.test(
-  'an authenticator for API keys in Bearer gets those, and jwt gets all other tokens',
-  async (t) => {
-    const apiKey: Authenticator = {
-      scheme: 'Bearer',
-      accepts: ({ headers }) => headers.authorization?.startsWith('Bearer key_') === true,
-      authenticate({ headers }) {
-        if (headers.authorization === 'Bearer key_1') return { name: 'robot' }
-        throw new AuthenticationError('Unknown key.')
-      },
+t.test('API keys in Bearer go to their authenticator, all other tokens to jwt', async (t) => {
+  const apiKey: Authenticator = {
+    scheme: 'Bearer',
+    accepts: ({ headers }) => headers.authorization?.startsWith('Bearer key_') === true,
+    authenticate({ headers }) {
+      if (headers.authorization === 'Bearer key_1') return { name: 'robot' }
+      throw new AuthenticationError('Unknown key.')
+    },
+  }
+  await inBothOrders(t, ['jwt', 'apiKey'], { authenticators: { apiKey } }, async (get, take) => {
+    isWelcome(t, await get(bearer('key_1')), 'robot')
+    isWelcome(t, await get(bearer(token())), 'alice')
+    t.equal(take(), 2)
+    const wrong = {
+      error: 'Unknown key.',
+      challenge: tokenChallenge('The token is not accepted'),
     }
-    await inBothOrders(t, ['jwt', 'apiKey'], { authenticators: { apiKey } }, async (get, take) => {
-      isWelcome(t, await get(bearer('key_1')), 'robot')
-      isWelcome(t, await get(bearer(token())), 'alice')
-      t.equal(take(), 2)
-      const wrong = {
-        error: 'Unknown key.',
-        challenge: tokenChallenge('The token is not accepted'),
-      }
-      isRefusal(t, await get(bearer('key_2')), { ...wrong, language: null })
-      for (const other of ['abc', 'a.b.c', hmacToken({ alg: 'HS256' }, claims(), `${secret}x`)]) {
-        t.equal((await get(bearer(other))).statusCode, 401, other)
-      }
-      t.equal(take(), 0)
-    })
-  },
-)
+    isRefusal(t, await get(bearer('key_2')), { ...wrong, language: null })
+    for (const other of ['abc', 'a.b.c', hmacToken({ alg: 'HS256' }, claims(), `${secret}x`)]) {
+      t.equal((await get(bearer(other))).statusCode, 401, other)
+    }
+    t.equal(take(), 0)
+  })
+})
 
 t.test('a malformed token gets a 401 from jwt beside an issuer', async (t) => {
   const url = 'http://127.0.0.1:9'
@@ -102,57 +99,45 @@ t.test('a malformed token gets a 401 from jwt beside an issuer', async (t) => {
   })
 })
 
-t.test(
-  'a jwtAuthenticator that an authenticator of the app wraps accepts its tokens beside another for Bearer',
-  async (t) => {
-    const key: Authenticator = {
-      scheme: 'Bearer',
-      accepts: ({ headers }) => headers.authorization === 'Bearer key',
-      authenticate: () => ({ name: 'robot' }),
-    }
-    const inner = jwtAuthenticator()
-    const wrapped: Authenticator = {
-      scheme: 'Bearer',
-      init: (app) => inner.init?.(app),
-      accepts: (request) => inner.accepts?.(request) === true,
-      authenticate: (request) => inner.authenticate(request),
-    }
-    const authenticators = { key, wrapped, combined: anyOf(jwtAuthenticator(), key) }
-    const uses = [
-      'combined',
-      ['key', 'jwt'],
-      ['jwt', 'key'],
-      ['key', 'wrapped'],
-      ['jwt', 'wrapped'],
-    ]
-    const app = await appWith(t, { ...standardOptions(), authenticators }, (app) =>
-      uses.forEach((use, at) => app.get(`/${at}`, { config: { auth: { use } } }, probe().handler)),
-    )
-    for (const at of uses.keys()) {
-      isWelcome(t, await app.inject({ url: `/${at}`, headers: bearer(token()) }), 'alice')
-      const { statusCode } = await app.inject({ url: `/${at}`, headers: bearer('key') })
-      t.equal(statusCode, uses[at]?.includes('wrapped') && uses[at]?.includes('jwt') ? 401 : 200)
-    }
-  },
-)
+t.test('a wrapper of a jwtAuthenticator gets its tokens beside another for Bearer', async (t) => {
+  const key: Authenticator = {
+    scheme: 'Bearer',
+    accepts: ({ headers }) => headers.authorization === 'Bearer key',
+    authenticate: () => ({ name: 'robot' }),
+  }
+  const inner = jwtAuthenticator()
+  const wrapped: Authenticator = {
+    scheme: 'Bearer',
+    init: (app) => inner.init?.(app),
+    accepts: (request) => inner.accepts?.(request) === true,
+    authenticate: (request) => inner.authenticate(request),
+  }
+  const authenticators = { key, wrapped, combined: anyOf(jwtAuthenticator(), key) }
+  const uses = ['combined', ['key', 'jwt'], ['jwt', 'key'], ['key', 'wrapped'], ['jwt', 'wrapped']]
+  const app = await appWith(t, { ...standardOptions(), authenticators }, (app) =>
+    uses.forEach((use, at) => app.get(`/${at}`, { config: { auth: { use } } }, probe().handler)),
+  )
+  for (const at of uses.keys()) {
+    isWelcome(t, await app.inject({ url: `/${at}`, headers: bearer(token()) }), 'alice')
+    const { statusCode } = await app.inject({ url: `/${at}`, headers: bearer('key') })
+    t.equal(statusCode, uses[at]?.includes('wrapped') && uses[at]?.includes('jwt') ? 401 : 200)
+  }
+})
 
-t.test(
-  'a cookie that holds no valid token is rejected where credentials are optional',
-  async (t) => {
-    const auth = { mode: 'optional', use: ['basic', 'jwt'] } as const
-    const app = await appWith(
-      t,
-      { ...standardOptions(), cookies: true },
-      (app) => void app.get('/', { config: { auth } }, probe().handler),
-    )
-    const statusOf = async (value: string): Promise<number> =>
-      (await app.inject({ url: '/', headers: { host: 'localhost', cookie: `token=${value}` } }))
-        .statusCode
-    t.equal(await statusOf(token()), 200)
-    for (const value of ['x', token({ sub: undefined })]) t.equal(await statusOf(value), 401)
-    t.equal((await app.inject('/')).statusCode, 200)
-  },
-)
+t.test('a cookie without a valid token is rejected even in the mode optional', async (t) => {
+  const auth = { mode: 'optional', use: ['basic', 'jwt'] } as const
+  const app = await appWith(
+    t,
+    { ...standardOptions(), cookies: true },
+    (app) => void app.get('/', { config: { auth } }, probe().handler),
+  )
+  const statusOf = async (value: string): Promise<number> =>
+    (await app.inject({ url: '/', headers: { host: 'localhost', cookie: `token=${value}` } }))
+      .statusCode
+  t.equal(await statusOf(token()), 200)
+  for (const value of ['x', token({ sub: undefined })]) t.equal(await statusOf(value), 401)
+  t.equal((await app.inject('/')).statusCode, 200)
+})
 
 t.test('an authenticator whose accepts() returns a promise is not asked', async (t) => {
   const key: Authenticator = {

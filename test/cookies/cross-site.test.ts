@@ -71,178 +71,168 @@ const rows: [headers: Headers, passes: boolean][] = [
   [{ origin: 'https://shop.example', 'x-forwarded-proto': 'https' }, false],
 ]
 
-t.test(
-  'a request with a cookie changes something only from its own or a trusted origin',
-  async (t) => {
-    const { handler, take } = probe()
-    const options = { ...standardOptions(), cookies: { trustedOrigins: [partner] } }
-    const app = await appWith(t, options, (app) => {
-      app.route({
-        method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-        url: '/notes',
-        config: { auth: true },
-        handler,
-      })
-      app.post('/optional', { config: { auth: 'optional' } }, handler)
-      app.post('/try', { config: { auth: 'try' } }, handler)
+t.test('a cookie is accepted from its own and trusted origins only, except for GET', async (t) => {
+  const { handler, take } = probe()
+  const options = { ...standardOptions(), cookies: { trustedOrigins: [partner] } }
+  const app = await appWith(t, options, (app) => {
+    app.route({
+      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      url: '/notes',
+      config: { auth: true },
+      handler,
     })
-    const cookie = `__Host-token=${app.jwtService.generateToken('alice')}`
-    const ask = (method: string, url: string, headers: Headers): Promise<AnyResponse> =>
-      app.inject({
-        method: method as 'GET',
-        url,
-        headers: { host: 'shop.example', ...headers } as never,
-      })
+    app.post('/optional', { config: { auth: 'optional' } }, handler)
+    app.post('/try', { config: { auth: 'try' } }, handler)
+  })
+  const cookie = `__Host-token=${app.jwtService.generateToken('alice')}`
+  const ask = (method: string, url: string, headers: Headers): Promise<AnyResponse> =>
+    app.inject({
+      method: method as 'GET',
+      url,
+      headers: { host: 'shop.example', ...headers } as never,
+    })
 
+  for (const [headers, passes] of rows) {
+    const title = JSON.stringify(headers)
+    for (const url of ['/notes', '/optional', '/try']) {
+      const response = await ask('POST', url, { ...headers, cookie })
+      if (passes) t.equal(response.statusCode, 200, `${url} ${title}`)
+      else isRefusal(t, response, rejection, `${url} ${title}`)
+      t.equal(take(), passes ? 1 : 0, 'the handler')
+    }
+    t.equal((await ask('GET', '/notes', { ...headers, cookie })).statusCode, 200, `GET ${title}`)
+    take()
+  }
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  for (const method of ['PUT', 'PATCH', 'DELETE'])
+    isRefusal(t, await ask(method, '/notes', { ...evil, cookie }), rejection, method)
+  for (const method of ['HEAD', 'OPTIONS'])
+    t.equal((await ask(method, '/notes', { ...evil, cookie })).statusCode, 200, method)
+  take()
+
+  // A token that is bad all the same: the origin is checked first.
+  isRefusal(t, await ask('POST', '/notes', { ...evil, cookie: '__Host-token=broken' }), rejection)
+  // Where no cookie authenticates, no request is rejected for its origin.
+  const { authorization } = bearer(app.jwtService.generateToken('bob'))
+  t.equal((await ask('POST', '/notes', { ...evil, cookie, authorization })).statusCode, 200)
+  t.equal((await ask('POST', '/optional', evil)).statusCode, 200)
+  t.equal((await ask('POST', '/notes', evil)).statusCode, 401)
+  t.equal(
+    (await ask('POST', '/notes', { ...evil, authorization: 'Bearer x', cookie })).statusCode,
+    401,
+  )
+})
+
+t.test('Basic credentials from another site are a 403 before the user is looked up', async (t) => {
+  const { handler, take } = probe()
+  const service = standardOptions().userService
+  const directory: Authenticator = {
+    scheme: 'BASIC',
+    authenticate: ({ headers }) => (headers.authorization === undefined ? null : { name: 'ldap' }),
+  }
+  const options = {
+    ...standardOptions(),
+    userService: service,
+    cookies: { trustedOrigins: [partner] },
+    basic: { username: 'root', password: 'toor' },
+    authenticators: { directory, either: anyOf(basicAuthenticator(), jwtAuthenticator()) },
+    throttle: { perUsername: 1, perAddress: 1 },
+  }
+  const uses = ['basic', 'configBasic', 'directory', 'either', ['jwt', 'basic']]
+  const app = await appWith(t, options, (app) => {
+    uses.forEach((use, index) => {
+      const url = `/${index}`
+      app.route({ method: ['GET', 'POST'], url, config: { auth: { use } as never }, handler })
+      for (const mode of ['optional', 'try'] as const) {
+        app.post(`/${index}/${mode}`, { config: { auth: { mode, use } as never } }, handler)
+      }
+    })
+    app.post('/jwt', { config: { auth: 'optional' } }, handler)
+  })
+  const ask = (url: string, headers: Headers, method: 'GET' | 'POST' = 'POST') =>
+    app.inject({ method, url, headers: { host: 'shop.example', ...headers } as never })
+  for (const [index, use] of uses.entries()) {
+    const isConfig = use === 'configBasic'
+    const good = isConfig ? basic('root', 'toor') : basic('alice', passwords.alice)
+    const bad = basic('alice', 'wrong')
     for (const [headers, passes] of rows) {
-      const title = JSON.stringify(headers)
-      for (const url of ['/notes', '/optional', '/try']) {
-        const response = await ask('POST', url, { ...headers, cookie })
+      const title = `${String(use)} ${JSON.stringify(headers)}`
+      const paths = [`/${index}`, `/${index}/optional`, `/${index}/try`]
+      for (const url of paths) {
+        service.asked.length = 0
+        const response = await ask(url, { ...headers, ...(passes ? good : bad) })
         if (passes) t.equal(response.statusCode, 200, `${url} ${title}`)
         else isRefusal(t, response, rejection, `${url} ${title}`)
+        if (!passes) t.strictSame(service.asked, [], 'before the user is looked up')
         t.equal(take(), passes ? 1 : 0, 'the handler')
       }
-      t.equal((await ask('GET', '/notes', { ...headers, cookie })).statusCode, 200, `GET ${title}`)
-      take()
     }
-    const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
-    for (const method of ['PUT', 'PATCH', 'DELETE'])
-      isRefusal(t, await ask(method, '/notes', { ...evil, cookie }), rejection, method)
-    for (const method of ['HEAD', 'OPTIONS'])
-      t.equal((await ask(method, '/notes', { ...evil, cookie })).statusCode, 200, method)
-    take()
-
-    // A token that is bad all the same: the origin is checked first.
-    isRefusal(t, await ask('POST', '/notes', { ...evil, cookie: '__Host-token=broken' }), rejection)
-    // Where no cookie authenticates, no request is rejected for its origin.
-    const { authorization } = bearer(app.jwtService.generateToken('bob'))
-    t.equal((await ask('POST', '/notes', { ...evil, cookie, authorization })).statusCode, 200)
-    t.equal((await ask('POST', '/optional', evil)).statusCode, 200)
-    t.equal((await ask('POST', '/notes', evil)).statusCode, 401)
-    t.equal(
-      (await ask('POST', '/notes', { ...evil, authorization: 'Bearer x', cookie })).statusCode,
-      401,
-    )
-  },
-)
-
-t.test(
-  'a request of another site with Basic credentials is a 403, before the user is looked up',
-  async (t) => {
-    const { handler, take } = probe()
-    const service = standardOptions().userService
-    const directory: Authenticator = {
-      scheme: 'BASIC',
-      authenticate: ({ headers }) =>
-        headers.authorization === undefined ? null : { name: 'ldap' },
-    }
-    const options = {
-      ...standardOptions(),
-      userService: service,
-      cookies: { trustedOrigins: [partner] },
-      basic: { username: 'root', password: 'toor' },
-      authenticators: { directory, either: anyOf(basicAuthenticator(), jwtAuthenticator()) },
-      throttle: { perUsername: 1, perAddress: 1 },
-    }
-    const uses = ['basic', 'configBasic', 'directory', 'either', ['jwt', 'basic']]
-    const app = await appWith(t, options, (app) => {
-      uses.forEach((use, index) => {
-        const url = `/${index}`
-        app.route({ method: ['GET', 'POST'], url, config: { auth: { use } as never }, handler })
-        for (const mode of ['optional', 'try'] as const) {
-          app.post(`/${index}/${mode}`, { config: { auth: { mode, use } as never } }, handler)
-        }
-      })
-      app.post('/jwt', { config: { auth: 'optional' } }, handler)
-    })
-    const ask = (url: string, headers: Headers, method: 'GET' | 'POST' = 'POST') =>
-      app.inject({ method, url, headers: { host: 'shop.example', ...headers } as never })
-    for (const [index, use] of uses.entries()) {
-      const isConfig = use === 'configBasic'
-      const good = isConfig ? basic('root', 'toor') : basic('alice', passwords.alice)
-      const bad = basic('alice', 'wrong')
-      for (const [headers, passes] of rows) {
-        const title = `${String(use)} ${JSON.stringify(headers)}`
-        const paths = [`/${index}`, `/${index}/optional`, `/${index}/try`]
-        for (const url of paths) {
-          service.asked.length = 0
-          const response = await ask(url, { ...headers, ...(passes ? good : bad) })
-          if (passes) t.equal(response.statusCode, 200, `${url} ${title}`)
-          else isRefusal(t, response, rejection, `${url} ${title}`)
-          if (!passes) t.strictSame(service.asked, [], 'before the user is looked up')
-          t.equal(take(), passes ? 1 : 0, 'the handler')
-        }
-      }
-      const evil = { origin: 'https://evil.example' }
-      t.equal((await ask(`/${index}`, { ...evil, ...good }, 'GET')).statusCode, 200, 'GET')
-      const socket = { connection: 'upgrade', upgrade: 'websocket' }
-      t.equal((await ask(`/${index}`, { ...evil, ...good, ...socket }, 'GET')).statusCode, 403)
-      t.equal((await ask(`/${index}/optional`, evil)).statusCode, 200, 'without credentials')
-      t.equal((await ask('/jwt', { ...evil, ...good })).statusCode, 200, 'where Basic is not read')
-      take()
-    }
-    const { authorization } = bearer(app.jwtService.generateToken('bob'))
-    for (const url of ['/3', '/4']) {
-      const response = await ask(url, { origin: 'https://evil.example', authorization })
-      t.equal(response.statusCode, 200, 'Bearer is free')
-    }
-  },
-)
-
-t.test(
-  'a login from another site is a 403 before its body is read, and is not throttled',
-  async (t) => {
-    const { lines, stream } = logLines()
-    const service = standardOptions().userService
-    const options = {
-      ...standardOptions(),
-      userService: service,
-      cookies: { trustedOrigins: [partner] },
-      throttle: { perUsername: 1, perAddress: 1 },
-    }
-    const app = await appWith(t, options, undefined, { logger: { stream } })
-    const events: RefusalEvent[] = []
-    const listener = (event: RefusalEvent): unknown => events.push(event)
-    channels.failure.subscribe(listener)
-    t.teardown(() => channels.failure.unsubscribe(listener))
-    const payload = { username: 'alice', password: passwords.alice }
-    const login = (headers: Headers, body: object | string = payload): Promise<AnyResponse> =>
-      app.inject({
-        method: 'POST',
-        url: '/login',
-        payload: body,
-        headers: { host: 'shop.example', ...headers } as never,
-      })
-    for (const [headers, passes] of rows.filter(([, passes]) => !passes)) {
-      const response = await login(headers)
-      isRefusal(t, response, rejection, JSON.stringify(headers))
-      t.strictSame(linesOf(response), [])
-      t.notOk(passes)
-    }
-    t.strictSame(service.asked, [])
-    t.equal(events.length, rows.filter(([, passes]) => !passes).length, 'one event each')
-    t.match(events[0], { code: 'ERR_AUTH_CROSS_SITE', authenticator: 'login' })
     const evil = { origin: 'https://evil.example' }
-    const form = { ...evil, 'content-type': 'application/x-www-form-urlencoded' }
-    isRefusal(t, await login(form, 'username=alice&password=wonderland'), rejection, 'a form')
-    isRefusal(t, await login({ ...evil, 'accept-language': 'de' }), {
-      ...rejection,
-      error: 'Anfragen von anderen Websites werden nicht angenommen.',
-      language: 'de',
+    t.equal((await ask(`/${index}`, { ...evil, ...good }, 'GET')).statusCode, 200, 'GET')
+    const socket = { connection: 'upgrade', upgrade: 'websocket' }
+    t.equal((await ask(`/${index}`, { ...evil, ...good, ...socket }, 'GET')).statusCode, 403)
+    t.equal((await ask(`/${index}/optional`, evil)).statusCode, 200, 'without credentials')
+    t.equal((await ask('/jwt', { ...evil, ...good })).statusCode, 200, 'where Basic is not read')
+    take()
+  }
+  const { authorization } = bearer(app.jwtService.generateToken('bob'))
+  for (const url of ['/3', '/4']) {
+    const response = await ask(url, { origin: 'https://evil.example', authorization })
+    t.equal(response.statusCode, 200, 'Bearer is free')
+  }
+})
+
+t.test('a login from another site is a 403 before its body is read', async (t) => {
+  const { lines, stream } = logLines()
+  const service = standardOptions().userService
+  const options = {
+    ...standardOptions(),
+    userService: service,
+    cookies: { trustedOrigins: [partner] },
+    throttle: { perUsername: 1, perAddress: 1 },
+  }
+  const app = await appWith(t, options, undefined, { logger: { stream } })
+  const events: RefusalEvent[] = []
+  const listener = (event: RefusalEvent): unknown => events.push(event)
+  channels.failure.subscribe(listener)
+  t.teardown(() => channels.failure.unsubscribe(listener))
+  const payload = { username: 'alice', password: passwords.alice }
+  const login = (headers: Headers, body: object | string = payload): Promise<AnyResponse> =>
+    app.inject({
+      method: 'POST',
+      url: '/login',
+      payload: body,
+      headers: { host: 'shop.example', ...headers } as never,
     })
-    const logged = lines.filter(({ code }) => code === 'ERR_AUTH_CROSS_SITE')
-    t.ok(
-      logged.length > 0 && logged.every(({ level }) => level === 30),
-      'logged as other rejections are',
-    )
-    const reasons = new Set(logged.map(({ reason }) => String(reason)))
-    t.equal(reasons.size, 2, 'one for each header')
-    for (const reason of reasons) t.match(reason, 'cookies.trustedOrigins')
-    // None of these counted for the throttle.
-    for (const [headers] of rows.filter(([, passes]) => passes))
-      t.equal((await login(headers)).statusCode, 200, JSON.stringify(headers))
-  },
-)
+  for (const [headers, passes] of rows.filter(([, passes]) => !passes)) {
+    const response = await login(headers)
+    isRefusal(t, response, rejection, JSON.stringify(headers))
+    t.strictSame(linesOf(response), [])
+    t.notOk(passes)
+  }
+  t.strictSame(service.asked, [])
+  t.equal(events.length, rows.filter(([, passes]) => !passes).length, 'one event each')
+  t.match(events[0], { code: 'ERR_AUTH_CROSS_SITE', authenticator: 'login' })
+  const evil = { origin: 'https://evil.example' }
+  const form = { ...evil, 'content-type': 'application/x-www-form-urlencoded' }
+  isRefusal(t, await login(form, 'username=alice&password=wonderland'), rejection, 'a form')
+  isRefusal(t, await login({ ...evil, 'accept-language': 'de' }), {
+    ...rejection,
+    error: 'Anfragen von anderen Websites werden nicht angenommen.',
+    language: 'de',
+  })
+  const logged = lines.filter(({ code }) => code === 'ERR_AUTH_CROSS_SITE')
+  t.ok(
+    logged.length > 0 && logged.every(({ level }) => level === 30),
+    'logged as other rejections are',
+  )
+  const reasons = new Set(logged.map(({ reason }) => String(reason)))
+  t.equal(reasons.size, 2, 'one for each header')
+  for (const reason of reasons) t.match(reason, 'cookies.trustedOrigins')
+  // None of these counted for the throttle.
+  for (const [headers] of rows.filter(([, passes]) => passes))
+    t.equal((await login(headers)).statusCode, 200, JSON.stringify(headers))
+})
 
 t.test('onUnauthorized writes the 403 for a request of another site', async (t) => {
   const authenticator: Authenticator = {

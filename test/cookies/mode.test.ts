@@ -50,32 +50,23 @@ t.test('a login sets the token as a cookie, and shows it nowhere else', async (t
   t.strictSame(linesOf(wrong), [])
 })
 
-t.test(
-  'cookies.name and cookies.sameSite set the names and SameSite of both cookies',
-  async (t) => {
-    const cookies = { name: 'shop', sameSite: 'strict' } as const
-    const { app, login } = await behindTls(t, { cookies, sessions: true })
-    const [token, refresh] = cookiesOf(await login())
-    t.match(token, { name: '__Host-shop-token', attributes: { samesite: 'Strict' } })
-    t.match(refresh, { name: '__Host-shop-refresh', attributes: { samesite: 'Strict' } })
-    const status = async (name: string, value = '', method: 'GET' | 'POST' = 'GET') => {
-      const headers = { ...tls, cookie: `${name}=${value}` }
-      const url = method === 'GET' ? '/me' : '/login/refresh'
-      return (await app.inject({ method, url, headers })).statusCode
-    }
-    const others = [
-      '__Host-token',
-      'shop-token',
-      'token',
-      '__host-shop-token',
-      '__Secure-shop-token',
-    ]
-    for (const name of others) t.equal(await status(name, token?.value), 401, name)
-    t.equal(await status('__Host-shop-token', token?.value), 200)
-    t.equal(await status('__Host-refresh', refresh?.value, 'POST'), 401)
-    t.equal(await status('__Host-shop-refresh', refresh?.value, 'POST'), 200)
-  },
-)
+t.test('cookies.name and cookies.sameSite hold for both cookies', async (t) => {
+  const cookies = { name: 'shop', sameSite: 'strict' } as const
+  const { app, login } = await behindTls(t, { cookies, sessions: true })
+  const [token, refresh] = cookiesOf(await login())
+  t.match(token, { name: '__Host-shop-token', attributes: { samesite: 'Strict' } })
+  t.match(refresh, { name: '__Host-shop-refresh', attributes: { samesite: 'Strict' } })
+  const status = async (name: string, value = '', method: 'GET' | 'POST' = 'GET') => {
+    const headers = { ...tls, cookie: `${name}=${value}` }
+    const url = method === 'GET' ? '/me' : '/login/refresh'
+    return (await app.inject({ method, url, headers })).statusCode
+  }
+  const others = ['__Host-token', 'shop-token', 'token', '__host-shop-token', '__Secure-shop-token']
+  for (const name of others) t.equal(await status(name, token?.value), 401, name)
+  t.equal(await status('__Host-shop-token', token?.value), 200)
+  t.equal(await status('__Host-refresh', refresh?.value, 'POST'), 401)
+  t.equal(await status('__Host-shop-refresh', refresh?.value, 'POST'), 200)
+})
 
 t.test('cookies lack the prefix __Host- for localhost over http only', async (t) => {
   const { app, login } = await behindTls(t)
@@ -114,80 +105,77 @@ t.test('cookies lack the prefix __Host- for localhost over http only', async (t)
   }
 })
 
-t.test(
-  'a request that a proxy passed on gets cookies with __Host-, even from localhost',
-  async (t) => {
-    const { app } = await behindTls(t, { sessions: true })
-    const https = 'https://shop.example'
-    const rows: [isLocal: boolean, headers: Record<string, string>, address?: string][] = [
-      [true, {}],
-      [true, {}, '127.8.9.10'],
-      [true, {}, '::1'],
-      [true, {}, '::ffff:127.0.0.1'],
-      [true, { origin: 'http://localhost:5173' }],
-      [false, { origin: https }],
-      [false, { origin: 'null' }],
-      [false, { origin: 'HTTP://localhost' }],
-      [false, { forwarded: 'for=127.0.0.1' }],
-      [false, { 'x-forwarded-for': '127.0.0.1' }],
-      [false, { 'X-Forwarded-Proto': 'http' }],
-      [false, { 'x-forwarded-host': 'localhost:3000' }],
-      [false, { 'x-forwarded-port': '' }],
-      [false, { via: '1.1 proxy' }],
-      [false, { 'X-Real-IP': '127.0.0.1' }],
-      [false, { 'cf-connecting-ip': '127.0.0.1' }],
-      [false, { 'true-client-ip': '127.0.0.1' }],
-      [false, {}, '10.0.0.1'],
-      [false, {}, '172.17.0.1'],
-      [false, {}, '::ffff:10.0.0.1'],
-      [false, {}, '127.0.0.1.example'],
-    ]
-    for (const [isLocal, more, address = '127.0.0.1'] of rows) {
-      const title = JSON.stringify([more, address])
-      const headers = { host: 'localhost:3000', 'sec-fetch-site': 'same-origin', ...more }
-      const from = { remoteAddress: address, headers }
-      const given = await app.inject({ method: 'POST', url: '/login', payload, ...from })
-      const names = cookiesOf(given).map(({ name, attributes }) => [name, 'secure' in attributes])
-      const expected = ['token', 'refresh'].map((name) => (isLocal ? name : `__Host-${name}`))
-      t.strictSame(
-        names,
-        expected.map((name) => [name, !isLocal]),
-        title,
-      )
-      const cookies = cookiesOf(given).map(({ name, value }) => `${name}=${value}`)
-      const use = (cookie: string, method: 'GET' | 'POST', url: string, own = headers) =>
-        app.inject({ method, url, remoteAddress: address, headers: { ...own, cookie } })
-      t.equal((await use(cookies.join('; '), 'GET', '/me')).statusCode, 200, title)
-      // Browsers send no Origin with a GET.
-      const { origin: _, ...plain } = headers as Record<string, string>
-      for (const cookie of [cookies.join('; '), cookies[0] ?? '']) {
-        t.equal((await use(cookie, 'GET', '/me', plain as never)).statusCode, 200, title)
-      }
-      const [token, refresh] = cookiesOf(given)
-      if (!isLocal) {
-        const planted = `token=${token?.value}; refresh=${refresh?.value}`
-        t.equal((await use(planted, 'GET', '/me')).statusCode, 401, title)
-        t.equal((await use(planted, 'POST', '/login/refresh')).statusCode, 401, title)
-      }
-      const both = `${cookies.join('; ')}; token=${token?.value}x; refresh=x`
-      if (!isLocal) t.equal((await use(both, 'GET', '/me', plain as never)).statusCode, 200, title)
-      const refreshed = await use(`${refresh?.name}=${refresh?.value}`, 'POST', '/login/refresh')
-      t.equal(refreshed.statusCode, 200, title)
-      t.strictSame(
-        cookiesOf(refreshed).map(({ name }) => name),
-        expected,
-        title,
-      )
-      const left = await use(cookies.join('; '), 'POST', '/logout')
-      t.equal(left.statusCode, 204, title)
-      t.strictSame(
-        cookiesOf(left).map(({ name }) => name),
-        expected,
-        title,
-      )
+t.test('a request that a proxy passed on gets cookies with __Host-', async (t) => {
+  const { app } = await behindTls(t, { sessions: true })
+  const https = 'https://shop.example'
+  const rows: [isLocal: boolean, headers: Record<string, string>, address?: string][] = [
+    [true, {}],
+    [true, {}, '127.8.9.10'],
+    [true, {}, '::1'],
+    [true, {}, '::ffff:127.0.0.1'],
+    [true, { origin: 'http://localhost:5173' }],
+    [false, { origin: https }],
+    [false, { origin: 'null' }],
+    [false, { origin: 'HTTP://localhost' }],
+    [false, { forwarded: 'for=127.0.0.1' }],
+    [false, { 'x-forwarded-for': '127.0.0.1' }],
+    [false, { 'X-Forwarded-Proto': 'http' }],
+    [false, { 'x-forwarded-host': 'localhost:3000' }],
+    [false, { 'x-forwarded-port': '' }],
+    [false, { via: '1.1 proxy' }],
+    [false, { 'X-Real-IP': '127.0.0.1' }],
+    [false, { 'cf-connecting-ip': '127.0.0.1' }],
+    [false, { 'true-client-ip': '127.0.0.1' }],
+    [false, {}, '10.0.0.1'],
+    [false, {}, '172.17.0.1'],
+    [false, {}, '::ffff:10.0.0.1'],
+    [false, {}, '127.0.0.1.example'],
+  ]
+  for (const [isLocal, more, address = '127.0.0.1'] of rows) {
+    const title = JSON.stringify([more, address])
+    const headers = { host: 'localhost:3000', 'sec-fetch-site': 'same-origin', ...more }
+    const from = { remoteAddress: address, headers }
+    const given = await app.inject({ method: 'POST', url: '/login', payload, ...from })
+    const names = cookiesOf(given).map(({ name, attributes }) => [name, 'secure' in attributes])
+    const expected = ['token', 'refresh'].map((name) => (isLocal ? name : `__Host-${name}`))
+    t.strictSame(
+      names,
+      expected.map((name) => [name, !isLocal]),
+      title,
+    )
+    const cookies = cookiesOf(given).map(({ name, value }) => `${name}=${value}`)
+    const use = (cookie: string, method: 'GET' | 'POST', url: string, own = headers) =>
+      app.inject({ method, url, remoteAddress: address, headers: { ...own, cookie } })
+    t.equal((await use(cookies.join('; '), 'GET', '/me')).statusCode, 200, title)
+    // Browsers send no Origin with a GET.
+    const { origin: _, ...plain } = headers as Record<string, string>
+    for (const cookie of [cookies.join('; '), cookies[0] ?? '']) {
+      t.equal((await use(cookie, 'GET', '/me', plain as never)).statusCode, 200, title)
     }
-  },
-)
+    const [token, refresh] = cookiesOf(given)
+    if (!isLocal) {
+      const planted = `token=${token?.value}; refresh=${refresh?.value}`
+      t.equal((await use(planted, 'GET', '/me')).statusCode, 401, title)
+      t.equal((await use(planted, 'POST', '/login/refresh')).statusCode, 401, title)
+    }
+    const both = `${cookies.join('; ')}; token=${token?.value}x; refresh=x`
+    if (!isLocal) t.equal((await use(both, 'GET', '/me', plain as never)).statusCode, 200, title)
+    const refreshed = await use(`${refresh?.name}=${refresh?.value}`, 'POST', '/login/refresh')
+    t.equal(refreshed.statusCode, 200, title)
+    t.strictSame(
+      cookiesOf(refreshed).map(({ name }) => name),
+      expected,
+      title,
+    )
+    const left = await use(cookies.join('; '), 'POST', '/logout')
+    t.equal(left.statusCode, 204, title)
+    t.strictSame(
+      cookiesOf(left).map(({ name }) => name),
+      expected,
+      title,
+    )
+  }
+})
 
 t.test('cookies have the prefix __Host- wherever NODE_ENV is production', async (t) => {
   setNodeEnv(t, 'production')

@@ -343,16 +343,13 @@ for (const [place, declare] of Object.entries(places)) {
   })
 }
 
-t.test(
-  'an authenticator that is optional for its registration is required by its name',
-  async (t) => {
-    const { handler } = probe()
-    const authenticator = basicAuthenticator({ optional: true })
-    const app = await appWith(t, { ...options, authenticator }, (app) => {
-      app.get('/default', { config: { auth: true } }, handler)
-      app.get('/basic', { config: { auth: { use: 'basic' } } }, handler)
-    })
-    isWelcome(t, await app.inject('/default'), null)
-    isRefusal(t, await app.inject('/basic'), { error: texts.none, challenge: basicChallenge })
-  },
-)
+t.test('an optional default authenticator is not optional by its name', async (t) => {
+  const { handler } = probe()
+  const authenticator = basicAuthenticator({ optional: true })
+  const app = await appWith(t, { ...options, authenticator }, (app) => {
+    app.get('/default', { config: { auth: true } }, handler)
+    app.get('/basic', { config: { auth: { use: 'basic' } } }, handler)
+  })
+  isWelcome(t, await app.inject('/default'), null)
+  isRefusal(t, await app.inject('/basic'), { error: texts.none, challenge: basicChallenge })
+})

@@ -102,28 +102,25 @@ for (const way of ['login', 'basic'] as const) {
   )
 }
 
-t.test(
-  'configBasic beside basic: a wrong password takes the same work for every username',
-  async (t) => {
-    for (const use of [
-      ['basic', 'configBasic'],
-      ['configBasic', 'basic'],
-    ]) {
-      const more = { basic: { username: 'admin', password: 'geheim' } }
-      const app = await appWith(t, options(more), (app) => {
-        app.get('/', { config: { auth: { use } } }, () => 'ran')
-      })
-      for (const [name, password] of [
-        ['admin', 'wrong'],
-        ['admin', ''],
-        ['nobody', 'geheim'],
-        ['alice', 'geheim'],
-      ] as const) {
-        costs.length = 0
-        t.equal((await ways.basic(app, name, password)).statusCode, 401)
-        t.strictSame(costs, [cost], name)
-      }
-      t.equal((await ways.basic(app, 'admin', 'geheim')).statusCode, 200)
+t.test('configBasic beside basic: each wrong username takes the same work', async (t) => {
+  for (const use of [
+    ['basic', 'configBasic'],
+    ['configBasic', 'basic'],
+  ]) {
+    const more = { basic: { username: 'admin', password: 'geheim' } }
+    const app = await appWith(t, options(more), (app) => {
+      app.get('/', { config: { auth: { use } } }, () => 'ran')
+    })
+    for (const [name, password] of [
+      ['admin', 'wrong'],
+      ['admin', ''],
+      ['nobody', 'geheim'],
+      ['alice', 'geheim'],
+    ] as const) {
+      costs.length = 0
+      t.equal((await ways.basic(app, name, password)).statusCode, 401)
+      t.strictSame(costs, [cost], name)
     }
-  },
-)
+    t.equal((await ways.basic(app, 'admin', 'geheim')).statusCode, 200)
+  }
+})

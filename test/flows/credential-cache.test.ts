@@ -96,25 +96,22 @@ t.test('cached credentials get a 401 at once when the hash changes', async (t) =
   t.equal(watch.runs.length, 4, 'each compared anew')
 })
 
-t.test(
-  'cached credentials of a user who is deleted or has no password get a 401 at once',
-  async (t) => {
-    const watch = watchBcrypt(t)
-    const list = people()
-    const { get, take } = await setting(t, {}, list)
-    isWelcome(t, await get(alice), 'alice')
-    isWelcome(t, await get(alice), 'alice')
-    t.equal(take(), 2)
-    const [first] = list.splice(0, 1)
-    isRefusal(t, await get(alice), refused, 'deleted')
-    t.equal(watch.runs.length, 2, 'after the same work as any wrong password')
-    list.push({ ...(first as TestUser), password: null as unknown as string })
-    isRefusal(t, await get(alice), refused, 'without a password')
-    t.equal(take(), 0)
-    Object.assign(list.at(-1) as TestUser, first)
-    isWelcome(t, await get(alice), 'alice', 'back again')
-  },
-)
+t.test('cached credentials of a deleted user get a 401 at once', async (t) => {
+  const watch = watchBcrypt(t)
+  const list = people()
+  const { get, take } = await setting(t, {}, list)
+  isWelcome(t, await get(alice), 'alice')
+  isWelcome(t, await get(alice), 'alice')
+  t.equal(take(), 2)
+  const [first] = list.splice(0, 1)
+  isRefusal(t, await get(alice), refused, 'deleted')
+  t.equal(watch.runs.length, 2, 'after the same work as any wrong password')
+  list.push({ ...(first as TestUser), password: null as unknown as string })
+  isRefusal(t, await get(alice), refused, 'without a password')
+  t.equal(take(), 0)
+  Object.assign(list.at(-1) as TestUser, first)
+  isWelcome(t, await get(alice), 'alice', 'back again')
+})
 
 t.test('a login runs bcrypt each time, and caches nothing', async (t) => {
   const watch = watchBcrypt(t)
@@ -174,30 +171,27 @@ t.test('ttl, 60 seconds unless it is set', async (t) => {
   }
 })
 
-t.test(
-  '64 concurrent requests with the same credentials run bcrypt once, right or wrong',
-  async (t) => {
-    for (const headers of [alice, wrong]) {
-      await t.test(headers === alice ? 'right' : 'wrong', async (t) => {
-        const watch = watchBcrypt(t, true)
-        const { app, get, take } = await setting(t, { throttle: false })
-        const all = Array.from({ length: 64 }, () => get(headers))
-        await until(() => watch.running.length === 1, 'one runs')
-        await settle(20)
-        t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
-        watch.hold(false)
-        const responses = await Promise.all(all)
-        for (const response of responses) {
-          if (headers === alice) isWelcome(t, response, 'alice')
-          else isRefusal(t, response, refused)
-        }
-        t.equal(take(), headers === alice ? 64 : 0)
-        t.equal(watch.runs.length, 1)
-        t.match(cached(app), { size: headers === alice ? 1 : 0 })
-      })
-    }
-  },
-)
+t.test('64 concurrent requests with the same credentials run bcrypt once', async (t) => {
+  for (const headers of [alice, wrong]) {
+    await t.test(headers === alice ? 'right' : 'wrong', async (t) => {
+      const watch = watchBcrypt(t, true)
+      const { app, get, take } = await setting(t, { throttle: false })
+      const all = Array.from({ length: 64 }, () => get(headers))
+      await until(() => watch.running.length === 1, 'one runs')
+      await settle(20)
+      t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
+      watch.hold(false)
+      const responses = await Promise.all(all)
+      for (const response of responses) {
+        if (headers === alice) isWelcome(t, response, 'alice')
+        else isRefusal(t, response, refused)
+      }
+      t.equal(take(), headers === alice ? 64 : 0)
+      t.equal(watch.runs.length, 1)
+      t.match(cached(app), { size: headers === alice ? 1 : 0 })
+    })
+  }
+})
 
 t.test('a failure that requests share counts for each of them', async (t) => {
   const watch = watchBcrypt(t, true)
@@ -256,34 +250,31 @@ t.test('requests that share a bcrypt run are answered if the first client leaves
   t.equal(take(), 3, 'the handler never ran for the one that left')
 })
 
-t.test(
-  'a 429 for the address of the first request is not shared with other addresses',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const { app, get, take } = await setting(t, {
-      hashing: { cost, concurrency: 1 },
-      throttle: { perUsername: 1 },
-    })
-    const attacker = '192.0.2.66'
-    const blocker = get(bob)
-    await until(() => watch.running.length === 1, 'another one runs')
-    const guesses = ['one', 'two'].map((guess) => get(basic('alice', guess), attacker))
-    await until(() => app.authn.stats().hashing.waiting === 2, 'guesses wait')
-    const leader = get(alice, attacker)
-    await until(() => app.authn.stats().hashing.waiting === 3, 'and a request of the same address')
-    const follower = get(alice, loopback)
-    await until(() => app.authn.stats().credentials.misses === 5, 'which another one shares')
-    while (app.authn.stats().hashing.running > 0) {
-      watch.running[0]?.finish()
-      await settle()
-    }
-    isWelcome(t, await blocker, 'bob')
-    t.equal((await guesses[0])?.statusCode, 401)
-    isRefusal(t, await leader, { status: 429, error: tooMany, challenge: null })
-    isWelcome(t, await follower, 'alice')
-    t.equal(take(), 2)
-  },
-)
+t.test('a 429 for one address is not shared with requests of other addresses', async (t) => {
+  const watch = watchBcrypt(t, true)
+  const { app, get, take } = await setting(t, {
+    hashing: { cost, concurrency: 1 },
+    throttle: { perUsername: 1 },
+  })
+  const attacker = '192.0.2.66'
+  const blocker = get(bob)
+  await until(() => watch.running.length === 1, 'another one runs')
+  const guesses = ['one', 'two'].map((guess) => get(basic('alice', guess), attacker))
+  await until(() => app.authn.stats().hashing.waiting === 2, 'guesses wait')
+  const leader = get(alice, attacker)
+  await until(() => app.authn.stats().hashing.waiting === 3, 'and a request of the same address')
+  const follower = get(alice, loopback)
+  await until(() => app.authn.stats().credentials.misses === 5, 'which another one shares')
+  while (app.authn.stats().hashing.running > 0) {
+    watch.running[0]?.finish()
+    await settle()
+  }
+  isWelcome(t, await blocker, 'bob')
+  t.equal((await guesses[0])?.statusCode, 401)
+  isRefusal(t, await leader, { status: 429, error: tooMany, challenge: null })
+  isWelcome(t, await follower, 'alice')
+  t.equal(take(), 2)
+})
 
 t.test('all requests that share a place in a full queue get a 503', async (t) => {
   const watch = watchBcrypt(t, true)
@@ -300,25 +291,22 @@ t.test('all requests that share a place in a full queue get a 503', async (t) =>
   isWelcome(t, await blocker, 'bob')
 })
 
-t.test(
-  'all requests that share a bcrypt run that fails get a 500, and it is not cached',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const { get, take } = await setting(t)
-    const all = [get(alice), get(alice)]
-    await until(() => watch.running.length === 1, 'it runs')
-    await settle(20)
-    watch.running[0]?.fail(new Error('no memory'))
-    for (const response of await Promise.all(all)) {
-      t.equal(response.statusCode, 500)
-      t.match(response.json(), { code: 'ERR_AUTH_HASHING' })
-      t.notMatch(response.body, 'no memory')
-    }
-    t.equal(take(), 0)
-    watch.hold(false)
-    isWelcome(t, await get(alice), 'alice')
-  },
-)
+t.test('all requests that share a failed bcrypt run get a 500', async (t) => {
+  const watch = watchBcrypt(t, true)
+  const { get, take } = await setting(t)
+  const all = [get(alice), get(alice)]
+  await until(() => watch.running.length === 1, 'it runs')
+  await settle(20)
+  watch.running[0]?.fail(new Error('no memory'))
+  for (const response of await Promise.all(all)) {
+    t.equal(response.statusCode, 500)
+    t.match(response.json(), { code: 'ERR_AUTH_HASHING' })
+    t.notMatch(response.body, 'no memory')
+  }
+  t.equal(take(), 0)
+  watch.hold(false)
+  isWelcome(t, await get(alice), 'alice')
+})
 
 t.test('cached credentials are not accepted for the users of another service', async (t) => {
   const watch = watchBcrypt(t)

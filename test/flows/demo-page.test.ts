@@ -49,152 +49,144 @@ async function write(page: Page, title: string): Promise<void> {
   await page.locator('#notes strong', { hasText: title }).waitFor()
 }
 
-t.test(
-  'a user stays logged in on the page, ends other sessions, and logs out',
-  { skip },
-  async (t) => {
-    const folder = t.testdir()
-    // Tokens that live for two seconds, so that the page is open for longer than that soon.
-    const env = environment(folder, { DEMO_DATA_DIR: join(folder, 'data'), AUTH_JWT_EXPIRY: '2' })
-    const app = await startDemo(t, env)
-    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-    const { page, requests, complaints } = await openPage(t, chromium ?? '', 'en')
+t.test('a user stays logged in, ends other sessions, and logs out', { skip }, async (t) => {
+  const folder = t.testdir()
+  // Tokens that live for two seconds, so that the page is open for longer than that soon.
+  const env = environment(folder, { DEMO_DATA_DIR: join(folder, 'data'), AUTH_JWT_EXPIRY: '2' })
+  const app = await startDemo(t, env)
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, requests, complaints } = await openPage(t, chromium ?? '', 'en')
 
-    await page.goto(origin)
-    t.equal(page.url(), `${origin}/app/`)
-    await page.locator('#login').waitFor()
-    await page.locator('#published li').nth(1).waitFor()
-    t.strictSame(complaints, [], 'an anonymous visitor asks for nothing that needs a login')
-    await logIn(page, { name: alice.name, password: 'wrong' })
-    await page.locator('#problem', { hasText: 'Invalid credentials.' }).waitFor()
-    await logIn(page, alice)
-    await page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
-    t.equal(await page.locator('#name').innerText(), 'alice')
-    await page.locator('#sessions li').first().waitFor()
-    t.equal(await page.locator('#sessions li').count(), 1)
-    t.equal(await page.evaluate('document.cookie'), '')
-    const renewed = renewals(page, 2)
-    await write(page, 'Tea')
+  await page.goto(origin)
+  t.equal(page.url(), `${origin}/app/`)
+  await page.locator('#login').waitFor()
+  await page.locator('#published li').nth(1).waitFor()
+  t.strictSame(complaints, [], 'an anonymous visitor asks for nothing that needs a login')
+  await logIn(page, { name: alice.name, password: 'wrong' })
+  await page.locator('#problem', { hasText: 'Invalid credentials.' }).waitFor()
+  await logIn(page, alice)
+  await page.locator('#notes strong', { hasText: 'Shopping' }).waitFor()
+  t.equal(await page.locator('#name').innerText(), 'alice')
+  await page.locator('#sessions li').first().waitFor()
+  t.equal(await page.locator('#sessions li').count(), 1)
+  t.equal(await page.evaluate('document.cookie'), '')
+  const renewed = renewals(page, 2)
+  await write(page, 'Tea')
 
-    // Another browser, which is logged out from here later.
-    const other = await page.context().browser()?.newContext()
-    const second = await other?.newPage()
-    if (second === undefined) throw new Error('no second browser')
-    await second.goto(`${origin}/app/`)
-    await logIn(second, alice)
-    await second.locator('#sessions li').nth(1).waitFor()
+  // Another browser, which is logged out from here later.
+  const other = await page.context().browser()?.newContext()
+  const second = await other?.newPage()
+  if (second === undefined) throw new Error('no second browser')
+  await second.goto(`${origin}/app/`)
+  await logIn(second, alice)
+  await second.locator('#sessions li').nth(1).waitFor()
 
-    // Beyond the life of the token: the user is not asked for a password. Each renewal comes when two thirds are over.
-    await renewed
-    await write(page, '<b>Milk</b>')
-    t.equal(await page.locator('#login').isVisible(), false)
+  // Beyond the life of the token: the user is not asked for a password. Each renewal comes when two thirds are over.
+  await renewed
+  await write(page, '<b>Milk</b>')
+  t.equal(await page.locator('#login').isVisible(), false)
 
-    await page.reload()
-    await page.locator('#sessions li').nth(1).waitFor()
-    const picture = process.env.PAGE_SCREENSHOT
-    if (picture !== undefined) {
-      await page.setViewportSize({ width: 1000, height: 1090 })
-      await page.screenshot({ path: picture })
-    }
-    await second.locator('#write [name=title]').fill('A draft')
-    await page.locator('#sessions button').click()
-    await page.locator('#sessions li').nth(1).waitFor({ state: 'detached' })
-    // Its next refresh finds out.
-    await second.locator('#problem', { hasText: 'revoked elsewhere' }).waitFor()
-    await second.locator('[name=username]:focus').waitFor()
-    await logIn(second, alice)
-    await second.locator('#notes li').first().waitFor()
-    t.equal(await second.locator('#write [name=title]').inputValue(), 'A draft')
+  await page.reload()
+  await page.locator('#sessions li').nth(1).waitFor()
+  const picture = process.env.PAGE_SCREENSHOT
+  if (picture !== undefined) {
+    await page.setViewportSize({ width: 1000, height: 1090 })
+    await page.screenshot({ path: picture })
+  }
+  await second.locator('#write [name=title]').fill('A draft')
+  await page.locator('#sessions button').click()
+  await page.locator('#sessions li').nth(1).waitFor({ state: 'detached' })
+  // Its next refresh finds out.
+  await second.locator('#problem', { hasText: 'revoked elsewhere' }).waitFor()
+  await second.locator('[name=username]:focus').waitFor()
+  await logIn(second, alice)
+  await second.locator('#notes li').first().waitFor()
+  t.equal(await second.locator('#write [name=title]').inputValue(), 'A draft')
 
-    // The server is started again, with another secret: the page goes on with the session in the database.
-    await app.close()
-    const secret = { AUTH_JWT_SECRET: 'a'.repeat(8) + env.DEMO_KEYS_DIR }
-    const again = await startDemo(t, { ...env, ...secret })
-    await again.listen({ host: '127.0.0.1', port: Number(new URL(origin).port) })
-    await write(page, 'Still here')
-    t.equal(await page.locator('#login').isVisible(), false)
+  // The server is started again, with another secret: the page goes on with the session in the database.
+  await app.close()
+  const secret = { AUTH_JWT_SECRET: 'a'.repeat(8) + env.DEMO_KEYS_DIR }
+  const again = await startDemo(t, { ...env, ...secret })
+  await again.listen({ host: '127.0.0.1', port: Number(new URL(origin).port) })
+  await write(page, 'Still here')
+  t.equal(await page.locator('#login').isVisible(), false)
 
-    await page.locator('#leave-all').click()
-    await page.locator('#login').waitFor()
-    t.equal(await page.locator('#notes li').count(), 0)
-    t.strictSame(await page.context().cookies(), [])
-    await page.reload()
-    await page.locator('#login').waitFor()
-    t.ok(
-      requests.every((url) => url.startsWith(origin)),
-      'it talks to no other server',
-    )
-    // The browser notes every 401 and every connection that fails; nothing else is wrong.
-    const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
-    t.strictSame(others, [])
-    await again.close()
-  },
-)
+  await page.locator('#leave-all').click()
+  await page.locator('#login').waitFor()
+  t.equal(await page.locator('#notes li').count(), 0)
+  t.strictSame(await page.context().cookies(), [])
+  await page.reload()
+  await page.locator('#login').waitFor()
+  t.ok(
+    requests.every((url) => url.startsWith(origin)),
+    'it talks to no other server',
+  )
+  // The browser notes every 401 and every connection that fails; nothing else is wrong.
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
+  await again.close()
+})
 
-t.test(
-  'the page keeps what was typed through errors, shows a 403, and fits a phone',
-  { skip },
-  async (t) => {
-    const app = await startDemo(t, environment(t.testdir()))
-    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-    const { page, complaints } = await openPage(t, chromium ?? '', 'en')
-    await page.goto(`${origin}/app/`)
-    await page.getByRole('button', { name: 'Fill in bob' }).click()
-    await page.locator('#login .primary:focus').press('Enter')
-    const unpublish = page.locator('#published li button')
-    await unpublish.first().click()
-    await page.locator('#published-problem', { hasText: 'editor' }).waitFor()
-    t.match(await page.locator('#published-problem code').innerText(), '403')
-    t.equal(await unpublish.count(), 2, 'nothing has changed')
+t.test('the page keeps what was typed through errors, and fits a phone', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await openPage(t, chromium ?? '', 'en')
+  await page.goto(`${origin}/app/`)
+  await page.getByRole('button', { name: 'Fill in bob' }).click()
+  await page.locator('#login .primary:focus').press('Enter')
+  const unpublish = page.locator('#published li button')
+  await unpublish.first().click()
+  await page.locator('#published-problem', { hasText: 'editor' }).waitFor()
+  t.match(await page.locator('#published-problem code').innerText(), '403')
+  t.equal(await unpublish.count(), 2, 'nothing has changed')
 
-    // What was typed stays: offline, when the server fails, and until it is stored.
-    const [title, add] = [page.locator('#write [name=title]'), page.locator('#write .primary')]
-    const problem = page.locator('#write-problem')
-    await title.fill('Tea')
-    await page.context().setOffline(true)
-    await page.locator('#status', { hasText: 'offline' }).waitFor()
-    await add.click()
-    await problem.filter({ hasText: 'cannot be reached' }).waitFor()
-    await page.context().setOffline(false)
-    await page.route('**/app/notes', (route) => route.fulfill({ status: 500, body: '{}' }))
-    await add.click()
-    await problem.filter({ hasText: '500' }).waitFor()
-    t.equal(await title.inputValue(), 'Tea')
-    await page.unroute('**/app/notes')
-    await add.click()
-    await page.locator('#notes strong', { hasText: 'Tea' }).waitFor()
-    t.strictSame([await title.inputValue(), await problem.innerText()], ['', ''])
-    await page.locator('#write [name=title]:focus').waitFor()
-    await page.getByRole('button', { name: 'Delete Tea' }).press('Enter')
-    await page.locator('#notes strong', { hasText: 'Tea' }).waitFor({ state: 'detached' })
-    await page.locator('#notes li:last-child button:focus').waitFor()
-    t.equal(await page.locator('#notes li').count(), 2)
+  // What was typed stays: offline, when the server fails, and until it is stored.
+  const [title, add] = [page.locator('#write [name=title]'), page.locator('#write .primary')]
+  const problem = page.locator('#write-problem')
+  await title.fill('Tea')
+  await page.context().setOffline(true)
+  await page.locator('#status', { hasText: 'offline' }).waitFor()
+  await add.click()
+  await problem.filter({ hasText: 'cannot be reached' }).waitFor()
+  await page.context().setOffline(false)
+  await page.route('**/app/notes', (route) => route.fulfill({ status: 500, body: '{}' }))
+  await add.click()
+  await problem.filter({ hasText: '500' }).waitFor()
+  t.equal(await title.inputValue(), 'Tea')
+  await page.unroute('**/app/notes')
+  await add.click()
+  await page.locator('#notes strong', { hasText: 'Tea' }).waitFor()
+  t.strictSame([await title.inputValue(), await problem.innerText()], ['', ''])
+  await page.locator('#write [name=title]:focus').waitFor()
+  await page.getByRole('button', { name: 'Delete Tea' }).press('Enter')
+  await page.locator('#notes strong', { hasText: 'Tea' }).waitFor({ state: 'detached' })
+  await page.locator('#notes li:last-child button:focus').waitFor()
+  t.equal(await page.locator('#notes li').count(), 2)
 
-    const colours = new Set<unknown>()
-    for (const url of [page.url(), `${origin}/pages/docs/reference/options.md`]) {
-      await page.goto(url)
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        colours.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
-        for (const width of [390, 1280]) {
-          await page.setViewportSize({ width, height: 800 })
-          const found = await page.evaluate('document.documentElement.scrollWidth')
-          t.equal(found, width, `${url} at ${width} pixels, ${colorScheme}`)
-        }
+  const colours = new Set<unknown>()
+  for (const url of [page.url(), `${origin}/pages/docs/reference/options.md`]) {
+    await page.goto(url)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      colours.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        const found = await page.evaluate('document.documentElement.scrollWidth')
+        t.equal(found, width, `${url} at ${width} pixels, ${colorScheme}`)
       }
     }
-    t.equal(colours.size, 2)
+  }
+  t.equal(colours.size, 2)
 
-    await page.goto(`${origin}/app/`)
-    await page.locator('#leave').click()
-    await logIn(page, alice)
-    await unpublish.first().click()
-    await unpublish.nth(1).waitFor({ state: 'detached' })
-    await page.locator('#published li button:focus').waitFor()
-    const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
-    t.strictSame(others, [])
-  },
-)
+  await page.goto(`${origin}/app/`)
+  await page.locator('#leave').click()
+  await logIn(page, alice)
+  await unpublish.first().click()
+  await unpublish.nth(1).waitFor({ state: 'detached' })
+  await page.locator('#published li button:focus').waitFor()
+  const others = complaints.filter((text) => !text.startsWith('Failed to load resource: '))
+  t.strictSame(others, [])
+})
 
 t.test('a user makes, rotates and revokes an API key', { skip }, async (t) => {
   const app = await startDemo(t, environment(t.testdir()))

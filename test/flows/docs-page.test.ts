@@ -71,132 +71,128 @@ async function authorize(
   await page.locator('.modal-ux .btn-done').first().click()
 }
 
-t.test(
-  'the API reference of the demo sends the credentials that a reader enters',
-  { skip },
-  async (t) => {
-    const app = await startDemo(t, environment(t.testdir()))
-    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-    const { page, requests, complaints } = await openPage(t, String(chromium), 'fr-FR')
-    const policies: (string | undefined)[] = []
-    page.on('response', (response) => policies.push(response.headers()['content-security-policy']))
-    await cancelPrompts(page, `${origin}/account`)
-    await page.goto(`${origin}/docs`)
-    await page.locator('.opblock').first().waitFor()
-    t.match(policies[0], /^default-src 'self';/)
-    t.equal(await page.locator('.opblock').count(), 25)
+t.test('the API reference sends the credentials that a reader enters', { skip }, async (t) => {
+  const app = await startDemo(t, environment(t.testdir()))
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, requests, complaints } = await openPage(t, String(chromium), 'fr-FR')
+  const policies: (string | undefined)[] = []
+  page.on('response', (response) => policies.push(response.headers()['content-security-policy']))
+  await cancelPrompts(page, `${origin}/account`)
+  await page.goto(`${origin}/docs`)
+  await page.locator('.opblock').first().waitFor()
+  t.match(policies[0], /^default-src 'self';/)
+  t.equal(await page.locator('.opblock').count(), 25)
 
-    const closedLocks = page.locator('.authorization__btn[aria-label$=" locked"]')
-    await t.test('protected routes have a lock, and no others', async (t) => {
-      const locked = async (method: string, path: string): Promise<boolean> =>
-        (await operation(page, method, path).locator('.authorization__btn').count()) === 1
-      for (const path of [
-        '/me',
-        '/account',
-        '/export',
-        '/greeting',
-        '/notes/',
-        '/admin/stats',
-        '/rs256/me',
-      ]) {
-        t.ok(await locked('get', path), path)
-      }
-      for (const path of ['/', '/notes/published', '/admin/health'])
-        t.notOk(await locked('get', path), path)
-      t.notOk(await locked('post', '/login'), '/login')
-      // Also at those that need no credentials but accept some.
-      t.equal(await closedLocks.count(), 0)
+  const closedLocks = page.locator('.authorization__btn[aria-label$=" locked"]')
+  await t.test('protected routes have a lock, and no others', async (t) => {
+    const locked = async (method: string, path: string): Promise<boolean> =>
+      (await operation(page, method, path).locator('.authorization__btn').count()) === 1
+    for (const path of [
+      '/me',
+      '/account',
+      '/export',
+      '/greeting',
+      '/notes/',
+      '/admin/stats',
+      '/rs256/me',
+    ]) {
+      t.ok(await locked('get', path), path)
+    }
+    for (const path of ['/', '/notes/published', '/admin/health'])
+      t.notOk(await locked('get', path), path)
+    t.notOk(await locked('post', '/login'), '/login')
+    // Also at those that need no credentials but accept some.
+    t.equal(await closedLocks.count(), 0)
+  })
+
+  const me = operation(page, 'get', '/me')
+  await t.test('a request without credentials shows a 401', async (t) => {
+    await tryOut(me)
+    t.strictSame(await execute(page, me), { status: '401', body: refused, scheme: undefined })
+  })
+
+  await t.test('tokens of three keys are accepted at their own routes only', async (t) => {
+    const own = operation(page, 'get', '/rs256/me')
+    await tryOut(own)
+    for (const [path, block, user] of [
+      ['/login', me, { id: 1, name: alice.name, email: alice.email, role: alice.role }],
+      ['/rs256/login', own, {}],
+      ['/es256/login', null, {}],
+    ] as const) {
+      const token = await logIn(t, page, path)
+      await authorize(page, 'bearerAuth', { 'input[type=text], input[type=password]': token })
+      if (block === null) continue
+      const { status, body, scheme } = await execute(page, block)
+      t.strictSame([status, scheme], ['200', 'Bearer'], path)
+      t.match(body, user)
+    }
+    const described = operation(page, 'post', '/login').locator('.responses-inner').last()
+    t.match(await described.innerText(), 'Authorization: Bearer <token>')
+  })
+
+  await t.test('a name and a password are accepted at the routes of Basic', async (t) => {
+    const account = operation(page, 'get', '/account')
+    await tryOut(account)
+    const none = { status: '401', body: refused, scheme: undefined }
+    t.strictSame(await execute(page, account), none, 'a token is none for Basic')
+    const fields = { 'input[name=username]': bob.name, 'input[name=password]': bob.password }
+    await authorize(page, 'basicAuth', fields)
+    t.strictSame(await execute(page, account), {
+      status: '200',
+      body: { id: 2, name: bob.name, email: bob.email, role: bob.role },
+      scheme: 'Basic',
     })
+  })
 
-    const me = operation(page, 'get', '/me')
-    await t.test('a request without credentials shows a 401', async (t) => {
-      await tryOut(me)
-      t.strictSame(await execute(page, me), { status: '401', body: refused, scheme: undefined })
-    })
+  await t.test('the page says which scope and role a route needs', async (t) => {
+    const write = operation(page, 'post', '/es256/notes')
+    await tryOut(write)
+    // The token of alice, who is an editor, has the scope.
+    t.match(await execute(page, write), { status: /^201/, scheme: 'Bearer' })
+    const withdraw = operation(page, 'delete', '/notes/published/{id}')
+    await withdraw.locator('.opblock-summary-control').click()
+    t.match(await withdraw.locator('.opblock-description').innerText(), 'Needs role editor.')
+    for (const [block, needed] of [
+      [write, 'scope notes:write'],
+      [withdraw, 'role editor'],
+    ] as const) {
+      const described = block.locator('.response[data-code="403"]').last()
+      t.match(await described.innerText(), `Needs ${needed}.`)
+    }
+  })
 
-    await t.test('tokens of three keys are accepted at their own routes only', async (t) => {
-      const own = operation(page, 'get', '/rs256/me')
-      await tryOut(own)
-      for (const [path, block, user] of [
-        ['/login', me, { id: 1, name: alice.name, email: alice.email, role: alice.role }],
-        ['/rs256/login', own, {}],
-        ['/es256/login', null, {}],
-      ] as const) {
-        const token = await logIn(t, page, path)
-        await authorize(page, 'bearerAuth', { 'input[type=text], input[type=password]': token })
-        if (block === null) continue
-        const { status, body, scheme } = await execute(page, block)
-        t.strictSame([status, scheme], ['200', 'Bearer'], path)
-        t.match(body, user)
-      }
-      const described = operation(page, 'post', '/login').locator('.responses-inner').last()
-      t.match(await described.innerText(), 'Authorization: Bearer <token>')
-    })
+  await t.test('an API key is accepted at the routes of API keys', async (t) => {
+    const make = operation(page, 'post', '/keys/')
+    await tryOut(make)
+    const payload = { username: alice.name, password: alice.password }
+    const answer = await app.inject({ method: 'POST', url: '/login', payload })
+    await authorize(page, 'bearerAuth', { input: answer.json<{ token: string }>().token })
+    t.equal(await closedLocks.count(), 19, 'there are credentials for all')
+    const { status, body } = await execute(page, make)
+    t.match(status, /^201/)
+    await page.locator('.auth-wrapper > .btn.authorize').click()
+    await page
+      .locator('.modal-ux .auth-container', { hasText: 'bearerAuth' })
+      .getByText('Logout')
+      .click()
+    await page.locator('.modal-ux .btn-done').first().click()
+    await authorize(page, 'apiKeyAuth', { input: (body as { key: string }).key })
+    const notes = operation(page, 'get', '/notes/')
+    await tryOut(notes)
+    t.match(await execute(page, notes), { status: '200', body: [{ owner: 'alice' }, {}] })
+  })
 
-    await t.test('a name and a password are accepted at the routes of Basic', async (t) => {
-      const account = operation(page, 'get', '/account')
-      await tryOut(account)
-      const none = { status: '401', body: refused, scheme: undefined }
-      t.strictSame(await execute(page, account), none, 'a token is none for Basic')
-      const fields = { 'input[name=username]': bob.name, 'input[name=password]': bob.password }
-      await authorize(page, 'basicAuth', fields)
-      t.strictSame(await execute(page, account), {
-        status: '200',
-        body: { id: 2, name: bob.name, email: bob.email, role: bob.role },
-        scheme: 'Basic',
-      })
-    })
-
-    await t.test('the page says which scope and role a route needs', async (t) => {
-      const write = operation(page, 'post', '/es256/notes')
-      await tryOut(write)
-      // The token of alice, who is an editor, has the scope.
-      t.match(await execute(page, write), { status: /^201/, scheme: 'Bearer' })
-      const withdraw = operation(page, 'delete', '/notes/published/{id}')
-      await withdraw.locator('.opblock-summary-control').click()
-      t.match(await withdraw.locator('.opblock-description').innerText(), 'Needs role editor.')
-      for (const [block, needed] of [
-        [write, 'scope notes:write'],
-        [withdraw, 'role editor'],
-      ] as const) {
-        const described = block.locator('.response[data-code="403"]').last()
-        t.match(await described.innerText(), `Needs ${needed}.`)
-      }
-    })
-
-    await t.test('an API key is accepted at the routes of API keys', async (t) => {
-      const make = operation(page, 'post', '/keys/')
-      await tryOut(make)
-      const payload = { username: alice.name, password: alice.password }
-      const answer = await app.inject({ method: 'POST', url: '/login', payload })
-      await authorize(page, 'bearerAuth', { input: answer.json<{ token: string }>().token })
-      t.equal(await closedLocks.count(), 19, 'there are credentials for all')
-      const { status, body } = await execute(page, make)
-      t.match(status, /^201/)
-      await page.locator('.auth-wrapper > .btn.authorize').click()
-      await page
-        .locator('.modal-ux .auth-container', { hasText: 'bearerAuth' })
-        .getByText('Logout')
-        .click()
-      await page.locator('.modal-ux .btn-done').first().click()
-      await authorize(page, 'apiKeyAuth', { input: (body as { key: string }).key })
-      const notes = operation(page, 'get', '/notes/')
-      await tryOut(notes)
-      t.match(await execute(page, notes), { status: '200', body: [{ owner: 'alice' }, {}] })
-    })
-
-    t.ok(requests.length > 8)
-    t.strictSame(
-      requests.filter((url) => new URL(url).origin !== origin),
-      [],
-      'the page loads nothing from elsewhere',
-    )
-    const unexpected = complaints.filter((text) => !/status of 401/.test(text))
-    t.strictSame(unexpected, [], 'nothing in the console')
-    t.equal(complaints.length, 2, 'but the refusals')
-    await takePicture(page, me)
-  },
-)
+  t.ok(requests.length > 8)
+  t.strictSame(
+    requests.filter((url) => new URL(url).origin !== origin),
+    [],
+    'the page loads nothing from elsewhere',
+  )
+  const unexpected = complaints.filter((text) => !/status of 401/.test(text))
+  t.strictSame(unexpected, [], 'nothing in the console')
+  t.equal(complaints.length, 2, 'but the refusals')
+  await takePicture(page, me)
+})
 
 /** The Authorize button, and the protected route with its answer: everything else is left out. */
 async function takePicture(page: Page, block: Locator): Promise<void> {

@@ -88,32 +88,29 @@ t.test('a login succeeds after a change that came before it', async (t) => {
   t.equal(await me((await login()).token), 200)
 })
 
-t.test(
-  'a login in flight succeeds if its hash is replaced by one of the same password',
-  async (t) => {
-    const row = { name: 'alice', password: hashOf(passwords.alice) }
-    const userService = {
-      findByUsername: () => ({ ...row }),
-      updatePasswordHash: (_: object, hash: string) => (row.password = hash),
-    }
-    const options = { userService, jwt: { secret }, hashing: { cost: 5, concurrency: 4 } }
-    const app = await sessionApp(t, options)
-    const { post } = clientOf(app)
-    const all = await Promise.all([1, 2, 3, 4].map(() => post('/login', alice)))
-    for (const response of all) pairOf(response)
-    t.equal(bcrypt.getRounds(row.password), 5)
+t.test('a login in flight succeeds if only the hash of its password changes', async (t) => {
+  const row = { name: 'alice', password: hashOf(passwords.alice) }
+  const userService = {
+    findByUsername: () => ({ ...row }),
+    updatePasswordHash: (_: object, hash: string) => (row.password = hash),
+  }
+  const options = { userService, jwt: { secret }, hashing: { cost: 5, concurrency: 4 } }
+  const app = await sessionApp(t, options)
+  const { post } = clientOf(app)
+  const all = await Promise.all([1, 2, 3, 4].map(() => post('/login', alice)))
+  for (const response of all) pairOf(response)
+  t.equal(bcrypt.getRounds(row.password), 5)
 
-    for (const [title, password, status] of [
-      ['by another process', passwords.alice, 200],
-      ['of another password', 'changed', 401],
-    ] as const) {
-      row.password = hashOf(passwords.alice)
-      const login = await held(t, app)
-      row.password = hashOf(password, 5)
-      t.equal((await login.finish()).statusCode, status, title)
-    }
-  },
-)
+  for (const [title, password, status] of [
+    ['by another process', passwords.alice, 200],
+    ['of another password', 'changed', 401],
+  ] as const) {
+    row.password = hashOf(passwords.alice)
+    const login = await held(t, app)
+    row.password = hashOf(password, 5)
+    t.equal((await login.finish()).statusCode, status, title)
+  }
+})
 
 t.test('a login looks the user up twice only if its token could outlive a change', async (t) => {
   const tokenFunc = (): string => 'a token of the app'

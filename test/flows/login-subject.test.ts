@@ -39,74 +39,65 @@ async function setting(t: Test, login: LoginOptions<TestUser> = {}, more: object
   return { app, state, asked, warnings, enter, ...client }
 }
 
-t.test(
-  'logins with any spelling of a name have one subject, by which sessions are revoked',
-  async (t) => {
-    const subject = (user: TestUser): string => user.name
-    const { app, enter, me, refresh, warnings } = await setting(t, { subject })
-    const pairs = []
-    for (const name of spellings) pairs.push(await enter(name))
-    for (const { token } of pairs) t.equal(claimsOf(token).sub, 'alice')
-    const next = pairOf(await refresh(String(pairs.pop()?.refreshToken)))
-    t.equal(claimsOf(next.token).sub, 'alice')
-    t.equal((await app.authn.sessions.list('alice')).length, spellings.length)
-    t.equal(await app.authn.sessions.revoke({ sub: 'alice' }), spellings.length)
-    for (const { token } of [...pairs, next]) t.equal(await me(token), 401)
-    t.strictSame(warnings(), [])
-  },
-)
+t.test('logins with any spelling of a name have one subject', async (t) => {
+  const subject = (user: TestUser): string => user.name
+  const { app, enter, me, refresh, warnings } = await setting(t, { subject })
+  const pairs = []
+  for (const name of spellings) pairs.push(await enter(name))
+  for (const { token } of pairs) t.equal(claimsOf(token).sub, 'alice')
+  const next = pairOf(await refresh(String(pairs.pop()?.refreshToken)))
+  t.equal(claimsOf(next.token).sub, 'alice')
+  t.equal((await app.authn.sessions.list('alice')).length, spellings.length)
+  t.equal(await app.authn.sessions.revoke({ sub: 'alice' }), spellings.length)
+  for (const { token } of [...pairs, next]) t.equal(await me(token), 401)
+  t.strictSame(warnings(), [])
+})
 
-t.test(
-  'login.subject gets the user and the typed name, and may return a number or a promise',
-  async (t) => {
-    const given: unknown[][] = []
-    for (const [subject, sub] of [
-      [async (user: TestUser) => user.id, 1],
-      [
-        (user: TestUser, username: string) => {
-          given.push([user.id, user.password, username])
-          return username.trim().toLowerCase()
-        },
-        'alice',
-      ],
-    ] as const) {
-      const { enter, refresh, me, asked, app } = await setting(t, { subject })
-      const first = await enter('ALICE')
-      t.equal(claimsOf(first.token).sub, sub)
-      asked.length = 0
-      const second = pairOf(await refresh(first.refreshToken))
-      t.equal(claimsOf(second.token).sub, sub)
-      t.equal(await me(second.token), 200)
-      t.strictSame(asked, [sub, sub], 'the user is looked up by the subject')
-      t.equal(await app.authn.sessions.revoke({ sub }), 1)
-    }
-    const [alice] = users
-    t.strictSame(given, [
-      [1, alice?.password, 'ALICE'],
-      [1, alice?.password, 'alice'],
-    ])
-  },
-)
+t.test('login.subject may return a number or a promise, from the typed name', async (t) => {
+  const given: unknown[][] = []
+  for (const [subject, sub] of [
+    [async (user: TestUser) => user.id, 1],
+    [
+      (user: TestUser, username: string) => {
+        given.push([user.id, user.password, username])
+        return username.trim().toLowerCase()
+      },
+      'alice',
+    ],
+  ] as const) {
+    const { enter, refresh, me, asked, app } = await setting(t, { subject })
+    const first = await enter('ALICE')
+    t.equal(claimsOf(first.token).sub, sub)
+    asked.length = 0
+    const second = pairOf(await refresh(first.refreshToken))
+    t.equal(claimsOf(second.token).sub, sub)
+    t.equal(await me(second.token), 200)
+    t.strictSame(asked, [sub, sub], 'the user is looked up by the subject')
+    t.equal(await app.authn.sessions.revoke({ sub }), 1)
+  }
+  const [alice] = users
+  t.strictSame(given, [
+    [1, alice?.password, 'ALICE'],
+    [1, alice?.password, 'alice'],
+  ])
+})
 
-t.test(
-  'login.subject counts without sessions, login.claims may change it, and tokenFunc beside it makes startup fail',
-  async (t) => {
-    const options = (login: LoginOptions): AuthnOptions => ({ ...standardOptions(), login })
-    const subject = (): string => 'one'
-    const subOf = async (login: LoginOptions): Promise<unknown> =>
-      claimsOf((await clientOf(await appWith(t, options(login))).login()).token).sub
-    t.equal(await subOf({ subject }), 'one')
-    t.equal(await subOf({ subject, claims: () => ({ team: 'red' }) }), 'one')
-    t.equal(await subOf({ subject, claims: () => ({ sub: 'two' }) }), 'two')
-    for (const [login, name] of [
-      [{ subject, tokenFunc: () => 'x' }, /"login.subject".*"login.tokenFunc"/],
-      [{ subject: 'name' }, /"login.subject": found/],
-    ] as const) {
-      const error = await rejectionOf(appWith(t, options(login as never)))
-      t.match(error, { code: 'ERR_AUTH_OPTION', message: name })
-    }
-  },
-)
+t.test('login.subject sets sub without sessions, unless login.claims does', async (t) => {
+  const options = (login: LoginOptions): AuthnOptions => ({ ...standardOptions(), login })
+  const subject = (): string => 'one'
+  const subOf = async (login: LoginOptions): Promise<unknown> =>
+    claimsOf((await clientOf(await appWith(t, options(login))).login()).token).sub
+  t.equal(await subOf({ subject }), 'one')
+  t.equal(await subOf({ subject, claims: () => ({ team: 'red' }) }), 'one')
+  t.equal(await subOf({ subject, claims: () => ({ sub: 'two' }) }), 'two')
+  for (const [login, name] of [
+    [{ subject, tokenFunc: () => 'x' }, /"login.subject".*"login.tokenFunc"/],
+    [{ subject: 'name' }, /"login.subject": found/],
+  ] as const) {
+    const error = await rejectionOf(appWith(t, options(login as never)))
+    t.match(error, { code: 'ERR_AUTH_OPTION', message: name })
+  }
+})
 
 t.test('a login.subject that returns no usable name is a 500 without a token', async (t) => {
   const wrong: unknown[] = [

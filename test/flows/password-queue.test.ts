@@ -54,90 +54,84 @@ const loginOf = (id: number): Parameters<typeof send>[1] => ({
 
 const stats = (app: FastifyInstance): object => app.authn.stats().hashing
 
-t.test(
-  'login and Basic together run bcrypt at most hashing.concurrency times at once',
-  async (t) => {
-    for (const concurrency of [1, 2, 3]) {
-      await t.test(`${concurrency}`, async (t) => {
-        const watch = watchBcrypt(t, true)
-        const { handler, take } = probe()
-        const app = await appWith(
-          t,
-          options({ concurrency }),
-          (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
+t.test('login and Basic together run at most hashing.concurrency bcrypts at once', async (t) => {
+  for (const concurrency of [1, 2, 3]) {
+    await t.test(`${concurrency}`, async (t) => {
+      const watch = watchBcrypt(t, true)
+      const { handler, take } = probe()
+      const app = await appWith(
+        t,
+        options({ concurrency }),
+        (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
+      )
+      const all = people.map(async ({ id }) =>
+        id % 2 === 0 ? signIn(app, id) : app.inject({ url: '/', headers: header(id) }),
+      )
+      for (let left = people.length; left > 0; left -= 1) {
+        const running = Math.min(left, concurrency)
+        await until(() => watch.running.length === running, 'the next one runs')
+        await until(
+          () => app.authn.stats().hashing.waiting === left - running,
+          'the others have come to the queue',
         )
-        const all = people.map(async ({ id }) =>
-          id % 2 === 0 ? signIn(app, id) : app.inject({ url: '/', headers: header(id) }),
-        )
-        for (let left = people.length; left > 0; left -= 1) {
-          const running = Math.min(left, concurrency)
-          await until(() => watch.running.length === running, 'the next one runs')
-          await until(
-            () => app.authn.stats().hashing.waiting === left - running,
-            'the others have come to the queue',
-          )
-          t.strictSame(stats(app), { running, waiting: left - running, refused: 0 })
-          watch.running[0]?.finish()
-          await settle()
-        }
-        t.strictSame(tally(await Promise.all(all)), { 200: people.length })
-        t.equal(take(), people.length / 2)
-        t.equal(watch.runs.length, people.length)
-        t.equal(watch.peak, concurrency)
-        t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0 })
-      })
-    }
-  },
-)
-
-t.test(
-  'a request to a full queue gets a localized 503 at once, and those that wait a 200',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const { handler, take } = probe()
-    const app = await appWith(t, options({ concurrency: 1, maxQueue: 1, maxWait: 29.2 }), (app) => {
-      app.get('/', { config: { auth: { use: 'basic' } } }, handler)
-      app.get('/try', { config: { auth: { mode: 'try', use: 'basic' } } }, handler)
+        t.strictSame(stats(app), { running, waiting: left - running, refused: 0 })
+        watch.running[0]?.finish()
+        await settle()
+      }
+      t.strictSame(tally(await Promise.all(all)), { 200: people.length })
+      t.equal(take(), people.length / 2)
+      t.equal(watch.runs.length, people.length)
+      t.equal(watch.peak, concurrency)
+      t.strictSame(stats(app), { running: 0, waiting: 0, refused: 0 })
     })
-    const running = signIn(app, 0)
-    await until(() => watch.running.length === 1, 'one runs')
-    const waiting = signIn(app, 1)
-    await until(() => app.authn.stats().hashing.waiting === 1, 'one waits')
+  }
+})
 
-    const refusedLogin = await signIn(app, 2)
-    const refusal = { status: 503, error: busy, challenge: null }
-    isRefusal(t, refusedLogin, refusal, 'login')
-    t.equal(refusedLogin.headers['retry-after'], '30')
-    const german = { 'accept-language': 'de-AT, en;q=0.5' }
-    const inGerman = { ...refusal, error: busyInGerman, language: 'de' }
-    isRefusal(t, await signIn(app, 2, { headers: german }), inGerman, 'login, in German')
-    const refusedBasic = await app.inject({ url: '/', headers: header(3) })
-    isRefusal(t, refusedBasic, refusal, 'Basic')
-    t.equal(refusedBasic.headers['retry-after'], '30')
-    isRefusal(
-      t,
-      await app.inject({ url: '/', headers: { ...header(3), ...german } }),
-      inGerman,
-      'Basic, in German',
-    )
-    isRefusal(
-      t,
-      await app.inject({ url: '/try', headers: header(3) }),
-      refusal,
-      'in the mode try it is not anonymous',
-    )
-    t.equal(take(), 0)
-    isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
-    t.equal(take(), 1)
-    t.strictSame(stats(app), { running: 1, waiting: 1, refused: 5 })
+t.test('a request to a full queue gets a localized 503 at once', async (t) => {
+  const watch = watchBcrypt(t, true)
+  const { handler, take } = probe()
+  const app = await appWith(t, options({ concurrency: 1, maxQueue: 1, maxWait: 29.2 }), (app) => {
+    app.get('/', { config: { auth: { use: 'basic' } } }, handler)
+    app.get('/try', { config: { auth: { mode: 'try', use: 'basic' } } }, handler)
+  })
+  const running = signIn(app, 0)
+  await until(() => watch.running.length === 1, 'one runs')
+  const waiting = signIn(app, 1)
+  await until(() => app.authn.stats().hashing.waiting === 1, 'one waits')
 
-    watch.hold(false)
-    t.strictSame(tally(await Promise.all([running, waiting])), { 200: 2 })
-    t.strictSame(watch.passwords(), ['password0', 'password1'], 'the refused cost nothing')
-    isWelcome(t, await app.inject({ url: '/', headers: header(3) }), 'user3')
-    t.equal(take(), 1)
-  },
-)
+  const refusedLogin = await signIn(app, 2)
+  const refusal = { status: 503, error: busy, challenge: null }
+  isRefusal(t, refusedLogin, refusal, 'login')
+  t.equal(refusedLogin.headers['retry-after'], '30')
+  const german = { 'accept-language': 'de-AT, en;q=0.5' }
+  const inGerman = { ...refusal, error: busyInGerman, language: 'de' }
+  isRefusal(t, await signIn(app, 2, { headers: german }), inGerman, 'login, in German')
+  const refusedBasic = await app.inject({ url: '/', headers: header(3) })
+  isRefusal(t, refusedBasic, refusal, 'Basic')
+  t.equal(refusedBasic.headers['retry-after'], '30')
+  isRefusal(
+    t,
+    await app.inject({ url: '/', headers: { ...header(3), ...german } }),
+    inGerman,
+    'Basic, in German',
+  )
+  isRefusal(
+    t,
+    await app.inject({ url: '/try', headers: header(3) }),
+    refusal,
+    'in the mode try it is not anonymous',
+  )
+  t.equal(take(), 0)
+  isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
+  t.equal(take(), 1)
+  t.strictSame(stats(app), { running: 1, waiting: 1, refused: 5 })
+
+  watch.hold(false)
+  t.strictSame(tally(await Promise.all([running, waiting])), { 200: 2 })
+  t.strictSame(watch.passwords(), ['password0', 'password1'], 'the refused cost nothing')
+  isWelcome(t, await app.inject({ url: '/', headers: header(3) }), 'user3')
+  t.equal(take(), 1)
+})
 
 for (const use of ['login', 'basic'] as const) {
   t.test(`${use}: bcrypt does not run for a client that leaves while it waits`, async (t) => {
@@ -211,50 +205,43 @@ t.test('bcrypt does not run for a client that leaves while its user is looked up
   t.strictSame(watch.passwords(), ['password1'])
 })
 
-t.test(
-  'bcrypt does not run for an HTTP/2 stream that is closed, and runs for its neighbours',
-  async (t) => {
-    const watch = watchBcrypt(t, true)
-    const app = Fastify({ http2: true })
-    t.teardown(() => app.close())
-    const { handler } = probe()
-    await app.register(authn, options({ concurrency: 1 }))
-    app.get('/', { config: { auth: { use: 'basic' } } }, handler as never)
-    await app.listen({ host: '127.0.0.1', port: 0 })
-    const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
-    t.teardown(() => session.destroy())
-    const ask = (
-      id: number,
-    ): { stream: ReturnType<typeof session.request>; status: Promise<unknown> } => {
-      const stream = session.request({ ':path': '/', ...header(id) })
-      const status = new Promise((resolve) => {
-        stream.on('response', (headers) => resolve(headers[':status']))
-        stream.on('error', () => resolve('closed'))
-        stream.on('close', () => resolve('closed'))
-      })
-      stream.resume()
-      stream.end()
-      return { stream, status }
-    }
-    const stats = (): { waiting: number } => app.authn.stats().hashing
-    const first = ask(0)
-    await until(() => watch.running.length === 1, 'one runs')
-    const second = ask(1)
-    await until(() => stats().waiting === 1, 'one waits')
-    const third = ask(2)
-    await until(() => stats().waiting === 2, 'another one waits')
-    second.stream.close(8)
-    await until(() => stats().waiting === 1, 'the server has seen that it is closed')
-    watch.hold(false)
-    t.strictSame(await Promise.all([first.status, second.status, third.status]), [
-      200,
-      'closed',
-      200,
-    ])
-    t.strictSame(watch.passwords(), ['password0', 'password2'])
-    session.close()
-  },
-)
+t.test('bcrypt does not run for an HTTP/2 stream that is closed while it waits', async (t) => {
+  const watch = watchBcrypt(t, true)
+  const app = Fastify({ http2: true })
+  t.teardown(() => app.close())
+  const { handler } = probe()
+  await app.register(authn, options({ concurrency: 1 }))
+  app.get('/', { config: { auth: { use: 'basic' } } }, handler as never)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
+  t.teardown(() => session.destroy())
+  const ask = (
+    id: number,
+  ): { stream: ReturnType<typeof session.request>; status: Promise<unknown> } => {
+    const stream = session.request({ ':path': '/', ...header(id) })
+    const status = new Promise((resolve) => {
+      stream.on('response', (headers) => resolve(headers[':status']))
+      stream.on('error', () => resolve('closed'))
+      stream.on('close', () => resolve('closed'))
+    })
+    stream.resume()
+    stream.end()
+    return { stream, status }
+  }
+  const stats = (): { waiting: number } => app.authn.stats().hashing
+  const first = ask(0)
+  await until(() => watch.running.length === 1, 'one runs')
+  const second = ask(1)
+  await until(() => stats().waiting === 1, 'one waits')
+  const third = ask(2)
+  await until(() => stats().waiting === 2, 'another one waits')
+  second.stream.close(8)
+  await until(() => stats().waiting === 1, 'the server has seen that it is closed')
+  watch.hold(false)
+  t.strictSame(await Promise.all([first.status, second.status, third.status]), [200, 'closed', 200])
+  t.strictSame(watch.passwords(), ['password0', 'password2'])
+  session.close()
+})
 
 t.test('one address gets a quarter of the queue, and others get the rest', async (t) => {
   const watch = watchBcrypt(t, true)

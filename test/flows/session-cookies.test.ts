@@ -52,37 +52,34 @@ async function open(t: Test, options: Partial<AuthnOptions> = {}) {
 
 const refreshCookie = (value: string): Headers => ({ cookie: `__Host-refresh=${value}` })
 
-t.test(
-  'login and refresh set both cookies, logout clears them and revokes the session',
-  async (t) => {
-    const { post, login, me } = await open(t)
-    const { token, refresh, response } = await login()
-    t.equal(response.body, '{"expiresIn":300}')
-    t.strictSame(linesOf(response), [
-      `__Host-token=${token}; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax`,
-      `__Host-refresh=${refresh}; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Strict`,
-    ])
-    t.equal(response.headers['cache-control'], 'no-store')
+t.test('login and refresh set both cookies, and a logout clears them', async (t) => {
+  const { post, login, me } = await open(t)
+  const { token, refresh, response } = await login()
+  t.equal(response.body, '{"expiresIn":300}')
+  t.strictSame(linesOf(response), [
+    `__Host-token=${token}; Max-Age=300; Path=/; Secure; HttpOnly; SameSite=Lax`,
+    `__Host-refresh=${refresh}; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Strict`,
+  ])
+  t.equal(response.headers['cache-control'], 'no-store')
 
-    const refreshed = await post('/login/refresh', refreshCookie(refresh))
-    t.equal(refreshed.statusCode, 200)
-    t.equal(refreshed.body, '{"expiresIn":300}')
-    t.equal(refreshed.headers['cache-control'], 'no-store')
-    const [next, nextRefresh] = cookiesOf(refreshed)
-    t.match([next?.name, nextRefresh?.name], ['__Host-token', '__Host-refresh'])
-    t.not(nextRefresh?.value, refresh)
-    t.equal(await me(next?.value ?? ''), 200)
+  const refreshed = await post('/login/refresh', refreshCookie(refresh))
+  t.equal(refreshed.statusCode, 200)
+  t.equal(refreshed.body, '{"expiresIn":300}')
+  t.equal(refreshed.headers['cache-control'], 'no-store')
+  const [next, nextRefresh] = cookiesOf(refreshed)
+  t.match([next?.name, nextRefresh?.name], ['__Host-token', '__Host-refresh'])
+  t.not(nextRefresh?.value, refresh)
+  t.equal(await me(next?.value ?? ''), 200)
 
-    const left = await post('/logout', { cookie: `__Host-token=${next?.value}` })
-    t.strictSame([left.statusCode, left.body], [204, ''])
-    t.strictSame(linesOf(left), [
-      '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
-      '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
-    ])
-    for (const each of [token, next?.value ?? '']) t.equal(await me(each), 401, 'revoked at once')
-    t.equal((await post('/login/refresh', refreshCookie(nextRefresh?.value ?? ''))).statusCode, 401)
-  },
-)
+  const left = await post('/logout', { cookie: `__Host-token=${next?.value}` })
+  t.strictSame([left.statusCode, left.body], [204, ''])
+  t.strictSame(linesOf(left), [
+    '__Host-token=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    '__Host-refresh=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Strict',
+  ])
+  for (const each of [token, next?.value ?? '']) t.equal(await me(each), 401, 'revoked at once')
+  t.equal((await post('/login/refresh', refreshCookie(nextRefresh?.value ?? ''))).statusCode, 401)
+})
 
 t.test('a refresh token in the body is answered in the body, if there is no cookie', async (t) => {
   const { post, login } = await open(t)
@@ -116,27 +113,24 @@ t.test('a refresh token in the body is answered in the body, if there is no cook
   t.equal((await post('/notes', { cookie: `__Host-token=${fresh.refresh}` })).statusCode, 401)
 })
 
-t.test(
-  'a logout revokes the session of a refresh token in the cookie or in the body',
-  async (t) => {
-    const { post, login, me } = await open(t)
-    for (const way of ['cookie', 'body'] as const) {
-      const { token, refresh } = await login()
-      const other = await login()
-      const left =
-        way === 'cookie'
-          ? await post('/logout', { cookie: `__Host-token=x; __Host-refresh=${refresh}` })
-          : await post('/logout', {}, { refreshToken: refresh })
-      t.equal(left.statusCode, 204, way)
-      t.equal(linesOf(left).length, 2, 'both cookies are cleared')
-      t.strictSame([await me(token), await me(other.token)], [401, 200])
-    }
-    const [first, second] = [await login(), await login()]
-    const cookie = `__Host-token=${first.token}`
-    t.equal((await post('/logout', { cookie }, { everywhere: true })).statusCode, 204)
-    t.strictSame([await me(first.token), await me(second.token)], [401, 401])
-  },
-)
+t.test('a logout revokes the session of its refresh token, in cookie or body', async (t) => {
+  const { post, login, me } = await open(t)
+  for (const way of ['cookie', 'body'] as const) {
+    const { token, refresh } = await login()
+    const other = await login()
+    const left =
+      way === 'cookie'
+        ? await post('/logout', { cookie: `__Host-token=x; __Host-refresh=${refresh}` })
+        : await post('/logout', {}, { refreshToken: refresh })
+    t.equal(left.statusCode, 204, way)
+    t.equal(linesOf(left).length, 2, 'both cookies are cleared')
+    t.strictSame([await me(token), await me(other.token)], [401, 200])
+  }
+  const [first, second] = [await login(), await login()]
+  const cookie = `__Host-token=${first.token}`
+  t.equal((await post('/logout', { cookie }, { everywhere: true })).statusCode, 204)
+  t.strictSame([await me(first.token), await me(second.token)], [401, 401])
+})
 
 t.test('a refresh that gets a 401 clears the cookies, a 429 or 503 does not', async (t) => {
   const store = breakable(heldStore().factory)

@@ -173,32 +173,29 @@ for (const use of uses) {
   )
 }
 
-t.test(
-  'failures count for the address in X-Forwarded-For only if the proxy is trusted',
-  async (t) => {
-    const proxy = '10.0.0.1'
-    const via = (client: string): Asking => ({ ip: proxy, headers: { 'x-forwarded-for': client } })
-    const { enter } = await setting(t, 'login', { perUsername: 2 }, { trustProxy: proxy })
-    await guess(t, enter, 2, 'alice', via('192.0.2.1'))
-    const status = async (asking: Asking): Promise<number> =>
-      (await enter('alice', 'wonderland', asking)).statusCode
-    t.equal(await status(via('192.0.2.1')), 429)
-    t.equal(await status(via('203.0.113.9, 192.0.2.1')), 429, 'what the client itself sent')
-    t.equal(await status(via('192.0.2.2')), 200)
-    // Fastify trusts no proxy where it gets their number: all clients share the address of the proxy.
-    for (const trustProxy of [false, 1]) {
-      const direct = await setting(
-        t,
-        'login',
-        { perUsername: 2 },
-        { trustProxy: trustProxy as boolean },
-      )
-      await guess(t, direct.enter, 1, 'alice', via('192.0.2.1'))
-      await guess(t, direct.enter, 1, 'alice', via('192.0.2.2'))
-      isRefusal(t, await direct.enter('alice', 'wonderland', via('192.0.2.3')), tooManyAttempts)
-    }
-  },
-)
+t.test('failures count for X-Forwarded-For only if the proxy is trusted', async (t) => {
+  const proxy = '10.0.0.1'
+  const via = (client: string): Asking => ({ ip: proxy, headers: { 'x-forwarded-for': client } })
+  const { enter } = await setting(t, 'login', { perUsername: 2 }, { trustProxy: proxy })
+  await guess(t, enter, 2, 'alice', via('192.0.2.1'))
+  const status = async (asking: Asking): Promise<number> =>
+    (await enter('alice', 'wonderland', asking)).statusCode
+  t.equal(await status(via('192.0.2.1')), 429)
+  t.equal(await status(via('203.0.113.9, 192.0.2.1')), 429, 'what the client itself sent')
+  t.equal(await status(via('192.0.2.2')), 200)
+  // Fastify trusts no proxy where it gets their number: all clients share the address of the proxy.
+  for (const trustProxy of [false, 1]) {
+    const direct = await setting(
+      t,
+      'login',
+      { perUsername: 2 },
+      { trustProxy: trustProxy as boolean },
+    )
+    await guess(t, direct.enter, 1, 'alice', via('192.0.2.1'))
+    await guess(t, direct.enter, 1, 'alice', via('192.0.2.2'))
+    isRefusal(t, await direct.enter('alice', 'wonderland', via('192.0.2.3')), tooManyAttempts)
+  }
+})
 
 t.test('failures at the login and of Basic count together', async (t) => {
   const { app, enter } = await setting(t, 'login', { perUsername: 4 })
@@ -210,47 +207,41 @@ t.test('failures at the login and of Basic count together', async (t) => {
   isRefusal(t, await byBasic('alice', 'wonderland'), tooManyAttempts, 'Basic')
 })
 
-t.test(
-  'guesses from an address do not lock out a user with cached credentials there',
-  async (t) => {
-    const { app, enter, service } = await setting(t, 'basic', { perUsername: 4, perAddress: 40 })
-    t.equal((await enter('alice', 'wonderland')).statusCode, 200)
-    for (let round = 0; round < 3; round += 1) {
-      await guess(t, enter, 4)
-      isRefusal(t, await enter('alice', 'guess'), tooManyAttempts)
-      t.equal((await enter('alice', 'wonderland')).statusCode, 200, 'cached, which resets')
-    }
+t.test('guesses from an address do not lock out its user with cached credentials', async (t) => {
+  const { app, enter, service } = await setting(t, 'basic', { perUsername: 4, perAddress: 40 })
+  t.equal((await enter('alice', 'wonderland')).statusCode, 200)
+  for (let round = 0; round < 3; round += 1) {
     await guess(t, enter, 4)
-    isRefusal(
-      t,
-      await login(app, 'alice', 'wonderland', { remoteAddress: '192.0.2.1' }),
-      tooManyAttempts,
-      'not at the login',
-    )
-    const asked = service.asked.length
-    // Of these, each is compared with the cached password, and so each counts for the address.
-    for (let count = 19; count < 40; count += 1) {
-      isRefusal(t, await enter('alice', `guess ${count}`), tooManyAttempts)
-    }
-    isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts, 'the address is full')
-    t.equal(service.asked.length, asked, 'no user was looked up')
-    const elsewhere = { ip: '192.0.2.9' }
-    t.equal((await enter('alice', 'wonderland', elsewhere)).statusCode, 200)
-  },
-)
+    isRefusal(t, await enter('alice', 'guess'), tooManyAttempts)
+    t.equal((await enter('alice', 'wonderland')).statusCode, 200, 'cached, which resets')
+  }
+  await guess(t, enter, 4)
+  isRefusal(
+    t,
+    await login(app, 'alice', 'wonderland', { remoteAddress: '192.0.2.1' }),
+    tooManyAttempts,
+    'not at the login',
+  )
+  const asked = service.asked.length
+  // Of these, each is compared with the cached password, and so each counts for the address.
+  for (let count = 19; count < 40; count += 1) {
+    isRefusal(t, await enter('alice', `guess ${count}`), tooManyAttempts)
+  }
+  isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts, 'the address is full')
+  t.equal(service.asked.length, asked, 'no user was looked up')
+  const elsewhere = { ip: '192.0.2.9' }
+  t.equal((await enter('alice', 'wonderland', elsewhere)).statusCode, 200)
+})
 
-t.test(
-  'right credentials get a 429 after guesses, even if they are cached for another address',
-  async (t) => {
-    const { enter } = await setting(t, 'basic', { perUsername: 4, perAddress: 6 })
-    t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.9' })).statusCode, 200)
-    await guess(t, enter, 4)
-    for (let count = 0; count < 10; count += 1) {
-      isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts)
-    }
-    t.equal((await enter('bob', 'le bricoleur')).statusCode, 200, 'the address is not full')
-  },
-)
+t.test('credentials that are cached for another address get a 429 after guesses', async (t) => {
+  const { enter } = await setting(t, 'basic', { perUsername: 4, perAddress: 6 })
+  t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.9' })).statusCode, 200)
+  await guess(t, enter, 4)
+  for (let count = 0; count < 10; count += 1) {
+    isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts)
+  }
+  t.equal((await enter('bob', 'le bricoleur')).statusCode, 200, 'the address is not full')
+})
 
 t.test('a failure on a route with basic and configBasic counts once', async (t) => {
   const options = {

@@ -238,37 +238,34 @@ t.test('a user whose role throws is a 500', async (t) => {
   t.equal(ran(), 0)
 })
 
-t.test(
-  'a token that lacks a scope gets the challenge of RFC 6750, a password does not',
-  async (t) => {
-    const start =
-      'Bearer realm="R", error="insufficient_scope", error_description="The token lacks the required scope"'
-    const use = ['jwt', 'basic']
-    const rows: [mark: object, scope: string][] = [
-      [{ scope: 'a' }, 'a'],
-      [{ scope: { all: ['a', 'b'] } }, 'a b'],
-      [{ scope: { any: ['a', 'b'] } }, 'a'],
-      [{ use, scope: 'a', role: 'x' }, 'a'],
-    ]
-    for (const [mark, scope] of rows) {
-      const { app } = await guarded(t, mark, { realm: 'R' })
-      const response = await app.inject({ url: '/', headers: tokenOf(app, {}) })
-      t.equal(response.statusCode, 403)
-      t.equal(response.headers['www-authenticate'], `${start}, scope="${scope}"`)
-      t.equal(response.headers['cache-control'], 'no-store')
-      t.equal(response.headers['content-language'], 'en')
-      t.match(response.headers.vary, /Accept-Language/)
-    }
-    const { app } = await guarded(t, { use, scope: 'a' })
-    const headers = basic('alice', passwords.alice)
-    const response = await app.inject({ url: '/', headers })
-    t.equal(response.statusCode, 403, 'Basic without scopesOf')
-    t.equal(response.headers['www-authenticate'], undefined)
-    const french = { ...tokenOf(app, {}), 'accept-language': 'fr' }
-    const inFrench = await app.inject({ url: '/', headers: french })
-    t.match(inFrench.json(), { error: 'Vos identifiants ne permettent pas cette action.' })
-  },
-)
+t.test('a token that lacks a scope gets the challenge of RFC 6750', async (t) => {
+  const start =
+    'Bearer realm="R", error="insufficient_scope", error_description="The token lacks the required scope"'
+  const use = ['jwt', 'basic']
+  const rows: [mark: object, scope: string][] = [
+    [{ scope: 'a' }, 'a'],
+    [{ scope: { all: ['a', 'b'] } }, 'a b'],
+    [{ scope: { any: ['a', 'b'] } }, 'a'],
+    [{ use, scope: 'a', role: 'x' }, 'a'],
+  ]
+  for (const [mark, scope] of rows) {
+    const { app } = await guarded(t, mark, { realm: 'R' })
+    const response = await app.inject({ url: '/', headers: tokenOf(app, {}) })
+    t.equal(response.statusCode, 403)
+    t.equal(response.headers['www-authenticate'], `${start}, scope="${scope}"`)
+    t.equal(response.headers['cache-control'], 'no-store')
+    t.equal(response.headers['content-language'], 'en')
+    t.match(response.headers.vary, /Accept-Language/)
+  }
+  const { app } = await guarded(t, { use, scope: 'a' })
+  const headers = basic('alice', passwords.alice)
+  const response = await app.inject({ url: '/', headers })
+  t.equal(response.statusCode, 403, 'Basic without scopesOf')
+  t.equal(response.headers['www-authenticate'], undefined)
+  const french = { ...tokenOf(app, {}), 'accept-language': 'fr' }
+  const inFrench = await app.inject({ url: '/', headers: french })
+  t.match(inFrench.json(), { error: 'Vos identifiants ne permettent pas cette action.' })
+})
 
 t.test('scopesOf gets the user, whom the request has too', async (t) => {
   let asked = ''
@@ -455,52 +452,49 @@ t.test('a route needs only the scopes and roles of the nearest mark', async (t) 
   t.strictSame([own.statusCode, own.json()], [403, { error: texts.role }])
 })
 
-t.test(
-  'a 403 is one event with the user and one line in the log, and is not throttled',
-  async (t) => {
-    const events: [string, { code?: string; user?: object; authenticator: string }][] = []
-    const names = ['success', 'failure', 'throttled', 'overloaded']
-    const listeners = names.map((name) => {
-      const listener = (message: unknown): void => {
-        events.push([name, message as never])
-      }
-      subscribe(`fastify-authn:${name}`, listener)
-      return () => unsubscribe(`fastify-authn:${name}`, listener)
-    })
-    t.teardown(() => listeners.forEach((stop) => stop()))
-    const { lines, stream } = logLines()
-    const options = { throttle: { perUsername: 1, perAddress: 1 } }
-    const mark = { use: ['basic', 'jwt'], scope: 'a' }
-    const { app } = await guarded(t, mark, options, { logger: { stream } })
-    const warned = lines.filter(({ level }) => level === 40)
-    t.equal(warned.length, 1, 'a scope on a route that accepts Basic')
-    t.match(warned, [{ msg: /GET \/.*scopesOf/ }])
-    for (let round = 0; round < 4; round += 1) {
-      const response = await app.inject({ url: '/', headers: basic('alice', passwords.alice) })
-      t.equal(response.statusCode, 403)
+t.test('a 403 is one event and one line in the log, and is not throttled', async (t) => {
+  const events: [string, { code?: string; user?: object; authenticator: string }][] = []
+  const names = ['success', 'failure', 'throttled', 'overloaded']
+  const listeners = names.map((name) => {
+    const listener = (message: unknown): void => {
+      events.push([name, message as never])
     }
-    t.equal(app.authn.stats().throttled, 0)
-    t.strictSame(
-      events.splice(0).map(([name, { code, user }]) => [name, code, user]),
-      Array.from({ length: 4 }, () => [
-        'failure',
-        'ERR_AUTH_INSUFFICIENT_SCOPE',
-        { id: 1, name: 'alice' },
-      ]),
-    )
-    const logged = lines.filter(({ code }) => code === 'ERR_AUTH_INSUFFICIENT_SCOPE')
-    t.strictSame(
-      logged.map(({ level, reason }) => [level, reason]),
-      Array.from({ length: 4 }, () => [30, 'needs scope a']),
-      'the log says what is missing',
-    )
-    t.equal((await app.inject({ url: '/', headers: tokenOf(app, { scope: 'a' }) })).statusCode, 200)
-    t.strictSame(
-      events.map(([name]) => name),
-      ['success'],
-    )
-  },
-)
+    subscribe(`fastify-authn:${name}`, listener)
+    return () => unsubscribe(`fastify-authn:${name}`, listener)
+  })
+  t.teardown(() => listeners.forEach((stop) => stop()))
+  const { lines, stream } = logLines()
+  const options = { throttle: { perUsername: 1, perAddress: 1 } }
+  const mark = { use: ['basic', 'jwt'], scope: 'a' }
+  const { app } = await guarded(t, mark, options, { logger: { stream } })
+  const warned = lines.filter(({ level }) => level === 40)
+  t.equal(warned.length, 1, 'a scope on a route that accepts Basic')
+  t.match(warned, [{ msg: /GET \/.*scopesOf/ }])
+  for (let round = 0; round < 4; round += 1) {
+    const response = await app.inject({ url: '/', headers: basic('alice', passwords.alice) })
+    t.equal(response.statusCode, 403)
+  }
+  t.equal(app.authn.stats().throttled, 0)
+  t.strictSame(
+    events.splice(0).map(([name, { code, user }]) => [name, code, user]),
+    Array.from({ length: 4 }, () => [
+      'failure',
+      'ERR_AUTH_INSUFFICIENT_SCOPE',
+      { id: 1, name: 'alice' },
+    ]),
+  )
+  const logged = lines.filter(({ code }) => code === 'ERR_AUTH_INSUFFICIENT_SCOPE')
+  t.strictSame(
+    logged.map(({ level, reason }) => [level, reason]),
+    Array.from({ length: 4 }, () => [30, 'needs scope a']),
+    'the log says what is missing',
+  )
+  t.equal((await app.inject({ url: '/', headers: tokenOf(app, { scope: 'a' }) })).statusCode, 200)
+  t.strictSame(
+    events.map(([name]) => name),
+    ['success'],
+  )
+})
 
 t.test('startup does not warn where scopesOf is set, or Basic or a scope is not', async (t) => {
   const rows: [unknown, AuthnOptions][] = [

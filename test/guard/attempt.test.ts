@@ -96,36 +96,33 @@ t.test('a result that is no object is a 401, and anonymous in the mode try', asy
   }
 })
 
-t.test(
-  'an error that is no rejection is a 500 in every mode, and one line in the log',
-  async (t) => {
-    const { ask, take, lines } = await answers(t)
-    const errors: Record<string, unknown> = {
-      'an error': new Error('database is away: secret detail'),
-      undefined: undefined,
-      'a string': 'secret detail',
-      'an error with a status': Object.assign(new Error('secret detail'), { statusCode: 401 }),
-      'an error with a code': Object.assign(new Error('secret detail'), { code: 'ERR_AUTH_MARK' }),
-    }
-    const fail = (error: unknown): never => {
-      throw error
-    }
-    for (const [name, error] of Object.entries(errors)) {
-      const ways: (() => unknown)[] = [() => fail(error), async () => fail(error)]
-      // oxlint-disable-next-line unicorn/no-thenable -- what is tested
-      ways.push(() => Object.defineProperty({}, 'then', { get: () => fail(error) }))
-      if (error instanceof Error) ways.push(() => new Error('secret detail'))
-      for (const authenticate of ways) {
-        for (const [url, response] of await ask(authenticate)) {
-          isFault(t, response, 'ERR_AUTH_AUTHENTICATOR', `${name}, ${url}`)
-          t.notMatch(response.body, 'secret detail')
-        }
-        t.equal(take(), 0, 'the handler did not run')
-        t.equal(lines.filter(({ level }) => level === 50).length, urls.length, name)
+t.test('an error that is no rejection is a 500 and one line in the log', async (t) => {
+  const { ask, take, lines } = await answers(t)
+  const errors: Record<string, unknown> = {
+    'an error': new Error('database is away: secret detail'),
+    undefined: undefined,
+    'a string': 'secret detail',
+    'an error with a status': Object.assign(new Error('secret detail'), { statusCode: 401 }),
+    'an error with a code': Object.assign(new Error('secret detail'), { code: 'ERR_AUTH_MARK' }),
+  }
+  const fail = (error: unknown): never => {
+    throw error
+  }
+  for (const [name, error] of Object.entries(errors)) {
+    const ways: (() => unknown)[] = [() => fail(error), async () => fail(error)]
+    // oxlint-disable-next-line unicorn/no-thenable -- what is tested
+    ways.push(() => Object.defineProperty({}, 'then', { get: () => fail(error) }))
+    if (error instanceof Error) ways.push(() => new Error('secret detail'))
+    for (const authenticate of ways) {
+      for (const [url, response] of await ask(authenticate)) {
+        isFault(t, response, 'ERR_AUTH_AUTHENTICATOR', `${name}, ${url}`)
+        t.notMatch(response.body, 'secret detail')
       }
+      t.equal(take(), 0, 'the handler did not run')
+      t.equal(lines.filter(({ level }) => level === 50).length, urls.length, name)
     }
-  },
-)
+  }
+})
 
 t.test('a rejection that asks to wait is sent in every mode, with Retry-After', async (t) => {
   const { ask, take } = await answers(t)
@@ -187,38 +184,35 @@ t.test('startup fails with the error of an init', async (t) => {
   }
 })
 
-t.test(
-  'a built-in that is spread is asked by its own authenticate and onUnauthorized',
-  async (t) => {
-    const inner = jwtAuthenticator()
-    const banned: Authenticator = {
-      ...inner,
-      async authenticate(request) {
-        const user = (await inner.authenticate(request)) as { name: string } | null
-        if (user?.name === 'bob') throw new AuthenticationError('You are banned, Bob.')
-        return user
-      },
-      onUnauthorized(error, _, reply) {
-        if (error.key === null) return reply.code(403).send({ banned: error.message })
-        return undefined
-      },
-    }
-    const { handler, take } = probe()
-    const app = await appWith(t, { ...standardOptions(), authenticators: { banned } }, (app) => {
-      app.get('/', { config: { auth: { use: 'banned' } } }, handler)
-    })
-    const get = (headers: Record<string, string>): Promise<AnyResponse> =>
-      app.inject({ url: '/', headers })
-    isWelcome(t, await get(bearer(app.jwtService.generateToken('alice'))), 'alice')
-    t.equal(take(), 1)
-    const bob = await get(bearer(app.jwtService.generateToken('bob')))
-    t.strictSame([bob.statusCode, bob.body], [403, '{"banned":"You are banned, Bob."}'])
-    isRefusal(t, await get({}), { error: texts.none, challenge: bearerChallenge })
-    const challenge = tokenChallenge('The token is invalid')
-    isRefusal(t, await get(bearer('abc')), { error: texts.jwtInvalid, challenge })
-    t.equal(take(), 0)
-  },
-)
+t.test('a copy of a built-in may replace authenticate and onUnauthorized', async (t) => {
+  const inner = jwtAuthenticator()
+  const banned: Authenticator = {
+    ...inner,
+    async authenticate(request) {
+      const user = (await inner.authenticate(request)) as { name: string } | null
+      if (user?.name === 'bob') throw new AuthenticationError('You are banned, Bob.')
+      return user
+    },
+    onUnauthorized(error, _, reply) {
+      if (error.key === null) return reply.code(403).send({ banned: error.message })
+      return undefined
+    },
+  }
+  const { handler, take } = probe()
+  const app = await appWith(t, { ...standardOptions(), authenticators: { banned } }, (app) => {
+    app.get('/', { config: { auth: { use: 'banned' } } }, handler)
+  })
+  const get = (headers: Record<string, string>): Promise<AnyResponse> =>
+    app.inject({ url: '/', headers })
+  isWelcome(t, await get(bearer(app.jwtService.generateToken('alice'))), 'alice')
+  t.equal(take(), 1)
+  const bob = await get(bearer(app.jwtService.generateToken('bob')))
+  t.strictSame([bob.statusCode, bob.body], [403, '{"banned":"You are banned, Bob."}'])
+  isRefusal(t, await get({}), { error: texts.none, challenge: bearerChallenge })
+  const challenge = tokenChallenge('The token is invalid')
+  isRefusal(t, await get(bearer('abc')), { error: texts.jwtInvalid, challenge })
+  t.equal(take(), 0)
+})
 
 t.test('an authenticator of the app replaces a built-in of the same name', async (t) => {
   const jwt: Authenticator = {

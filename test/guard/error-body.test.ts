@@ -127,52 +127,49 @@ t.test('errorBody makes the body of every rejection', async (t) => {
   }
 })
 
-t.test(
-  'an errorBody that returns no object gives the default body and an error in the log',
-  async (t) => {
-    class Problem {
-      readonly code = 'x'
-    }
-    const circular: Record<string, unknown> = {}
-    circular.self = circular
-    const rows: [title: string, errorBody: unknown][] = [
-      ['throws', () => Promise.reject.call(null)],
-      [
-        'throws nothing',
-        () => {
-          throw undefined
-        },
-      ],
-      ['undefined', () => undefined],
-      ['null', () => null],
-      ['a string', () => 'no'],
-      ['an array', () => ['no']],
-      ['a class', () => new Problem()],
-      ['an error', () => new Error('no')],
-      ['a promise', () => Promise.resolve({ code: 'x' })],
-      ['a promise that rejects', () => Promise.reject(new Error('late'))],
-      ['a BigInt', () => ({ a: 1n })],
-      ['circular', () => circular],
-      ['toJSON', () => ({ toJSON: () => undefined })],
-    ]
-    for (const [title, errorBody] of rows) {
-      const { lines, stream } = logLines()
-      const app = await withBody(t, errorBody, { authenticators: { own } }, { logger: { stream } })
-      const errors = (): number => lines.filter(({ level }) => level === 50).length
-      const refused = await app.inject('/me')
-      t.equal(refused.statusCode, 401, title)
-      t.equal(refused.body, JSON.stringify({ error: texts.none }), title)
-      t.equal(errors(), 1, title)
-      const malformed = await app.inject({ method: 'POST', url: '/login', payload: {} })
-      t.equal(malformed.statusCode, 400, title)
-      t.match(malformed.json(), { statusCode: 400, code: 'FST_ERR_VALIDATION' }, title)
-      t.equal(errors(), 2, title)
-    }
-    for (const errorBody of [{}, 'x', null, true]) {
-      t.match(await bootError(() => withBody(t, errorBody)), { code: 'ERR_AUTH_OPTION' })
-    }
-  },
-)
+t.test('an errorBody that returns no object is logged, and the default body sent', async (t) => {
+  class Problem {
+    readonly code = 'x'
+  }
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const rows: [title: string, errorBody: unknown][] = [
+    ['throws', () => Promise.reject.call(null)],
+    [
+      'throws nothing',
+      () => {
+        throw undefined
+      },
+    ],
+    ['undefined', () => undefined],
+    ['null', () => null],
+    ['a string', () => 'no'],
+    ['an array', () => ['no']],
+    ['a class', () => new Problem()],
+    ['an error', () => new Error('no')],
+    ['a promise', () => Promise.resolve({ code: 'x' })],
+    ['a promise that rejects', () => Promise.reject(new Error('late'))],
+    ['a BigInt', () => ({ a: 1n })],
+    ['circular', () => circular],
+    ['toJSON', () => ({ toJSON: () => undefined })],
+  ]
+  for (const [title, errorBody] of rows) {
+    const { lines, stream } = logLines()
+    const app = await withBody(t, errorBody, { authenticators: { own } }, { logger: { stream } })
+    const errors = (): number => lines.filter(({ level }) => level === 50).length
+    const refused = await app.inject('/me')
+    t.equal(refused.statusCode, 401, title)
+    t.equal(refused.body, JSON.stringify({ error: texts.none }), title)
+    t.equal(errors(), 1, title)
+    const malformed = await app.inject({ method: 'POST', url: '/login', payload: {} })
+    t.equal(malformed.statusCode, 400, title)
+    t.match(malformed.json(), { statusCode: 400, code: 'FST_ERR_VALIDATION' }, title)
+    t.equal(errors(), 2, title)
+  }
+  for (const errorBody of [{}, 'x', null, true]) {
+    t.match(await bootError(() => withBody(t, errorBody)), { code: 'ERR_AUTH_OPTION' })
+  }
+})
 
 t.test('errorBody may return an empty object, or one without a prototype', async (t) => {
   const empty = await withBody(t, () => ({}), { authenticators: { own } })
@@ -182,95 +179,89 @@ t.test('errorBody may return an empty object, or one without a prototype', async
   t.equal((await app.inject('/me')).body, '{"a":1}')
 })
 
-t.test(
-  'errorBody changes no answer of onUnauthorized, of tokenFunc, or of an errorHandler',
-  async (t) => {
-    let asked = 0
-    const errorBody: MakeBody = ({ code }) => {
-      asked += 1
-      return { code }
-    }
-    const answers = {
-      ...jwtAuthenticator(),
-      onUnauthorized: (
-        _: unknown,
-        { query }: { query: unknown },
-        reply: { send(x: string): void },
-      ) => ((query as { silent?: string }).silent === undefined ? reply.send('own') : undefined),
-    }
-    const login = {
-      tokenFunc: () => {
-        throw new Error('broken')
+t.test('errorBody does not change what onUnauthorized or an errorHandler sends', async (t) => {
+  let asked = 0
+  const errorBody: MakeBody = ({ code }) => {
+    asked += 1
+    return { code }
+  }
+  const answers = {
+    ...jwtAuthenticator(),
+    onUnauthorized: (
+      _: unknown,
+      { query }: { query: unknown },
+      reply: { send(x: string): void },
+    ) => ((query as { silent?: string }).silent === undefined ? reply.send('own') : undefined),
+  }
+  const login = {
+    tokenFunc: () => {
+      throw new Error('broken')
+    },
+    routeOptions: {
+      preHandler: (request: { headers: object }) => {
+        if (!('x-limit' in request.headers)) return Promise.resolve()
+        return Promise.reject(Object.assign(new Error('slow'), { statusCode: 429, code: 'X' }))
       },
+    },
+  }
+  const app = await withBody(t, errorBody, {
+    authenticators: { own },
+    authenticator: answers,
+    login,
+  })
+  t.equal((await app.inject('/me')).body, 'own')
+  t.equal(asked, 0)
+  t.equal((await app.inject('/me?silent')).body, '{"code":"ERR_AUTH_NO_CREDENTIALS"}')
+  const payload = { username: 'alice', password: passwords.alice }
+  const limited = { method: 'POST', url: '/login', payload, headers: { 'x-limit': '1' } } as const
+  t.match((await app.inject(limited)).json(), { statusCode: 429, message: 'slow' })
+  const broken = await app.inject({ method: 'POST', url: '/login', payload })
+  t.match([broken.statusCode, broken.json()], [500, { code: 'ERR_AUTH_TOKEN_FUNC' }])
+  t.equal(asked, 1)
+  const handled = await withBody(t, errorBody, {
+    authenticators: { own },
+    login: {
       routeOptions: {
-        preHandler: (request: { headers: object }) => {
-          if (!('x-limit' in request.headers)) return Promise.resolve()
-          return Promise.reject(Object.assign(new Error('slow'), { statusCode: 429, code: 'X' }))
-        },
+        errorHandler: (_: unknown, __: unknown, reply: FastifyReplyLike) =>
+          void reply.code(400).send('handled'),
       },
-    }
-    const app = await withBody(t, errorBody, {
-      authenticators: { own },
-      authenticator: answers,
-      login,
-    })
-    t.equal((await app.inject('/me')).body, 'own')
-    t.equal(asked, 0)
-    t.equal((await app.inject('/me?silent')).body, '{"code":"ERR_AUTH_NO_CREDENTIALS"}')
-    const payload = { username: 'alice', password: passwords.alice }
-    const limited = { method: 'POST', url: '/login', payload, headers: { 'x-limit': '1' } } as const
-    t.match((await app.inject(limited)).json(), { statusCode: 429, message: 'slow' })
-    const broken = await app.inject({ method: 'POST', url: '/login', payload })
-    t.match([broken.statusCode, broken.json()], [500, { code: 'ERR_AUTH_TOKEN_FUNC' }])
-    t.equal(asked, 1)
-    const handled = await withBody(t, errorBody, {
-      authenticators: { own },
-      login: {
-        routeOptions: {
-          errorHandler: (_: unknown, __: unknown, reply: FastifyReplyLike) =>
-            void reply.code(400).send('handled'),
-        },
-      },
-    })
-    t.equal((await handled.inject({ method: 'POST', url: '/login', payload: {} })).body, 'handled')
-  },
-)
+    },
+  })
+  t.equal((await handled.inject({ method: 'POST', url: '/login', payload: {} })).body, 'handled')
+})
 
 interface FastifyReplyLike {
   code(status: number): { send(body: string): unknown }
 }
 
-t.test(
-  'an inner registration has the errorBody of the outer one, unless it has its own',
-  async (t) => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    const options = standardOptions()
-    const scope =
-      (errorBody?: MakeBody, inside: (scope: FastifyInstance) => unknown = () => undefined) =>
-      async (scope: FastifyInstance): Promise<void> => {
-        await scope.register(authn, { ...options, ...(errorBody && { errorBody }) })
-        scope.get('/me', { config: { auth: true } }, () => 'me')
-        await inside(scope)
-      }
-    await app.register(
-      scope(
-        () => ({ outer: 1 }),
-        async (outer) => {
-          await outer.register(scope(), { prefix: '/inner' })
-          await outer.register(
-            scope(() => ({ own: 1 })),
-            { prefix: '/own' },
-          )
-        },
-      ),
-      { prefix: '/outer' },
-    )
-    await app.register(scope(), { prefix: '/other' })
-    const bodyOf = async (prefix: string) => (await app.inject(`${prefix}/me`)).body
-    t.equal(await bodyOf('/outer'), '{"outer":1}')
-    t.equal(await bodyOf('/outer/inner'), '{"outer":1}')
-    t.equal(await bodyOf('/outer/own'), '{"own":1}')
-    t.equal(await bodyOf('/other'), JSON.stringify({ error: texts.none }))
-  },
-)
+t.test('an inner registration inherits errorBody, unless it has its own', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const options = standardOptions()
+  const scope =
+    (errorBody?: MakeBody, inside: (scope: FastifyInstance) => unknown = () => undefined) =>
+    async (scope: FastifyInstance): Promise<void> => {
+      await scope.register(authn, { ...options, ...(errorBody && { errorBody }) })
+      scope.get('/me', { config: { auth: true } }, () => 'me')
+      await inside(scope)
+    }
+  await app.register(
+    scope(
+      () => ({ outer: 1 }),
+      async (outer) => {
+        await outer.register(scope(), { prefix: '/inner' })
+        await outer.register(
+          scope(() => ({ own: 1 })),
+          { prefix: '/own' },
+        )
+      },
+    ),
+    { prefix: '/outer' },
+  )
+  await app.register(scope(), { prefix: '/other' })
+  const bodyOf = async (prefix: string) => (await app.inject(`${prefix}/me`)).body
+  t.equal(await bodyOf('/outer'), '{"outer":1}')
+  t.equal(await bodyOf('/outer/inner'), '{"outer":1}')
+  t.equal(await bodyOf('/outer/own'), '{"own":1}')
+  t.equal(await bodyOf('/other'), JSON.stringify({ error: texts.none }))
+})

@@ -201,69 +201,63 @@ t.test('a 401 of an authenticator without a scheme, and a 503, have no challenge
   t.strictSame([busy.statusCode, busy.headers['retry-after'], seen], [503, '2', undefined])
 })
 
-t.test(
-  'each of several requests gets the message in its language, and the shared error stays',
-  async (t) => {
-    const seen: AuthenticationErrorLike[] = []
-    const app = await refusing(t, async (error, _, reply) => {
-      // All requests are in here at the same time.
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      seen.push(error)
-      return reply.code(401).send({ code: error.code, message: error.message })
-    })
-    const texts: Record<string, string> = {
-      de: german,
-      en: 'Your authentication token is expired.',
-      fr: 'Votre jeton d’authentification a expiré.',
-      'xx, de;q=0.5': german,
-    }
-    const found = await Promise.all(
-      Object.keys(texts).map(async (language) => {
-        const { statusCode, body } = await app.inject({
-          url: '/',
-          headers: { 'accept-language': language },
-        })
-        return [statusCode, JSON.parse(body) as unknown]
-      }),
+t.test('concurrent requests get a shared error each in its own language', async (t) => {
+  const seen: AuthenticationErrorLike[] = []
+  const app = await refusing(t, async (error, _, reply) => {
+    // All requests are in here at the same time.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    seen.push(error)
+    return reply.code(401).send({ code: error.code, message: error.message })
+  })
+  const texts: Record<string, string> = {
+    de: german,
+    en: 'Your authentication token is expired.',
+    fr: 'Votre jeton d’authentification a expiré.',
+    'xx, de;q=0.5': german,
+  }
+  const found = await Promise.all(
+    Object.keys(texts).map(async (language) => {
+      const { statusCode, body } = await app.inject({
+        url: '/',
+        headers: { 'accept-language': language },
+      })
+      return [statusCode, JSON.parse(body) as unknown]
+    }),
+  )
+  const expected = Object.values(texts).map((message) => [
+    401,
+    { code: 'ERR_AUTH_JWT_EXPIRED', message },
+  ])
+  t.strictSame(found, expected)
+  t.equal(shared.message, texts.en, 'the shared error is as it was')
+  for (const error of seen) {
+    t.ok(error instanceof AuthenticationError)
+    t.strictSame(
+      [error.name, error.statusCode, error.key],
+      ['AuthenticationError', 401, shared.key],
     )
-    const expected = Object.values(texts).map((message) => [
-      401,
-      { code: 'ERR_AUTH_JWT_EXPIRED', message },
-    ])
-    t.strictSame(found, expected)
-    t.equal(shared.message, texts.en, 'the shared error is as it was')
-    for (const error of seen) {
-      t.ok(error instanceof AuthenticationError)
-      t.strictSame(
-        [error.name, error.statusCode, error.key],
-        ['AuthenticationError', 401, shared.key],
-      )
-      t.equal(error.stack, shared.stack)
-    }
-  },
-)
+    t.equal(error.stack, shared.stack)
+  }
+})
 
-t.test(
-  'onUnauthorized gets an error of the class, with the fields and the cause that the app gave',
-  async (t) => {
-    class Revoked extends AuthenticationError {
-      readonly since = 7
-      get isOld(): boolean {
-        return this.since > 5
-      }
+t.test('onUnauthorized gets an error with the class, fields and cause of the app', async (t) => {
+  class Revoked extends AuthenticationError {
+    readonly since = 7
+    get isOld(): boolean {
+      return this.since > 5
     }
-    const error = new Revoked('auth.invalid-credentials', { cause: 'revoked', retryAfter: 3 })
-    let seen: unknown
-    const app = await refusing(t, (given) => void (seen = given), { error })
-    const headers = { 'accept-language': 'de' }
-    t.equal((await app.inject({ url: '/', headers })).statusCode, 401)
-    t.ok(seen instanceof Revoked)
-    const { since, isOld, cause, retryAfter, message } = seen as Revoked
-    t.strictSame([since, isOld, cause, retryAfter], [7, true, 'revoked', 3])
-    t.not(message, error.message)
-    t.notOk(Object.keys(seen as object).includes('stack'), 'which logs would print twice')
-  },
-)
+  }
+  const error = new Revoked('auth.invalid-credentials', { cause: 'revoked', retryAfter: 3 })
+  let seen: unknown
+  const app = await refusing(t, (given) => void (seen = given), { error })
+  const headers = { 'accept-language': 'de' }
+  t.equal((await app.inject({ url: '/', headers })).statusCode, 401)
+  t.ok(seen instanceof Revoked)
+  const { since, isOld, cause, retryAfter, message } = seen as Revoked
+  t.strictSame([since, isOld, cause, retryAfter], [7, true, 'revoked', 3])
+  t.not(message, error.message)
+  t.notOk(Object.keys(seen as object).includes('stack'), 'which logs would print twice')
+})
 
 t.test('a message of the app is sent as it is, whatever the language of the request', async (t) => {
   const error = new AuthenticationError('This key was revoked.')

@@ -35,44 +35,38 @@ const queueOf = (more: Partial<typeof settings> = {}): HashingQueue =>
   new HashingQueue({ ...settings, ...more })
 const overloaded = { code: 'ERR_AUTH_OVERLOADED', statusCode: 503, key: 'auth.overloaded' }
 
-t.test(
-  'the default concurrency is the number of cores, but less than the threads of the pool',
-  async (t) => {
-    const rows: [cores: number, pool: string | undefined, expected: number][] = [
-      [1, undefined, 1],
-      [3, undefined, 3],
-      [64, undefined, 3],
-      [64, '16', 15],
-      [8, '16', 8],
-      [8, '1', 1],
-      [8, '-5', 1],
-      // libuv reads a string that is no number as one thread.
-      [8, '', 1],
-      [8, 'many', 1],
-    ]
-    for (const [cores, pool, expected] of rows) {
-      await t.test(`${cores} cores, UV_THREADPOOL_SIZE=${pool ?? '(not set)'}`, async (t) => {
-        pretendMachine(t, cores, pool)
-        t.equal(defaultConcurrency(), expected)
-      })
-    }
-  },
-)
+t.test('the default concurrency is the cores, but less than the pool has threads', async (t) => {
+  const rows: [cores: number, pool: string | undefined, expected: number][] = [
+    [1, undefined, 1],
+    [3, undefined, 3],
+    [64, undefined, 3],
+    [64, '16', 15],
+    [8, '16', 8],
+    [8, '1', 1],
+    [8, '-5', 1],
+    // libuv reads a string that is no number as one thread.
+    [8, '', 1],
+    [8, 'many', 1],
+  ]
+  for (const [cores, pool, expected] of rows) {
+    await t.test(`${cores} cores, UV_THREADPOOL_SIZE=${pool ?? '(not set)'}`, async (t) => {
+      pretendMachine(t, cores, pool)
+      t.equal(defaultConcurrency(), expected)
+    })
+  }
+})
 
-t.test(
-  'work that waits longer than maxWait is rejected with a 503 and frees its place',
-  async (t) => {
-    const queue = queueOf({ maxWait: 0.02 })
-    const [first, second] = [arrive(queue), arrive(queue)]
-    await until(() => second.fate.state !== 'pending', 'it is rejected')
-    t.match(second.fate, { state: 'rejected', value: { ...overloaded, retryAfter: 1 } })
-    second.leave()
-    first.end.resolve()
-    await settle()
-    t.equal(second.waited, undefined)
-    t.equal(arrive(queue).waited, false, 'its place is not lost')
-  },
-)
+t.test('work that waits longer than maxWait gets a 503 and frees its place', async (t) => {
+  const queue = queueOf({ maxWait: 0.02 })
+  const [first, second] = [arrive(queue), arrive(queue)]
+  await until(() => second.fate.state !== 'pending', 'it is rejected')
+  t.match(second.fate, { state: 'rejected', value: { ...overloaded, retryAfter: 1 } })
+  second.leave()
+  first.end.resolve()
+  await settle()
+  t.equal(second.waited, undefined)
+  t.equal(arrive(queue).waited, false, 'its place is not lost')
+})
 
 t.test('work that waited too long only because the event loop was blocked is run', async (t) => {
   const queue = queueOf({ maxWait: 0.02 })
@@ -84,24 +78,21 @@ t.test('work that waited too long only because the event loop was blocked is run
   t.equal(second.waited, true)
 })
 
-t.test(
-  'work of a client that has left is not run; what runs already keeps its place',
-  async (t) => {
-    const queue = queueOf()
-    const gone = fakeRequest()
-    gone.leave()
-    const early = fateOf(queue.run(async () => t.fail('it runs'), gone.request))
-    await settle()
-    t.equal(early.value, ABANDONED)
-    const [first, second] = [arrive(queue), arrive(queue)]
-    first.leave()
-    await settle()
-    t.equal(second.waited, undefined)
-    first.end.resolve()
-    await settle()
-    t.equal(second.waited, true)
-  },
-)
+t.test('work of a client that has left is not run, unless it runs already', async (t) => {
+  const queue = queueOf()
+  const gone = fakeRequest()
+  gone.leave()
+  const early = fateOf(queue.run(async () => t.fail('it runs'), gone.request))
+  await settle()
+  t.equal(early.value, ABANDONED)
+  const [first, second] = [arrive(queue), arrive(queue)]
+  first.leave()
+  await settle()
+  t.equal(second.waited, undefined)
+  first.end.resolve()
+  await settle()
+  t.equal(second.waited, true)
+})
 
 /** The module as another process loads it: with places of its own. */
 async function newProcess(t: Test, cores: number): Promise<typeof HashingQueue> {

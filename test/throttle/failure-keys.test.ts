@@ -1,27 +1,24 @@
 import t from 'tap'
 import { addressOf, failureKeys } from '../../lib/throttle/throttle.js'
 
-t.test(
-  'an IPv4 address has one key in every form, an IPv6 address that of its first 64 bits',
-  async (t) => {
-    const rows: [ip: string | undefined, expected: string][] = [
-      ['192.0.2.1', '192.0.2.1'],
-      ['::FFFF:C000:0201', '192.0.2.1'],
-      ['192.0.2.1:50123', '192.0.2.1'],
-      ['2001:DB8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-      ['2001:0db8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
-      ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
-      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-      ['[2001:db8::1]:50123', '2001:db8:0:0::/64'],
-      [undefined, 'unknown'],
-      ['', 'unknown'],
-      ['proxy-7', 'unknown'],
-      ['1.2.3.4, 5.6.7.8', 'unknown'],
-      ['x'.repeat(10_000), 'unknown'],
-    ]
-    for (const [ip, expected] of rows) t.equal(addressOf(ip), expected, String(ip).slice(0, 40))
-  },
-)
+t.test('an IPv4 address has one key in every form, an IPv6 /64 has one key', async (t) => {
+  const rows: [ip: string | undefined, expected: string][] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::FFFF:C000:0201', '192.0.2.1'],
+    ['192.0.2.1:50123', '192.0.2.1'],
+    ['2001:DB8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:0002:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
+    ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['[2001:db8::1]:50123', '2001:db8:0:0::/64'],
+    [undefined, 'unknown'],
+    ['', 'unknown'],
+    ['proxy-7', 'unknown'],
+    ['1.2.3.4, 5.6.7.8', 'unknown'],
+    ['x'.repeat(10_000), 'unknown'],
+  ]
+  for (const [ip, expected] of rows) t.equal(addressOf(ip), expected, String(ip).slice(0, 40))
+})
 
 t.test('spellings of a name that databases take for one have one key', async (t) => {
   const keyOf = (name: string): string => failureKeys(name, '192.0.2.1').username

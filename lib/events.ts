@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
-import { refusalOf } from './common/refusals.js'
+import { refusalOf } from './errors/refusals.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
 import type { AuthnChannel, AuthnChannels, AuthnEvents } from '../types/events.js'
 

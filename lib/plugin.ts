@@ -10,7 +10,7 @@ import {
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
-import { AuthnUsageError, notSet, wrongOption } from './errors.js'
+import { AuthnUsageError, notSet, wrongOption } from './errors/errors.js'
 import { loadFeatures, type Feature } from './feature.js'
 import { createTranslator } from './http/language.js'
 import { JwtService } from './tokens/service.js'

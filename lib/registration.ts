@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { wrongOption } from './errors.js'
+import { wrongOption } from './errors/errors.js'
 import type { Feature, OnPass, TokenCheck, TokenSource } from './feature.js'
 import type { IssueTokens, TokenCarrier } from './login/finish.js'
 import type { JwtService } from './tokens/service.js'

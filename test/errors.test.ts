@@ -8,8 +8,8 @@ import {
   isAuthenticationError,
   isAuthenticationFault,
   isUsageError,
-} from '../lib/errors.js'
-import { refusalOf } from '../lib/common/refusals.js'
+} from '../lib/errors/errors.js'
+import { refusalOf } from '../lib/errors/refusals.js'
 import { en } from '../locales/en.js'
 import { root } from './helpers/project.js'
 import type { RefusalCode } from '../types/errors.js'

@@ -2,7 +2,7 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t, { type Test } from 'tap'
 import { channels, reportRefusal, reportSuccess, startClock } from '../lib/events.js'
 import { channels as exported } from '../lib/index.js'
-import { AuthenticationError } from '../lib/errors.js'
+import { AuthenticationError } from '../lib/errors/errors.js'
 import { fakeRequest } from './helpers/load.js'
 
 const names = ['success', 'failure', 'login', 'throttled', 'overloaded'].map(

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { registrationOf, type Registration } from '../registration.js'

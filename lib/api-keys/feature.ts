@@ -1,6 +1,6 @@
 import { membersOf } from '../authenticators/any-of.js'
 import { listOf } from '../common/list-of.js'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { resolveApiKeys } from '../options/resolve.js'
 import { openStore } from '../stores/store-access.js'
 import { apiKeysApi } from './api.js'

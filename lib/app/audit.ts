@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf } from '../common/list-of.js'

@@ -1,7 +1,7 @@
 import { readsBasic } from '../authenticators/any-of.js'
 import { checkSharedTokens } from '../authenticators/shared-keys.js'
 import { listOf } from '../common/list-of.js'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
 import { kOwnRoute } from '../login/own-route.js'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
-import { wrongMark } from '../errors.js'
+import { wrongMark } from '../errors/errors.js'
 import { guardAgain } from '../guard/again.js'
 import { guard } from '../guard/attempt.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { ownRouteOf } from '../login/own-route.js'
 import { scopeMarkOf } from '../marks/mark.js'
 import { registrationOf } from '../registration.js'

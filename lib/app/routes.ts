@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { ownProperty } from '../common/objects.js'
-import { wrongMark } from '../errors.js'
+import { wrongMark } from '../errors/errors.js'
 import { kPlanned, type Planned } from '../guard/attempt.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
 import { checkPlaces, ownMark, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'

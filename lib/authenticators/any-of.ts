@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { declaredProperty } from '../common/objects.js'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'

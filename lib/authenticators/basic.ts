@@ -1,4 +1,4 @@
-import { AuthenticationError, refusal, wrongOption } from '../errors.js'
+import { AuthenticationError, refusal, wrongOption } from '../errors/errors.js'
 import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'

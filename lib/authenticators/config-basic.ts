@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { refusal, wrongOption } from '../errors.js'
+import { refusal, wrongOption } from '../errors/errors.js'
 import { MALFORMED, parseBasic, type BasicPair } from '../http/authorization.js'
 import { check } from '../options/check.js'
 import { basicSchema } from '../options/schemas.js'

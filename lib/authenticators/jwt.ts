@@ -1,4 +1,4 @@
-import { refusal, wrongOption } from '../errors.js'
+import { refusal, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { jwtAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'

@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { membersOf } from './any-of.js'
 import { tokensOf } from './jwt.js'
 import type { Plan } from '../marks/plan.js'

@@ -1,6 +1,6 @@
 import util from 'node:util'
 import { Option } from 'commander'
-import { isUsageError } from '../errors.js'
+import { isUsageError } from '../errors/errors.js'
 import { algorithmOf, signingMethods } from '../common/algorithms.js'
 import { JwtService } from '../tokens/service.js'
 import { configFromEnv, type Environment } from '../options/environment.js'

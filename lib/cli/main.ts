@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command as Commander, CommanderError } from 'commander'
-import { isUsageError } from '../errors.js'
+import { isUsageError } from '../errors/errors.js'
 import { addCommand, CliError, exits, type Command, type Exit, type Io } from './command.js'
 import { apiKeys } from './commands/api-keys.js'
 import { doctor } from './commands/doctor.js'

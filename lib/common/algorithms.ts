@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The option of `jwt` that holds the key of an algorithm. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { isOrigin, isOwnOrigin } from '../http/origin.js'
 
 /** Methods that change nothing (RFC 9110 §9.2.1), which links and images of other sites may therefore use. */

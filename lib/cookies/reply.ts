@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { AuthenticationFault, faultOf } from '../errors.js'
+import { AuthenticationFault, faultOf } from '../errors/errors.js'
 import { isCookieValue, longestCookie, setCookie, type NewCookie } from '../http/cookie.js'
 import { unverifiedPart } from '../tokens/claims.js'
 

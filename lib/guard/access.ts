@@ -1,6 +1,6 @@
 import { testGrants } from '../common/kit.js'
 import { isThenable } from '../common/objects.js'
-import { refusal, refusalOrFault } from '../errors.js'
+import { refusal, refusalOrFault } from '../errors/errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needsText } from '../marks/access.js'
 import { claimsOf, stateOf } from '../request/state.js'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import type { Attempt } from './attempt.js'
 import type { Authenticator } from '../../types/authenticator.js'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isPlain, isThenable } from '../common/objects.js'
-import { refusalOf, type RefusalRow } from '../common/refusals.js'
+import { refusalOf, type RefusalRow } from '../errors/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge, type BearerProblem } from '../http/challenge.js'
 import { membersOf } from '../authenticators/any-of.js'

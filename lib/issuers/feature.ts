@@ -1,6 +1,6 @@
 import { kRejectsAny } from '../authenticators/jwt.js'
 import { kit } from '../common/kit.js'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { defaults, withDefaults } from '../options/resolve.js'

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { withTimeout } from '../common/timeout.js'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { fetchKeySet, FetchError, reasonOf } from './fetch.js'
 import { readKeySet, type IssuerKeys } from './keys.js'

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'
-import { isAuthenticationError } from '../errors.js'
+import { isAuthenticationError } from '../errors/errors.js'
 import { checkClaims, checkKind, invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { kOwnRoute } from '../login/own-route.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { JwtService } from '../tokens/service.js'

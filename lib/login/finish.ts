@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as Type from '@sinclair/typebox/type'
 import { isPlain, isThenable } from '../common/objects.js'
-import { faultOf } from '../errors.js'
+import { faultOf } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
 import type { Registration } from '../registration.js'

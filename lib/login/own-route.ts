@@ -6,7 +6,7 @@ import type {
   RouteShorthandOptions,
 } from 'fastify'
 import { malformed } from '../authenticators/basic.js'
-import { isAuthenticationError, wrongOption } from '../errors.js'
+import { isAuthenticationError, wrongOption } from '../errors/errors.js'
 import { reportRefusal, startClock } from '../events.js'
 import { ownErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
 import { hasSeveral } from '../http/authorization.js'

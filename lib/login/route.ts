@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { finishLogin, sendBody } from './finish.js'
 import { declareOwnRoute, ownRouteOf, takenRoute, urlOf, type Work } from './own-route.js'
 import { loginBody } from './schema.js'

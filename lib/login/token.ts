@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { declaredProperty } from '../common/objects.js'
-import { faultOf, wrongOption } from '../errors.js'
+import { faultOf, wrongOption } from '../errors/errors.js'
 import { spellingOf } from '../throttle/throttle.js'
 import { isUsableName } from '../users/user.js'
 import { issuedAfter, type TokenCheck } from '../feature.js'

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
-import { wrongMark } from '../errors.js'
+import { wrongMark } from '../errors/errors.js'
 import { options, text } from '../options/check.js'
 import type { Needs } from './plan.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'

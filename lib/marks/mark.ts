@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { wrongMark } from '../errors.js'
+import { wrongMark } from '../errors/errors.js'
 import { isDeclared, ownProperty } from '../common/objects.js'
 import { nonEmpty, oneOf, oneOrMore, options, problemOf } from '../options/check.js'
 import { neededNames, needSchemas } from './access.js'

@@ -1,7 +1,7 @@
 import { combine, readsBasic } from '../authenticators/any-of.js'
 import { didYouMean } from '../common/closest.js'
 import { kit } from '../common/kit.js'
-import { wrongMark } from '../errors.js'
+import { wrongMark } from '../errors/errors.js'
 import { declaredProperty } from '../common/objects.js'
 import { parseMark } from './mark.js'
 import { stateOf } from '../request/state.js'

@@ -1,7 +1,7 @@
 import { Errors, ValueErrorType, type ValueError } from '@sinclair/typebox/errors'
 import * as Type from '@sinclair/typebox/type'
 import { didYouMean } from '../common/closest.js'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 
 /**
  * Checks options against a schema.

@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { withoutUndefined } from '../common/objects.js'
 import { expirySeconds, longestExpiry } from './check.js'
 import type { JwtConfig, KeyPairConfig } from '../../types/jwt.js'

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { check, anyFunction, oneOf, optional, strict, text } from './check.js'
 import { audience, tokenRules } from './jwt-schemas.js'
 import { defaults } from './resolve.js'

@@ -1,5 +1,5 @@
 import { comparable } from '../common/typ.js'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { check } from './check.js'
 import { jwtSchema } from './jwt-schemas.js'
 import { defaults, withDefaults } from './resolve.js'

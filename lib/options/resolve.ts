@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { declaredProperty, withoutUndefined } from '../common/objects.js'
 import { check } from './check.js'
 import { pluginSchema } from './schemas.js'

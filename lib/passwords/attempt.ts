@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import type { FailureKeys, Throttle } from '../throttle/throttle.js'
 import type { CheckTools } from './check.js'
 

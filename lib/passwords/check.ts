@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from '../http/disconnect.js'
-import { faultOf, refusal } from '../errors.js'
+import { faultOf, refusal } from '../errors/errors.js'
 import { isBcryptHash, compare, costOf, dummyHash, padToCost } from './bcrypt.js'
 import type { CredentialCache } from './credential-cache.js'
 import type { HashingQueue } from './queue.js'

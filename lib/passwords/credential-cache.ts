@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { ABANDONED, isGone } from '../http/disconnect.js'
-import { isAuthenticationError } from '../errors.js'
+import { isAuthenticationError } from '../errors/errors.js'
 import type { PasswordAttempt } from './attempt.js'
 
 /**

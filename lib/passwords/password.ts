@@ -1,4 +1,4 @@
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 import { costOf, hash, longestPassword, isBcryptHash } from './bcrypt.js'
 import { HashingQueue } from './queue.js'
 import { defaults } from '../options/resolve.js'

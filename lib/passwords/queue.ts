@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { FastifyRequest } from 'fastify'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import { addressOf } from '../throttle/throttle.js'
 import type { ResolvedHashing } from '../options/resolve.js'
 

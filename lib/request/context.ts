@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isThenable } from '../common/objects.js'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { kContext, shared } from './state.js'
 import type { AuthUser } from '../../types/user-service.js'
 

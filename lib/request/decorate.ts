@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
 import { registrationOf, type Registration } from '../registration.js'
 import { ensureState, extraOf, kRequestState, stateOf } from './state.js'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { testGrants } from '../common/kit.js'
-import { AuthnUsageError, isAuthenticationError, refusal, wrongOption } from '../errors.js'
+import { AuthnUsageError, isAuthenticationError, refusal, wrongOption } from '../errors/errors.js'
 import { reportRefusal } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { finishLogin, giveTokens } from '../login/finish.js'

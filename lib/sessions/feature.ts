@@ -1,5 +1,5 @@
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
-import { isUsageError, wrongOption } from '../errors.js'
+import { isUsageError, wrongOption } from '../errors/errors.js'
 import { bodyCarrier } from '../login/finish.js'
 import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'

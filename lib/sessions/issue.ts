@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { faultOf, refusal } from '../errors.js'
+import { faultOf, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken } from './refresh-token.js'

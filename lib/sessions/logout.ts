@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { isAuthenticationError, refusal } from '../errors.js'
+import { isAuthenticationError, refusal } from '../errors/errors.js'
 import { ownTokenIn } from '../authenticators/jwt.js'
 import { isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'

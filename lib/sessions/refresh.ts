@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal, type AuthenticationError } from '../errors.js'
+import { refusal, type AuthenticationError } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { sessionTokens } from './issue.js'
 import {

@@ -1,4 +1,4 @@
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 import type { Revocation, SessionWatcher } from '../../types/sessions.js'
 

@@ -1,7 +1,7 @@
 import * as Type from '@sinclair/typebox/type'
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { withoutUndefined } from '../common/objects.js'
-import { isAuthenticationError, refusal } from '../errors.js'
+import { isAuthenticationError, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
 import { declareOwnRoute, takenRoute, urlOf, type Work } from '../login/own-route.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { wrongOption } from '../errors.js'
+import { wrongOption } from '../errors/errors.js'
 
 /** The members of an ioredis client that run scripts, be it for one server or a cluster. */
 export interface ScriptClient {

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { onceAMinute } from '../common/once-a-minute.js'
 import { isProduction } from '../common/production.js'
 import { withTimeout } from '../common/timeout.js'
-import { refusal, wrongOption, type AuthenticationError } from '../errors.js'
+import { refusal, wrongOption, type AuthenticationError } from '../errors/errors.js'
 
 /** Seconds after which a rejected client may try again. */
 const retryAfter = 2

@@ -1,4 +1,4 @@
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 
 /** @throws ERR_AUTH_TESTING */
 export function misuse(message: string): never {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { refusal } from '../errors.js'
+import { refusal } from '../errors/errors.js'
 import { ABANDONED, isGone, onGone } from '../http/disconnect.js'
 import { addressOf } from './throttle.js'
 

@@ -1,5 +1,5 @@
 import { ownProperty } from '../common/objects.js'
-import { AuthenticationError, AuthnUsageError, refusal } from '../errors.js'
+import { AuthenticationError, AuthnUsageError, refusal } from '../errors/errors.js'
 import type { ResolvedJwtConfig, ResolvedRules } from '../options/resolve-jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 

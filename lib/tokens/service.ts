@@ -1,5 +1,5 @@
 import { promises } from 'node:fs'
-import { AuthnUsageError } from '../errors.js'
+import { AuthnUsageError } from '../errors/errors.js'
 import { kit } from '../common/kit.js'
 import { ownProperty } from '../common/objects.js'
 import { typOf } from '../common/typ.js'

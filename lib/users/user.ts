@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { faultOf, refusal, refusalOrFault } from '../errors.js'
+import { faultOf, refusal, refusalOrFault } from '../errors/errors.js'
 import { controlCharacter } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isThenable } from '../common/objects.js'

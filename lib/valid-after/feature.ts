@@ -1,6 +1,6 @@
 import { types } from 'node:util'
 import { declaredProperty } from '../common/objects.js'
-import { AuthenticationFault, refusal } from '../errors.js'
+import { AuthenticationFault, refusal } from '../errors/errors.js'
 import type { Feature, FeatureContext } from '../feature.js'
 
 /** In seconds, the year 5138: more must be milliseconds, which would reject every token. */

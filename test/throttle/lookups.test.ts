@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refusal } from '../../lib/errors.js'
+import { refusal } from '../../lib/errors/errors.js'
 import { ABANDONED } from '../../lib/http/disconnect.js'
 import { Lookups } from '../../lib/throttle/lookups.js'
 import { fakeRequest, fateOf, settle, type FakeRequest, type Fate } from '../helpers/load.js'

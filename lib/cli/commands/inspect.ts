@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander'
-import { isAuthenticationError } from '../../errors.js'
+import { isAuthenticationError } from '../../errors/errors.js'
 import { unverifiedPart } from '../../tokens/claims.js'
 import { defaults } from '../../options/resolve.js'
 import { isUsableName } from '../../users/user.js'

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { algorithmOf } from '../../common/algorithms.js'
-import { wrongOption } from '../../errors.js'
+import { wrongOption } from '../../errors/errors.js'
 import { problemOf } from '../../options/check.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schemas.js'
 import {

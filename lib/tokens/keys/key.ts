@@ -1,6 +1,6 @@
 import { createHash, createHmac, createPublicKey } from 'node:crypto'
 import { algorithmOf, type KeyFamily } from '../../common/algorithms.js'
-import { AuthnUsageError } from '../../errors.js'
+import { AuthnUsageError } from '../../errors/errors.js'
 import type { MisuseCode } from '../../../types/errors.js'
 import type { KeyFileSystem, KeyState, PublicJwk, SigningMethod } from '../../../types/keys.js'
 import type { EngineKey } from '../engine.js'

@@ -1,5 +1,5 @@
 import { algorithmOf } from '../../common/algorithms.js'
-import { wrongOption } from '../../errors.js'
+import { wrongOption } from '../../errors/errors.js'
 import { TokenCache, type TokenCounts } from '../cache.js'
 import { createEngine, type Engine, type VerifiedToken } from '../engine.js'
 import { invalidToken, unverifiedPart } from '../claims.js'

@@ -1,6 +1,6 @@
 import { onceAMinute } from '../../common/once-a-minute.js'
 import { withTimeout } from '../../common/timeout.js'
-import { AuthnUsageError } from '../../errors.js'
+import { AuthnUsageError } from '../../errors/errors.js'
 import { keyError, readKeyFile, type Key } from './key.js'
 import { Keyset, type KeyUse } from './keyset.js'
 import { keyFilePaths, parseKeys } from './parse.js'

@@ -3,10 +3,10 @@ import type {
   FaultCode,
   MisuseCode,
   RefusalCode,
-} from '../types/errors.js'
-import type { MessageKey } from '../types/messages.js'
-import { en } from '../locales/en.js'
-import { codeOfKey, refusalOf, type RefusalRow } from './common/refusals.js'
+} from '../../types/errors.js'
+import type { MessageKey } from '../../types/messages.js'
+import { en } from '../../locales/en.js'
+import { codeOfKey, refusalOf, type RefusalRow } from './refusals.js'
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.

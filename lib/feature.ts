@@ -1,44 +1,48 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { IssueTokens, TokenCarrier } from './login/finish.js'
-import type { JwtService } from './tokens/service.js'
+import type { TSchema } from '@sinclair/typebox/type'
+import type { Translator } from './http/language.js'
+import type { PluginRoute } from './http/plugin-route.js'
+import type { Needs } from './marks/access.js'
 import type { ResolvedOptions } from './options/resolve.js'
-import type { Plan } from './marks/plan.js'
-import type { Registration } from './registration.js'
+import type { PasswordTools } from './passwords/tools.js'
+import type {
+  IssuedTokens,
+  LoginAttempt,
+  TokenCarrier,
+  TokenCheck,
+  TokenSource,
+} from './tokens/issued.js'
+import type { JwtService } from './tokens/service.js'
 import type { Authenticator } from '../types/authenticator.js'
-import type { NeededNames } from '../types/marks.js'
+import type { AuthenticationErrorLike } from '../types/errors.js'
+import type { AuthMode, NeededNames } from '../types/marks.js'
 import type { MessageKey } from '../types/messages.js'
-import type { SecurityScheme } from '../types/openapi.js'
-import type { JwtClaims } from '../types/request-extra.js'
+import type { AuthnOptions } from '../types/options.js'
 
-/** A place besides the `Authorization` header where an access token of our own keys may be. */
-export interface TokenSource {
-  /**
-   * Finds the token of a request that has no such header.
-   *
-   * @returns null where there is none
-   * @throws AuthenticationError for a request that must not use the token
-   */
-  find(request: FastifyRequest): string | null
-  /** For the test kit: the name of the cookie that a request like this one would have the token in. */
-  cookieName?(request: FastifyRequest): string
-  /** For API documents: the name and the definition of its security scheme. */
-  readonly openapi: readonly [string, SecurityScheme]
-  /** For API documents: why a request with one of these methods may get a 403; null where it never does. */
-  forbidden(methods: readonly string[]): string | null
+/** What the folder of a feature exports for its row in `lib/features.ts`. */
+export interface FeatureModule {
+  /** Of its option, which is checked before the rest is called. */
+  readonly schema?: TSchema
+  /** Adds the defaults to its option, and checks what the schema cannot say. @throws ERR_AUTH_OPTION */
+  resolve?(given: never): unknown
+  /** @throws ERR_AUTH_OPTION */
+  create(context: FeatureContext<never>): Feature
 }
 
-/** Rejects valid tokens of our own keys: `claims` and `user` throw an AuthenticationError. */
-export interface TokenCheck {
-  /** Before the user is looked up. */
-  claims?(claims: JwtClaims): void
-  /** With the user of the token. */
-  user?(user: object, claims: JwtClaims): void
-  /** The least `iat` of tokens that are issued to a user now, in seconds since 1970. @throws AuthenticationFault */
-  issuedAfter?(user: object): number
+/** What a feature is made from. */
+export interface FeatureContext<Options = unknown> {
+  readonly app: FastifyInstance
+  readonly root: FastifyInstance
+  readonly log: FastifyBaseLogger
+  /** What {@link FeatureModule.resolve} has made of its option. */
+  readonly own: Options
+  /** The options of the plugin. */
+  readonly options: ResolvedOptions
+  /** Without keys where neither `jwt` nor `jwtService` is set. */
+  readonly jwtService: JwtService
+  /** The checks of the features further up in the table. */
+  readonly tokenChecks: readonly TokenCheck[]
 }
-
-/** Called for every request to a protected route that has a user, or may go without one. */
-export type OnPass = (request: FastifyRequest, reply: FastifyReply) => void
 
 /** What an option adds to a registration. The core knows features by these members only. */
 export interface Feature {
@@ -47,24 +51,33 @@ export interface Feature {
   readonly authenticators?: Readonly<Record<string, Authenticator>>
   /** The message to credentials for {@link authenticators} on a route that does not accept them. Default: a general one. */
   readonly notAccepted?: MessageKey
-  /** For API documents: whether wrong credentials for {@link authenticators} are counted, and too many get a 429. */
-  readonly countsFailures?: boolean
   /** Where else a token of our own keys may be found. */
   readonly tokenSources?: readonly TokenSource[]
   readonly tokenChecks?: readonly TokenCheck[]
-  /** Replaces the one signed token of a login. At most one feature has it. */
+  /** Replaces the one signed token of a login. */
   readonly issueTokens?: IssueTokens
-  /** Replaces tokens in a JSON body. At most one feature has it. */
+  /** Replaces tokens in a JSON body. */
   readonly carrier?: TokenCarrier
-  readonly onPass?: OnPass
   /**
-   * More parameters of Bearer challenges, with the comma before them (RFC 9110 §11.2).
+   * Rejects a request before its credentials are read, for protected routes and the plugin's own.
    *
-   * @param scope - what the mark of the route asks for; null for nothing
+   * @param policy - null for one of the plugin's own routes
+   * @returns null for a request that passes
    */
-  challenge?(scope: NeededNames | null): string
-  /** Declares routes, after the login route. @throws ERR_AUTH_OPTION */
-  routes?(registration: Registration): void
+  checkRequest?(request: FastifyRequest, policy: RoutePolicy | null): AuthenticationErrorLike | null
+  /** Called for every request to a protected route that has a user, or may go without one. */
+  onPass?(request: FastifyRequest, reply: FastifyReply): void
+  /**
+   * More parameters of Bearer challenges (RFC 9110 §11.2), by name.
+   *
+   * @param about - the status of the response, and what the mark of the route asks for; null for nothing
+   */
+  challenge?(about: {
+    readonly status: number
+    readonly scope: NeededNames | null
+  }): Readonly<Record<string, string>>
+  /** Its routes, which are declared after the login route. @throws ERR_AUTH_OPTION */
+  routes?(registration: Registration): readonly PluginRoute[]
   /**
    * Called at the end of each registration of the app, this one and later ones.
    *
@@ -73,7 +86,14 @@ export interface Feature {
    */
   check?(registration: Registration, all: readonly Registration[]): void
   /** Called when the app gets ready, with the protected routes of the registration. @throws ERR_AUTH_OPTION */
-  checkRoutes?(routes: readonly { readonly name: string; readonly plan: Plan }[]): void
+  checkRoutes?(routes: readonly { readonly name: string; readonly policy: RoutePolicy }[]): void
+  /** For API documents. */
+  readonly notes?: {
+    /** Whether wrong credentials for {@link authenticators} are counted, and too many get a 429. */
+    readonly countsFailures?: boolean
+    /** Why a request with one of these methods may get a 403; null where it never does. */
+    forbidden?(methods: readonly string[]): string | null
+  }
   readonly api?: object
   stats?(): object
   /** Called when the app is ready. */
@@ -82,59 +102,63 @@ export interface Feature {
   stop?(): void
   /** Called when the app has closed. */
   close?(): void | Promise<void>
+  /** For the test kit alone. */
+  readonly testing?: object
 }
 
-/** What a feature is made from. */
-export interface FeatureContext {
+/** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
+export type IssueTokens = (
+  username: string | number,
+  request: FastifyRequest,
+  user: object,
+  attempt: LoginAttempt,
+  registration: Registration,
+) => Promise<IssuedTokens>
+
+/** How the requests of a protected route are authenticated, and what they need. */
+export interface RoutePolicy {
+  readonly mode: AuthMode
+  readonly registration: Registration
+  readonly authenticator: Authenticator
+  /** The authenticators that the mark names, also where the test kit replaces {@link authenticator}. */
+  readonly members: readonly Authenticator[]
+  /** {@link names}, joined. */
+  readonly name: string
+  /** The authenticators that the route accepts. */
+  readonly names: readonly string[]
+  /** For logs and events: the name of the authenticator that a request was given to, or else all names. */
+  nameFor(request: FastifyRequest): string
+  readonly allowsAnonymous: boolean
+  readonly readsBasic: boolean
+  /** Null where any user will do. */
+  readonly needs: Needs | null
+}
+
+/** One registration of the plugin: what the guard, the authenticators and the plugin's own routes share. */
+export interface Registration {
+  /** The scope in which the plugin was registered. */
   readonly app: FastifyInstance
-  readonly root: FastifyInstance
-  readonly log: FastifyBaseLogger
   readonly options: ResolvedOptions
+  readonly passwords: PasswordTools
   /** Without keys where neither `jwt` nor `jwtService` is set. */
   readonly jwtService: JwtService
-  /** The checks of the features further up in the table. */
+  readonly translator: Translator
+  /** Names of the fields of users that hold password hashes. */
+  readonly hiddenFields: Set<string>
+  readonly authenticators: ReadonlyMap<string, Authenticator>
+  /** The authenticator of marks without `use`; empty where the app has to name one. */
+  readonly defaultAuthenticators: readonly Authenticator[]
+  readonly features: readonly Feature[]
+  readonly tokenSources: readonly TokenSource[]
   readonly tokenChecks: readonly TokenCheck[]
-}
-
-interface FeatureRow {
-  isSet(options: ResolvedOptions, service: JwtService): boolean
-  /** Loads the entry file of the feature. */
-  load(): Promise<{
-    /** @throws ERR_AUTH_OPTION */
-    createFeature(context: FeatureContext): Feature
-  }>
-}
-
-/** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */
-export function issuedAfter(checks: readonly TokenCheck[], user: object): number {
-  return Math.max(0, ...checks.map((check) => check.issuedAfter?.(user) ?? 0))
-}
-
-/** All features, in the order in which they are made. Each is loaded only where its option is set. */
-export const features: FeatureRow[] = [
-  {
-    isSet: (_, service) => service.validAfterField !== undefined,
-    load: () => import('./valid-after/feature.js'),
-  },
-  { isSet: (_, service) => service.publish !== undefined, load: () => import('./jwks/feature.js') },
-  {
-    isSet: ({ issuers }) => Object.keys(issuers ?? {}).length > 0,
-    load: () => import('./issuers/feature.js'),
-  },
-  { isSet: ({ cookies }) => cookies !== undefined, load: () => import('./cookies/feature.js') },
-  { isSet: ({ sessions }) => Boolean(sessions), load: () => import('./sessions/feature.js') },
-  { isSet: ({ apiKeys }) => apiKeys !== undefined, load: () => import('./api-keys/feature.js') },
-]
-
-/** Makes the features for which the options ask. @throws (rejects) ERR_AUTH_OPTION */
-export async function loadFeatures(
-  context: Omit<FeatureContext, 'tokenChecks'>,
-): Promise<readonly Feature[]> {
-  const made: Feature[] = []
-  for (const { isSet, load } of features) {
-    if (!isSet(context.options, context.jwtService)) continue
-    const tokenChecks = made.flatMap((feature) => feature.tokenChecks ?? [])
-    made.push((await load()).createFeature({ ...context, tokenChecks }))
-  }
-  return made
+  readonly requestChecks: readonly NonNullable<Feature['checkRequest']>[]
+  readonly onPass: readonly NonNullable<Feature['onPass']>[]
+  readonly issueTokens: IssueTokens
+  readonly carrier: TokenCarrier
+  readonly errorBody: AuthnOptions['errorBody']
+  readonly errorSchema: AuthnOptions['errorSchema']
+  /** Whether to log that a user's field holds no roles. */
+  isRoleReportDue(): boolean
+  /** Calls `init` of an authenticator, once. */
+  initialize(authenticator: Authenticator): Promise<void>
 }

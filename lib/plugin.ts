@@ -1,34 +1,39 @@
 import type { FastifyInstance } from 'fastify'
 import { outerOf, rootOf, setFallback } from './app/fastify.js'
-import { protectApp, recordOf, type AppRecord } from './app/record.js'
+import type { AppRecord } from './app/app-record.js'
+import { protectApp, recordApps, recordOf } from './app/record.js'
 import { routeReport } from './app/report.js'
-import {
-  defaultAuthenticators,
-  namedAuthenticators,
-  requireDefault,
-} from './authenticators/configured.js'
+import { defaultAuthenticators, namedAuthenticators, requireDefault } from './configured.js'
 import { checkSharedKeys } from './authenticators/shared-keys.js'
 import { withoutUndefined } from './common/objects.js'
 import { onceAMinute } from './common/once-a-minute.js'
 import { AuthnUsageError, notSet, wrongOption } from './errors/errors.js'
-import { loadFeatures, type Feature } from './feature.js'
+import { features as table, loadFeatures } from './features.js'
 import { createTranslator } from './http/language.js'
+import { describeRoutes } from './openapi/swagger.js'
 import { JwtService } from './tokens/service.js'
 import { bodyCarrier } from './login/finish.js'
+import { declarePluginRoute } from './login/plugin-routes.js'
 import { addLogin, wantedLogin } from './login/route.js'
 import { tokenIssuer } from './login/token.js'
 import { markScope, parseMark } from './marks/mark.js'
 import { noKeys } from './options/resolve-jwt.js'
 import { resolveOptions, type ResolvedOptions } from './options/resolve.js'
 import { createPasswordTools } from './passwords/tools.js'
-import { registrationOf, setRegistration, type Registration } from './registration.js'
+import { registrationOf, setRegistration } from './registration.js'
+import type { Feature, Registration } from './feature.js'
 import { decorateRequests } from './request/decorate.js'
 import type { Authenticator } from '../types/authenticator.js'
 import type { AuthnOptions } from '../types/options.js'
 
+recordApps(describeRoutes)
+
 /** Registers authentication in a scope: see {@link AuthnOptions}. */
 export async function authnPlugin(app: FastifyInstance, given: AuthnOptions): Promise<void> {
-  const options = resolveOptions(given)
+  const options = resolveOptions(
+    given,
+    Object.keys(table).filter((name) => !name.includes('.')),
+  )
   if (Object.hasOwn(given, 'auth')) parseMark(given.auth, 'option "auth"')
   const record = recordOf(app)
   protectApp(record)
@@ -64,11 +69,10 @@ async function build(
     features,
     tokenSources: features.flatMap((feature) => feature.tokenSources ?? []),
     tokenChecks,
+    requestChecks: features.flatMap((feature) => feature.checkRequest ?? []),
     onPass: features.flatMap((feature) => feature.onPass ?? []),
-    issueTokens:
-      features.find(({ issueTokens }) => issueTokens)?.issueTokens ??
-      tokenIssuer(options, jwtService, tokenChecks),
-    carrier: features.find(({ carrier }) => carrier)?.carrier ?? bodyCarrier,
+    issueTokens: only(features, 'issueTokens') ?? tokenIssuer(options, jwtService, tokenChecks),
+    carrier: only(features, 'carrier') ?? bodyCarrier,
     errorBody,
     errorSchema,
     isRoleReportDue: onceAMinute(),
@@ -78,6 +82,18 @@ async function build(
       return result
     },
   }
+}
+
+/** @throws ERR_AUTH_OPTION where several features have it */
+function only<Key extends 'issueTokens' | 'carrier'>(
+  features: readonly Feature[],
+  key: Key,
+): Feature[Key] | undefined {
+  const [first, second] = features.filter((feature) => feature[key] !== undefined)
+  if (second === undefined) return first?.[key]
+  return wrongOption(
+    `options "${first?.name}" and "${second.name}" cannot be used together: both decide about the tokens of a login.`,
+  )
 }
 
 /** The service of the options `jwt` or `jwtService`; without either, a service without keys. */
@@ -115,16 +131,17 @@ function attach(record: AppRecord, registration: Registration): void {
   const authn = {
     authenticators: [...authenticators.keys()],
     features: [...own, ...features.map(({ name }) => name)],
-    ...byName(features, ({ api }) => api),
+    ...byName(features.map(({ name, api }) => [name, api])),
     stats: () => ({
       ...passwords.stats(),
       ...jwtService.stats(),
-      issuers: {},
-      ...byName(features, (feature) => feature.stats?.()),
+      ...byName(Object.entries(table).map(([name, { noStats }]) => [name, noStats])),
+      ...byName(features.map(({ name, stats }) => [name, stats?.()])),
     }),
     ...routeReport(record, app),
   }
-  for (const name of ['sessions', 'apiKeys'].filter((each) => !(each in authn))) {
+  for (const name of Object.keys(table).filter((each) => table[each]?.hasApi)) {
+    if (name in authn) continue
     // Not enumerable, so that it is not read where `app.authn` is printed or copied.
     Object.defineProperty(authn, name, { get: notSet(`app.authn.${name}`, `"${name}"`) })
   }
@@ -139,8 +156,8 @@ function attach(record: AppRecord, registration: Registration): void {
   )
 }
 
-function byName(features: readonly Feature[], valueOf: (feature: Feature) => object | undefined) {
-  return withoutUndefined(Object.fromEntries(features.map((each) => [each.name, valueOf(each)])))
+function byName(entries: readonly [string, object | undefined][]): Record<string, object> {
+  return withoutUndefined(Object.fromEntries(entries))
 }
 
 /** @throws ERR_AUTH_DECORATOR */
@@ -164,7 +181,9 @@ async function initialize(record: AppRecord, registration: Registration): Promis
     registration,
     record.routes.map(({ options }) => options),
   )
-  for (const feature of features) feature.routes?.(registration)
+  for (const route of features.flatMap((feature) => feature.routes?.(registration) ?? [])) {
+    declarePluginRoute(registration, route)
+  }
   requireDefault(registration)
   const all = [...record.registered].flatMap((scope) => registrationOf(scope) ?? [])
   checkSharedKeys(all)

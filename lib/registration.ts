@@ -1,41 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { wrongOption } from './errors/errors.js'
-import type { Feature, OnPass, TokenCheck, TokenSource } from './feature.js'
-import type { IssueTokens, TokenCarrier } from './login/finish.js'
-import type { JwtService } from './tokens/service.js'
-import type { PasswordTools } from './passwords/tools.js'
-import type { Translator } from './http/language.js'
-import type { ResolvedOptions } from './options/resolve.js'
-import type { Authenticator } from '../types/authenticator.js'
-import type { AuthnOptions } from '../types/options.js'
-
-/** One registration of the plugin: what the guard, the authenticators and the plugin's own routes share. */
-export interface Registration {
-  /** The scope in which the plugin was registered. */
-  readonly app: FastifyInstance
-  readonly options: ResolvedOptions
-  readonly passwords: PasswordTools
-  /** Without keys where neither `jwt` nor `jwtService` is set. */
-  readonly jwtService: JwtService
-  readonly translator: Translator
-  /** Names of the fields of users that hold password hashes. */
-  readonly hiddenFields: Set<string>
-  readonly authenticators: ReadonlyMap<string, Authenticator>
-  /** The authenticator of marks without `use`; empty where the app has to name one. */
-  readonly defaultAuthenticators: readonly Authenticator[]
-  readonly features: readonly Feature[]
-  readonly tokenSources: readonly TokenSource[]
-  readonly tokenChecks: readonly TokenCheck[]
-  readonly onPass: readonly OnPass[]
-  readonly issueTokens: IssueTokens
-  readonly carrier: TokenCarrier
-  readonly errorBody: AuthnOptions['errorBody']
-  readonly errorSchema: AuthnOptions['errorSchema']
-  /** Whether to log that a user's field holds no roles. */
-  isRoleReportDue(): boolean
-  /** Calls `init` of an authenticator, once. */
-  initialize(authenticator: Authenticator): Promise<void>
-}
+import type { Registration } from './feature.js'
 
 const kRegistration = Symbol('fastify-authn.registration')
 

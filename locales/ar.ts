@@ -17,4 +17,4 @@ export const ar = {
   'auth.cross-site': 'لا تُقبل الطلبات الواردة من مواقع أخرى.',
   'auth.refresh-invalid': 'انتهت جلستك. يرجى تسجيل الدخول مرة أخرى.',
   'auth.refresh-reused': 'تم إنهاء جلستك حفاظًا على أمانك. يرجى تسجيل الدخول مرة أخرى.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -18,4 +18,4 @@ export const bg = {
   'auth.refresh-invalid': 'Сесията Ви приключи. Моля, влезте отново.',
   'auth.refresh-reused':
     'Сесията Ви беше прекратена от съображения за сигурност. Моля, влезте отново.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

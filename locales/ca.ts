@@ -17,4 +17,4 @@ export const ca = {
   'auth.cross-site': 'No s’accepten peticions d’altres llocs web.',
   'auth.refresh-invalid': 'La vostra sessió ha acabat. Torneu a iniciar la sessió.',
   'auth.refresh-reused': 'La vostra sessió s’ha tancat per seguretat. Torneu a iniciar la sessió.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

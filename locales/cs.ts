@@ -18,4 +18,4 @@ export const cs = {
   'auth.refresh-invalid': 'Vaše relace skončila. Přihlaste se prosím znovu.',
   'auth.refresh-reused':
     'Vaše relace byla z bezpečnostních důvodů ukončena. Přihlaste se prosím znovu.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

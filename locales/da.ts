@@ -17,4 +17,4 @@ export const da = {
   'auth.cross-site': 'Anmodninger fra andre websteder accepteres ikke.',
   'auth.refresh-invalid': 'Din session er slut. Log ind igen.',
   'auth.refresh-reused': 'Din session blev afsluttet af sikkerhedshensyn. Log ind igen.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

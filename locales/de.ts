@@ -19,4 +19,4 @@ export const de = {
   'auth.refresh-invalid': 'Ihre Sitzung ist beendet. Bitte melden Sie sich erneut an.',
   'auth.refresh-reused':
     'Ihre Sitzung wurde zu Ihrer Sicherheit beendet. Bitte melden Sie sich erneut an.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const el = {
   'auth.cross-site': 'Δεν γίνονται δεκτά αιτήματα από άλλους ιστότοπους.',
   'auth.refresh-invalid': 'Η συνεδρία σας έληξε. Συνδεθείτε ξανά.',
   'auth.refresh-reused': 'Η συνεδρία σας τερματίστηκε για λόγους ασφαλείας. Συνδεθείτε ξανά.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

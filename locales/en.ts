@@ -6,15 +6,9 @@ export const en = {
   'auth.jwt-invalid': 'Your authentication token is invalid.',
   'auth.jwt-not-valid-yet': 'Your authentication token is not valid yet.',
   'auth.jwt-expired': 'Your authentication token is expired.',
-  'auth.api-key-invalid': 'Your API key is invalid.',
-  'auth.api-key-expired': 'Your API key is expired.',
-  'auth.api-key-not-accepted': 'This route does not accept API keys.',
   'auth.credentials-not-accepted': 'This route does not accept these credentials.',
   'auth.overloaded': 'The server is busy. Please try again later.',
   'auth.too-many-attempts': 'Too many failed attempts. Please try again later.',
   'auth.insufficient-scope': 'Your credentials do not allow this action.',
   'auth.forbidden': 'You are not allowed to do this.',
-  'auth.cross-site': 'Requests from other sites are not accepted.',
-  'auth.refresh-invalid': 'Your session has expired. Please log in again.',
-  'auth.refresh-reused': 'Your session was revoked to protect your account. Please log in again.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const es = {
   'auth.cross-site': 'No se aceptan solicitudes de otros sitios web.',
   'auth.refresh-invalid': 'Su sesión ha terminado. Inicie sesión de nuevo.',
   'auth.refresh-reused': 'Su sesión se cerró por su seguridad. Inicie sesión de nuevo.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const fa = {
   'auth.cross-site': 'درخواست‌های سایت‌های دیگر پذیرفته نمی‌شوند.',
   'auth.refresh-invalid': 'نشست شما به پایان رسیده است. لطفاً دوباره وارد شوید.',
   'auth.refresh-reused': 'نشست شما برای حفظ امنیت پایان یافت. لطفاً دوباره وارد شوید.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

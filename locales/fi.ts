@@ -17,4 +17,4 @@ export const fi = {
   'auth.cross-site': 'Muilta sivustoilta tulevia pyyntöjä ei hyväksytä.',
   'auth.refresh-invalid': 'Istuntosi on päättynyt. Kirjaudu sisään uudelleen.',
   'auth.refresh-reused': 'Istuntosi päätettiin turvallisuussyistä. Kirjaudu sisään uudelleen.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -18,4 +18,4 @@ export const fr = {
   'auth.refresh-invalid': 'Votre session est terminée. Veuillez vous reconnecter.',
   'auth.refresh-reused':
     'Votre session a été fermée pour votre sécurité. Veuillez vous reconnecter.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

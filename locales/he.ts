@@ -17,4 +17,4 @@ export const he = {
   'auth.cross-site': 'בקשות מאתרים אחרים אינן מתקבלות.',
   'auth.refresh-invalid': 'ההפעלה שלך הסתיימה. יש להתחבר מחדש.',
   'auth.refresh-reused': 'ההפעלה שלך הופסקה מטעמי אבטחה. יש להתחבר מחדש.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const hi = {
   'auth.cross-site': 'अन्य साइटों से आए अनुरोध स्वीकार नहीं किए जाते।',
   'auth.refresh-invalid': 'आपका सत्र समाप्त हो गया है। कृपया फिर से लॉग इन करें।',
   'auth.refresh-reused': 'आपकी सुरक्षा के लिए आपका सत्र समाप्त कर दिया गया। कृपया फिर से लॉग इन करें।',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

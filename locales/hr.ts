@@ -17,4 +17,4 @@ export const hr = {
   'auth.cross-site': 'Zahtjevi s drugih web-mjesta ne prihvaćaju se.',
   'auth.refresh-invalid': 'Vaša sesija je završila. Prijavite se ponovno.',
   'auth.refresh-reused': 'Vaša sesija prekinuta je radi vaše sigurnosti. Prijavite se ponovno.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

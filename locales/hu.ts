@@ -18,4 +18,4 @@ export const hu = {
   'auth.refresh-invalid': 'A munkamenete véget ért. Kérjük, jelentkezzen be újra.',
   'auth.refresh-reused':
     'A munkamenetét biztonsági okokból lezártuk. Kérjük, jelentkezzen be újra.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const id = {
   'auth.cross-site': 'Permintaan dari situs lain tidak diterima.',
   'auth.refresh-invalid': 'Sesi Anda telah berakhir. Silakan masuk kembali.',
   'auth.refresh-reused': 'Sesi Anda diakhiri demi keamanan Anda. Silakan masuk kembali.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

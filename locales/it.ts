@@ -18,4 +18,4 @@ export const it = {
   'auth.refresh-invalid': 'La sessione è terminata. Effettuare di nuovo l’accesso.',
   'auth.refresh-reused':
     'La sessione è stata chiusa per motivi di sicurezza. Effettuare di nuovo l’accesso.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

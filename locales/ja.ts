@@ -17,4 +17,4 @@ export const ja = {
   'auth.cross-site': '他のサイトからのリクエストは受け付けられません。',
   'auth.refresh-invalid': 'セッションは終了しました。もう一度ログインしてください。',
   'auth.refresh-reused': '安全のためセッションを終了しました。もう一度ログインしてください。',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const ko = {
   'auth.cross-site': '다른 사이트에서 보낸 요청은 허용되지 않습니다.',
   'auth.refresh-invalid': '세션이 종료되었습니다. 다시 로그인해 주세요.',
   'auth.refresh-reused': '보안을 위해 세션이 종료되었습니다. 다시 로그인해 주세요.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const ms = {
   'auth.cross-site': 'Permintaan daripada laman lain tidak diterima.',
   'auth.refresh-invalid': 'Sesi anda telah tamat. Sila log masuk semula.',
   'auth.refresh-reused': 'Sesi anda ditamatkan demi keselamatan anda. Sila log masuk semula.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

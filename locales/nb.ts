@@ -17,4 +17,4 @@ export const nb = {
   'auth.cross-site': 'Forespørsler fra andre nettsteder godtas ikke.',
   'auth.refresh-invalid': 'Økten din er over. Logg inn på nytt.',
   'auth.refresh-reused': 'Økten din ble avsluttet av sikkerhetshensyn. Logg inn på nytt.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const nl = {
   'auth.cross-site': 'Verzoeken van andere websites worden niet geaccepteerd.',
   'auth.refresh-invalid': 'Uw sessie is beëindigd. Log opnieuw in.',
   'auth.refresh-reused': 'Uw sessie is voor uw veiligheid beëindigd. Log opnieuw in.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

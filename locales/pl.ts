@@ -18,4 +18,4 @@ export const pl = {
   'auth.refresh-invalid': 'Sesja dobiegła końca. Zaloguj się ponownie.',
   'auth.refresh-reused':
     'Sesja została zakończona ze względów bezpieczeństwa. Zaloguj się ponownie.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const ptBr = {
   'auth.cross-site': 'Solicitações de outros sites não são aceitas.',
   'auth.refresh-invalid': 'Sua sessão terminou. Faça login novamente.',
   'auth.refresh-reused': 'Sua sessão foi encerrada por segurança. Faça login novamente.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -18,4 +18,4 @@ export const pt = {
   'auth.refresh-invalid': 'A sua sessão terminou. Inicie sessão novamente.',
   'auth.refresh-reused':
     'A sua sessão foi terminada por motivos de segurança. Inicie sessão novamente.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -20,4 +20,4 @@ export const ro = {
     'Sesiunea dumneavoastră s-a încheiat. Vă rugăm să vă autentificați din nou.',
   'auth.refresh-reused':
     'Sesiunea a fost închisă din motive de securitate. Vă rugăm să vă autentificați din nou.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

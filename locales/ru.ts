@@ -17,4 +17,4 @@ export const ru = {
   'auth.cross-site': 'Запросы с других сайтов не принимаются.',
   'auth.refresh-invalid': 'Ваш сеанс завершён. Войдите снова.',
   'auth.refresh-reused': 'Ваш сеанс завершён из соображений безопасности. Войдите снова.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

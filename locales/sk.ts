@@ -17,4 +17,4 @@ export const sk = {
   'auth.cross-site': 'Požiadavky z iných webov nie sú prijímané.',
   'auth.refresh-invalid': 'Vaša relácia sa skončila. Prihláste sa znova.',
   'auth.refresh-reused': 'Vaša relácia bola z bezpečnostných dôvodov ukončená. Prihláste sa znova.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

@@ -17,4 +17,4 @@ export const sr = {
   'auth.cross-site': 'Захтеви са других сајтова се не прихватају.',
   'auth.refresh-invalid': 'Ваша сесија је завршена. Пријавите се поново.',
   'auth.refresh-reused': 'Ваша сесија је прекинута ради ваше безбедности. Пријавите се поново.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

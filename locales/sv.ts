@@ -17,4 +17,4 @@ export const sv = {
   'auth.cross-site': 'Förfrågningar från andra webbplatser godtas inte.',
   'auth.refresh-invalid': 'Din session är slut. Logga in igen.',
   'auth.refresh-reused': 'Din session avslutades av säkerhetsskäl. Logga in igen.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

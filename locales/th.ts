@@ -17,4 +17,4 @@ export const th = {
   'auth.cross-site': 'ไม่รับคำขอจากเว็บไซต์อื่น',
   'auth.refresh-invalid': 'เซสชันของคุณสิ้นสุดแล้ว โปรดเข้าสู่ระบบอีกครั้ง',
   'auth.refresh-reused': 'เซสชันของคุณถูกยุติเพื่อความปลอดภัย โปรดเข้าสู่ระบบอีกครั้ง',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

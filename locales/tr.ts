@@ -17,4 +17,4 @@ export const tr = {
   'auth.cross-site': 'Diğer sitelerden gelen istekler kabul edilmez.',
   'auth.refresh-invalid': 'Oturumunuz sona erdi. Lütfen yeniden giriş yapın.',
   'auth.refresh-reused': 'Oturumunuz güvenliğiniz için sonlandırıldı. Lütfen yeniden giriş yapın.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

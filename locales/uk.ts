@@ -17,4 +17,4 @@ export const uk = {
   'auth.cross-site': 'Запити з інших сайтів не приймаються.',
   'auth.refresh-invalid': 'Ваш сеанс завершено. Увійдіть знову.',
   'auth.refresh-reused': 'Ваш сеанс завершено з міркувань безпеки. Увійдіть знову.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

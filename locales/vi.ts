@@ -17,4 +17,4 @@ export const vi = {
   'auth.cross-site': 'Không chấp nhận yêu cầu từ trang web khác.',
   'auth.refresh-invalid': 'Phiên của bạn đã kết thúc. Vui lòng đăng nhập lại.',
   'auth.refresh-reused': 'Phiên của bạn đã bị kết thúc vì lý do bảo mật. Vui lòng đăng nhập lại.',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

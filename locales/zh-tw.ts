@@ -17,4 +17,4 @@ export const zhTw = {
   'auth.cross-site': '不接受來自其他網站的請求。',
   'auth.refresh-invalid': '您的工作階段已結束。請重新登入。',
   'auth.refresh-reused': '為了您的安全，工作階段已被終止。請重新登入。',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

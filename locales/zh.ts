@@ -17,4 +17,4 @@ export const zh = {
   'auth.cross-site': '不接受来自其他网站的请求。',
   'auth.refresh-invalid': '您的会话已结束。请重新登录。',
   'auth.refresh-reused': '为了您的安全，会话已被终止。请重新登录。',
-} satisfies Catalogue
+} satisfies Partial<Catalogue>

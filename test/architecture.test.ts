@@ -1,78 +1,92 @@
-// What may import what at run time. Imports of types are left out: the package does not have them any more.
-import { readdirSync, readFileSync } from 'node:fs'
+// What may import what: at run time, for types, and on demand.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { dirname, join } from 'node:path/posix'
 import t from 'tap'
 import { root } from './helpers/project.js'
 
-/** A file imports from its own place and from places further down. The first that fits is its place. */
-const order = [
-  /^lib\/(cli|testing)\//,
-  /^lib\/(index|plugin)\.ts/,
-  /^lib\/app\/record\.ts/,
-  /^lib\/openapi\//,
-  /^lib\/app\//,
-  /^lib\/(sessions|cookies|issuers|jwks|valid-after|api-keys)\//,
-  /^lib\/login\//,
-  /^lib\/guard\//,
-  /^lib\/(authenticators\/configured|marks\/plan)\.ts/,
-  /^lib\/(authenticators|marks)\//,
-  /^lib\/request\//,
-  /^lib\/(registration|feature)\.ts/,
-  /^lib\/(passwords|users|tokens)\//,
-  /^lib\/(throttle|options)\//,
-  /^lib\/(http|stores)\//,
-  /^(lib\/(common\/|errors|events)|locales\/)/,
-]
-const features = order[5] as RegExp
-const placeOf = (file: string): number => order.findIndex((place) => place.test(file))
+/**
+ * Files of `lib/` and its folders from the top down: a file imports from its own place and from those below it, and types
+ * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
+ */
+const places =
+  'cli testing index plugin configured features.ts features openapi app login guard authenticators request registration feature passwords users tokens stores throttle marks options http events common errors'.split(
+    ' ',
+  )
 
-function importsOf(file: string): { from: string; to: string; isLazy: boolean }[] {
-  const source = readFileSync(path.join(root, file), 'utf8').replaceAll(/^ *(\/?\*|\/\/).*$/gm, '')
-  const pattern = /^(?:import|export)\s(?!type\s)(?:[^'"]*?\sfrom\s)?'(.+?)'|\bimport\('(.+?)'\)/gm
-  const pathOf = (name: string): string =>
-    name.startsWith('.') ? join(dirname(file), name).replace(/\.js$/, '.ts') : name
-  return [...source.matchAll(pattern)]
-    .filter(([text]) => !/^\w+ \{(?:\s*type \w+,?)+\s*\}/.test(text))
-    .map(([, now, later = '']) => ({ from: file, to: pathOf(now ?? later), isLazy: !now }))
+const isFeature = (folder: string): boolean =>
+  existsSync(path.join(root, 'lib', folder, 'feature.ts'))
+
+const nameOf = (file: string): string =>
+  (file.split('/')[1] ?? '').replace(/(?<!^features)\.ts$/, '')
+
+function placeOf(file: string): number {
+  if (file.startsWith('locales/')) return places.length
+  return places.indexOf(isFeature(nameOf(file)) ? 'features' : nameOf(file))
 }
 
-const all = ['lib', 'locales'].flatMap((folder) =>
+function importsOf(file: string): { from: string; to: string }[] {
+  const source = readFileSync(path.join(root, file), 'utf8').replaceAll(/^ *(\/?\*|\/\/).*$/gm, '')
+  const pattern = /\bfrom '(.+?)'|^import '(.+?)'|\bimport\('(.+?)'\)/gm
+  const pathOf = (name: string): string =>
+    name.startsWith('.') ? join(dirname(file), name).replace(/\.js$/, '.ts') : name
+  return [...source.matchAll(pattern)].map(([, from, alone, later]) => ({
+    from: file,
+    to: pathOf(from ?? alone ?? String(later)),
+  }))
+}
+
+const all = ['lib', 'locales', 'types'].flatMap((folder) =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => importsOf(join(folder, file.replaceAll('\\', '/')))),
 )
-const own = all.filter(({ to }) => /^(lib|locales)\//.test(to))
+const own = all.filter(({ to }) => /^(lib|locales|types)\//.test(to))
 
-t.test('files import only from folders below, and the core imports no feature', async (t) => {
-  t.ok(own.length > 300, 'they were found')
-  const isFine = ({ from, to, isLazy }: (typeof own)[number]): boolean =>
-    Math.min(placeOf(from), placeOf(to)) >= 0 &&
-    (features.test(to)
-      ? placeOf(from) === 0 ||
-        from.split('/')[1] === to.split('/')[1] ||
-        (isLazy && from === 'lib/feature.ts')
-      : isLazy || placeOf(from) <= placeOf(to))
+t.test('imports point down, and features know nothing of each other', async (t) => {
+  const inLib = own.filter(({ from, to }) => from.startsWith('lib/') && !to.startsWith('types/'))
+  t.ok(inLib.length > 600, 'they were found')
+  const isFine = ({ from, to }: (typeof own)[number]): boolean => {
+    const [upper, lower] = [placeOf(from), placeOf(to)]
+    if (upper < 0 || lower < 0 || upper > lower) return false
+    return !(isFeature(nameOf(from)) && isFeature(nameOf(to))) || nameOf(from) === nameOf(to)
+  }
   t.strictSame(
-    own.filter((each) => !isFine(each)),
+    inLib.filter((each) => !isFine(each)),
     [],
   )
 })
 
-t.test('imports have no cycles', async (t) => {
-  const next = (file: string): string[] =>
-    own.flatMap(({ from, to, isLazy }) => (from === file && !isLazy ? [to] : []))
+t.test(
+  'only the table of features, and the test kit and the command line, name a feature',
+  async (t) => {
+    const above = own.filter(
+      ({ from, to }) => isFeature(nameOf(to)) && to.startsWith('lib/') && !isFeature(nameOf(from)),
+    )
+    const importers = new Set(
+      above.map(({ from }) => from.replace(/^lib\/(cli|testing)\/.*/, '$1')),
+    )
+    t.strictSame([...importers].toSorted(), ['cli', 'lib/features.ts', 'testing'])
+  },
+)
+
+t.test('no file imports itself by way of others', async (t) => {
+  const next = new Map<string, string[]>()
+  for (const { from, to } of own) next.set(from, [...(next.get(from) ?? []), to])
   const isInCycle = (file: string): boolean => {
-    const reached = new Set(next(file))
-    for (const each of reached) for (const other of next(each)) reached.add(other)
+    const reached = new Set(next.get(file))
+    for (const each of reached) for (const other of next.get(each) ?? []) reached.add(other)
     return reached.has(file)
   }
-  t.strictSame([...new Set(own.map(({ from }) => from))].filter(isInCycle), [])
+  t.strictSame([...next.keys()].filter(isInCycle), [])
 })
 
 t.test('each package is imported only where it belongs', async (t) => {
-  const importers = (name: string): string[] =>
-    all.flatMap((each) => (each.to === name ? each.from : []))
+  const files = [...new Set(all.map(({ from }) => from))].filter((file) => file.startsWith('lib/'))
+  const importers = (name: string): string[] => {
+    const pattern = new RegExp(`^import (?!type ).*from '${name}'|import\\('${name}'\\)`, 'm')
+    return files.filter((file) => pattern.test(readFileSync(path.join(root, file), 'utf8')))
+  }
   t.strictSame(importers('@fastify/jwt'), ['lib/tokens/engine.ts'])
   t.strictSame(importers('bcrypt'), ['lib/passwords/bcrypt.ts'])
   t.strictSame(importers('fastify'), ['lib/cli/commands/doctor.ts'])

@@ -9,8 +9,8 @@ import {
   isAuthenticationFault,
   isUsageError,
 } from '../lib/errors/errors.js'
-import { refusalOf } from '../lib/errors/refusals.js'
-import { en } from '../locales/en.js'
+import { englishOf, messageKeys, refusalOf } from '../lib/errors/refusals.js'
+import '../lib/features.js'
 import { root } from './helpers/project.js'
 import type { RefusalCode } from '../types/errors.js'
 import type { MessageKey } from '../types/messages.js'
@@ -55,14 +55,14 @@ t.test('an AuthenticationError of a key has its code, status and English message
     seen.add(key)
     t.same(
       [error.name, error.key, error.code, error.statusCode, error.message],
-      ['AuthenticationError', key, code, statusCode, en[key]],
+      ['AuthenticationError', key, code, statusCode, englishOf(key)],
       key,
     )
     t.same(refusalOf(code), { status: statusCode, key, description }, code)
     t.notOk('cause' in error, `${key}: no cause where none was given`)
     t.equal(error.retryAfter, undefined, key)
   }
-  t.same(seen, new Set(Object.keys(en)), 'every key has a row')
+  t.same(seen, new Set(messageKeys()), 'every key has a row')
 })
 
 t.test('the reference of errors has every code, with its status and its body', async (t) => {
@@ -76,7 +76,8 @@ t.test('the reference of errors has every code, with its status and its body', a
     t.equal(found.length, 1, code)
     const { status, key = null } = refusalOf(code) ?? {}
     if (status !== undefined) t.match(found[0], new RegExp(`^${status}\n`), code)
-    if (key !== null) t.match(found[0]?.split('\n').find(isOfCode), `{"error":"${en[key]}"}`, code)
+    if (key !== null)
+      t.match(found[0]?.split('\n').find(isOfCode), `{"error":"${englishOf(key)}"}`, code)
   }
 })
 

@@ -3,7 +3,7 @@ import { channels } from '../events.js'
 import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
 import { findKey, infoOf, latestTime, newKey } from './key.js'
-import type { StoreAccess } from '../stores/store-access.js'
+import type { StoreClient } from '../stores/store-client.js'
 import type { ApiKeyInfo, ApiKeys, ApiKeyStore } from '../../types/api-keys.js'
 
 /** What an argument has to be. */
@@ -71,30 +71,30 @@ function tooMany(limit: number): Error {
 export function apiKeysApi(
   prefix: string,
   limit: number,
-  access: Pick<StoreAccess<ApiKeyStore>, 'ask'>,
+  client: Pick<StoreClient<ApiKeyStore>, 'call'>,
   forget: (id: string) => void,
 ): ApiKeys {
   /** The key with an id, if it is one of this owner, or of any for null. */
   async function find(id: string, of: string | null): Promise<ApiKeyInfo | null> {
-    const found = await access.ask((store) => findKey(store, id))
+    const found = await client.call((store) => findKey(store, id))
     return found && (of === null || String(found.owner) === of) ? found : null
   }
 
   const change = (id: string, call: (store: ApiKeyStore) => Promise<boolean>): Promise<boolean> =>
-    access.ask(call).finally(() => forget(id))
+    client.call(call).finally(() => forget(id))
 
   return {
     async issue(given) {
       check('issue', given, { owner, name, scopes, expiresAt })
       const { stored, issued } = newKey(prefix, given)
-      if (!(await access.ask((store) => store.create(stored, limit)))) throw tooMany(limit)
+      if (!(await client.call((store) => store.create(stored, limit)))) throw tooMany(limit)
       channels.apiKey.publish({ action: 'issued', ...about(issued) })
       return issued
     },
 
     async list(of) {
       check('list', { owner: of }, { owner })
-      return access.ask(async (store) => {
+      return client.call(async (store) => {
         const all = await store.list(String(of))
         return all.map((each) => infoOf(each))
       })

@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
-import { registrationOf, type Registration } from '../registration.js'
+import { registrationOf } from '../registration.js'
+import type { Registration } from '../feature.js'
 import { extraOf, setCredential } from '../request/state.js'
 import { askForUser, findUser, requireUser } from '../users/user.js'
 import { idOf, problemOf } from './key.js'
@@ -36,7 +37,7 @@ export function apiKeyAuthenticator(
     { shown, scopes, expiresAt }: KnownKey,
   ): object | Promise<object> {
     const { options } = registrationOf(request.server) as Registration
-    setCredential(request, scopes, { apiKeyId: shown.id })
+    setCredential(request, { scopes, isLimit: true }, { apiKeyId: shown.id })
     if (expiresAt && expiresAt.getTime() <= Date.now()) throw refusal('auth.api-key-expired')
     const extra = extraOf(request)
     extra.apiKey = shown

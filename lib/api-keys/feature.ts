@@ -1,21 +1,28 @@
 import { membersOf } from '../authenticators/any-of.js'
 import { listOf } from '../common/list-of.js'
 import { wrongOption } from '../errors/errors.js'
-import { resolveApiKeys } from '../options/resolve.js'
-import { openStore } from '../stores/store-access.js'
+import type { ResolvedApiKeys } from './options.js'
+import { openStore } from '../stores/store-client.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
 import { keyLookup } from './lookup.js'
-import type { Feature, FeatureContext, OnPass } from '../feature.js'
-import type { ApiKeysOptions } from '../../types/api-keys.js'
+import type { Feature, FeatureContext } from '../feature.js'
+import type { StoreClient } from '../stores/store-client.js'
+import type { ApiKeys, ApiKeyStore } from '../../types/api-keys.js'
 
-export type ApiKeysFeature = ReturnType<typeof createFeature>
+export { resolve, schema } from './options.js'
+
+/** For the test kit. */
+export interface ApiKeysTesting {
+  readonly prefix: string
+  readonly client: StoreClient<ApiKeyStore>
+  readonly api: ApiKeys
+}
 
 /** The option `apiKeys`: long-lived credentials with scopes. @throws ERR_AUTH_OPTION */
-export function createFeature(context: FeatureContext) {
-  const { options } = context
-  const resolved = resolveApiKeys(options.apiKeys as ApiKeysOptions)
-  const { prefix, store, header, cache, maxPerOwner, name, user } = resolved
+export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
+  const { options, own } = context
+  const { prefix, store, header, cache, maxPerOwner, name, user } = own
   const { userService, authenticators } = options
   if (userService === undefined && user === undefined) {
     wrongOption(
@@ -27,7 +34,7 @@ export function createFeature(context: FeatureContext) {
       'options "apiKeys" and "authenticators.apiKey" are both set, and both would be "apiKey" in marks. Rename the authenticator.',
     )
   }
-  const { access } = openStore(context, {
+  const { client } = openStore(context, {
     option: 'apiKeys',
     factory: store,
     name,
@@ -37,9 +44,10 @@ export function createFeature(context: FeatureContext) {
       'The store of API keys is unavailable: requests with a key that is not cached are rejected until it is back',
     patience: 2,
   })
-  const lookup = keyLookup(access, cache)
+  const lookup = keyLookup(client, cache)
+  const api = apiKeysApi(prefix, maxPerOwner, client, lookup.forget)
   const authenticator = apiKeyAuthenticator(prefix, header, userService, user, lookup)
-  const onPass: OnPass = ({ headers }, reply) => {
+  const onPass: Feature['onPass'] = ({ headers }, reply) => {
     // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.
     if (header === undefined || !headers[header] || reply.hasHeader('cache-control')) return
     void reply.header('cache-control', 'private')
@@ -47,15 +55,15 @@ export function createFeature(context: FeatureContext) {
   return {
     name: 'apiKeys',
     authenticators: { apiKey: authenticator },
-    notAccepted: 'auth.api-key-not-accepted' as const,
-    countsFailures: true,
+    notAccepted: 'auth.api-key-not-accepted',
+    notes: { countsFailures: true },
     onPass,
     /** A key is meant for what its owner has chosen, and passes any mark without a scope. */
-    checkRoutes(routes: Parameters<NonNullable<Feature['checkRoutes']>>[0]) {
+    checkRoutes(routes) {
       const names = routes
         .filter(
-          ({ plan }) =>
-            !plan.needs?.scope && plan.members.flatMap(membersOf).includes(authenticator),
+          ({ policy }) =>
+            !policy.needs?.scope && policy.members.flatMap(membersOf).includes(authenticator),
         )
         .map(({ name: route }) => route)
       if (names.length === 0) return
@@ -63,10 +71,8 @@ export function createFeature(context: FeatureContext) {
         `fastify-authn: these routes accept API keys and require no scope, so every key may use them, also one without scopes: ${listOf(names)}. Add a scope to their marks, as in { use: 'apiKey', scope: 'notes:read' }.`,
       )
     },
-    api: apiKeysApi(prefix, maxPerOwner, access, lookup.forget),
+    api,
     stats: lookup.stats,
-    // For the test kit.
-    prefix,
-    access,
+    testing: { prefix, client, api } satisfies ApiKeysTesting,
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { Lookups } from '../throttle/lookups.js'
 import { digestOf, findKey, idOf } from './key.js'
-import type { StoreAccess } from '../stores/store-access.js'
+import type { StoreClient } from '../stores/store-client.js'
 import type { ApiKeyInfo, ApiKeyStore, RequestApiKey } from '../../types/api-keys.js'
 
 /** A key that is neither unknown nor revoked; it may have expired. */
@@ -29,7 +29,7 @@ export type KeyLookup = ReturnType<typeof keyLookup>
 
 /** Finds keys in a store. @param limits - for the cache: at most `max` keys, each for `ttl` seconds; false for none */
 export function keyLookup(
-  access: StoreAccess<ApiKeyStore>,
+  client: StoreClient<ApiKeyStore>,
   limits: Record<'max' | 'ttl', number> | false,
 ) {
   const { max, ttl } = limits || { max: 1, ttl: 1 }
@@ -43,7 +43,7 @@ export function keyLookup(
 
   function ask(id: string): Pending {
     lookups += 1
-    const answer = access.ask((store) => findKey(store, id))
+    const answer = client.call((store) => findKey(store, id))
     const pending = { answer, start: performance.now(), isOutdated: false }
     pendings.set(id, pending)
     const remove = (): boolean => !pending.isOutdated && pendings.delete(id)
@@ -99,7 +99,7 @@ export function keyLookup(
       const now = Date.now()
       if (now - Number(lastUsedAt) < oneMinute || touched.has(id)) return
       touched.set(id, true)
-      void access.ask((store) => store.touch(id, now / 1000)).catch(() => undefined)
+      void client.call((store) => store.touch(id, now / 1000)).catch(() => undefined)
     },
 
     /** To be called when this process has changed a key. */
@@ -110,6 +110,6 @@ export function keyLookup(
       pendings.delete(id)
     },
 
-    stats: () => ({ lookups, hits, size: cache.size, storeFailures: access.failures }),
+    stats: () => ({ lookups, hits, size: cache.size, storeFailures: client.failures }),
   }
 }

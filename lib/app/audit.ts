@@ -4,7 +4,7 @@ import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js
 import { markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf } from '../common/list-of.js'
 import { visible } from './table.js'
-import type { AppRecord } from './record.js'
+import type { AppRecord } from './app-record.js'
 import type { AuditOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 

@@ -4,19 +4,20 @@ import { listOf } from '../common/list-of.js'
 import { wrongOption } from '../errors/errors.js'
 import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
-import { kOwnRoute } from '../login/own-route.js'
-import { registrationOf, type Registration } from '../registration.js'
+import { pluginRouteOf } from '../http/plugin-route.js'
+import { registrationOf } from '../registration.js'
+import type { Registration } from '../feature.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { visible } from './table.js'
-import type { AppRecord } from './record.js'
-import type { Plan } from '../marks/plan.js'
+import type { AppRecord } from './app-record.js'
+import type { RoutePolicy } from '../feature.js'
 
-/** Makes the plan of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
+/** Makes the policy of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
 export function checkRoutes(record: AppRecord): void {
   const { root, routes, audits } = record
-  for (const route of routes) route.plan = decide(route)
-  checkSharedTokens(routes.flatMap(({ plan }) => plan ?? []))
+  for (const route of routes) route.policy = decide(route)
+  checkSharedTokens(routes.flatMap(({ policy }) => policy ?? []))
   audits.forEach((option, scope) => requireDecisions(record, scope, option))
   requireRoutes(record)
   warnBasicScopes(record)
@@ -24,7 +25,7 @@ export function checkRoutes(record: AppRecord): void {
   warnUndefinedHooks(record)
   const ofApp = routes.filter(isOfApp)
   tellFeatures(record, ofApp)
-  const open = ofApp.filter(({ plan }) => plan === null).map(nameOf)
+  const open = ofApp.filter(({ policy }) => policy === null).map(nameOf)
   const count = ofApp.length - open.length
   root.log.info(
     `fastify-authn: ${count} protected ${count === 1 ? 'route' : 'routes'}, ${open.length} open${open.length > 0 ? `: ${listOf(open.toSorted())}` : ''}`,
@@ -34,15 +35,15 @@ export function checkRoutes(record: AppRecord): void {
 function tellFeatures({ registered }: AppRecord, routes: readonly DeclaredRoute[]): void {
   for (const registration of [...registered].flatMap((scope) => registrationOf(scope) ?? [])) {
     const own = routes.flatMap((route) => {
-      const { plan } = route
-      return plan?.registration === registration ? [{ name: nameOf(route), plan }] : []
+      const { policy } = route
+      return policy?.registration === registration ? [{ name: nameOf(route), policy }] : []
     })
     for (const feature of registration.features) feature.checkRoutes?.(own)
   }
 }
 
 function isOfApp({ options }: DeclaredRoute): boolean {
-  return !isAutomaticHead(options) && !(kOwnRoute in options)
+  return !isAutomaticHead(options) && pluginRouteOf(options) === undefined
 }
 
 /**
@@ -90,7 +91,7 @@ function isOpenByMistake(route: DeclaredRoute): boolean {
  */
 function warnBasicScopes({ root, routes }: AppRecord): void {
   const names = routes
-    .filter(({ plan, options }) => plan && lacksScopes(plan) && !isAutomaticHead(options))
+    .filter(({ policy, options }) => policy && lacksScopes(policy) && !isAutomaticHead(options))
     .map(nameOf)
   if (names.length === 0) return
   root.log.warn(
@@ -98,7 +99,7 @@ function warnBasicScopes({ root, routes }: AppRecord): void {
   )
 }
 
-function lacksScopes({ needs, registration, authenticator }: Plan): boolean {
+function lacksScopes({ needs, registration, authenticator }: RoutePolicy): boolean {
   const hasSource = registration.options.access?.scopesOf !== undefined
   return Boolean(needs?.scope) && !hasSource && readsBasic(authenticator)
 }

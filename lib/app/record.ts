@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { declaredProperty, isDeclared } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
 import { guardAgain } from '../guard/again.js'
-import { guard } from '../guard/attempt.js'
+import { guard } from '../guard/guarded-request.js'
 import { isMark, markScope, parseMark } from '../marks/mark.js'
-import { describeRoutes } from '../openapi/swagger.js'
+import { createRecord, type AppRecord } from './app-record.js'
 import {
   hasCors,
   hasDeclarations,
@@ -15,45 +15,25 @@ import {
   watchRegister,
 } from './fastify.js'
 import { checkRoutes, warnUnregistered } from './ready.js'
-import { declareRoute, undefinedHooks, type DeclaredRoute } from './routes.js'
-import type { SharedTools } from '../passwords/tools.js'
-import type { AuditOptions } from '../../types/options.js'
-
-/** What is known of an app: a Fastify root instance with all its scopes. */
-export type AppRecord = ReturnType<typeof createRecord>
-
-function createRecord(root: FastifyInstance) {
-  const shared: SharedTools = { hashing: null, throttles: [] }
-  return {
-    ...shared,
-    root,
-    /** The root and all scopes. */
-    instances: [root],
-    routes: [] as DeclaredRoute[],
-    /**
-     * The options of each `app.register` with a mark, and whether it makes no scope, so that the mark has no effect. They
-     * are checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later.
-     */
-    scopes: [] as { readonly options: object; readonly mark: unknown; readonly isVoid: boolean }[],
-    /** Hooks that are undefined in the options of `app.register`, for a warning. */
-    undefinedHooks: [] as string[],
-    /** Scopes in which the plugin is registered, in order. */
-    registered: new Set<FastifyInstance>(),
-    /** The option `audit`, by the scope of the registration. */
-    audits: new Map<FastifyInstance, AuditOptions>(),
-    /** Whether the guard's hook was added. */
-    isProtected: false,
-    /** Whether @fastify/cors was registered at the root before that. */
-    isCorsFirst: false,
-    isReady: false,
-  }
-}
+import { declareRoute, undefinedHooks } from './routes.js'
 
 const records = new WeakMap<FastifyInstance, AppRecord>()
 
-// Every app that is made from now on is recorded, since the routes and scopes that it declares before it registers the
-// plugin have to be known too.
-onInstance(listen)
+/** Gets every plugin of an app with its options, and returns the options to use. */
+type Watch = (root: FastifyInstance) => (plugin: unknown, options: unknown) => unknown
+
+const watches: Watch[] = []
+
+/**
+ * Records every app that is made from now on, since the routes and scopes that it declares before it registers the plugin
+ * have to be known too.
+ *
+ * @param watch - called before anything is registered in an app
+ */
+export function recordApps(watch: Watch): void {
+  watches.push(watch)
+  onInstance(listen)
+}
 
 /**
  * The record of an app.
@@ -92,7 +72,7 @@ function listen(root: FastifyInstance): AppRecord {
     record.scopes.push({ options, mark, isVoid: false })
     markScope(instance, mark)
   })
-  const describe = describeRoutes(root)
+  const watching = watches.map((watch) => watch(root))
   watchRegister(root, (plugin, options, isComputed) => {
     const own: object = options ?? {}
     if (hasVoidMark(plugin, own, isComputed)) {
@@ -100,7 +80,7 @@ function listen(root: FastifyInstance): AppRecord {
     }
     const place = `app.register(…, { prefix: ${prefixOf(own)} })`
     record.undefinedHooks.push(...undefinedHooks(own).map((hook) => `${hook} of ${place}`))
-    return describe(plugin, options)
+    return watching.reduce((given, each) => each(plugin, given), options)
   })
   return record
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { AuthnUsageError } from '../errors/errors.js'
-import { ownRouteOf } from '../login/own-route.js'
+import { pluginRouteOf } from '../http/plugin-route.js'
 import { scopeMarkOf } from '../marks/mark.js'
 import { registrationOf } from '../registration.js'
 import { isAutomaticHead, isCorsPreflight, isWithin, urlsOf } from './fastify.js'
 import { methodsOf, routeMark, type DeclaredRoute } from './routes.js'
 import { constraintsText, printTable } from './table.js'
-import type { AppRecord } from './record.js'
+import type { AppRecord } from './app-record.js'
 import type { Authn } from '../../types/authn.js'
 import type { AuthnRoute } from '../../types/routes.js'
 
@@ -34,20 +34,20 @@ export function routeReport(
 
 function rowsOf(route: DeclaredRoute): AuthnRoute[] {
   const { options, server, url } = route
-  const plan = route.plan ?? null
-  const isOptional = plan?.mode === true && plan.allowsAnonymous
+  const policy = route.policy ?? null
+  const isOptional = policy?.mode === true && policy.allowsAnonymous
   return urlsOf(options, url).map((each) => ({
     methods: methodsOf(options.method),
     url: each,
     constraints: { ...options.constraints },
-    mode: isOptional ? 'optional' : (plan?.mode ?? false),
-    scope: plan?.needs?.scope ?? null,
-    role: plan?.needs?.role ?? null,
-    authenticators: plan?.names ?? [],
+    mode: isOptional ? 'optional' : (policy?.mode ?? false),
+    scope: policy?.needs?.scope ?? null,
+    role: policy?.needs?.role ?? null,
+    authenticators: policy?.names ?? [],
     ...sourceOf(route),
     registration: registrationOf(server)?.app.prefix || '/',
     isAutomaticHead: isAutomaticHead(options),
-    isLogin: ownRouteOf(options)?.kind === 'login',
+    isLogin: pluginRouteOf(options)?.kind === 'login',
   }))
 }
 

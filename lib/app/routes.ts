@@ -2,18 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { ownProperty } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
-import { kPlanned, type Planned } from '../guard/attempt.js'
+import { kDecision, type Decision } from '../guard/decision.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
 import { checkPlaces, ownMark, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'
-import { ownRouteOf, takenRoute } from '../login/own-route.js'
-import { planOf, type Plan } from '../marks/plan.js'
+import { pluginRouteOf } from '../http/plugin-route.js'
+import { throwTaken } from '../login/plugin-routes.js'
+import { policyOf } from '../guard/policy.js'
+import type { RoutePolicy } from '../feature.js'
 import { registrationOf } from '../registration.js'
 
 /** The options of a route as `onRoute` gets them. */
 type DeclaredOptions = RouteOptions & { readonly routePath: string }
 
 /** A route of an app. Its options are read when the app is ready, because hooks of other plugins may change them. */
-export interface DeclaredRoute extends Planned {
+export interface DeclaredRoute extends Decision {
   readonly options: DeclaredOptions
   readonly server: FastifyInstance
   /** The URL that `onRoute` got: see {@link urlsOf}. */
@@ -36,7 +38,7 @@ export function declareRoute(
 ): DeclaredRoute {
   const { config: given, url } = options
   requireFree(options, server, others)
-  const isCopy = given !== undefined && kPlanned in given
+  const isCopy = given !== undefined && kDecision in given
   const own = given as { readonly auth?: unknown } | undefined
   const config = Object.assign({}, given)
   const mark = ownMark(config)
@@ -48,9 +50,9 @@ export function declareRoute(
     isChanged: () => !isCopy && own?.auth !== mark,
     all: others,
     undefinedHooks: undefinedHooks(options),
-    plan: undefined,
+    policy: undefined,
   }
-  options.config = Object.assign(config, { [kPlanned]: route })
+  options.config = Object.assign(config, { [kDecision]: route })
   return route
 }
 
@@ -66,12 +68,12 @@ function requireFree(
   server: FastifyInstance,
   others: readonly DeclaredRoute[],
 ): void {
-  if (!methodsOf(method).includes('POST')) return
   const folded = url.toLowerCase()
   const [own] = others.flatMap((other) =>
-    other.url.toLowerCase() === folded ? (ownRouteOf(other.options) ?? []) : [],
+    other.url.toLowerCase() === folded ? (pluginRouteOf(other.options) ?? []) : [],
   )
-  if (own && server.hasRoute({ method: 'POST', url, constraints })) takenRoute(url, own.kind)
+  if (own === undefined || !methodsOf(method).includes(own.method)) return
+  if (server.hasRoute({ method: own.method, url, constraints })) throwTaken(own, url)
 }
 
 /**
@@ -96,17 +98,17 @@ function getRouteOf(
 
 /** The recorded route that has this `config`. */
 export function routeOf(config: object | undefined): DeclaredRoute | undefined {
-  const planned: { readonly [kPlanned]?: DeclaredRoute } = config ?? {}
-  return planned[kPlanned]
+  const decided: { readonly [kDecision]?: DeclaredRoute } = config ?? {}
+  return decided[kDecision]
 }
 
 /**
- * The plan of a route.
+ * The policy of a route.
  *
  * @returns null for an open route
  * @throws ERR_AUTH_MARK for a mark that is not valid, has no effect, or names an authenticator that is not registered
  */
-export function decide(route: DeclaredRoute): Plan | null {
+export function decide(route: DeclaredRoute): RoutePolicy | null {
   const { options, server } = route
   const place = routeName(options)
   if (route.isChanged() || routeOf(options.config) !== route) {
@@ -123,7 +125,7 @@ export function decide(route: DeclaredRoute): Plan | null {
       `${place}: the route has a mark, but the plugin is not registered in its scope or in one around it. Register the plugin there (most apps register it once, at the root).`,
     )
   }
-  return planOf(mark, place, registration)
+  return policyOf(mark, place, registration)
 }
 
 /** The mark that applies to a route: its own, otherwise that of the nearest scope. */

@@ -1,8 +1,8 @@
 import { wrongOption } from '../errors/errors.js'
 import { membersOf } from './any-of.js'
 import { tokensOf } from './jwt.js'
-import type { Plan } from '../marks/plan.js'
-import type { Registration } from '../registration.js'
+import type { RoutePolicy } from '../feature.js'
+import type { Registration } from '../feature.js'
 import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
@@ -42,22 +42,22 @@ export function acceptSameTokens(
  *
  * @throws ERR_AUTH_OPTION
  */
-export function checkSharedTokens(plans: readonly Plan[]): void {
-  const found: { plan: Plan; authenticator: Authenticator; tokens: AcceptedTokens }[] = []
-  for (const plan of plans) {
-    for (const authenticator of plan.members.flatMap(membersOf)) {
-      const { registration } = plan
+export function checkSharedTokens(policies: readonly RoutePolicy[]): void {
+  const found: { policy: RoutePolicy; authenticator: Authenticator; tokens: AcceptedTokens }[] = []
+  for (const policy of policies) {
+    for (const authenticator of policy.members.flatMap(membersOf)) {
+      const { registration } = policy
       const isSame = (each: (typeof found)[number]): boolean =>
-        each.authenticator === authenticator && each.plan.registration === registration
+        each.authenticator === authenticator && each.policy.registration === registration
       const tokens = found.some(isSame) ? undefined : tokensOf(authenticator, registration)
       if (tokens === undefined) continue
       const other = found.find((each) => areConfused(each.tokens, tokens))
       if (other !== undefined) {
         wrongOption(
-          `option "authenticators": "${other.plan.name}" and "${plan.name}" verify with the same key but have different user services, so alice of one would pass as alice of the other. Give each its own "audience", "claimName" or "typ", as in jwtAuthenticator({ userService, audience: 'admin' }); or both the same "userService", and require a role in the marks.`,
+          `option "authenticators": "${other.policy.name}" and "${policy.name}" verify with the same key but have different user services, so alice of one would pass as alice of the other. Give each its own "audience", "claimName" or "typ", as in jwtAuthenticator({ userService, audience: 'admin' }); or both the same "userService", and require a role in the marks.`,
         )
       }
-      found.push({ plan, authenticator, tokens })
+      found.push({ policy, authenticator, tokens })
     }
   }
 }

@@ -4,7 +4,7 @@ import { unescape } from 'node:querystring'
 import { pathToFileURL } from 'node:url'
 import { Option } from 'commander'
 import { isUsageError } from '../errors/errors.js'
-import { defaults } from '../options/resolve.js'
+import { defaults } from '../options/defaults.js'
 import { checkSqlPrefix, type SqlOptions, type SqlQuery } from '../stores/sql.js'
 import { CliError, fail, misuse, type Command } from './command.js'
 import { envOption } from './environment.js'
@@ -67,7 +67,7 @@ export function storeCommand(
 ) {
   const details = `Uses the store that ${variablesOf(kind).join(' or ')} names, with the ioredis or pg that is installed in the current folder.`
   const registrationOption = new Option('--registration <name>', `the option ${option} of the app`)
-  const options = [prefixOption, registrationOption.default(defaults.sessions.name), envOption]
+  const options = [prefixOption, registrationOption.default(defaults.store.name), envOption]
   const schema: Command<StoreOptions> = {
     name: 'schema',
     summary: 'print the SQL of the tables for PostgreSQL',

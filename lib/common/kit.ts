@@ -1,4 +1,3 @@
-import type { ResolvedIssuer } from '../options/resolve-issuers.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -9,12 +8,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 export const kit: {
   /** The keys of a `JwtService` for a method; undefined for any other object. */
   keysOf?: (service: object, method: SigningMethod | undefined) => unknown
-  /** Replaces the key set of an issuer. @returns undefined for an authenticator that is not an issuer's */
-  replaceKeys?: (
-    authenticator: object,
-    makeKeys: (issuer: ResolvedIssuer) => object,
-  ) => ResolvedIssuer | undefined
-  /** Called when a plan is made. @returns the authenticator to use in place of another one */
+  /** Called when a policy is made. @returns the authenticator to use in place of another one */
   standIn?: (authenticator: Authenticator, scope: object) => Authenticator
 } = {}
 

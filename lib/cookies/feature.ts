@@ -3,7 +3,7 @@ import { membersOf } from '../authenticators/any-of.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import { isProduction } from '../common/production.js'
 import { refusal, wrongOption } from '../errors/errors.js'
-import { MALFORMED } from '../http/authorization.js'
+import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { cookieOf, type NewCookie } from '../http/cookie.js'
 import { schemeOf } from '../http/origin.js'
 import * as Type from '@sinclair/typebox/type'
@@ -11,8 +11,8 @@ import { wantedLogin } from '../login/route.js'
 import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
 import type { Feature, FeatureContext } from '../feature.js'
-import type { ResolvedCookies } from '../options/resolve.js'
-import type { Registration } from '../registration.js'
+import type { ResolvedCookies } from './options.js'
+import type { Registration } from '../feature.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 /** The hosts of local development, where not every browser accepts `Secure` cookies without TLS. */
@@ -35,12 +35,22 @@ const documented = {
       { expiresIn: Type.Optional(Type.Integer()) },
       { description: 'The tokens, as cookies.' },
     ),
-  forbidden: 'A page of another site may have sent the request.',
 }
 
+export { resolve, schema } from './options.js'
+
+/** For the test kit. */
+export interface CookiesTesting {
+  /** The name of the cookie that a request like this one would have its access token in. */
+  cookieName(request: FastifyRequest): string
+}
+
+/** By the registrations, what {@link ResolvedCookies} says of the names. */
+const names = new WeakMap<Registration, string>()
+
 /** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */
-export function createFeature({ options }: FeatureContext): Feature {
-  const { name, sameSite, trustedOrigins } = options.cookies as ResolvedCookies
+export function create({ options, own }: FeatureContext<ResolvedCookies>): Feature {
+  const { name, sameSite, trustedOrigins } = own
   const trusted = trustedOf(trustedOrigins)
   const jarOf = (host: '__Host-' | '') => {
     const start = name === '' ? host : `${host}${name}-`
@@ -79,23 +89,36 @@ export function createFeature({ options }: FeatureContext): Feature {
     tokenSources: [
       {
         openapi: ['cookieAuth', { type: 'apiKey', in: 'cookie', name: strict.access.name }],
-        forbidden: (methods) =>
-          methods.every((method) => safeMethods.has(method)) ? null : documented.forbidden,
-        cookieName: (request) => jar(request).access.name,
         find(request) {
           const { cookie } = request.headers
           if (cookie === undefined) return null
-          const { name: own } = jar(request).access
-          const value = cookieOf(cookie, own)
+          const { name: cookieName } = jar(request).access
+          const value = cookieOf(cookie, cookieName)
           // The origin of another site must not make a CSRF an anonymous request.
           if (value === null && cookieOf(cookie, local.access.name) === null) return null
           byCookie.add(request)
           const error = crossSite(request)
           if (error !== null) throw error
-          return once(value, own)
+          return once(value, cookieName)
         },
       },
     ],
+    checkRequest(request, policy) {
+      // Prevents login CSRF: a page of another site could log its visitor in as another user, who then reads what the
+      // visitor writes.
+      if (policy === null) return crossSite(request)
+      // Browsers attach cached Basic credentials to the requests of every site, as they do with cookies.
+      const { authorization } = request.headers
+      return policy.readsBasic && credentialsOf(authorization, 'Basic') !== null
+        ? crossSite(request)
+        : null
+    },
+    notes: {
+      forbidden: (methods) =>
+        methods.every((method) => safeMethods.has(method))
+          ? null
+          : 'A page of another site may have sent the request.',
+    },
     onPass(request, reply) {
       if (!byCookie.has(request) || reply.hasHeader('cache-control')) return
       // Set before the handler runs, which may replace it.
@@ -103,14 +126,11 @@ export function createFeature({ options }: FeatureContext): Feature {
     },
     carrier: {
       ...documented,
-      // Prevents login CSRF: a page of another site could log its visitor in as another user, who then reads what the
-      // visitor writes.
-      refuse: crossSite,
       refreshToken(request) {
-        const { name: own } = jar(request).refresh
-        return once(cookieOf(request.headers.cookie, own), own)
+        const { name: cookieName } = jar(request).refresh
+        return once(cookieOf(request.headers.cookie, cookieName), cookieName)
       },
-      give(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
+      send(request, reply, { token, expiresIn = lifeOf(token), refreshToken, refreshExpiresIn }) {
         const { access, refresh } = jar(request)
         if (access.isSecure && request.protocol === 'http') warnOnce(request, overHttp)
         if (isCrossSiteFetch(request)) warnOnce(request, crossSiteLogin)
@@ -141,14 +161,16 @@ export function createFeature({ options }: FeatureContext): Feature {
           'there is no login route to set them: set "jwt" with a key that signs, or login: false if another server on this host sets them.',
         )
       }
-      const isSame = (other: Registration): boolean =>
-        other !== registration && other.options.cookies?.name === name
-      if (all.some(isSame)) {
+      names.set(registration, name)
+      if (all.some((other) => other !== registration && names.get(other) === name)) {
         stop(
           `another registration in this app also uses the cookie ${strict.access.name}, so a login there would replace the one here. Give one of them a name: cookies: { name: 'admin' }.`,
         )
       }
     },
+    testing: {
+      cookieName: (request) => jar(request).access.name,
+    } satisfies CookiesTesting,
   }
 }
 

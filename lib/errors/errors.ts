@@ -5,8 +5,7 @@ import type {
   RefusalCode,
 } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
-import { en } from '../../locales/en.js'
-import { codeOfKey, refusalOf, type RefusalRow } from './refusals.js'
+import { codeOfKey, englishOf, refusalOf, type RefusalRow } from './refusals.js'
 
 /**
  * Thrown by an authenticator to reject a request: a 401, or a 429 or 503 when the client has to wait.
@@ -33,7 +32,7 @@ export class AuthenticationError extends Error implements AuthenticationErrorLik
   ) {
     const code = options.code ?? codeOfKey(keyOrText) ?? 'ERR_AUTH_REFUSED'
     const { key, status } = refusalOf(code) as RefusalRow
-    super(key === null ? keyOrText : en[key], 'cause' in options ? { cause: options.cause } : {})
+    super((key && englishOf(key)) ?? keyOrText, 'cause' in options ? { cause: options.cause } : {})
     this.code = code
     this.key = key
     this.statusCode = status

@@ -1,3 +1,4 @@
+import { en } from '../../locales/en.js'
 import type { RefusalCode } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
 
@@ -10,7 +11,13 @@ export interface RefusalRow {
   readonly description: string
 }
 
-function row(
+/** The codes of a feature, and its messages in English by their keys; other languages are in `locales/`. */
+export interface RejectionTable {
+  readonly codes: { readonly [Code in RefusalCode]?: RefusalRow }
+  readonly messages?: { readonly [Key in MessageKey]?: string }
+}
+
+export function row(
   status: RefusalRow['status'],
   key: RefusalRow['key'],
   description: string,
@@ -18,10 +25,10 @@ function row(
   return { status, key, description }
 }
 
-const busy = row(503, 'auth.overloaded', 'The server is busy')
+export const busy = row(503, 'auth.overloaded', 'The server is busy')
 
 /** The response to each code. Without a prototype, so that a code `constructor` is not found. */
-const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object.create(null), {
+const refusals: { [Code in RefusalCode]?: RefusalRow } = Object.assign(Object.create(null), {
   ERR_AUTH_NO_CREDENTIALS: row(401, 'auth.no-credentials-provided', 'The token is missing'),
   ERR_AUTH_MALFORMED_CREDENTIALS: row(
     401,
@@ -29,43 +36,48 @@ const refusals: Readonly<Record<RefusalCode, RefusalRow>> = Object.assign(Object
     'The token is malformed',
   ),
   ERR_AUTH_INVALID_CREDENTIALS: row(401, 'auth.invalid-credentials', 'The token is not accepted'),
+  ERR_AUTH_CREDENTIALS_NOT_ACCEPTED: row(401, 'auth.credentials-not-accepted', 'Not accepted here'),
   ERR_AUTH_JWT_INVALID: row(401, 'auth.jwt-invalid', 'The token is invalid'),
   ERR_AUTH_JWT_NOT_VALID_YET: row(401, 'auth.jwt-not-valid-yet', 'The token is not valid yet'),
   ERR_AUTH_JWT_EXPIRED: row(401, 'auth.jwt-expired', 'The token expired'),
   ERR_AUTH_REFUSED: row(401, null, 'The token is not accepted'),
-  ERR_AUTH_REFRESH_INVALID: row(
-    401,
-    'auth.refresh-invalid',
-    'The refresh token is invalid, or its session has expired',
-  ),
-  ERR_AUTH_REFRESH_REUSED: row(401, 'auth.refresh-reused', 'The refresh token was used before'),
-  ERR_AUTH_API_KEY_INVALID: row(401, 'auth.api-key-invalid', 'The API key is invalid'),
-  ERR_AUTH_API_KEY_EXPIRED: row(401, 'auth.api-key-expired', 'The API key expired'),
-  ERR_AUTH_API_KEY_NOT_ACCEPTED: row(401, 'auth.api-key-not-accepted', 'No API keys here'),
-  ERR_AUTH_CREDENTIALS_NOT_ACCEPTED: row(401, 'auth.credentials-not-accepted', 'Not accepted here'),
   ERR_AUTH_INSUFFICIENT_SCOPE: row(
     403,
     'auth.insufficient-scope',
     'The token lacks the required scope',
   ),
   ERR_AUTH_FORBIDDEN: row(403, 'auth.forbidden', 'The user may not do this'),
-  ERR_AUTH_LOGIN_REFUSED: row(403, 'auth.forbidden', 'The user may not log in'),
-  ERR_AUTH_CROSS_SITE: row(403, 'auth.cross-site', 'The request comes from another site'),
   ERR_AUTH_TOO_MANY_ATTEMPTS: row(429, 'auth.too-many-attempts', 'Too many failed attempts'),
   ERR_AUTH_OVERLOADED: busy,
   ERR_AUTH_USER_SERVICE_TIMEOUT: busy,
-  ERR_AUTH_ISSUER_UNAVAILABLE: busy,
   ERR_AUTH_STORE_UNAVAILABLE: busy,
-} satisfies Record<RefusalCode, RefusalRow>)
+} satisfies RejectionTable['codes'])
+
+/** The messages in English. */
+const english: { [Key in MessageKey]?: string } = { ...en }
+
+/** Adds the codes and messages of a feature. */
+export function addRejections({ codes, messages }: RejectionTable): void {
+  Object.assign(refusals, codes)
+  Object.assign(english, messages)
+}
 
 /** @returns undefined for a value that is no {@link RefusalCode} */
 export function refusalOf(code: unknown): RefusalRow | undefined {
   return typeof code === 'string' ? refusals[code as RefusalCode] : undefined
 }
 
-/** @returns the first code whose message has this key */
-export function codeOfKey(text: string): RefusalCode | undefined {
-  return codes.find((code) => refusals[code].key === text)
+/** @returns undefined for a key that neither the core nor a feature has */
+export function englishOf(key: string): string | undefined {
+  return Object.hasOwn(english, key) ? english[key as MessageKey] : undefined
 }
 
-const codes = Object.keys(refusals) as RefusalCode[]
+export function messageKeys(): string[] {
+  return Object.keys(english)
+}
+
+/** @returns the first code whose message has this key */
+export function codeOfKey(text: string): RefusalCode | undefined {
+  const codes = Object.keys(refusals) as RefusalCode[]
+  return codes.find((code) => refusals[code]?.key === text)
+}

@@ -6,8 +6,8 @@ import { meets, needsText } from '../marks/access.js'
 import { claimsOf, stateOf } from '../request/state.js'
 import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
-import type { Attempt } from './attempt.js'
-import type { Needs } from '../marks/plan.js'
+import type { Guarded } from './decision.js'
+import type { Needs } from '../marks/access.js'
 import type { AccessOptions } from '../../types/options.js'
 import type { AuthUser } from '../../types/user-service.js'
 
@@ -29,64 +29,67 @@ const steps = {
  * % more CPU time over HTTP.
  */
 export function requireAccess(
-  attempt: Attempt,
+  guarded: Guarded,
   needs: Needs,
   user: AuthUser,
   key: Key = needs.scope === null ? 'role' : 'scope',
 ): void {
   let granted: Granted | Promise<Granted>
   try {
-    granted = grantedTo(user, attempt, steps[key].source)
+    granted = grantedTo(user, guarded, steps[key].source)
   } catch (error) {
-    return attempt.fail(refusalOrFault('ERR_AUTH_ACCESS', error))
+    return guarded.onError(refusalOrFault('ERR_AUTH_ACCESS', error))
   }
-  if (!(granted instanceof Promise)) return compare(attempt, needs, user, key, granted)
+  if (!(granted instanceof Promise)) return compare(guarded, needs, user, key, granted)
   // Where the client has disconnected meanwhile, the handler must not run.
   const unlessGone =
     <Value>(then: (value: Value) => void) =>
     (value: Value): void => {
-      if (!isGone(attempt.request)) then(value)
+      if (!isGone(guarded.request)) then(value)
     }
   granted.then(
-    unlessGone((names) => compare(attempt, needs, user, key, names)),
-    unlessGone((error: unknown) => attempt.fail(refusalOrFault('ERR_AUTH_ACCESS', error))),
+    unlessGone((names) => compare(guarded, needs, user, key, names)),
+    unlessGone((error: unknown) => guarded.onError(refusalOrFault('ERR_AUTH_ACCESS', error))),
   )
 }
 
 /** Rejects the user, or goes on with the role after the scope. */
-function compare(attempt: Attempt, needs: Needs, user: AuthUser, key: Key, granted: Granted): void {
+function compare(guarded: Guarded, needs: Needs, user: AuthUser, key: Key, granted: Granted): void {
   const need = needs[key]
   if (need !== null && !meets(need, granted)) {
-    return attempt.fail(
+    return guarded.onError(
       refusal(steps[key].refusal, { cause: `needs ${needsText({ [key]: need })}` }),
     )
   }
-  if (key === 'scope' && needs.role !== null) return requireAccess(attempt, needs, user, 'role')
-  attempt.enter(user)
+  if (key === 'scope' && needs.role !== null) return requireAccess(guarded, needs, user, 'role')
+  guarded.allow(user)
 }
 
 /** The scopes or roles of a user: from a test, from the app, or else from the token or from the user. */
 function grantedTo(
   user: AuthUser,
-  { request, plan }: Attempt,
+  { request, policy }: Guarded,
   source: keyof AccessOptions,
 ): Granted | Promise<Granted> {
   const fromTest = testGrants.get(request)?.[source]
   if (fromTest !== undefined) return fromTest
-  const { access, userServiceTimeout } = plan.registration.options
+  const { access, userServiceTimeout } = policy.registration.options
   const ask = access?.[source]
-  const limit = source === 'scopesOf' ? (stateOf(request)?.scopes ?? null) : null
-  if (ask === undefined && source === 'scopesOf') return limit ?? scopesOf(claimsOf(request))
+  const { scopes, roles, isLimit = false } = stateOf(request)?.grants ?? {}
+  const given = source === 'scopesOf' ? scopes : roles
+  if (ask === undefined && given !== undefined) return given
+  if (ask === undefined && source === 'scopesOf') return scopesOf(claimsOf(request))
   if (ask === undefined) {
     return rolesOf(user, (field, found) => {
-      if (plan.registration.isRoleReportDue()) request.log.warn({ field, found }, noRoles)
+      if (policy.registration.isRoleReportDue()) request.log.warn({ field, found }, noRoles)
     })
   }
   const answer: unknown = ask.call(access, user, request)
   const option = `access.${source}`
   const accept = (names: unknown): Granted => {
     const granted = namesOf(names, option)
-    return limit === null ? granted : new Set([...limit].filter((name) => granted.has(name)))
+    if (!isLimit || given === undefined) return granted
+    return new Set([...given].filter((name) => granted.has(name)))
   }
   if (!isThenable(answer)) return accept(answer)
   // Another thenable may throw, or settle twice.

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { refusal } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
-import type { Attempt } from './attempt.js'
+import type { Guarded } from './decision.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
 
@@ -18,7 +18,7 @@ const unrecognized = new Set<RefusalCode>([
  * as it is.
  */
 export function explained(
-  { request, plan: { members, registration } }: Attempt,
+  { request, policy: { members, registration } }: Guarded,
   error: AuthenticationErrorLike,
 ): AuthenticationErrorLike {
   const accepted = members.flatMap(membersOf)

@@ -6,7 +6,7 @@ import { reportRefusal } from '../events.js'
 import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
 import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
-import type { Attempt } from './attempt.js'
+import type { Guarded } from './decision.js'
 import { explained } from './explained.js'
 import { challengeSchemes, localize, sendRefusal, setChallenges, textOf } from './response.js'
 
@@ -14,28 +14,28 @@ import { challengeSchemes, localize, sendRefusal, setChallenges, textOf } from '
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
  * `onUnauthorized` of the authenticator may send a response; if it sends none, the default one is sent.
  */
-export function refuse(attempt: Attempt, rejection: AuthenticationErrorLike): void {
-  const { request, reply, done, plan, started, user } = attempt
-  const error = explained(attempt, rejection)
+export function refuse(guarded: Guarded, rejection: AuthenticationErrorLike): void {
+  const { request, reply, done, policy, started, user } = guarded
+  const error = explained(guarded, rejection)
   try {
-    const schemes = challengeSchemes(plan.authenticator)
-    const credential = stateOf(request)?.credential
-    reportRefusal(request, error, plan.nameFor(request), started, user, credential, plan.names)
-    const localized = textOf(error, request, plan.registration)
-    setChallenges(error, request, reply, plan.registration, schemes, plan.needs?.scope)
-    if (plan.authenticator.onUnauthorized === undefined)
-      sendRefusal(error, localized, reply, plan.registration)
-    else ask(attempt, error, localized)
+    const schemes = challengeSchemes(policy.authenticator)
+    const logFields = stateOf(request)?.logFields
+    reportRefusal(request, error, policy.nameFor(request), started, user, logFields, policy.names)
+    const localized = textOf(error, request, policy.registration)
+    setChallenges(error, request, reply, policy.registration, schemes, policy.needs?.scope)
+    if (policy.authenticator.onUnauthorized === undefined)
+      sendRefusal(error, localized, reply, policy.registration)
+    else ask(guarded, error, localized)
   } catch (fault) {
     done(faultOf('ERR_AUTH_ON_UNAUTHORIZED', fault))
   }
 }
 
-function ask(attempt: Attempt, error: AuthenticationErrorLike, localized: LocalizedText): void {
-  const { request, reply, done, plan } = attempt
+function ask(guarded: Guarded, error: AuthenticationErrorLike, localized: LocalizedText): void {
+  const { request, reply, done, policy } = guarded
   const isAnswered = watchReply(reply, error.code)
   const finish = (): void => {
-    if (!isAnswered()) sendRefusal(error, localized, reply, plan.registration)
+    if (!isAnswered()) sendRefusal(error, localized, reply, policy.registration)
   }
   const giveUp = (fault: unknown): void => {
     if (isAnswered()) {
@@ -47,7 +47,7 @@ function ask(attempt: Attempt, error: AuthenticationErrorLike, localized: Locali
   }
   let written: unknown
   try {
-    written = plan.authenticator.onUnauthorized?.(localize(error, localized), request, reply)
+    written = policy.authenticator.onUnauthorized?.(localize(error, localized), request, reply)
     if (written === reply || !isThenable(written)) return finish()
   } catch (fault) {
     return giveUp(fault)

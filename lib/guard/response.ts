@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isPlain, isThenable } from '../common/objects.js'
 import { refusalOf, type RefusalRow } from '../errors/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
-import { challenge, type BearerProblem } from '../http/challenge.js'
+import { challenge } from '../http/challenge.js'
 import { membersOf } from '../authenticators/any-of.js'
-import type { Registration } from '../registration.js'
+import type { Registration } from '../feature.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { AuthenticationErrorLike, RejectionLike } from '../../types/errors.js'
@@ -48,17 +48,21 @@ export function setChallenges(
   // Of scopes any of which is enough, only the first: clients request all that are listed here.
   const needed = scope && ('all' in scope ? scope.all.join(' ') : String(scope.any[0]))
   // Sent only where the request has a token (RFC 6750 §3.1).
-  const problem: BearerProblem = {
+  const problem = hasToken && {
     error: lacksScope ? 'insufficient_scope' : 'invalid_token',
-    description,
+    error_description: description,
     ...(lacksScope && needed !== null && { scope: needed }),
   }
   const isBearer = sameAs('Bearer')
-  const more = features.map((feature) => feature.challenge?.(scope) ?? '').join('')
+  const isBasic = sameAs('Basic')
+  const more = features.map((feature) => feature.challenge?.({ status, scope }) ?? {})
+  const ofBearer = Object.assign({ realm }, problem, ...more) as Record<string, string>
   const challenges = (lacksScope ? schemes.filter(isBearer) : schemes).map((scheme) =>
-    isBearer(scheme)
-      ? challenge(scheme, realm, hasToken ? problem : undefined) + more
-      : challenge(scheme, realm),
+    // `charset` is that of RFC 7617 §2.1.
+    challenge(
+      scheme,
+      isBearer(scheme) ? ofBearer : { realm, charset: isBasic(scheme) ? 'UTF-8' : undefined },
+    ),
   )
   if (challenges.length === 0) return
   // One header line for each: browsers do not split a line that holds several challenges.
@@ -82,7 +86,7 @@ export function localize(
 }
 
 /** The body that `errorBody` of the app makes of an error, as JSON; null where the default body is to be sent. */
-export function ownErrorBody(
+export function appErrorBody(
   rejection: RejectionLike,
   request: FastifyRequest,
   { errorBody }: Registration,
@@ -113,7 +117,7 @@ export function sendRefusal(
 ): void {
   const { text, language } = localized
   const own =
-    registration.errorBody && ownErrorBody(localize(error, localized), reply.request, registration)
+    registration.errorBody && appErrorBody(localize(error, localized), reply.request, registration)
   addVary(reply, 'Accept-Language')
   if (language !== null) void reply.header('content-language', language)
   if (error.retryAfter !== undefined) void reply.header('retry-after', String(error.retryAfter))

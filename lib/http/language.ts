@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator'
 import { locales } from '../../locales/index.js'
-import { en } from '../../locales/en.js'
 import { wrongOption } from '../errors/errors.js'
+import { englishOf, messageKeys } from '../errors/refusals.js'
 import type { Catalogue, MessageKey } from '../../types/messages.js'
 
 /** A message, and the tag of its language; null for a message of the app, whose language is unknown. */
@@ -40,7 +40,7 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string) {
     const catalogue = { ...base?.catalogue, ...messages }
     languages.set(tag.toLowerCase(), { tag: base?.tag ?? tag, catalogue })
   }
-  const english = (languages.get('en') as Language).catalogue as Catalogue
+  const english = (languages.get('en') as Language).catalogue
   const fallback = lookup(languages, defaultLanguage)
   if (fallback === undefined) {
     wrongOption(
@@ -64,8 +64,9 @@ export function createTranslator(own: AppCatalogues, defaultLanguage: string) {
     translate(key: MessageKey, language: string): LocalizedText {
       const { tag, catalogue } = lookup(languages, language) ?? fallback
       const text = catalogue[key]
+      if (text !== undefined) return { text, language: tag }
       // The English text may be the app's own.
-      return text === undefined ? { text: english[key], language: 'en' } : { text, language: tag }
+      return { text: english[key] ?? String(englishOf(key)), language: 'en' }
     },
   }
 }
@@ -96,10 +97,9 @@ function checkCatalogue(tag: string, messages: Partial<Catalogue>): void {
     )
   }
   for (const key of Object.keys(messages)) {
-    if (!Object.hasOwn(en, key)) {
-      wrongOption(
-        `option "languages.${tag}": found the message key ${JSON.stringify(key)}, expected one of ${Object.keys(en).join(', ')}.`,
-      )
-    }
+    if (englishOf(key) !== undefined) continue
+    wrongOption(
+      `option "languages.${tag}": found the message key ${JSON.stringify(key)}, expected one of ${messageKeys().join(', ')}.`,
+    )
   }
 }

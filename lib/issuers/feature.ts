@@ -1,10 +1,9 @@
 import { kRejectsAny } from '../authenticators/jwt.js'
-import { kit } from '../common/kit.js'
 import { refusal } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
 import { ABANDONED, isGone } from '../http/disconnect.js'
-import { defaults, withDefaults } from '../options/resolve.js'
-import { resolveIssuers } from '../options/resolve-issuers.js'
+import { defaults, withDefaults } from '../options/defaults.js'
+import { resolveIssuers, type ResolvedIssuer } from './options.js'
 import { setClaims } from '../request/state.js'
 import { invalidToken, unverifiedPart } from '../tokens/claims.js'
 import { askForUser, isUsableName, requireTrust } from '../users/user.js'
@@ -12,14 +11,22 @@ import { IssuerVerifier } from './verifier.js'
 import type { FastifyRequest } from 'fastify'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
+import type { AuthnOptions } from '../../types/options.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 
-const verifiers = new WeakMap<object, IssuerVerifier>()
+export { schema } from './options.js'
 
-kit.replaceKeys = (authenticator, makeKeys) => {
-  const verifier = verifiers.get(authenticator)
-  verifier?.source.replace(makeKeys(verifier.issuer))
-  return verifier?.issuer
+type Issuers = NonNullable<AuthnOptions['issuers']>
+
+export const resolve = (given: Issuers): Issuers => given
+
+/** For the test kit. */
+export interface IssuersTesting {
+  /** Replaces the key set of an issuer. @returns undefined where there is none of this name */
+  replaceKeys(
+    name: string,
+    makeKeys: (issuer: ResolvedIssuer) => object,
+  ): ResolvedIssuer | undefined
 }
 
 /**
@@ -27,16 +34,14 @@ kit.replaceKeys = (authenticator, makeKeys) => {
  *
  * @throws ERR_AUTH_OPTION
  */
-export function createFeature({ options, jwtService, log }: FeatureContext): Feature {
-  const issuers = options.issuers as NonNullable<typeof options.issuers>
+export function create({ own, options, jwtService, log }: FeatureContext<Issuers>): Feature {
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
-  const opened = resolveIssuers(issuers, taken, jwtService.issuer).map((issuer) => {
+  const opened = resolveIssuers(own, taken, jwtService.issuer).map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
     const authenticator = issuerAuthenticator(verifier, options.userServiceTimeout)
-    verifiers.set(authenticator, verifier)
-    return { name: issuer.name, authenticator, source: verifier.source }
+    return { name: issuer.name, authenticator, verifier, source: verifier.source }
   })
   return {
     name: 'issuers',
@@ -50,6 +55,13 @@ export function createFeature({ options, jwtService, log }: FeatureContext): Fea
     stop() {
       for (const { source } of opened) source.stop()
     },
+    testing: {
+      replaceKeys(name, makeKeys) {
+        const [verifier] = opened.flatMap((each) => (each.name === name ? each.verifier : []))
+        verifier?.source.replace(makeKeys(verifier.issuer))
+        return verifier?.issuer
+      },
+    } satisfies IssuersTesting,
   }
 }
 

@@ -1,4 +1,4 @@
-import { keyAddress, type ResolvedIssuer } from '../options/resolve-issuers.js'
+import { keyAddress, type ResolvedIssuer } from './options.js'
 import { limits } from './limits.js'
 
 /** Why a fetch failed. Its message quotes nothing that the issuer has sent but the status. */

@@ -6,7 +6,7 @@ import { fetchKeySet, FetchError, reasonOf } from './fetch.js'
 import { readKeySet, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import type { VerifySignature } from '../tokens/engine.js'
-import type { ResolvedIssuer } from '../options/resolve-issuers.js'
+import type { ResolvedIssuer } from './options.js'
 import type { IssuerStats } from '../../types/issuers.js'
 
 interface KeySet extends IssuerKeys {

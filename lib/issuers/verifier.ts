@@ -7,7 +7,7 @@ import { TokenCache, type TokenCacheLimits } from '../tokens/cache.js'
 import { KeySource } from './key-source.js'
 import type { IssuerKeys } from './keys.js'
 import type { VerifiedToken, VerifySignature } from '../tokens/engine.js'
-import type { ResolvedIssuer } from '../options/resolve-issuers.js'
+import type { ResolvedIssuer } from './options.js'
 import type { SigningMethod } from '../../types/jwt.js'
 import type { JwtClaims } from '../../types/request-extra.js'
 

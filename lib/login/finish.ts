@@ -4,64 +4,11 @@ import { isPlain, isThenable } from '../common/objects.js'
 import { faultOf } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
-import type { Registration } from '../registration.js'
-import type { AuthenticationErrorLike } from '../../types/errors.js'
-
-/** The tokens of a login or of a refresh. Times are in seconds. */
-export interface IssuedTokens {
-  readonly token: string
-  /** Default: taken from the `exp` of the token. */
-  readonly expiresIn?: number | undefined
-  readonly refreshToken?: string | undefined
-  /** Until the refresh token expires if it is not used. */
-  readonly refreshExpiresIn?: number | undefined
-}
-
-/** A login that was not finished when something may have changed. */
-export interface LoginAttempt {
-  /** When it began, before the user was read, by the clock of `performance.now()`. */
-  readonly started: number
-  /**
-   * To be called when the tokens are made and stored, so that whatever changes later finds them.
-   *
-   * @throws (rejects) ERR_AUTH_INVALID_CREDENTIALS where the password was changed, the user was deleted, or all tokens
-   * of the user were revoked since the attempt began
-   */
-  confirm(): Promise<void>
-}
-
-/** Makes the tokens of a user who has logged in. It rejects with an AuthenticationFault or an AuthenticationError. */
-export type IssueTokens = (
-  username: string | number,
-  request: FastifyRequest,
-  user: object,
-  attempt: LoginAttempt,
-) => Promise<IssuedTokens>
-
-/** How tokens travel between the plugin's own routes and a client. */
-export interface TokenCarrier {
-  /** For API documents: the JSON Schema of the body of {@link give}, with or without the tokens of a session. */
-  schema(hasSessions: boolean): Type.TSchema
-  /** For API documents: why {@link refuse} rejects requests; null where it never does. */
-  readonly forbidden: string | null
-  /**
-   * Checks a request to one of the plugin's own routes, or with Basic credentials. @returns the error where it has to be
-   * rejected
-   */
-  refuse(request: FastifyRequest): AuthenticationErrorLike | null
-  /**
-   * The refresh token that a request carries outside of its body; null where there is none. @throws AuthenticationError
-   */
-  refreshToken(request: FastifyRequest): string | null
-  /** Puts tokens into a reply. @returns the body */
-  give(request: FastifyRequest, reply: FastifyReply, tokens: IssuedTokens): object
-  /** Makes the client delete its tokens. */
-  clear(request: FastifyRequest, reply: FastifyReply): void
-}
+import type { Registration } from '../feature.js'
+import type { LoginAttempt, TokenCarrier } from '../tokens/issued.js'
 
 /** Tokens in the JSON body. */
 export const bodyCarrier: TokenCarrier = {
-  forbidden: null,
   schema: (hasSessions) =>
     Type.Object(
       {
@@ -71,9 +18,8 @@ export const bodyCarrier: TokenCarrier = {
       // Written as code: Markdown would take <token> for an HTML tag and not show it.
       { description: 'A token, for the header `Authorization: Bearer <token>`.' },
     ),
-  refuse: () => null,
   refreshToken: () => null,
-  give: (_request, _reply, { token, refreshToken, expiresIn }) =>
+  send: (_request, _reply, { token, refreshToken, expiresIn }) =>
     refreshToken === undefined ? { token } : { token, refreshToken, expiresIn },
   clear: () => undefined,
 }
@@ -97,7 +43,7 @@ export async function finishLogin(
 ): Promise<object> {
   const { username, user, started } = login
   const report = tokensReport(registration, user)
-  const tokens = await registration.issueTokens(username, request, user, login)
+  const tokens = await registration.issueTokens(username, request, user, login, registration)
   report(request, 'login', started)
   return giveTokens(registration, registration.carrier, request, reply, tokens)
 }
@@ -111,9 +57,9 @@ export async function finishLogin(
 export function giveTokens(
   { options: { login } }: Registration,
   carrier: TokenCarrier,
-  ...given: Parameters<TokenCarrier['give']>
+  ...given: Parameters<TokenCarrier['send']>
 ): object {
-  const body = carrier.give(...given)
+  const body = carrier.send(...given)
   if (login === false || login.body === undefined) return body
   try {
     const own: unknown = login.body(body)

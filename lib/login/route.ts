@@ -1,11 +1,12 @@
 import type { FastifySchema } from 'fastify'
 import { wrongOption } from '../errors/errors.js'
 import { finishLogin, sendBody } from './finish.js'
-import { declareOwnRoute, ownRouteOf, takenRoute, urlOf, type Work } from './own-route.js'
+import { pluginRouteOf, type PluginRoute, type Work } from '../http/plugin-route.js'
+import { declarePluginRoute, throwTaken, urlOf } from './plugin-routes.js'
 import { loginBody } from './schema.js'
-import { issuedAfter } from '../feature.js'
+import { issuedAfter } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { Registration } from '../registration.js'
+import type { Registration } from '../feature.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
@@ -40,16 +41,19 @@ export function addLogin(registration: Registration, routes: readonly object[]):
   const login = wantedLogin(registration)
   if (login === null) return
   const { app, features } = registration
-  const url = urlOf(registration, login.path)
-  if (!app.hasRoute({ method: 'POST', url })) return declareLogin(registration, login)
+  const route = loginRoute(registration, login)
+  const url = urlOf(app, login.path)
+  if (!app.hasRoute({ method: 'POST', url })) return declarePluginRoute(registration, route)
   const isDefault =
     !login.isExplicit && features.every(({ issueTokens }) => issueTokens === undefined)
-  const isOurs = routes.some((each) => ownRouteOf(each) && (each as { url?: string }).url === url)
-  if (!isDefault || !isOurs) takenRoute(url, 'login')
+  const isOurs = routes.some(
+    (each) => pluginRouteOf(each) && (each as { url?: string }).url === url,
+  )
+  if (!isDefault || !isOurs) throwTaken(route, url)
   app.log.warn(`POST ${url} already exists; this registration of fastify-authn adds no login route`)
 }
 
-function declareLogin(registration: Registration, login: ResolvedLogin): void {
+function loginRoute(registration: Registration, login: ResolvedLogin): PluginRoute {
   const { config, schema } = login.routeOptions
   if (config !== undefined && 'auth' in config) {
     wrongOption(
@@ -62,9 +66,10 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
       `options "login.usernameField" and "login.passwordField": found ${JSON.stringify(usernameField)} for both, expected two fields.`,
     )
   }
-  const { options, passwords, tokenChecks } = registration
+  const { options, passwords, tokenChecks, features, carrier } = registration
+  const hasSessions = features.some(({ issueTokens }) => issueTokens !== undefined)
   const responses = {
-    200: registration.carrier.schema(Boolean(options.sessions)),
+    200: carrier.schema(hasSessions),
     401: 'The username or the password is wrong.',
   }
   const documented = {
@@ -84,10 +89,14 @@ function declareLogin(registration: Registration, login: ResolvedLogin): void {
     const attempt = { username, user, started, confirm }
     return sendBody(reply, await finishLogin(registration, request, reply, attempt))
   }
-  const route = { kind: 'login', path, body, work, notes: { responses } } as const
+  const route = { kind: 'login', method: 'POST', path, body, work, notes: { responses } } as const
   const routeOptions = { ...login.routeOptions, schema: { ...documented, ...schema } }
-  declareOwnRoute(registration, route, routeOptions)
+  return { ...route, option: 'login.path', ifTaken: moveRoutes, options: routeOptions }
 }
+
+/** What to do where the path of the login route, or of one beside it, is taken. */
+export const moveRoutes =
+  'Move the routes of fastify-authn with login: { path }, which also moves refresh and logout, login: { refreshPath } or login: { logoutPath }, or leave all of them out with login: false.'
 
 /** The first of the `examples` in the app's schema of the body, whose other members are not used. */
 function exampleOf(schema: FastifySchema | undefined): object | undefined {

@@ -3,18 +3,6 @@ import * as Type from '@sinclair/typebox/type'
 import { firstError, stepsTo } from '../options/check.js'
 import { isTooLong, isUsableName } from '../users/user.js'
 
-/** How a route reads its body: a JSON Schema for API documents, and a strict check, which converts no types. */
-export interface RouteBody<Content = unknown> {
-  readonly schema: Type.TObject
-  /**
-   * Called again by the handler: some content types have bypassed validation (CVE-2026-25223 of Fastify), and a hook of
-   * the app can set attachValidation.
-   *
-   * @throws Error, as Fastify's own validation does
-   */
-  read(body: unknown): Content
-}
-
 /** @throws Error for the first problem of a body */
 export function checkBody(schema: Type.TObject, body: unknown): void {
   const error = firstError(Errors(schema, body))

@@ -3,8 +3,8 @@ import { declaredProperty } from '../common/objects.js'
 import { faultOf, wrongOption } from '../errors/errors.js'
 import { spellingOf } from '../throttle/throttle.js'
 import { isUsableName } from '../users/user.js'
-import { issuedAfter, type TokenCheck } from '../feature.js'
-import type { IssuedTokens, IssueTokens } from './finish.js'
+import type { IssueTokens } from '../feature.js'
+import type { IssuedTokens, TokenCheck } from '../tokens/issued.js'
 import type { JwtService } from '../tokens/service.js'
 import type { ResolvedLogin, ResolvedOptions } from '../options/resolve.js'
 import type { LoginOptions } from '../../types/login.js'
@@ -52,6 +52,11 @@ function checkToken(token: unknown): string {
   if (typeof token === 'string' && token !== '') return token
   const found = token === '' ? 'an empty string' : typeof token
   throw new TypeError(`tokenFunc returned ${found}, expected a token.`)
+}
+
+/** The least `iat` that all checks accept in a token of a user; 0 where all of them accept any. */
+export function issuedAfter(checks: readonly TokenCheck[], user: object): number {
+  return Math.max(0, ...checks.map((check) => check.issuedAfter?.(user) ?? 0))
 }
 
 /**

@@ -2,10 +2,15 @@ import * as Type from '@sinclair/typebox/type'
 import { Check } from '@sinclair/typebox/value'
 import { wrongMark } from '../errors/errors.js'
 import { options, text } from '../options/check.js'
-import type { Needs } from './plan.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
 
-type Key = 'scope' | 'role'
+/** The scopes and roles that a mark needs, at least one of the two. */
+export interface Needs {
+  readonly scope: NeededNames | null
+  readonly role: NeededNames | null
+}
+
+type Key = keyof Needs
 
 const names = {
   // RFC 6749 section 3.3: scope-token.

@@ -2,12 +2,11 @@ import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { hashesPasswords } from '../authenticators/basic.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
 import { ownProperty } from '../common/objects.js'
-import { ownRouteOf } from '../login/own-route.js'
+import { pluginRouteOf, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { needsText } from '../marks/access.js'
 import type { DeclaredRoute } from '../app/routes.js'
-import type { OwnRoute, Responses } from '../login/own-route.js'
-import type { Plan } from '../marks/plan.js'
-import type { Registration } from '../registration.js'
+import type { RoutePolicy } from '../feature.js'
+import type { Registration } from '../feature.js'
 
 const tooMany = { 429: 'Too many failed attempts.' }
 const busy = { 503: 'The server is busy.' }
@@ -15,22 +14,22 @@ const headers = { 'Retry-After': { type: 'integer', description: 'Seconds to wai
 
 /** The responses that the plugin can send for a protected route, for the `schema.response` of its OpenAPI document. */
 export function responsesOf(
-  { mode, authenticator, allowsAnonymous, needs, registration }: Plan,
+  { mode, authenticator, allowsAnonymous, needs, registration }: RoutePolicy,
   methods: readonly string[],
 ): Responses {
-  const { options, tokenSources, features } = registration
+  const { options, features } = registration
   const members = membersOf(authenticator)
   const hasPasswords = readsBasic(authenticator)
   const forbidden = [
     ...(needs === null ? [] : [`Needs ${needsText(needs, '`')}.`]),
     ...(hasPasswords || members.some(readsOwnTokens)
-      ? tokenSources.flatMap((source) => source.forbidden(methods) ?? [])
+      ? features.flatMap(({ notes }) => notes?.forbidden?.(methods) ?? [])
       : []),
   ]
   const asked = features.filter(({ authenticators = {} }) =>
     Object.values(authenticators).some((each) => members.includes(each)),
   )
-  const countsFailures = hasPasswords || asked.some((feature) => feature.countsFailures)
+  const countsFailures = hasPasswords || asked.some(({ notes }) => notes?.countsFailures)
   const isBusy =
     members.some(hashesPasswords) || asked.length > 0 || options.userServiceTimeout !== undefined
   const missing = allowsAnonymous ? '' : 'missing or '
@@ -47,14 +46,18 @@ export function responsesOf(
 }
 
 /** The responses of one of the plugin's own routes, as {@link responsesOf} has them. */
-export function ownResponses({ notes }: OwnRoute, registration: Registration): Responses {
-  const { carrier, options, errorBody } = registration
+export function pluginResponses(
+  { notes, method }: PluginRoute,
+  registration: Registration,
+): Responses {
+  const { features, options, errorBody } = registration
+  const forbidden = features.flatMap((feature) => feature.notes?.forbidden?.([method]) ?? [])
   const rejection = rejectionSchema(registration)
   const responses = {
     // Without `errorBody`, the app's error handler may send any body.
     400: { ...(errorBody && rejection), description: 'The body is malformed.' },
-    ...notes.responses,
-    ...(carrier.forbidden !== null && { 403: carrier.forbidden }),
+    ...notes?.responses,
+    ...(forbidden.length > 0 && { 403: forbidden.join(' Or: ') }),
     ...(options.throttle !== false && tooMany),
     ...busy,
   }
@@ -82,10 +85,13 @@ function rejectionSchema({ errorBody, errorSchema }: Registration): object {
  * The name of an operation for generated clients, which no other may have: `login`; or where several registrations have
  * such a route, or the app gives that name to another one, a name that is made from the path: `adminLogin`.
  */
-export function operationIdOf({ kind }: OwnRoute, { url, all }: DeclaredRoute): string | undefined {
+export function operationIdOf(
+  { kind }: PluginRoute,
+  { url, all }: DeclaredRoute,
+): string | undefined {
   const words = url.split(/[^a-z\d]+/i).filter((word) => word !== '')
   if (words.at(-1) !== kind) words.push(kind)
-  const isOnly = all.filter(({ options }) => ownRouteOf(options)?.kind === kind).length === 1
+  const isOnly = all.filter(({ options }) => pluginRouteOf(options)?.kind === kind).length === 1
   const taken = new Set(
     all.map(({ options: { schema = {} } }) => ownProperty(schema, 'operationId')),
   )

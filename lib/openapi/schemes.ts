@@ -1,6 +1,6 @@
 import { membersOf } from '../authenticators/any-of.js'
 import { readsOwnTokens } from '../authenticators/jwt.js'
-import type { Registration } from '../registration.js'
+import type { Registration } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'
 import type { SecurityScheme } from '../../types/openapi.js'

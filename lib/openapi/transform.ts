@@ -1,13 +1,12 @@
 // Loaded only where @fastify/swagger is registered.
 import type { RouteOptions } from 'fastify'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
-import { ownRouteOf } from '../login/own-route.js'
+import { pluginRouteOf, type Responses } from '../http/plugin-route.js'
 import { registrationOf } from '../registration.js'
 import { needsText } from '../marks/access.js'
-import { operationIdOf, ownResponses, responsesOf } from './responses.js'
+import { operationIdOf, pluginResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
-import type { Responses } from '../login/own-route.js'
-import type { Needs } from '../marks/plan.js'
+import type { Needs } from '../marks/access.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /** The members of a route's schema that are read here. */
@@ -38,7 +37,7 @@ export function transform(
   input: TransformInput,
 ): ReturnType<Transform> {
   const { route, schema = {}, openapiObject, swaggerObject } = input
-  const isOwn = ownRouteOf(route) !== undefined
+  const isOwn = pluginRouteOf(route) !== undefined
   // The app's transform may expect schemas of another library, such as Zod, instead of our body.
   const given = isOwn ? { ...input, schema: { ...schema, body: undefined } } : input
   const result = appTransform?.(given) ?? {}
@@ -62,19 +61,19 @@ function notesOf(route: DeclaredRoute) {
     operationId: undefined as string | undefined,
   }
   const registration = registrationOf(server)
-  const own = ownRouteOf(options)
+  const own = pluginRouteOf(options)
   if (own !== undefined && registration !== undefined) {
-    const accepted = own.notes.accepts ?? []
-    const responses = ownResponses(own, registration)
+    const accepted = own.notes?.accepts ?? []
+    const responses = pluginResponses(own, registration)
     const operationId = operationIdOf(own, route)
     return { ...open, registration, accepted, isOptional: true, responses, operationId }
   }
   // A document can be asked for before the app is ready.
-  const plan = route.plan === undefined ? decide(route) : route.plan
-  if (plan !== null) {
-    const { members: accepted, allowsAnonymous: isOptional, needs } = plan
-    const responses = responsesOf(plan, methodsOf(options.method))
-    return { ...open, accepted, registration: plan.registration, isOptional, needs, responses }
+  const policy = route.policy === undefined ? decide(route) : route.policy
+  if (policy !== null) {
+    const { members: accepted, allowsAnonymous: isOptional, needs } = policy
+    const responses = responsesOf(policy, methodsOf(options.method))
+    return { ...open, accepted, registration: policy.registration, isOptional, needs, responses }
   }
   return registration === undefined || markOf(route) === undefined
     ? null

@@ -2,7 +2,7 @@ import { comparable } from '../common/typ.js'
 import { wrongOption } from '../errors/errors.js'
 import { check } from './check.js'
 import { jwtSchema } from './jwt-schemas.js'
-import { defaults, withDefaults } from './resolve.js'
+import { defaults, withDefaults } from './defaults.js'
 import type { JwtConfig, VerifyRules } from '../../types/jwt.js'
 
 export interface ResolvedRules {

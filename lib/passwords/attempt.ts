@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { refusal } from '../errors/errors.js'
 import type { FailureKeys, Throttle } from '../throttle/throttle.js'
-import type { CheckTools } from './check.js'
+import type { CheckTools } from './check-tools.js'
 
 /** One use of a username and a password, which the throttle may reject, and which may be counted as a failure. */
 export class PasswordAttempt {

@@ -2,26 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { isGone, ABANDONED } from '../http/disconnect.js'
 import { faultOf, refusal } from '../errors/errors.js'
 import { isBcryptHash, compare, costOf, dummyHash, padToCost } from './bcrypt.js'
-import type { CredentialCache } from './credential-cache.js'
-import type { HashingQueue } from './queue.js'
+import type { CheckTools } from './check-tools.js'
 import { createRehash, isOutdated } from './rehash.js'
 import { PasswordAttempt } from './attempt.js'
-import type { Throttle } from '../throttle/throttle.js'
 import { findUser, isUsableName } from '../users/user.js'
-import type { UserService } from '../../types/user-service.js'
-
-export interface CheckTools {
-  readonly userService: UserService
-  readonly passwordField: string
-  readonly userServiceTimeout: number | undefined
-  readonly maxPasswordBytes: number | false
-  readonly cost: number
-  readonly maxCost: number
-  readonly queue: HashingQueue
-  readonly throttle: Throttle | null
-  /** Only for Basic, which sends the password with every request. */
-  readonly cache: CredentialCache | null
-}
 
 /** A user whose password was right. */
 export interface Checked {

@@ -2,7 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { ABANDONED, isGone } from '../http/disconnect.js'
 import { isAuthenticationError } from '../errors/errors.js'
-import type { PasswordAttempt } from './attempt.js'
+import type { FastifyRequest } from 'fastify'
+
+interface Credentials {
+  readonly username: string
+  readonly password: string
+  readonly request: FastifyRequest
+}
 
 /**
  * Caches which password matched which hash. Basic sends the password with every request; without this cache each would
@@ -51,7 +57,7 @@ export class CredentialCache {
    * @param compare - runs bcrypt; a match is cached
    */
   async share(
-    { username, password, request }: Pick<PasswordAttempt, 'username' | 'password' | 'request'>,
+    { username, password, request }: Credentials,
     stored: string,
     compare: () => Promise<boolean>,
   ): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { wrongOption } from '../errors/errors.js'
 import { costOf, hash, longestPassword, isBcryptHash } from './bcrypt.js'
 import { HashingQueue } from './queue.js'
-import { defaults } from '../options/resolve.js'
+import { defaults } from '../options/defaults.js'
 
 let queue: HashingQueue | undefined
 

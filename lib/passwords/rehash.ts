@@ -1,5 +1,5 @@
 import { costOf, hash, longestPassword } from './bcrypt.js'
-import type { CheckTools } from './check.js'
+import type { CheckTools } from './check-tools.js'
 import type { PasswordAttempt } from './attempt.js'
 import { findUser } from '../users/user.js'
 

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { createCredentialCheck, type CheckTools } from './check.js'
+import { createCredentialCheck } from './check.js'
+import type { CheckTools } from './check-tools.js'
 import { CredentialCache } from './credential-cache.js'
 import { HashingQueue } from './queue.js'
 import { withoutUndefined } from '../common/objects.js'

@@ -10,6 +10,14 @@ export const EXTRA_JWT_CLAIMS: ExtraJwtClaimsKey = 'jwtClaims'
 /** Global, since `storedUser` may come from another copy of the package than the plugin. */
 export const kRequestState: unique symbol = Symbol.for('fastify-authn.request-state')
 
+/** The scopes and roles that the credentials of a request give, in place of the claims and of the user. */
+export interface Grants {
+  readonly scopes?: ReadonlySet<string>
+  readonly roles?: ReadonlySet<string>
+  /** Whether functions of `access` cannot give more. */
+  readonly isLimit: boolean
+}
+
 /** What the plugin keeps on a request. One property for all: V8 slows down objects that get several more. */
 function createState() {
   return {
@@ -21,14 +29,13 @@ function createState() {
     /** Whether the claims are those of a token of our own keys. */
     isOwn: false,
     extra: null as Record<string, unknown> | null,
-    /** To which the user is limited, in place of those of the claims; null for no limit. */
-    scopes: null as ReadonlySet<string> | null,
+    grants: null as Grants | null,
     /** The member of an `anyOf()` that was asked. */
     asked: null as Authenticator | null,
     /** The name of the authenticator that has accepted the user. */
     authenticator: null as string | null,
     /** What events and log lines say of the credentials. */
-    credential: null as Readonly<Record<string, string>> | null,
+    logFields: null as Readonly<Record<string, string>> | null,
     lang: null as string | null,
     /** How to authenticate the request again, where it may wait for a body, and since when it has waited. */
     again: null as { readonly since: number; readonly begin: Begin } | null,
@@ -97,13 +104,13 @@ export function setClaims(
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
-/** Describes credentials that are no token: see {@link RequestState}. */
+/** @param logFields - what events and log lines say of the credentials */
 export function setCredential(
   request: FastifyRequest,
-  scopes: ReadonlySet<string> | null,
-  credential: Readonly<Record<string, string>>,
+  grants: Grants | null,
+  logFields: Readonly<Record<string, string>>,
 ): void {
-  Object.assign(ensureState(request), { scopes, credential })
+  Object.assign(ensureState(request), { grants, logFields })
 }
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */

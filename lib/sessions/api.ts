@@ -4,7 +4,8 @@ import { AuthnUsageError, isAuthenticationError, refusal, wrongOption } from '..
 import { reportRefusal } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { finishLogin, giveTokens } from '../login/finish.js'
-import { registrationOf, type Registration } from '../registration.js'
+import { registrationOf } from '../registration.js'
+import type { Registration } from '../feature.js'
 import { ownClaimsOf } from '../request/state.js'
 import { isUsableName } from '../users/user.js'
 import { refreshSession } from './refresh.js'
@@ -38,7 +39,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
     async list(sub) {
       const name = nameOf(sub, 'list')
       if (!isUsableName(name)) return []
-      const stored = await tools.access.ask((store) => store.list(name))
+      const stored = await tools.client.call((store) => store.list(name))
       const dateOf = (seconds: number): Date => new Date(seconds * 1000)
       return stored
         .filter(({ sid }) => !tools.revocations.has(sid))

@@ -1,20 +1,22 @@
 import { acceptSameTokens } from '../authenticators/shared-keys.js'
 import { isUsageError, wrongOption } from '../errors/errors.js'
-import { bodyCarrier } from '../login/finish.js'
 import { wantedLogin } from '../login/route.js'
 import { sessionsApi } from './api.js'
 import { beginSession } from './issue.js'
 import { revokeReplaced } from './logout.js'
-import { declareSessionRoutes } from './routes.js'
+import { sessionRoutes } from './routes.js'
 import { openTools, storeTimeout } from './tools.js'
 import type { Feature, FeatureContext } from '../feature.js'
+import type { ResolvedSessions } from './options.js'
+
+export { resolve, schema } from './options.js'
 
 /**
  * The option `sessions`: refresh tokens, logout, and access tokens that can be revoked.
  *
  * @throws ERR_AUTH_OPTION
  */
-export function createFeature(context: FeatureContext): Feature {
+export function create(context: FeatureContext<ResolvedSessions>): Feature {
   const { app, options } = context
   if ((options.jwt ?? options.jwtService) === undefined) {
     wrongOption('option "sessions" is set, but "jwt" is missing: it has the keys of the tokens.')
@@ -27,21 +29,19 @@ export function createFeature(context: FeatureContext): Feature {
   const tools = openTools(context)
   const { service, method } = tools
   if (service.hasKeySet) service.require(method, 'sign', 'the option "sessions"')
-  const { store, access, revocations } = tools
+  const { store, client, revocations } = tools
   store.watch(revocations)
-  let carrier = bodyCarrier
   return {
     name: 'sessions',
     api: sessionsApi(tools, app),
     tokenChecks: [{ claims: (claims) => revocations.check(claims) }],
     async issueTokens(...login) {
-      await revokeReplaced(tools, carrier, ...login)
+      await revokeReplaced(tools, ...login)
       return beginSession(tools, ...login)
     },
     routes(registration) {
-      ;({ carrier } = registration)
       const login = wantedLogin(registration)
-      if (login !== null) declareSessionRoutes(registration, login, tools)
+      return login === null ? [] : sessionRoutes(registration, login, tools)
     },
     check(registration, all) {
       if (all.some((other) => other !== registration && acceptSameTokens(registration, other))) {
@@ -53,7 +53,7 @@ export function createFeature(context: FeatureContext): Feature {
     stats: () => ({
       ...tools.counts,
       revoked: revocations.size,
-      storeFailures: access.failures,
+      storeFailures: client.failures,
       isCaughtUp: revocations.isCaughtUp,
     }),
     async ready() {

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { faultOf, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
-import { issuedAt, type OwnClaims } from '../login/token.js'
+import { issuedAfter, issuedAt, type OwnClaims } from '../login/token.js'
 import { digestOf, newRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
-import { issuedAfter } from '../feature.js'
-import type { IssuedTokens, IssueTokens } from '../login/finish.js'
+import type { IssueTokens } from '../feature.js'
+import type { IssuedTokens } from '../tokens/issued.js'
 
 /** 128 random bits. */
 const randomName = (): string => randomBytes(16).toString('base64url')
@@ -46,7 +46,7 @@ export async function beginSession(
     userAgent: shortened(request.headers['user-agent'], 256),
     data: JSON.stringify(data),
   }
-  const stored = await tools.access.ask((store) => store.create(session))
+  const stored = await tools.client.call((store) => store.create(session))
   // When the login began, by the clock of the store, or a little before; that clock may count milliseconds.
   const began = stored.now + 0.001 - (performance.now() - attempt.started) / 1000
   const { userRevocation: last } = stored

@@ -5,8 +5,8 @@ import { isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
 import { isOwnSession, revokeSessions, type SessionTools } from './tools.js'
-import type { TokenSource } from '../feature.js'
-import type { IssueTokens, TokenCarrier } from '../login/finish.js'
+import type { IssueTokens } from '../feature.js'
+import type { TokenSource } from '../tokens/issued.js'
 import type { StoredSession } from '../../types/sessions.js'
 
 /**
@@ -43,8 +43,7 @@ const isNoToken = /^ERR_AUTH_(?:MALFORMED_|REFRESH_|TOO_MANY_)/
  */
 export async function revokeReplaced(
   tools: SessionTools,
-  carrier: TokenCarrier,
-  ...[, request, , attempt]: Parameters<IssueTokens>
+  ...[, request, , attempt, { carrier }]: Parameters<IssueTokens>
 ): Promise<void> {
   let session: StoredSession
   try {

@@ -11,9 +11,11 @@ import {
   type RefreshToken,
 } from './refresh-token.js'
 import { revokeSessions, storeTimeout, type SessionTools } from './tools.js'
-import { issuedAfter } from '../feature.js'
-import { registrationOf, type Registration } from '../registration.js'
-import { tokensReport, type IssuedTokens } from '../login/finish.js'
+import { registrationOf } from '../registration.js'
+import type { Registration } from '../feature.js'
+import { tokensReport } from '../login/finish.js'
+import { issuedAfter } from '../login/token.js'
+import type { IssuedTokens } from '../tokens/issued.js'
 import type { StoredSession } from '../../types/sessions.js'
 
 /**
@@ -66,7 +68,7 @@ export async function refreshSession(
  * {@link Lookups.run} rejects with
  */
 export async function presentedSession(
-  { app, access, lookups }: SessionTools,
+  { app, client, lookups }: SessionTools,
   request: FastifyRequest,
   text: string,
 ) {
@@ -77,7 +79,7 @@ export async function presentedSession(
   const { session, now } = await lookups.run(request, async () => {
     // In its turn, since those before it may have been wrong.
     await passwords.refuseToken(handle, request)
-    return access.ask((store) => store.find(handle))
+    return client.call((store) => store.find(handle))
   })
   if (session === null) throw invalidRefresh('no such session')
   return { token, session, ahead: now - performance.now() / 1000 }
@@ -90,7 +92,7 @@ export async function presentedSession(
  * @returns the token that the client gets in place of the presented one, and when, by the clock of the store
  */
 export async function exchange(
-  { access, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
+  { client, revocations, counts, settings: { grace, idle }, revocationTtl }: SessionTools,
   request: FastifyRequest,
   { token: presented, ahead }: Awaited<ReturnType<typeof presentedSession>>,
   route: 'login' | 'refresh' | 'logout',
@@ -109,13 +111,13 @@ export async function exchange(
     deadline: ahead + performance.now() / 1000 + timeout,
     revocationTtl,
   }
-  const swapped = await access.ask((store) => store.swap(swap), timeout)
+  const swapped = await client.call((store) => store.swap(swap), timeout)
   if (swapped.outcome === 'swapped') return { ...swapped, refreshToken: next }
   if (swapped.outcome === 'repeated') {
     try {
       return { ...swapped, refreshToken: unseal(swapped.sealed, presented) }
     } catch (error) {
-      throw access.unavailable(error)
+      throw client.unavailable(error)
     }
   }
   if (swapped.outcome === 'reused') {
@@ -126,7 +128,7 @@ export async function exchange(
     throw refusal('auth.refresh-reused')
   }
   throw swapped.outcome === 'late'
-    ? access.unavailable(new Error('the store was asked too late'))
+    ? client.unavailable(new Error('the store was asked too late'))
     : invalidRefresh('no such session')
 }
 

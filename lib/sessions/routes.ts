@@ -4,64 +4,64 @@ import { withoutUndefined } from '../common/objects.js'
 import { isAuthenticationError, refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { bodyCarrier, giveTokens, sendBody } from '../login/finish.js'
-import { declareOwnRoute, takenRoute, urlOf, type Work } from '../login/own-route.js'
-import { checkBody, type RouteBody } from '../login/schema.js'
+import { moveRoutes } from '../login/route.js'
+import { checkBody } from '../login/schema.js'
 import { leavingOf } from './logout.js'
 import { refreshSession } from './refresh.js'
 import { digestOf, parseRefreshToken } from './refresh-token.js'
 import { revokeSessions, type SessionTools } from './tools.js'
+import type { PluginRoute, RouteBody, Work } from '../http/plugin-route.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { Registration } from '../registration.js'
+import type { Registration } from '../feature.js'
 
-/**
- * Declares the routes that refresh and revoke sessions, beside the login route. Like that one they are always open.
- *
- * @throws ERR_AUTH_OPTION where a path is taken
- */
-export function declareSessionRoutes(
+/** The routes that refresh and revoke sessions, beside the login route. */
+export function sessionRoutes(
   registration: Registration,
   login: ResolvedLogin,
   tools: SessionTools,
-): void {
+): PluginRoute[] {
   const { authenticators, carrier } = registration
   const rejected = { 401: 'The token is missing or invalid, or its session was revoked.' }
   const path = login.path.replace(/\/+$/, '')
-  const routes = [
+  const handling = (body: RouteBody<SessionBody>, make: typeof refresh) =>
+    ({
+      method: 'POST',
+      option: 'sessions',
+      ifTaken: moveRoutes,
+      body,
+      work: withToken(registration, body, make(registration, tools)),
+    }) as const
+  return [
     {
       kind: 'refresh',
-      documented: {
+      options: optionsOf(login, {
         summary: 'Refresh the tokens',
         description:
           'Exchanges a refresh token for new tokens. Each refresh token can be used once.',
-      },
+      }),
       path: login.refreshPath ?? `${path}/refresh`,
-      body: sessionBody({ refreshToken: text }, carrier !== bodyCarrier),
-      use: refresh(registration, tools),
+      ...handling(sessionBody({ refreshToken: text }, carrier !== bodyCarrier), refresh),
       notes: { responses: { 200: carrier.schema(true), ...rejected } },
     },
     {
       kind: 'logout',
-      documented: {
+      options: optionsOf(login, {
         summary: 'Log out',
         description:
           'Revokes the session of a token, or with `everywhere` all sessions of its user.',
-      },
+      }),
       path: login.logoutPath ?? `${path.replace(/\/[^/]*$/, '')}/logout`,
       // Its access token may name the session.
-      body: sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
-      use: logOut(registration, tools),
+      ...handling(
+        sessionBody({ refreshToken: text, everywhere: Type.Boolean({ default: false }) }, true),
+        logOut,
+      ),
       notes: {
         responses: { 204: 'The session is revoked.', ...rejected },
         accepts: [authenticators.get('jwt') ?? []].flat(),
       },
     },
-  ] as const
-  for (const { use, documented, ...route } of routes) {
-    const url = urlOf(registration, route.path)
-    if (registration.app.hasRoute({ method: 'POST', url })) takenRoute(url, route.kind)
-    const work = withToken(registration, route.body, use)
-    declareOwnRoute(registration, { ...route, work }, optionsOf(login, documented))
-  }
+  ]
 }
 
 interface SessionBody {

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { claimsMaker } from '../login/token.js'
-import { resolveSessions, type ResolvedLogin } from '../options/resolve.js'
-import { openStore } from '../stores/store-access.js'
+import type { ResolvedLogin } from '../options/resolve.js'
+import type { ResolvedSessions } from './options.js'
+import { openStore } from '../stores/store-client.js'
 import { Lookups } from '../throttle/lookups.js'
 import { findUser } from '../users/user.js'
 import { digestOf } from './refresh-token.js'
@@ -23,12 +24,12 @@ const longestTolerance = 300
 export type SessionTools = ReturnType<typeof openTools>
 
 /** @throws ERR_AUTH_OPTION */
-export function openTools(context: FeatureContext) {
+export function openTools(context: FeatureContext<ResolvedSessions>) {
   const { app, options, jwtService: service, tokenChecks } = context
-  const { store: factory = memorySessions(), ...settings } = resolveSessions(options.sessions || {})
+  const { store: factory = memorySessions(), ...settings } = context.own
   const { userService, userServiceTimeout } = options
   const { signingMethod }: Partial<ResolvedLogin> = options.login || {}
-  const { store, access, place } = openStore(context, {
+  const { store, client, place } = openStore(context, {
     option: 'sessions',
     factory,
     name: settings.name,
@@ -38,14 +39,14 @@ export function openTools(context: FeatureContext) {
       'The session store is unavailable: logins, refreshes and logouts are rejected until it is back',
     patience: storeTimeout,
   })
-  const lost = (error: unknown, isFirst: boolean) => access.log(error, isFirst ? factory.help : '')
+  const lost = (error: unknown, isFirst: boolean) => client.log(error, isFirst ? factory.help : '')
   return {
     app,
     settings,
     /** The end of the names of its sessions, which tells them from those of other registrations with the same key. */
     tag: digestOf(place).slice(0, 6),
     store,
-    access,
+    client,
     lookups: new Lookups(),
     revocations: new Revocations(lost),
     /** Names this process in the store. */
@@ -76,11 +77,11 @@ export function isOwnSession({ tag }: Pick<SessionTools, 'tag'>, sid: string): b
  * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE
  */
 export async function revokeSessions(
-  { access, revocations, userRevocations, revocationTtl, instance }: SessionTools,
+  { client, revocations, userRevocations, revocationTtl, instance }: SessionTools,
   which: SessionChoice,
 ): Promise<number> {
   if ('sub' in which) userRevocations.set(which.sub, performance.now())
-  const revoked = await access.ask((store) => store.revoke(which, revocationTtl, instance))
+  const revoked = await client.call((store) => store.revoke(which, revocationTtl, instance))
   // Also where the store has no such session, which it may have lost.
   if ('sid' in which) revocations.add(which.sid, revocationTtl)
   for (const { sid } of revoked) revocations.add(sid, revocationTtl)

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { newKey, noLimit, sealed } from '../api-keys/key.js'
-import { registrationOf } from '../registration.js'
+import { testingOf } from './plugin.js'
 import { misuse } from './error.js'
 import { now } from './forge.js'
-import type { ApiKeysFeature } from '../api-keys/feature.js'
+import type { ApiKeysTesting } from '../api-keys/feature.js'
 import type { Authn } from '../../types/authn.js'
 
 /** Names of API keys that must be rejected. Each has exactly one flaw. */
@@ -53,28 +53,26 @@ export const brokenKeys: Readonly<Record<BrokenApiKey, (key: string) => string>>
  */
 export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Promise<string> {
   const { owner, scopes = [], name = 'test key', expiresAt = null, broken } = options
-  const feature = registrationOf(app as FastifyInstance)?.features.find(
-    ({ name: each }) => each === 'apiKeys',
-  ) as ApiKeysFeature | undefined
-  if (feature === undefined) {
+  const testing = testingOf<ApiKeysTesting>(app as FastifyInstance, 'apiKeys')
+  if (testing === undefined) {
     misuse(
       'mintApiKey: the app has no API keys. Await app.ready() first; they are there when fastify-authn is registered with "apiKeys" (in an inner scope: pass that scope instead of the app).',
     )
   }
-  if (broken === undefined) return (await feature.api.issue({ owner, name, scopes, expiresAt })).key
+  const { prefix, client, api } = testing
+  if (broken === undefined) return (await api.issue({ owner, name, scopes, expiresAt })).key
   const send = Object.hasOwn(brokenKeys, broken) && brokenKeys[broken]
   if (!send) {
     misuse(
       `mintApiKey: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenKeys).join(', ')}.`,
     )
   }
-  const { prefix, access } = feature
   const prefixThen = broken === 'otherPrefix' ? `${prefix}0` : prefix
   const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
   const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })
   if (broken !== 'unknown')
-    await access.ask((store) => store.create({ ...stored, createdAt: now() - 3600 }, noLimit))
-  if (broken === 'revoked') await access.ask((store) => store.revoke(stored.id, now(), null))
+    await client.call((store) => store.create({ ...stored, createdAt: now() - 3600 }, noLimit))
+  if (broken === 'revoked') await client.call((store) => store.revoke(stored.id, now(), null))
   return send(issued.key)
 }
 

@@ -1,7 +1,7 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parseMark } from '../marks/mark.js'
 import type { AccessNeed, NeededNames } from '../../types/marks.js'
-import type { TokenApp } from './material.js'
+import type { TokenApp } from './token-app.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** Headers by lower-case name. */

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
-import { kit } from '../common/kit.js'
 import { isProduction } from '../common/production.js'
-import { registrationOf } from '../registration.js'
+import { testingOf } from './plugin.js'
 import { misuse } from './error.js'
 import {
   claimsOf,
@@ -13,7 +12,8 @@ import {
   type Material,
   type TokenContent,
 } from './forge.js'
-import type { ResolvedIssuer } from '../options/resolve-issuers.js'
+import type { IssuersTesting } from '../issuers/feature.js'
+import type { ResolvedIssuer } from '../issuers/options.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
 /** The name of the one key in the key set that takes the place of an issuer's. */
@@ -36,18 +36,16 @@ export function issuerMaterial(
   if (isProduction()) {
     misuse(`${caller}: replaces the keys of an issuer, which is not possible in production.`)
   }
-  const authenticator = registrationOf(app as FastifyInstance)?.authenticators.get(name)
+  const testing = testingOf<IssuersTesting>(app as FastifyInstance, 'issuers')
   let method: SigningMethod = content.algorithm ?? 'RS256'
-  const issuer =
-    authenticator &&
-    kit.replaceKeys?.(authenticator, ({ algorithms }) => {
-      method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
-      if (algorithmOf(method).family === 'secret') {
-        misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
-      }
-      const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
-      return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
-    })
+  const issuer = testing?.replaceKeys(name, ({ algorithms }) => {
+    method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
+    if (algorithmOf(method).family === 'secret') {
+      misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
+    }
+    const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
+    return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
+  })
   if (issuer === undefined) {
     return misuse(
       `${caller}: found no issuer ${JSON.stringify(name)}. Await app.ready() first; the name is the one in the option "issuers" (of a registration in an inner scope: pass that scope instead of the app).`,

@@ -6,14 +6,9 @@ import { claimsOf, forge, headerLike, now, type Material, type TokenContent } fr
 import { issuerMaterial } from './issuer.js'
 import { misuse } from './error.js'
 import type { AttackedApp, AttackOptions, Headers } from './attack-options.js'
+import type { TokenApp } from './token-app.js'
 import type { Key } from '../tokens/keys/key.js'
 import type { JwtServiceLike, SigningMethod } from '../../types/jwt.js'
-
-/** An app with tokens, or an inner scope in which the plugin is registered. */
-export interface TokenApp {
-  /** The service with the signing keys. An app without one gets an error that says so. */
-  readonly jwtService?: JwtServiceLike | undefined
-}
 
 /**
  * A good token of an app with its keys; only the claims when the app has no signing key.

@@ -2,7 +2,8 @@ import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
 import { misuse } from './error.js'
 import { issuerMaterial } from './issuer.js'
 import type { TokenContent } from './forge.js'
-import { materialOf, serviceOf, type TokenApp } from './material.js'
+import { materialOf, serviceOf } from './material.js'
+import type { TokenApp } from './token-app.js'
 
 /** A token for a test. */
 export interface MintOptions extends TokenContent {

@@ -38,6 +38,15 @@ export function hasTestKit(scope: FastifyInstance): boolean {
   return roots.has(rootOf(scope))
 }
 
+/** What a feature of the nearest registration has for the test kit. */
+export function testingOf<Testing extends object>(
+  scope: FastifyInstance,
+  feature: string,
+): Testing | undefined {
+  const features = registrationOf(scope)?.features ?? []
+  return features.find(({ name }) => name === feature)?.testing as Testing | undefined
+}
+
 kit.standIn = (authenticator, scope) => {
   if (!hasTestKit(scope as FastifyInstance)) return authenticator
   const authenticate = (request: FastifyRequest): unknown => {
@@ -58,7 +67,8 @@ function enter(request: FastifyRequest, acting: Acting): object {
   const { user, claims, apiKey, extra, scopes, roles } = acting
   if (claims !== undefined) setClaims(request, claims, true)
   if (apiKey !== undefined) {
-    setCredential(request, new Set(apiKey.scopes), { apiKeyId: apiKey.id })
+    const grants = { scopes: new Set(apiKey.scopes), isLimit: true }
+    setCredential(request, grants, { apiKeyId: apiKey.id })
     request.extra.apiKey = apiKey
   }
   Object.assign(request.extra, extra)

@@ -3,8 +3,9 @@ import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
 import { registrationOf } from '../registration.js'
 import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
-import { hasTestKit } from './plugin.js'
-import type { Needs } from '../marks/plan.js'
+import { hasTestKit, testingOf } from './plugin.js'
+import type { CookiesTesting } from '../cookies/feature.js'
+import type { Needs } from '../marks/access.js'
 import type { RequestApiKey } from '../../types/api-keys.js'
 import type { RefusalEvent, SuccessEvent } from '../../types/events.js'
 import type { AuthUser } from '../../types/user-service.js'
@@ -58,7 +59,7 @@ function watchedOf(event: SuccessEvent | RefusalEvent): Watched {
   const { request, user = {} } = event
   const { server, routeOptions } = request
   const registration = registrationOf(server)
-  const { needs, names = [] } = routeOf(routeOptions.config)?.plan ?? {}
+  const { needs, names = [] } = routeOf(routeOptions.config)?.policy ?? {}
   const { scope = null, role = null } = needs ?? {}
   return {
     rejection: 'code' in event ? [event.code, event.reason ?? []].flat().join(': ') : null,
@@ -66,7 +67,7 @@ function watchedOf(event: SuccessEvent | RefusalEvent): Watched {
     scope,
     role,
     hasScopesOf: registration?.options.access?.scopesOf !== undefined,
-    cookie: registration?.tokenSources[0]?.cookieName?.(request) ?? null,
+    cookie: testingOf<CookiesTesting>(server, 'cookies')?.cookieName(request) ?? null,
     canAct: hasTestKit(server),
     names,
     keyApp: names.includes('apiKey') && server.authn.features.includes('apiKeys') ? server : null,

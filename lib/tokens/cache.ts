@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { defaults } from '../options/resolve.js'
+import type { defaults } from '../options/defaults.js'
 import type { VerifiedToken } from './engine.js'
 
 export type TokenCacheLimits = typeof defaults.tokenCache

@@ -7,7 +7,7 @@ import type { Feature, FeatureContext } from '../feature.js'
 const tooLarge = 1e11
 
 /** The option `jwt.validAfterField`: tokens that were issued before the time in a field of their user are rejected. */
-export function createFeature({ jwtService, log }: FeatureContext): Feature {
+export function create({ jwtService, log }: FeatureContext): Feature {
   const field = String(jwtService.validAfterField)
   const name = `the field ${JSON.stringify(field)} ("jwt.validAfterField")`
   let hasWarned = false

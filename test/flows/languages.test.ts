@@ -59,13 +59,13 @@ t.test('rejections are sent in every language, with an English challenge', async
   const app = await closed(t)
   for (const [language, catalogue] of Object.entries(locales)) {
     isRefusal(t, await ask(app, language), {
-      error: catalogue[key],
+      error: catalogue[key] ?? '',
       challenge: bearerChallenge,
       language,
     })
     const headers = { ...bearer('a.b.c'), 'accept-language': language }
     isRefusal(t, await app.inject({ url: '/', headers }), {
-      error: catalogue['auth.jwt-invalid'],
+      error: catalogue['auth.jwt-invalid'] ?? '',
       challenge: tokenChallenge('The token is invalid'),
       language,
     })

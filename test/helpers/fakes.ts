@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { setRegistration, type Registration } from '../../lib/registration.js'
+import { setRegistration } from '../../lib/registration.js'
+import type { Registration } from '../../lib/feature.js'
 
 /** Of a request, what an authenticator may look at. */
 export function requestWith(headers: Record<string, string>, server: object = {}): FastifyRequest {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyAddress } from '../../lib/options/resolve-issuers.js'
+import { keyAddress } from '../../lib/issuers/options.js'
 
 t.test('a key address may be https, or http on loopback', async (t) => {
   for (const text of [

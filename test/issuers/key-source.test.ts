@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { channels, type AuthenticationError } from '../../lib/index.js'
 import { KeySource } from '../../lib/issuers/key-source.js'
 import { limits } from '../../lib/issuers/limits.js'
-import { resolveIssuers } from '../../lib/options/resolve-issuers.js'
+import { resolveIssuers } from '../../lib/issuers/options.js'
 import {
   clockOf,
   discoveryPath,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { JwtService, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'
-import { resolveIssuers } from '../../lib/options/resolve-issuers.js'
+import { resolveIssuers } from '../../lib/issuers/options.js'
 import { appWith, secret, userService, type TestApp } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 

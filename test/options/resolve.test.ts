@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
-import {
-  defaults,
-  withDefaults,
-  resolveHashing,
-  resolveOptions,
-} from '../../lib/options/resolve.js'
+import { defaults, withDefaults } from '../../lib/options/defaults.js'
+import { resolveHashing, resolveOptions } from '../../lib/options/resolve.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../lib/options/key-set-schemas.js'
 import { fillRules, resolveJwtConfig } from '../../lib/options/resolve-jwt.js'
 import { pluginSchema } from '../../lib/options/schemas.js'
+import * as apiKeys from '../../lib/api-keys/options.js'
+import { memoryApiKeys } from '../../lib/api-keys/stores/memory.js'
+import * as cookies from '../../lib/cookies/options.js'
+import * as issuers from '../../lib/issuers/options.js'
+import * as sessions from '../../lib/sessions/options.js'
 import { root } from '../helpers/project.js'
 
 const secret = 's'.repeat(32)
@@ -180,7 +181,11 @@ t.test('options.md describes every option with its default', async (t) => {
     return [...Object.keys(properties), ...anyOf.flatMap(membersOf)]
   }
   const all: [string, object][] = [
-    ...Object.entries(pluginSchema.properties),
+    ...Object.entries(pluginSchema([]).properties),
+    ['issuers', issuers.schema],
+    ['cookies', cookies.schema],
+    ['sessions', sessions.schema],
+    ['apiKeys', apiKeys.schema],
     ['Entries of jwt.keys', keyEntrySchema],
     ['Entries of jwt.keys', keyFileEntrySchema],
   ]
@@ -197,8 +202,16 @@ t.test('options.md describes every option with its default', async (t) => {
 
   const { jwt, tokenRules, tokenCache, keySet } = defaults
   const ofJwt = { ...jwt, ...tokenRules, tokenCache, ...keySet, publish: false }
-  const { login, sessions, cookies, apiKeys, hashing, credentialCache, throttle } = defaults
-  const groups = { login, sessions, cookies, apiKeys, hashing, credentialCache, throttle }
+  const { login, hashing, credentialCache, throttle } = defaults
+  const groups = {
+    login,
+    sessions: sessions.resolve(true),
+    cookies: cookies.resolve(true),
+    apiKeys: apiKeys.resolve({ prefix: 'shop', store: memoryApiKeys() }),
+    hashing,
+    credentialCache,
+    throttle,
+  }
   let count = 0
   for (const [name, values] of Object.entries({ ...groups, jwt: ofJwt })) {
     for (const [member, value] of Object.entries(values)) {

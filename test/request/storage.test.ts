@@ -1,7 +1,7 @@
 // The order of loading. Nothing here may import fastify-authn/context before a test does.
 import t from 'tap'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
-import { runInContext } from '../../lib/guard/attempt.js'
+import { runInContext } from '../../lib/guard/guarded-request.js'
 
 const isOn = (): boolean => Symbol.for('fastify-authn.context') in globalThis
 

@@ -1,4 +1,4 @@
-import { defaults } from '../../options/resolve.js'
+import { defaults } from '../../options/defaults.js'
 import { openOnce } from '../../stores/memory.js'
 import { checkStorePrefix } from '../../stores/redis.js'
 import { maxEnded } from '../key.js'

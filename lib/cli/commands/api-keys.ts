@@ -3,7 +3,7 @@ import { apiKeysApi } from '../../api-keys/api.js'
 import { redisApiKeys, sqlApiKeys } from '../../api-keys/index.js'
 import { noLimit } from '../../api-keys/key.js'
 import { apiKeysSchema } from '../../api-keys/stores/sql.js'
-import { apiKeyPrefix } from '../../options/schemas.js'
+import { apiKeyPrefix } from '../../api-keys/options.js'
 import { exits, misuse, type Command } from '../command.js'
 import { listOption } from '../environment.js'
 import { storeCommand, withStore, type StoreOptions } from '../store.js'
@@ -20,7 +20,7 @@ function withKeys<Result>(
   keyPrefix = '',
 ): Promise<Result> {
   return withStore(kind, where, (store) =>
-    work(apiKeysApi(keyPrefix, noLimit, { ask: (call) => call(store) }, () => undefined)),
+    work(apiKeysApi(keyPrefix, noLimit, { call: (call) => call(store) }, () => undefined)),
   )
 }
 

@@ -1,4 +1,4 @@
-import { defaults } from '../../options/resolve.js'
+import { defaults } from '../../options/defaults.js'
 import { longestPassword } from '../../passwords/bcrypt.js'
 import { hashPassword } from '../../passwords/password.js'
 import { fail, type Command } from '../command.js'

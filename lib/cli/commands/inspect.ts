@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander'
 import { isAuthenticationError } from '../../errors/errors.js'
 import { unverifiedPart } from '../../tokens/claims.js'
-import { defaults } from '../../options/resolve.js'
+import { defaults } from '../../options/defaults.js'
 import { isUsableName } from '../../users/user.js'
 import { scopesOf } from '../../users/granted.js'
 import { exits, type Command } from '../command.js'

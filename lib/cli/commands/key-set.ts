@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander'
 import { signingMethods } from '../../common/algorithms.js'
 import { configFromEnv } from '../../options/environment.js'
-import { defaults } from '../../options/resolve.js'
+import { defaults } from '../../options/defaults.js'
 import { misuse, type Command } from '../command.js'
 import { algOption, envOption, keySetOption, spanOption } from '../environment.js'
 import { bitsOption, makeKey, makeLike, writeNewFiles } from '../key-pairs.js'

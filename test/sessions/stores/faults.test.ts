@@ -3,7 +3,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { StoreAccess } from '../../../lib/stores/store-access.js'
+import { StoreClient } from '../../../lib/stores/store-client.js'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
@@ -15,8 +15,8 @@ import { redisServer, type RedisServer } from '../../helpers/redis-server.js'
 import type { SessionStore } from '../../../types/sessions.js'
 
 /** A store as requests use it, with its time-out. */
-function accessTo(store: SessionStore): StoreAccess<SessionStore> {
-  return new StoreAccess(
+function clientOf(store: SessionStore): StoreClient<SessionStore> {
+  return new StoreClient(
     store,
     { error: () => undefined } as unknown as FastifyBaseLogger,
     'unavailable',
@@ -41,32 +41,32 @@ async function watched(t: Test, store: SessionStore): Promise<Told> {
 async function nothingIsAnswered(t: Test, store: SessionStore): Promise<void> {
   const session = newSession()
   const { sid, sub, handle } = session
-  const access = accessTo(store)
+  const client = clientOf(store)
   const code = 'ERR_AUTH_STORE_UNAVAILABLE'
   const start = performance.now()
   await Promise.all([
     t.rejects(
-      access.ask((it) => it.create(session)),
+      client.call((it) => it.create(session)),
       { code },
     ),
     t.rejects(
-      access.ask((it) => it.find(handle)),
+      client.call((it) => it.find(handle)),
       { code },
     ),
     t.rejects(
-      access.ask((it) => it.swap(swapOf(session, { deadline: Date.now() / 1000 + 1 }))),
+      client.call((it) => it.swap(swapOf(session, { deadline: Date.now() / 1000 + 1 }))),
       { code },
     ),
     t.rejects(
-      access.ask((it) => it.revoke({ sid }, 60)),
+      client.call((it) => it.revoke({ sid }, 60)),
       { code },
     ),
     t.rejects(
-      access.ask((it) => it.revoke({ sub }, 60)),
+      client.call((it) => it.revoke({ sub }, 60)),
       { code },
     ),
     t.rejects(
-      access.ask((it) => it.list(sub)),
+      client.call((it) => it.list(sub)),
       { code },
     ),
   ])
@@ -141,8 +141,8 @@ t.test('Redis, held up', { skip: noRedis }, async (t) => {
   server.pause()
   const swap = swapOf(session, { deadline: now + 1 })
   const start = performance.now()
-  const swapped = accessTo(other)
-    .ask((it) => it.swap(swap), 1)
+  const swapped = clientOf(other)
+    .call((it) => it.swap(swap), 1)
     .then(
       () => 0,
       () => performance.now() - start,
@@ -174,7 +174,7 @@ t.test('PostgreSQL, held up by a lock', { skip: noPostgres }, async (t) => {
   await holder.query('SELECT 1 FROM app_sessions FOR UPDATE')
   const swap = swapOf(session, { deadline: now + 1 })
   await t.rejects(
-    accessTo(store).ask((it) => it.swap(swap), 1),
+    clientOf(store).call((it) => it.swap(swap), 1),
     { code: 'ERR_AUTH_STORE_UNAVAILABLE' },
   )
   await holder.query('COMMIT')

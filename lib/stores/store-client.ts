@@ -36,7 +36,7 @@ const scopes = new WeakMap<FastifyInstance, Map<string, FastifyInstance>>()
 export function openStore<Store>(
   { app, root }: { readonly app: FastifyInstance; readonly root: FastifyInstance },
   { option, factory, name, ifLocal, ifUnavailable, patience }: StoreOptions<Store>,
-): { readonly store: Store; readonly access: StoreAccess<Store>; readonly place: string } {
+): { readonly store: Store; readonly client: StoreClient<Store>; readonly place: string } {
   const { prefix, isLocal } = factory
   if (isLocal && isProduction()) app.log.warn(ifLocal)
   const place = JSON.stringify([prefix, name])
@@ -49,11 +49,11 @@ export function openStore<Store>(
   }
   taken.set(option + place, app)
   const store = factory.open(name)
-  return { store, access: new StoreAccess(store, app.log, ifUnavailable, patience), place }
+  return { store, client: new StoreClient(store, app.log, ifUnavailable, patience), place }
 }
 
 /** Calls a store for requests, which get a 503 where it fails or does not answer in time. */
-export class StoreAccess<Store> {
+export class StoreClient<Store> {
   readonly #isLogDue = onceAMinute()
   failures = 0
 
@@ -69,7 +69,7 @@ export class StoreAccess<Store> {
   ) {}
 
   /** @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE */
-  async ask<T>(call: (store: Store) => Promise<T>, seconds = this.patience): Promise<T> {
+  async call<T>(call: (store: Store) => Promise<T>, seconds = this.patience): Promise<T> {
     try {
       const late = (): Error => new Error(`no answer in ${seconds} s`)
       return await withTimeout(call(this.store), seconds * 1000, late)

@@ -3,29 +3,20 @@ import { didYouMean } from '../common/closest.js'
 import { kit } from '../common/kit.js'
 import { wrongMark } from '../errors/errors.js'
 import { declaredProperty } from '../common/objects.js'
-import { parseMark } from './mark.js'
+import { parseMark } from '../marks/mark.js'
 import { stateOf } from '../request/state.js'
 import type { FastifyRequest } from 'fastify'
-import type { Registration } from '../registration.js'
+import type { Registration, RoutePolicy } from '../feature.js'
+import type { Needs } from '../marks/access.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { NeededNames } from '../../types/marks.js'
-
-/** How the requests of a protected route are authenticated. */
-export type Plan = Readonly<ReturnType<typeof planOf>>
-
-/** The scopes and roles that a mark needs, at least one of the two. */
-export interface Needs {
-  readonly scope: NeededNames | null
-  readonly role: NeededNames | null
-}
 
 /**
- * The plan of a mark.
+ * The policy of a mark.
  *
  * @param place - where the mark is, for the error
  * @throws ERR_AUTH_MARK
  */
-export function planOf(mark: unknown, place: string, registration: Registration) {
+export function policyOf(mark: unknown, place: string, registration: Registration): RoutePolicy {
   const { mode, use, ...needed } = parseMark(mark, place)
   const { authenticators } = registration
   const members =
@@ -48,12 +39,9 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     mode,
     registration,
     authenticator,
-    /** The authenticators that the mark names, also where the test kit replaces `authenticator`. */
     members,
     name,
-    /** The authenticators that the route accepts. */
     names,
-    /** For logs and events: the name of the authenticator that a request was given to, or else all names. */
     nameFor(request: FastifyRequest): string {
       const asked = stateOf(request)?.asked ?? null
       return asked === null || names.length === 1 ? name : (nameOf.get(asked) ?? 'custom')
@@ -62,7 +50,6 @@ export function planOf(mark: unknown, place: string, registration: Registration)
     allowsAnonymous:
       mode !== true || (needs === null && declaredProperty(authenticator, 'optional') === true),
     readsBasic: members.some(readsBasic),
-    /** Null where any user will do. */
     needs,
   }
 }

@@ -1,10 +1,10 @@
 import * as Type from '@sinclair/typebox/type'
 import { signingMethods } from '../common/algorithms.js'
 import { wrongOption } from '../errors/errors.js'
-import { check, anyFunction, oneOf, optional, strict, text } from './check.js'
-import { audience, tokenRules } from './jwt-schemas.js'
-import { defaults } from './resolve.js'
-import type { ResolvedRules } from './resolve-jwt.js'
+import { check, anyFunction, byName, oneOf, optional, strict, text } from '../options/check.js'
+import { audience, tokenRules } from '../options/jwt-schemas.js'
+import { defaults } from '../options/defaults.js'
+import type { ResolvedRules } from '../options/resolve-jwt.js'
 import type { IssuerOptions } from '../../types/issuers.js'
 
 /** HMAC is never accepted: a shared secret that verifies can sign too. */
@@ -26,6 +26,11 @@ const issuerSchema = strict(
     requireExp: optional(tokenRules.requireExp),
   },
   'an object with issuer, audience, user',
+)
+
+export const schema = byName(
+  Type.Object({}, { description: 'an object with issuer, audience, user' }),
+  'an object of issuers by name',
 )
 
 export type ResolvedIssuer = ReturnType<typeof resolveIssuer>

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import type { DeclaredRoute } from './routes.js'
+import type { SharedTools } from '../passwords/tools.js'
+import type { AuditOptions } from '../../types/options.js'
+
+/** What is known of an app: a Fastify root instance with all its scopes. */
+export type AppRecord = ReturnType<typeof createRecord>
+
+export function createRecord(root: FastifyInstance) {
+  const shared: SharedTools = { hashing: null, throttles: [] }
+  return {
+    ...shared,
+    root,
+    /** The root and all scopes. */
+    instances: [root],
+    routes: [] as DeclaredRoute[],
+    /**
+     * The options of each `app.register` with a mark, and whether it makes no scope, so that the mark has no effect. They
+     * are checked when the app gets ready, since nothing would catch an error of a plugin that is loaded later.
+     */
+    scopes: [] as { readonly options: object; readonly mark: unknown; readonly isVoid: boolean }[],
+    /** Hooks that are undefined in the options of `app.register`, for a warning. */
+    undefinedHooks: [] as string[],
+    /** Scopes in which the plugin is registered, in order. */
+    registered: new Set<FastifyInstance>(),
+    /** The option `audit`, by the scope of the registration. */
+    audits: new Map<FastifyInstance, AuditOptions>(),
+    /** Whether the guard's hook was added. */
+    isProtected: false,
+    /** Whether @fastify/cors was registered at the root before that. */
+    isCorsFirst: false,
+    isReady: false,
+  }
+}

@@ -1,0 +1,31 @@
+import * as Type from '@sinclair/typebox/type'
+import { oneOf, options, or, text } from '../options/check.js'
+import { withDefaults } from '../options/defaults.js'
+import type { CookieOptions } from '../../types/cookies.js'
+
+export const schema = or(
+  true,
+  options({
+    name: text('letters, digits, -, _ and ., 64 at most, with a letter or a digit first', {
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      quoted: true,
+    }),
+    sameSite: oneOf(['lax', 'strict'], "'lax' or 'strict'"),
+    // Each is checked by trustedOf in lib/cookies/csrf.ts.
+    trustedOrigins: Type.Array(Type.String(), {
+      description: 'an array of origins such as https://shop.example',
+    }),
+  }),
+)
+
+const defaults = {
+  name: '',
+  sameSite: 'lax' as 'lax' | 'strict',
+  trustedOrigins: [] as readonly string[],
+}
+
+export type ResolvedCookies = ReturnType<typeof resolve>
+
+export function resolve(given: CookieOptions | true) {
+  return withDefaults(defaults, given === true ? {} : given)
+}

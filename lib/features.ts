@@ -1,0 +1,67 @@
+import { rejections as ofApiKeys } from './api-keys/rejections.js'
+import { rejections as ofCookies } from './cookies/rejections.js'
+import { addRejections, type RejectionTable } from './errors/refusals.js'
+import { rejections as ofIssuers } from './issuers/rejections.js'
+import { check } from './options/check.js'
+import { rejections as ofSessions } from './sessions/rejections.js'
+import type { Feature, FeatureContext, FeatureModule } from './feature.js'
+
+interface FeatureRow {
+  /** Whether the feature is on. Default: where its option is set. */
+  isOn?(context: Omit<FeatureContext, 'own'>): boolean
+  /** Loads the entry file of the feature. */
+  load(): Promise<FeatureModule>
+  /** Its codes and messages. An app may throw errors with them although the feature is off. */
+  readonly rejections?: RejectionTable
+  /** Whether `app.authn` has a member of this name, which throws where the feature is off. */
+  readonly hasApi?: boolean
+  /** What `app.authn.stats()` has where the feature is off. */
+  readonly noStats?: object
+}
+
+/**
+ * All features by the option that switches them on, in the order in which they are made. Each is loaded only where its
+ * option is set. This is the only file that names them.
+ */
+export const features: Record<string, FeatureRow> = {
+  'jwt.validAfterField': {
+    isOn: ({ jwtService }) => jwtService.validAfterField !== undefined,
+    load: () => import('./valid-after/feature.js'),
+  },
+  'jwt.publish': {
+    isOn: ({ jwtService }) => jwtService.publish !== undefined,
+    load: () => import('./jwks/feature.js'),
+  },
+  issuers: {
+    load: () => import('./issuers/feature.js'),
+    rejections: ofIssuers,
+    noStats: {},
+  },
+  cookies: { load: () => import('./cookies/feature.js'), rejections: ofCookies },
+  sessions: {
+    isOn: ({ options: { sessions } }) => sessions !== undefined && sessions !== false,
+    load: () => import('./sessions/feature.js'),
+    rejections: ofSessions,
+    hasApi: true,
+  },
+  apiKeys: { load: () => import('./api-keys/feature.js'), rejections: ofApiKeys, hasApi: true },
+}
+
+for (const { rejections } of Object.values(features)) if (rejections) addRejections(rejections)
+
+/** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION */
+export async function loadFeatures(
+  context: Omit<FeatureContext, 'own' | 'tokenChecks'>,
+): Promise<readonly Feature[]> {
+  const made: Feature[] = []
+  for (const [option, { isOn, load }] of Object.entries(features)) {
+    const tokenChecks = made.flatMap((feature) => feature.tokenChecks ?? [])
+    const given: unknown = (context.options as Readonly<Record<string, unknown>>)[option]
+    const all = { ...context, tokenChecks }
+    if (!(isOn?.(all) ?? given !== undefined)) continue
+    const { schema, resolve, create } = await load()
+    if (schema !== undefined) check(schema, given, option)
+    made.push(create({ ...all, own: resolve?.(given as never) as never }))
+  }
+  return made
+}

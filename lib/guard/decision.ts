@@ -1,0 +1,28 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { RoutePolicy } from '../feature.js'
+import type { AuthUser } from '../../types/user-service.js'
+
+/** The key of a {@link Decision} in the `config` of its route. Fastify copies it with the `config`. */
+export const kDecision = Symbol('fastify-authn.decision')
+
+/** What is decided about a route when the app gets ready. */
+export interface Decision {
+  /** Null for an open route; undefined until the app is ready. */
+  policy: RoutePolicy | null | undefined
+}
+
+/** A request on its way through the guard. */
+export interface Guarded {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly done: HookHandlerDoneFunction
+  readonly policy: RoutePolicy
+  /** See `startClock`. */
+  readonly started: number
+  /** The user that an authenticator has accepted. */
+  readonly user: AuthUser | null
+  /** Lets the request pass with its user. */
+  allow(user: AuthUser): void
+  /** @param error - what `authenticate`, or a function of `access`, threw or rejected with */
+  onError(error: unknown): void
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** A document that clients fetch again from time to time. */
+export interface PublicDocument {
+  readonly body: object
+  readonly type: string
+  /** Seconds for which caches may use it. */
+  readonly maxAge: number
+}
+
+/** Sends a document with an `ETag`, or a 304 where the client has it already (RFC 9110 §13.1.2). */
+export function sendDocument(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { body, type, maxAge }: PublicDocument,
+): FastifyReply {
+  const text = JSON.stringify(body)
+  const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
+  void reply.header('cache-control', `public, max-age=${maxAge}`).header('etag', tag)
+  const condition = headers['if-none-match']?.trim() ?? ''
+  // The weak comparison.
+  const tags: readonly string[] = condition.match(/"[^"]*"/g) ?? []
+  if (condition === '*' || tags.includes(tag)) return reply.code(304).send()
+  return reply.header('content-type', type).send(Buffer.from(text))
+}

@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { TObject } from '@sinclair/typebox/type'
+import type { Authenticator } from '../../types/authenticator.js'
+
+/** A route that the plugin adds to an app. It is open: it reads the credentials that it needs itself. */
+export interface PluginRoute {
+  /** Its name in events, in the log, in errors and in API documents. */
+  readonly kind: string
+  readonly method: 'GET' | 'POST'
+  /** Below the prefix of its scope. */
+  readonly path: string
+  /** Default: that of the registration. */
+  readonly scope?: FastifyInstance
+  /** For the error where the path is taken: the option that it belongs to, and what to do. */
+  readonly option: string
+  readonly ifTaken: string
+  readonly body?: RouteBody
+  readonly work: Work
+  /** For API documents, which leave out a route without. */
+  readonly notes?: RouteNotes
+  readonly options?: RouteShorthandOptions
+}
+
+/** Handles a request. An AuthenticationError that it throws is sent as the guard does. */
+export type Work = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  started: number,
+) => FastifyReply | Promise<FastifyReply>
+
+/** How a route reads its body: a JSON Schema for API documents, and a strict check, which converts no types. */
+export interface RouteBody<Content = unknown> {
+  readonly schema: TObject
+  /**
+   * Called again by the handler: some content types have bypassed validation (CVE-2026-25223 of Fastify), and a hook of
+   * the app can set attachValidation.
+   *
+   * @throws Error, as Fastify's own validation does
+   */
+  read(body: unknown): Content
+}
+
+export interface RouteNotes {
+  /** Besides those that all routes of the plugin have. */
+  readonly responses: Responses
+  /** The authenticators whose credentials the route reads itself, and which a request may leave out. */
+  readonly accepts?: readonly Authenticator[]
+}
+
+/** Responses by status: a description, or a body schema with a description. */
+export type Responses = Readonly<Record<number, string | object>>
+
+const kPluginRoute = Symbol('fastify-authn.plugin-route')
+
+/** @param options - of a route. @returns undefined for a route of the app */
+export function pluginRouteOf(options: object): PluginRoute | undefined {
+  return (options as { readonly [kPluginRoute]?: PluginRoute })[kPluginRoute]
+}
+
+export function markPluginRoute<Options extends object>(
+  route: PluginRoute,
+  options: Options,
+): Options {
+  return { ...options, [kPluginRoute]: route }
+}

@@ -1,0 +1,130 @@
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+  RouteOptions,
+} from 'fastify'
+import { malformed } from '../authenticators/basic.js'
+import { isAuthenticationError, wrongOption } from '../errors/errors.js'
+import { reportRefusal, startClock } from '../events.js'
+import { appErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
+import { hasSeveral } from '../http/authorization.js'
+import { ABANDONED } from '../http/disconnect.js'
+import { markPluginRoute, type PluginRoute, type RouteBody } from '../http/plugin-route.js'
+import type { Registration } from '../feature.js'
+import type { RejectionLike } from '../../types/errors.js'
+
+/** In bytes. */
+const bodyLimit = 16_384
+
+/**
+ * Declares a route of the plugin. Its own validator keeps our schema from a schema compiler of the app, such as that of
+ * Zod.
+ *
+ * @throws ERR_AUTH_OPTION where the path is taken
+ */
+export function declarePluginRoute(registration: Registration, route: PluginRoute): void {
+  const { body, method, path, notes, scope = registration.app } = route
+  const url = urlOf(scope, path)
+  if (scope.hasRoute({ method, url })) throwTaken(route, url)
+  const { config, schema, onRequest, ...options } = route.options ?? {}
+  const limit = scope.initialConfig.bodyLimit ?? bodyLimit
+  const declared: RouteOptions = {
+    ...(registration.errorBody && { errorHandler: errorHandlerOf(registration, route) }),
+    ...(method === 'GET' ? { exposeHeadRoute: true } : { bodyLimit: Math.min(bodyLimit, limit) }),
+    ...options,
+    method,
+    url: path,
+    config: { ...config, auth: false },
+    onRequest: [firstHook(registration, route), ...[onRequest ?? []].flat()],
+    // Hidden: what @fastify/swagger leaves out of its documents.
+    schema: { ...schema, ...(body && { body: body.schema }), ...(!notes && { hide: true }) },
+    ...(body && { validatorCompiler: () => validatorOf(body) }),
+    handler: handlerOf(registration, route),
+  }
+  scope.route(markPluginRoute(route, declared))
+}
+
+function validatorOf({ read }: RouteBody) {
+  return (value: unknown): { value: unknown } | { error: Error } => {
+    try {
+      read(value)
+      return { value }
+    } catch (error) {
+      return { error: error as Error }
+    }
+  }
+}
+
+/** Makes startup fail because the app and the plugin both declare a route. @throws ERR_AUTH_OPTION */
+export function throwTaken({ option, method, kind, ifTaken }: PluginRoute, url: string): never {
+  wrongOption(
+    `option "${option}": ${method} ${url} is already declared, but fastify-authn uses that path for its ${kind} route. ${ifTaken}`,
+  )
+}
+
+/** With the prefix of the scope. */
+export function urlOf({ prefix }: FastifyInstance, path: string): string {
+  return `${prefix.replace(/\/$/, '')}${path}`
+}
+
+function firstHook(
+  registration: Registration,
+  { kind, method }: PluginRoute,
+): onRequestHookHandler {
+  return (request, reply, done) => {
+    if (method === 'GET') return done()
+    // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
+    void reply.header('cache-control', 'no-store')
+    const error = problemOf(request, registration)
+    if (error === null) return done()
+    reportRefusal(request, error, kind, startClock())
+    sendRefusal(error, textOf(error, request, registration), reply, registration)
+  }
+}
+
+function problemOf(request: FastifyRequest, { requestChecks }: Registration) {
+  if (hasSeveral(request.raw.rawHeaders)) return malformed()
+  for (const check of requestChecks) {
+    const error = check(request, null)
+    if (error !== null) return error
+  }
+  return null
+}
+
+/** Bodies that Fastify or our schema rejects get what `errorBody` returns; other errors go to the app's error handler. */
+function errorHandlerOf(
+  registration: Registration,
+  { kind }: PluginRoute,
+): NonNullable<RouteOptions['errorHandler']> {
+  return (error, request, reply) => {
+    const { code, statusCode = 500 } = error
+    const isOfBody = /^FST_ERR_(?:CTP_|VALIDATION$)/.test(code) && statusCode < 500
+    const body = isOfBody ? appErrorBody(error as RejectionLike, request, registration) : null
+    if (body === null) return reply.send(error)
+    request.log.info({ code, authenticator: kind }, 'The body of the request was rejected')
+    return reply
+      .code(statusCode)
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(body)
+  }
+}
+
+function handlerOf(registration: Registration, { kind, work, notes }: PluginRoute) {
+  // Otherwise the challenge says nothing about a token in the header `Authorization`.
+  const readsHeader = notes?.accepts !== undefined
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const started = performance.now()
+    try {
+      return await work(request, reply, started)
+    } catch (error) {
+      if (error === ABANDONED) return reply.hijack()
+      if (!isAuthenticationError(error)) throw error
+      reportRefusal(request, error, kind, started)
+      setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
+      sendRefusal(error, textOf(error, request, registration), reply, registration)
+      return reply
+    }
+  }
+}

@@ -45,12 +45,14 @@ export interface RefusedOptions extends Omit<
 /** {@link LoginOptions} of {@link RefusedOptions}. */
 export interface RefusedLoginOptions extends Omit<
   LoginOptions,
-  'tokenFunc' | 'claims' | 'subject'
+  'tokenFunc' | 'claims' | 'subject' | 'body'
 > {
   /** Claims of the app for tokens of sessions. */
   claims?: LoginOptions['claims']
   /** The name of a user in tokens and sessions. */
   subject?: LoginOptions['subject']
+  /** The body of the responses to logins and refreshes. */
+  body?: LoginOptions['body']
   /** Makes the token of a user that `findByUsername` returned. */
   // A property and not a method: TypeScript compares the parameters of methods in both directions.
   tokenFunc?: TokenFunc

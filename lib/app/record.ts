@@ -125,7 +125,7 @@ export function protectApp(record: AppRecord): void {
   record.isProtected = true
   record.isCorsFirst = hasCors(root)
   root.addHook('onRequest', guard)
-  root.addHook('preValidation', guardAgain)
+  root.addHook('preHandler', guardAgain)
   root.addHook('onReady', async () => {
     record.scopes.forEach(checkScope)
     checkRoutes(record)

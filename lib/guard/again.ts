@@ -12,13 +12,15 @@ export function beforeBody(
   if (mayHaveBody(request.raw)) setAgain(request, begin)
 }
 
-export function mayHaveBody({ method }: FastifyRequest['raw']): boolean {
-  return method !== 'GET' && method !== 'HEAD'
+/** A GET has a body only where the app allows it, by `addHttpMethod()`. */
+export function mayHaveBody({ method, headers }: FastifyRequest['raw']): boolean {
+  if (method !== 'GET') return method !== 'HEAD'
+  return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined
 }
 
 /**
- * The one `preValidation` hook of an app. A client may hold back the body of a request for longer than its token, its
- * session or its password is valid: `requestTimeout` of Fastify is 0 by default.
+ * The one `preHandler` hook of an app. A client may hold back the body of a request for longer than its token, its session
+ * or its password is valid: `requestTimeout` of Fastify is 0 by default. Plugins for uploads read it in `preValidation`.
  */
 export function guardAgain(
   request: FastifyRequest,

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
+import { isThenable } from '../common/objects.js'
 import { refusal } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import type { Guarded } from './decision.js'
@@ -36,7 +37,12 @@ export function explained(
 function isMeant(authenticator: Authenticator, request: FastifyRequest): boolean {
   const { scheme } = authenticator
   try {
-    if (authenticator.accepts !== undefined) return authenticator.accepts(request)
+    if (authenticator.accepts !== undefined) {
+      const isAccepted: unknown = authenticator.accepts(request)
+      // A rejection that nothing handles would end the process.
+      if (isThenable(isAccepted)) Promise.resolve(isAccepted).catch(() => undefined)
+      return isAccepted === true
+    }
     return scheme !== undefined && credentialsOf(request.headers.authorization, scheme) !== null
   } catch {
     return false

@@ -135,6 +135,10 @@ t.test('credentials that only other routes accept get a 401 that says so', async
           },
           authenticate: () => null,
         },
+        rejecting: {
+          accepts: (async () => Promise.reject(new Error('accepts'))) as never,
+          authenticate: () => null,
+        },
       },
     },
   )

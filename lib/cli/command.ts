@@ -98,14 +98,13 @@ Exit codes:
 
 /** Ends a command. The message must not contain a value that was given: it may be a secret. */
 export class CliError extends Error {
-  readonly exit: Exit
-  readonly remedy: string | undefined
-
   /** @param remedy - what to do about it; printed on a line of its own */
-  constructor(exit: Exit, message: string, remedy?: string) {
+  constructor(
+    readonly exit: Exit,
+    message: string,
+    readonly remedy?: string,
+  ) {
     super(message)
-    this.exit = exit
-    this.remedy = remedy
   }
 }
 

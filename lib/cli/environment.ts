@@ -31,6 +31,12 @@ export const keySetOption = new Option(
   'the key set file; default: AUTH_JWT_KEYS',
 )
 
+/** The options that say with which keys a command works. */
+export interface KeyOptions {
+  readonly alg?: SigningMethod | undefined
+  readonly keySet?: string | undefined
+}
+
 export const algOption = (text: string): Option =>
   new Option('--alg <method>', text).choices(signingMethods)
 
@@ -87,11 +93,7 @@ export function inVariables(message: string): string {
     )
 }
 
-/**
- * What is wrong with the configuration.
- *
- * @throws any error that is about something else
- */
+/** What is wrong with the configuration. @throws any error that is about something else */
 export function startupError(error: unknown): string {
   if (error instanceof CliError) return [error.message, error.remedy].join(' ').trim()
   if (isUsageError(error)) return inVariables(error.message)
@@ -101,15 +103,11 @@ export function startupError(error: unknown): string {
 /**
  * A service with the keys of the environment, or with those of a key set file.
  *
- * @param given - the options `--key-set` and `--alg`, and the rules of the server
  * @returns also the signing method, undefined for a key set unless one was given: its keys name theirs
  * @throws CliError when no key is configured, or when several are and no method is given; for bad keys, the error of
  * startup
  */
-export async function openService(
-  given: { readonly keySet?: string | undefined; readonly alg?: SigningMethod | undefined },
-  rules: TokenRules = {},
-) {
+export async function openService(given: KeyOptions, rules: TokenRules = {}) {
   const { jwt } = configFromEnv()
   const keySet = given.keySet ?? (jwt?.keys as string | undefined)
   if (keySet !== undefined) {

@@ -11,10 +11,7 @@ export function readInput(stdin: Input): Promise<string> {
   return decoded(buffer(stdin), 'standard input')
 }
 
-/**
- * @param kind - what the file is, for the error
- * @throws CliError when it cannot be read, or is not UTF-8
- */
+/** @param kind - what the file is, for the error @throws CliError when it cannot be read, or is not UTF-8 */
 export function readText(file: string, kind: string): Promise<string> {
   return decoded(readFile(file), `the ${kind} ${quoted(file)}`)
 }

@@ -1,13 +1,8 @@
-import {
-  generateKeyPair,
-  randomBytes,
-  type KeyObject,
-  type KeyPairKeyObjectResult as Pair,
-} from 'node:crypto'
+import { generateKeyPair, randomBytes, type KeyObject } from 'node:crypto'
 import { mkdir, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { algorithmOf, type KeyFamily } from '../common/algorithms.js'
+import { algorithmOf } from '../common/algorithms.js'
 import { fail } from './command.js'
 import { numberOption } from './environment.js'
 import { codeOf } from './input.js'
@@ -19,21 +14,11 @@ import type { SigningMethod } from '../../types/jwt.js'
 const generate = promisify(generateKeyPair)
 const defaultBits = 3072
 
-const makers: Readonly<
-  Record<Exclude<KeyFamily, 'secret'>, (method: SigningMethod, bits: number) => Promise<Pair>>
-> = {
-  rsa: (_, bits) => generate('rsa', { modulusLength: bits }),
-  ecdsa: (method) => generate('ec', { namedCurve: String(algorithmOf(method).curve) }),
-  eddsa: () => generate('ed25519'),
-}
-
-/**
- * Makes a key pair for a method that is not HMAC.
- *
- * @param bits - the size of an RSA key
- */
-export function makePair(method: SigningMethod, bits = defaultBits): Promise<Pair> {
-  return makers[algorithmOf(method).family as keyof typeof makers](method, bits)
+/** Makes a key pair for a method that is not HMAC. @param bits - the size of an RSA key */
+export function makePair(method: SigningMethod, bits = defaultBits) {
+  const { family, curve } = algorithmOf(method)
+  if (family === 'rsa') return generate('rsa', { modulusLength: bits })
+  return curve === undefined ? generate('ed25519') : generate('ec', { namedCurve: curve })
 }
 
 /** PEM text of a private key (PKCS #8), encrypted where there is a passphrase. */
@@ -93,20 +78,15 @@ export const makeLike: MakeNext = (alg, { entry, bits }) => {
   return makeKey({ alg, state: 'next', bits: isLike ? bits : undefined, passphraseEnv })
 }
 
-/** A file to be written, with its permissions. */
-export interface NewFile {
-  readonly file: string
-  readonly text: string
-  readonly mode: number
-}
-
 /**
- * Writes new files, all or none, and never over an existing one. Missing folders are created with access for the owner
+ * Writes new files with their permissions, all or none, and never over an existing one. Missing folders are created with access for the owner
  * only.
  *
  * @throws CliError that names the file
  */
-export async function writeNewFiles(files: readonly NewFile[]): Promise<void> {
+export async function writeNewFiles(
+  files: readonly Readonly<{ file: string; text: string; mode: number }>[],
+): Promise<void> {
   const written: string[] = []
   for (const { file, text, mode } of files) {
     try {

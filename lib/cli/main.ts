@@ -15,16 +15,7 @@ import { printable } from './text.js'
 import type { Writable } from 'node:stream'
 
 /** Every command, in the order of the help. */
-export const commands: readonly Command[] = [
-  secret,
-  keys,
-  hash,
-  token,
-  inspect,
-  sessions,
-  apiKeys,
-  doctor,
-]
+export const commands: Command[] = [secret, keys, hash, token, inspect, sessions, apiKeys, doctor]
 
 /** The parts of `process` that the program uses besides `process.env`. */
 export interface Process extends Io {
@@ -48,11 +39,7 @@ export async function main(process: Process): Promise<void> {
   process.exitCode = isBroken ? exits.no : exit
 }
 
-/**
- * Runs one command line. It never throws.
- *
- * @param words - the words after the name of the program
- */
+/** Runs one command line. It never throws. @param words - the words after the name of the program */
 export async function run(words: readonly string[], io: Io): Promise<Exit> {
   let exit: Exit = exits.done
   const program = new Commander('npx fastify-authn')

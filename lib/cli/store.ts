@@ -92,11 +92,9 @@ export async function withStore<Store, Result>(
   { prefix, registration }: StoreOptions,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const [redis, database] = variablesOf(kind)
-  const set = [redis, database].filter((variable) => process.env[variable])
-  const names = `${redis} and ${database}`
-  if (set.length === 2) misuse(`${names} are both set. Set only one of them.`)
-  const [variable] = set
+  const names = variablesOf(kind).join(' and ')
+  const [variable, second] = variablesOf(kind).filter((each) => process.env[each])
+  if (second !== undefined) misuse(`${names} are both set. Set only one of them.`)
   if (variable === undefined) {
     return fail(
       `no store is named: ${names} are not set.`,
@@ -114,10 +112,8 @@ export async function withStore<Store, Result>(
   let opened: Awaited<ReturnType<typeof connect<Store>>> | undefined
   let lastError: unknown
   try {
-    opened = await connect(kind, variable === redis, url, prefix)
-    opened.client.on('error', (error: unknown) => {
-      lastError = error
-    })
+    opened = await connect(kind, variable.endsWith('REDIS_URL'), url, prefix)
+    opened.client.on('error', (error: unknown) => (lastError = error))
     return await work(opened.factory.open(registration))
   } catch (error) {
     if (error instanceof CliError) throw error

@@ -48,12 +48,7 @@ export function runnerOf<Name extends string>(
   }
 }
 
-/**
- * Checks the arguments of a store.
- *
- * @param methods - that the client needs
- * @throws ERR_AUTH_OPTION
- */
+/** Checks the arguments of a store. @param methods - that the client needs @throws ERR_AUTH_OPTION */
 export function openRedis<Client>(
   client: unknown,
   options: { readonly prefix?: unknown } | undefined,

@@ -84,11 +84,7 @@ export class StoreClient<Store> {
     return refusal('auth.overloaded', { code: 'ERR_AUTH_STORE_UNAVAILABLE', retryAfter })
   }
 
-  /**
-   * Logs that the store is unavailable, at most once a minute.
-   *
-   * @param help - what to do
-   */
+  /** Logs that the store is unavailable, at most once a minute. @param help - what to do */
   log(error: unknown, help = ''): void {
     if (!this.#isLogDue()) return
     // Not the error itself, in which drivers put values of the query.

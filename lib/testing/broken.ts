@@ -106,11 +106,7 @@ function siblingOf(method: SigningMethod): SigningMethod {
   return siblings[(siblings.indexOf(method) + 1) % siblings.length] as SigningMethod
 }
 
-/**
- * The broken tokens that can be made.
- *
- * @param leftOut - gets the others
- */
+/** The broken tokens that can be made. @param leftOut - gets the others */
 export function badTokens(material: Material, leftOut: string[]): Bad[] {
   return Object.entries(brokenTokens).flatMap(([name, { needs, make }]): Bad[] => {
     if (needs === undefined || material[needs] !== undefined) return [[name, make(material)]]

@@ -9,6 +9,7 @@ import {
   openService,
   startupError,
   variables,
+  type KeyOptions,
 } from '../environment.js'
 import { variablesOf } from '../store.js'
 import type { SigningMethod } from '../../../types/jwt.js'
@@ -17,11 +18,6 @@ import type { SigningMethod } from '../../../types/jwt.js'
 interface Finding {
   readonly level: 'error' | 'warning' | 'note'
   readonly problem: string
-}
-
-interface Options {
-  readonly alg?: SigningMethod
-  readonly keySet?: string
 }
 
 /** The most findings that are shown. */
@@ -33,7 +29,7 @@ const known = [...variables, ...storeVariables]
 // Some editors begin a file with a byte order mark, which is then part of the first name.
 const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
 
-export const doctor: Command<Options> = {
+export const doctor: Command<KeyOptions> = {
   name: 'doctor',
   summary: 'check the configuration in the environment, by starting an app with it',
   details: `An error makes startup fail; only the first one is reported. Warnings are probably mistakes. Notes are only for information.
@@ -78,11 +74,10 @@ function unreadVariables(): Finding[] {
     })
 }
 
-async function startupFindings(options: Options): Promise<Finding[]> {
+async function startupFindings(options: KeyOptions): Promise<Finding[]> {
   const findings: Finding[] = []
-  const add = (level: Finding['level'], message: string): void => {
-    findings.push({ level, problem: inVariables(message) })
-  }
+  const add = (level: Finding['level'], message: string): void =>
+    void findings.push({ level, problem: inVariables(message) })
   const onWarning = ({ message }: Error): void => {
     if (message.startsWith('fastify-authn')) add('warning', message)
   }
@@ -100,11 +95,8 @@ async function startupFindings(options: Options): Promise<Finding[]> {
   return findings
 }
 
-/**
- * @returns the signing method that fits the keys, where the app has to name it
- * @throws what stops the startup
- */
-async function startApp({ alg, keySet }: Options): Promise<SigningMethod | undefined> {
+/** @returns the signing method that fits the keys, where the app has to name it @throws what stops the startup */
+async function startApp({ alg, keySet }: KeyOptions): Promise<SigningMethod | undefined> {
   const { default: Fastify } = await import('fastify')
   const { authn } = await loadPlugin()
   const { jwt, basic } = configFromEnv()

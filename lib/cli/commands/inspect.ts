@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander'
 import { isAuthenticationError } from '../../errors/errors.js'
-import { unverifiedPart } from '../../tokens/claims.js'
+import { invalidToken, unverifiedPart } from '../../tokens/claims.js'
 import { defaults } from '../../options/defaults.js'
 import { isUsableName } from '../../users/user.js'
 import { scopesOf } from '../../users/granted.js'
@@ -13,20 +13,18 @@ import {
   numberOption,
   openService,
   startupError,
+  type KeyOptions,
 } from '../environment.js'
 import { askHidden, readInput } from '../input.js'
 import { readKeySet, shownKey } from '../key-set/file.js'
 import { quoted, relative, table, timeText } from '../text.js'
-import type { SigningMethod } from '../../../types/jwt.js'
 
-interface Options {
-  readonly alg?: SigningMethod
+interface Options extends KeyOptions {
   readonly issuer?: string
   readonly audience?: string[]
   readonly clockTolerance?: number
   readonly typ?: string[]
   readonly claimName: string
-  readonly keySet?: string
 }
 
 type Part = Readonly<Record<string, unknown>> | null
@@ -37,11 +35,11 @@ interface Verdict {
   readonly valid: boolean | null
   /** The code of the server's error, and what exactly was wrong. */
   readonly code?: string
-  readonly cause?: string
+  readonly cause?: string | undefined
   /** Why it was not checked. */
   readonly reason?: string
   /** The key of the key set that the token names. */
-  readonly key?: object
+  readonly key?: object | undefined
 }
 
 export const inspect: Command<Options> = {
@@ -119,15 +117,12 @@ async function verdictOf(token: string, header: Part, options: Options): Promise
       kid === undefined ? each.legacy && each.alg === alg : each.kid === kid,
     )
     const claims: Record<string, unknown> = service.verify(token, method, { typ })
-    if (isUsableName(claims[claimName])) return { valid: true, ...(key && { key }) }
-    return { valid: false, code: 'ERR_AUTH_JWT_INVALID', cause: `claim ${claimName}` }
+    if (!isUsableName(claims[claimName])) throw invalidToken(`claim ${claimName}`)
+    return { valid: true, key }
   } catch (error) {
-    if (isAuthenticationError(error)) {
-      const { code, cause } = error
-      const told = typeof cause === 'string' && { cause }
-      return { valid: false, code, ...told, ...(key && { key }) }
-    }
-    return { valid: null, reason: startupError(error) }
+    if (!isAuthenticationError(error)) return { valid: null, reason: startupError(error) }
+    const { code, cause } = error
+    return { valid: false, code, cause: typeof cause === 'string' ? cause : undefined, key }
   }
 }
 

@@ -3,16 +3,14 @@ import { signingMethods } from '../../common/algorithms.js'
 import { configFromEnv } from '../../options/environment.js'
 import { defaults } from '../../options/defaults.js'
 import { misuse, type Command } from '../command.js'
-import { algOption, envOption, keySetOption, spanOption } from '../environment.js'
+import { algOption, envOption, keySetOption, spanOption, type KeyOptions } from '../environment.js'
 import { bitsOption, makeKey, makeLike, writeNewFiles } from '../key-pairs.js'
 import { changeKeySet, outcomeOf, readKeySet, shownKey, tableOf, textOf } from '../key-set/file.js'
 import { revoke as revokeKey, rotate as rotateKeys } from '../key-set/rotation.js'
 import { quoted, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
-interface Options {
-  readonly keySet?: string
-  readonly alg?: SigningMethod
+interface Options extends KeyOptions {
   readonly bits?: number
   readonly passphraseEnv?: string
   readonly life?: number

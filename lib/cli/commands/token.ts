@@ -8,17 +8,15 @@ import {
   listOption,
   openService,
   spanOption,
+  type KeyOptions,
 } from '../environment.js'
 import { quoted } from '../text.js'
-import type { SigningMethod } from '../../../types/jwt.js'
 
-interface Options {
+interface Options extends KeyOptions {
   readonly sub?: string
   readonly claim?: readonly string[]
-  readonly alg?: SigningMethod
   readonly typ?: string
   readonly expires?: number
-  readonly keySet?: string
 }
 
 export const token: Command<Options> = {

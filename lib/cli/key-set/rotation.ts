@@ -66,10 +66,7 @@ export async function rotate(
   // Rounded up to a whole second.
   const until = timeText(Date.now() + (lag + life + largestTolerance) * 1000 + 999)
   const verifies = withEntry(sign, { state: 'verify', since, until })
-  const replaced = new Map([
-    [sign, verifies],
-    [next, signs],
-  ])
+  const replaced = new Map([[sign, verifies]]).set(next, signs)
   const kept = left.map((key) => replaced.get(key) ?? key)
   return { keys: [...kept, made], signs, verifies, made, removed }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { maxEnded, newKey, noLimit } from '../../api-keys/key.js'
-import { requireTime, type Cases } from './bench.js'
+import { byTurns, requireTime, type Cases } from './bench.js'
 import type { ApiKeyStore, StoredApiKey } from '../../../types/api-keys.js'
 
 export const now = (): number => Date.now() / 1000
@@ -27,12 +27,10 @@ export const limitCases: Cases<ApiKeyStore> = {
     await kept(store, { owner, createdAt: now() - 9, expiresAt: now() - 1 })
     const [first, revoked] = [await kept(store, { owner }), await kept(store, { owner })]
     await store.revoke(revoked.id, now(), owner)
-    const keys = Array.from({ length: 200 }, () => newStored({ owner }))
     const results = await Promise.all(
-      keys.map((key, index) => (index % 2 ? other : store).create(key, 10)),
+      byTurns(store, other).map((each) => each.create(newStored({ owner }), 10)),
     )
-    const made = keys.filter((_, index) => results[index])
-    assert.equal(made.length, 9, 'one of the limit was valid before')
+    assert.equal(results.filter(Boolean).length, 9, 'one of the limit was valid before')
     const listed = (await store.list(owner)).filter(({ revokedAt }) => revokedAt === null)
     assert.equal(listed.length, 11, 'no other one is kept')
     assert.equal(await store.create(newStored(), 10), true, 'another owner')
@@ -41,41 +39,29 @@ export const limitCases: Cases<ApiKeyStore> = {
     assert.equal(await store.create(newStored({ owner }), 10), false)
   },
 
-  async 'a key is replaced whatever the limit, and expires at once where there are twice as many'(
-    store,
-  ) {
-    const { owner } = newStored()
-    const [until, keys] = [
-      now() + 100,
-      [await kept(store, { owner }), await kept(store, { owner })],
-    ]
-    for (const [index, expected] of [until, until, null].entries()) {
-      const [{ id }, next] = [keys[index] as StoredApiKey, newStored({ owner })]
-      keys.push(next)
+  async 'a key is replaced whatever the limit, and with twice as many expires at once'(store) {
+    const [{ owner }, until] = [newStored(), now() + 100]
+    const ids = [(await kept(store, { owner })).id, (await kept(store, { owner })).id]
+    for (const end of [until, until, null]) {
+      const [id, next] = [String(ids.shift()), newStored({ owner })]
+      ids.push(next.id)
       assert.equal(await store.replace(id, next, until, owner, 2), true)
-      const { expiresAt } = (await store.find(id)) as StoredApiKey
-      requireTime(expiresAt as number, expected ?? next.createdAt, 'expiresAt')
+      requireTime((await store.find(id))?.expiresAt ?? 0, end ?? next.createdAt, 'expiresAt')
       assert.equal(await store.create(newStored({ owner }), 2), false, 'both are valid')
     }
   },
 
   async 'of the keys of an owner that have ended, 200 are kept'(store, other) {
-    const { owner } = newStored()
-    const at = now()
+    const [{ owner }, at] = [newStored(), now()]
     const live = await kept(store, { owner, createdAt: at - 1e6 })
     const old = Array.from({ length: maxEnded + 5 }, (_, index) =>
       newStored({ owner, createdAt: at - 1e5, expiresAt: at - 5000 + index }),
     )
     await Promise.all(old.map((key) => store.create(key, noLimit)))
     const last = await kept(other, { owner, createdAt: at })
-    const ids = new Set((await store.list(owner)).map(({ id }) => id))
-    const [gone, rest] = [old.slice(0, 5), [...old.slice(5), live, last]]
-    assert.deepEqual(
-      gone.filter(({ id }) => ids.has(id)),
-      [],
-      'the oldest are gone',
-    )
-    assert.ok(rest.every(({ id }) => ids.has(id)))
-    assert.equal(await store.find((gone[0] as StoredApiKey).id), null)
+    const left = new Set([...old.slice(5), live, last].map(({ id }) => id))
+    const listed = (await store.list(owner)).map(({ id }) => id)
+    assert.deepEqual(new Set(listed), left, 'the oldest are gone')
+    assert.equal(await store.find(String(old[0]?.id)), null)
   },
 }

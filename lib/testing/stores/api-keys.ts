@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { noLimit } from '../../api-keys/key.js'
 import { kept, limitCases, newStored, now } from './api-key-limits.js'
-import { odd, requireTime, suiteOf, type Cases, type MakeStore, type StoreCase } from './bench.js'
+import {
+  byTurns,
+  odd,
+  requireTime,
+  suiteOf,
+  type Cases,
+  type MakeStore,
+  type StoreCase,
+} from './bench.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../../types/api-keys.js'
 
 /**
@@ -51,16 +59,14 @@ const cases: Cases<ApiKeyStore> = {
     const [old, days] = [now() - 29 * 86_400, now() - 50 * 86_400]
     const revoked = await kept(store, { owner, createdAt: days - 2e8 })
     await store.revoke(revoked.id, old, null)
-    const ids = [revoked.id]
-    for (const given of [
-      { createdAt: days - 1e8 },
-      { createdAt: days, expiresAt: old },
-      { createdAt: now() - 0.2, expiresAt: now() },
-      { createdAt: now() - 0.1 },
-    ]) {
-      ids.unshift((await kept(store, { owner, ...given })).id)
-    }
-    const found = await Promise.all(ids.map((id) => store.find(id)))
+    const keys = [
+      revoked,
+      await kept(store, { owner, createdAt: days - 1e8 }),
+      await kept(store, { owner, createdAt: days, expiresAt: old }),
+      await kept(store, { owner, createdAt: now() - 0.2, expiresAt: now() }),
+      await kept(store, { owner, createdAt: now() - 0.1 }),
+    ]
+    const found = await Promise.all(keys.toReversed().map(({ id }) => store.find(id)))
     assert.deepEqual(await store.list(owner), found)
   },
 
@@ -97,15 +103,8 @@ const cases: Cases<ApiKeyStore> = {
     await store.revoke(revoked.id, at, null)
     await store.replace(replaced.id, newStored(), at + 100, null, noLimit)
     const owners = ['another', `${live.owner} `, live.owner.toUpperCase()]
-    const rows = [newStored(), expired, revoked, replaced].map((key) => ({
-      key,
-      owner: null as string | null,
-    }))
-    for (const owner of owners) rows.push({ key: live, owner })
-    for (const {
-      key: { id },
-      owner,
-    } of rows) {
+    const ended = [newStored(), expired, revoked, replaced].map(({ id }) => [id, null] as const)
+    for (const [id, owner] of [...ended, ...owners.map((each) => [live.id, each] as const)]) {
       const [next, before] = [newStored({ createdAt: at }), await store.find(id)]
       assert.equal(await store.replace(id, next, at + 50, owner, noLimit), false)
       const isOver = id === expired.id || id === replaced.id
@@ -117,13 +116,11 @@ const cases: Cases<ApiKeyStore> = {
   },
 
   async 'of 200 calls at once, one creates, one replaces and one revokes'(store, other) {
-    const nexts = Array.from({ length: 200 }, () => newStored())
+    const calls = byTurns(store, other).map((at) => ({ at, next: newStored() }))
     const winners = async (call: (at: ApiKeyStore, next: StoredApiKey) => Promise<unknown>) => {
-      const calls = nexts.map(async (next, index) => {
-        const result = await call(index % 2 ? other : store, next).catch(() => false)
-        return result === false ? [] : [next.id]
-      })
-      return (await Promise.all(calls)).flat()
+      const results = calls.map(({ at, next }) => call(at, next).catch(() => false))
+      const done = await Promise.all(results)
+      return calls.filter((_, index) => done[index] !== false).map(({ next }) => next.id)
     }
     const { id } = newStored()
     assert.equal((await winners((at) => at.create(newStored({ id }), noLimit))).length, 1)
@@ -135,8 +132,8 @@ const cases: Cases<ApiKeyStore> = {
     const { revokedAt, replacedBy } = { ...(await store.find(id)) }
     assert.deepEqual([revoked.length, typeof revokedAt], [1, 'number'], 'one revokes')
     assert.deepEqual(replaced, [replacedBy ?? []].flat(), 'one replaces, or none')
-    const found = await Promise.all(nexts.map(async (next) => (await other.find(next.id))?.id))
-    assert.deepEqual(found.filter(Boolean), replaced, 'one successor')
+    const found = await Promise.all(calls.map(({ next }) => other.find(next.id)))
+    assert.deepEqual(found.map((each) => each?.id).filter(Boolean), replaced, 'one successor')
   },
 
   async 'registrations and prefixes are told apart'(_, __, open) {

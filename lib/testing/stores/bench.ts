@@ -103,6 +103,10 @@ export async function until(condition: () => boolean, what: string): Promise<voi
   }
 }
 
+/** The stores of two processes by turns, for calls at once. */
+export const byTurns = <Store>(one: Store, other: Store, count = 200): Store[] =>
+  Array.from({ length: count }, (_, index) => (index % 2 ? other : one))
+
 /** A random string in the form of a digest. */
 export const digest = (): string => randomBytes(32).toString('base64url')
 

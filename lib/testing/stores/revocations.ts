@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NewSession, Revocation, SessionStore, Swapped } from '../../../types/sessions.js'
 import {
+  byTurns,
   digest,
   newSession,
   requireGone,
@@ -111,8 +112,8 @@ export const revocationCases: Cases = {
 
   async 'maxPerUser holds where several processes create sessions at once'(store, other) {
     const sub = `user ${digest()}`
-    const sessions = Array.from({ length: 60 }, () => newSession({ sub, maxPerUser: 5 }))
-    const created = sessions.map((session, index) => (index % 2 ? other : store).create(session))
+    const session = () => newSession({ sub, maxPerUser: 5 })
+    const created = byTurns(store, other, 60).map((each) => each.create(session()))
     const revoked = (await Promise.all(created)).flatMap((each) => each.revoked)
     assert.equal(new Set(revoked.map(({ sid }) => sid)).size, 55)
     assert.equal(revoked.length, 55, 'each once')

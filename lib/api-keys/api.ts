@@ -6,7 +6,6 @@ import { findKey, infoOf, latestTime, newKey } from './key.js'
 import type { StoreClient } from '../stores/store-client.js'
 import type { ApiKeyInfo, ApiKeys, ApiKeyStore } from '../../types/api-keys.js'
 
-/** What an argument has to be. */
 type Rule = readonly [(value: unknown) => boolean, string]
 
 const isScope = (name: unknown): boolean => isAccessName('scope', name) && name.length <= 128

@@ -60,12 +60,9 @@ export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
     onPass,
     /** A key is meant for what its owner has chosen, and passes any mark without a scope. */
     checkRoutes(routes) {
-      const names = routes
-        .filter(
-          ({ policy }) =>
-            !policy.needs?.scope && policy.members.flatMap(membersOf).includes(authenticator),
-        )
-        .map(({ name: route }) => route)
+      const names = routes.flatMap(({ name: route, policy: { needs, members } }) =>
+        !needs?.scope && members.flatMap(membersOf).includes(authenticator) ? [route] : [],
+      )
       if (names.length === 0) return
       context.app.log.warn(
         `fastify-authn: these routes accept API keys and require no scope, so every key may use them, also one without scopes: ${listOf(names)}. Add a scope to their marks, as in { use: 'apiKey', scope: 'notes:read' }.`,

@@ -8,13 +8,11 @@ import type { ApiKeyInfo, ApiKeyStore, RequestApiKey } from '../../types/api-key
 
 /** A key that is neither unknown nor revoked; it may have expired. */
 export interface KnownKey extends Pick<ApiKeyInfo, 'expiresAt' | 'lastUsedAt'> {
-  /** The whole key. */
   readonly text: string
   readonly shown: RequestApiKey
   readonly scopes: ReadonlySet<string>
 }
 
-/** In milliseconds. */
 const oneMinute = 60_000
 
 /** A call of the store, which all requests with one id share. */

@@ -4,14 +4,12 @@ import type { Readable, Writable } from 'node:stream'
 /** Standard input: a file, a pipe, or a terminal. */
 export type Input = Readable & { isTTY?: boolean | undefined }
 
-/** The streams of the process. */
 export interface Io {
   readonly stdin: Input
   readonly stdout: Writable
   readonly stderr: Writable
 }
 
-/** Exit codes. */
 export const exits = {
   done: 0,
   /** The answer is no, something was found, or the command failed. */
@@ -22,11 +20,9 @@ export const exits = {
 } as const
 export type Exit = (typeof exits)[keyof typeof exits]
 
-/** The result of a command. */
 export interface Outcome {
   /** Default: `exits.done`. */
   readonly exit?: Exit
-  /** Lines for standard output. */
   readonly lines: readonly string[]
   /** Printed in place of the lines with `--json`. */
   readonly json: object
@@ -57,14 +53,12 @@ export interface CommonOptions {
   readonly json?: boolean
 }
 
-/** Runs a command that was called, and prints the result. */
-type Execute = (
-  options: CommonOptions,
-  work: (io: Io) => Outcome | Promise<Outcome>,
-) => Promise<void>
-
-/** Adds a command to its parent. */
-export function addCommand(parent: Commander, command: Command, execute: Execute): void {
+/** Adds a command to its parent. @param execute - runs it when it was called, and prints the result */
+export function addCommand(
+  parent: Commander,
+  command: Command,
+  execute: (options: CommonOptions, work: (io: Io) => Outcome | Promise<Outcome>) => Promise<void>,
+): void {
   const { name, summary, details, noArguments, subcommands = [], run } = command
   const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`
   const added = parent

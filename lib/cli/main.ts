@@ -80,9 +80,7 @@ function report(error: unknown, asJson: boolean, io: Io): Exit {
   return exit
 }
 
-function explain(
-  error: unknown,
-): Pick<CliError, 'exit' | 'message'> & { remedy?: string | undefined } {
+function explain(error: unknown): Pick<CliError, 'exit' | 'message' | 'remedy'> {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) {
     // A long word may be a token in the wrong place.

@@ -9,16 +9,11 @@ import { checkSqlPrefix, type SqlOptions, type SqlQuery } from '../stores/sql.js
 import { CliError, fail, misuse, type Command } from './command.js'
 import { envOption } from './environment.js'
 
-/** The stores of one kind. */
 export interface StoreKind<Store> {
   /** The start of the variables that name one: `<name>_REDIS_URL` and `<name>_DATABASE_URL`. */
   readonly variable: string
-  redis(client: object, options: { prefix: string }): Factory<Store>
-  sql(options: SqlOptions): Factory<Store>
-}
-
-interface Factory<Store> {
-  open(registration: string): Store
+  redis(client: object, options: { prefix: string }): { open(registration: string): Store }
+  sql(options: SqlOptions): { open(registration: string): Store }
 }
 
 /** A factory over a connection of its own, for one command. The errors of the client say more than those of the store. */
@@ -43,7 +38,6 @@ export function variablesOf({ variable }: Pick<StoreKind<unknown>, 'variable'>):
   return [`${variable}_REDIS_URL`, `${variable}_DATABASE_URL`]
 }
 
-/** The values of the options that name a store. */
 export interface StoreOptions {
   readonly prefix: string
   readonly registration: string

@@ -31,19 +31,14 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-const units = [
-  ['year', 31_557_600],
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-] as const
+const units = Object.entries({ year: 31_557_600, day: 86_400, hour: 3600, minute: 60 })
 const inWords = new Intl.RelativeTimeFormat('en')
 
 /** Seconds since 1970 in relation to now: `3 minutes ago`, `in 2 days`. */
 export function relative(seconds: number): string {
   const span = seconds - Date.now() / 1000
-  const [unit, size] = units.find(([, size]) => Math.abs(span) >= size) ?? (['second', 1] as const)
-  return inWords.format(Math.trunc(span / size), unit)
+  const [unit, size] = units.find(([, size]) => Math.abs(span) >= size) ?? ['second', 1]
+  return inWords.format(Math.trunc(span / size), unit as Intl.RelativeTimeFormatUnit)
 }
 
 /** A time in whole seconds, as a key set file has it. */

@@ -45,9 +45,7 @@ export function create({ own, options, jwtService, log }: FeatureContext<Issuers
   })
   return {
     name: 'issuers',
-    authenticators: Object.fromEntries(
-      opened.map(({ name, authenticator }) => [name, authenticator]),
-    ),
+    authenticators: Object.fromEntries(opened.map((each) => [each.name, each.authenticator])),
     ready() {
       for (const { source } of opened) void source.begin()
     },

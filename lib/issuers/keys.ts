@@ -9,7 +9,6 @@ import type { SigningMethod } from '../../types/jwt.js'
 export interface IssuerKeys {
   /** By `kid`, the verifier of each method that the key accepts. */
   readonly keys: ReadonlyMap<string, ReadonlyMap<SigningMethod, VerifySignature>>
-  /** How many keys were left out. */
   readonly leftOut: number
   /** How many of these had a private member, so that they must not be used. */
   readonly compromised: number
@@ -108,12 +107,7 @@ function methodsOf(
 
 /** Makes the engine at the first token: it takes half a millisecond, and most keys of a set sign nothing. */
 function verifierOf(key: KeyObject, method: SigningMethod): VerifySignature {
+  const pem = () => key.export({ type: 'spki', format: 'pem' }) as string
   let verify: VerifySignature | undefined
-  return (token) => {
-    if (verify === undefined) {
-      const pem = key.export({ type: 'spki', format: 'pem' }) as string
-      verify = createEngine({ verify: pem }, method).verify
-    }
-    return verify(token)
-  }
+  return (token) => (verify ??= createEngine({ verify: pem() }, method).verify)(token)
 }

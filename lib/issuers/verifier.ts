@@ -14,7 +14,6 @@ import type { JwtClaims } from '../../types/request-extra.js'
 /** The reason of a rejection after which the key set is fetched again. */
 const unknownKid = 'kid unknown'
 
-/** Verifies the tokens of one issuer. */
 export class IssuerVerifier {
   readonly source: KeySource
   readonly issuer: ResolvedIssuer

@@ -20,12 +20,11 @@ export function responsesOf(
   const { options, features } = registration
   const members = membersOf(authenticator)
   const hasPasswords = readsBasic(authenticator)
-  const forbidden = [
-    ...(needs === null ? [] : [`Needs ${needsText(needs, '`')}.`]),
-    ...(hasPasswords || members.some(readsOwnTokens)
-      ? features.flatMap(({ notes }) => notes?.forbidden?.(methods) ?? [])
-      : []),
-  ]
+  const hasSources = hasPasswords || members.some(readsOwnTokens)
+  const forbidden = (hasSources ? features : []).flatMap(
+    ({ notes }) => notes?.forbidden?.(methods) ?? [],
+  )
+  if (needs !== null) forbidden.unshift(`Needs ${needsText(needs, '`')}.`)
   const asked = features.filter(({ authenticators = {} }) =>
     Object.values(authenticators).some((each) => members.includes(each)),
   )
@@ -92,11 +91,9 @@ export function operationIdOf(
   const words = url.split(/[^a-z\d]+/i).filter((word) => word !== '')
   if (words.at(-1) !== kind) words.push(kind)
   const isOnly = all.filter(({ options }) => pluginRouteOf(options)?.kind === kind).length === 1
-  const taken = new Set(
-    all.map(({ options: { schema = {} } }) => ownProperty(schema, 'operationId')),
-  )
+  const taken = all.map(({ options }) => ownProperty(options.schema ?? {}, 'operationId'))
   const names = [isOnly ? [kind] : words, words, ['post', ...words]].map((each) =>
     each.join(' ').replaceAll(/ (.)/g, (_, letter: string) => letter.toUpperCase()),
   )
-  return names.find((name) => !taken.has(name))
+  return names.find((name) => !taken.includes(name))
 }

@@ -19,10 +19,7 @@ type Schemes = Record<string, { readonly type?: string }>
 /** A security requirement: scopes by the name of a scheme (OpenAPI 3.1 §4.8.30). */
 export type Requirement = Readonly<Record<string, readonly string[]>>
 
-const usualNames = new Map([
-  ['basic', 'basicAuth'],
-  ['bearer', 'bearerAuth'],
-])
+const usualNames = new Map(Object.entries({ basic: 'basicAuth', bearer: 'bearerAuth' }))
 
 /**
  * Adds the security schemes of authenticators to a document. A scheme of the app with the same name stays.
@@ -39,11 +36,11 @@ export function requireSchemes(
   const found = accepted
     .flatMap(membersOf)
     .flatMap((member) => namedSchemes(member, registration))
-    .filter(([, scheme]) => !isSwagger2 || isInSwagger2(scheme))
+    .filter(([, scheme]) => !isSwagger2 || asSwagger2(scheme) !== null)
   if (found.length === 0) return { requirements: [], listsScopes: false }
   const schemes = { ...(document.components?.securitySchemes ?? document.securityDefinitions) }
   for (const [name, scheme] of found) {
-    schemes[name] ??= isSwagger2 ? asSwagger2(scheme) : scheme
+    schemes[name] ??= (isSwagger2 && asSwagger2(scheme)) || scheme
   }
   if (isSwagger2) document.securityDefinitions = schemes
   else if (document.components !== undefined) document.components.securitySchemes = schemes
@@ -65,7 +62,7 @@ function listsScopes({ openapi = '2.0' }: OpenApiDocument, type: string | undefi
 function namedSchemes(
   member: Authenticator,
   { authenticators, tokenSources }: Registration,
-): [string, SecurityScheme][] {
+): (readonly [string, SecurityScheme])[] {
   const { openapi, scheme } = member
   const found: [string, SecurityScheme][] = []
   const own = openapi ?? (scheme && ({ type: 'http', scheme: scheme.toLowerCase() } as const))
@@ -77,7 +74,7 @@ function namedSchemes(
     found.push([usual || name.replaceAll(/[^\w.-]/g, '_'), own])
   }
   const elsewhere = readsOwnTokens(member) ? tokenSources.map((source) => source.openapi) : []
-  return [...found, ...elsewhere.map(([name, other]): [string, SecurityScheme] => [name, other])]
+  return [...found, ...elsewhere]
 }
 
 function isScheme(openapi: NonNullable<Authenticator['openapi']>): openapi is SecurityScheme {
@@ -90,12 +87,10 @@ function scopeLists(scope: NeededNames | null): string[][] {
   return 'all' in scope ? [[...scope.all]] : scope.any.map((name) => [name])
 }
 
-function isInSwagger2(scheme: SecurityScheme): boolean {
-  return scheme.type === 'http' || (scheme.type === 'apiKey' && scheme.in !== 'cookie')
-}
-
-function asSwagger2(scheme: SecurityScheme): object {
-  if (scheme.type !== 'http') return scheme
+/** @returns null for what Swagger 2.0 cannot express */
+function asSwagger2(scheme: SecurityScheme): object | null {
+  if (scheme.type === 'apiKey' && scheme.in !== 'cookie') return scheme
+  if (scheme.type !== 'http') return null
   if (scheme.scheme.toLowerCase() === 'basic') return { type: 'basic' }
   const description = `The word ${scheme.scheme}, a space, and the credentials.`
   return { type: 'apiKey', in: 'header', name: 'Authorization', description }

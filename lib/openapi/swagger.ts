@@ -41,9 +41,8 @@ export function describeRoutes(
     isWrapped = true
     const given = (options ?? {}) as { mode?: string; transform?: Transform | null }
     // A static document is a file of the app, which is not changed.
-    return given.mode === 'static'
-      ? given
-      : { ...given, transform: describing(given.transform ?? null) }
+    if (given.mode === 'static') return given
+    return { ...given, transform: describing(given.transform ?? null) }
   }
 
   function describing(appTransform: Transform | null): Transform {

@@ -6,8 +6,7 @@ import { registrationOf } from '../registration.js'
 import { needsText } from '../marks/access.js'
 import { operationIdOf, pluginResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'
-import type { Needs } from '../marks/access.js'
-import type { Authenticator } from '../../types/authenticator.js'
+import type { RoutePolicy } from '../feature.js'
 
 /** The members of a route's schema that are read here. */
 interface RouteSchema {
@@ -50,53 +49,45 @@ export function transform(
   return { ...result, schema: isOwn ? { ...described, body: schema.body } : described }
 }
 
-/** What a document shows of a route, besides its schema. @returns null for a route without a mark, inherited or not */
-function notesOf(route: DeclaredRoute) {
-  const { options, server } = route
-  const open = {
-    accepted: [] as readonly Authenticator[],
-    isOptional: false,
-    needs: null as Needs | null,
-    responses: {} as Responses,
-    operationId: undefined as string | undefined,
-  }
-  const registration = registrationOf(server)
-  const own = pluginRouteOf(options)
+/** What a document shows of a route, besides its schema. */
+interface Notes extends Pick<
+  RoutePolicy,
+  'members' | 'allowsAnonymous' | 'needs' | 'registration'
+> {
+  readonly responses: Responses
+  readonly operationId?: string | undefined
+}
+
+/** @returns null for a route without a mark, inherited or not */
+function notesOf(route: DeclaredRoute): Notes | null {
+  const registration = registrationOf(route.server)
+  const own = pluginRouteOf(route.options)
   if (own !== undefined && registration !== undefined) {
-    const accepted = own.notes?.accepts ?? []
+    const members = own.notes?.accepts ?? []
     const responses = pluginResponses(own, registration)
     const operationId = operationIdOf(own, route)
-    return { ...open, registration, accepted, isOptional: true, responses, operationId }
+    return { registration, members, allowsAnonymous: true, needs: null, responses, operationId }
   }
   // A document can be asked for before the app is ready.
   const policy = route.policy === undefined ? decide(route) : route.policy
-  if (policy !== null) {
-    const { members: accepted, allowsAnonymous: isOptional, needs } = policy
-    const responses = responsesOf(policy, methodsOf(options.method))
-    return { ...open, accepted, registration: policy.registration, isOptional, needs, responses }
-  }
-  return registration === undefined || markOf(route) === undefined
-    ? null
-    : { ...open, registration }
+  if (policy) return { ...policy, responses: responsesOf(policy, methodsOf(route.options.method)) }
+  if (registration === undefined || markOf(route) === undefined) return null
+  return { registration, members: [], allowsAnonymous: false, needs: null, responses: {} }
 }
 
 /** Adds notes to a schema, whose own members take precedence. */
-function describe(
-  schema: RouteSchema,
-  notes: NonNullable<ReturnType<typeof notesOf>>,
-  document: OpenApiDocument,
-): RouteSchema {
-  const { accepted, registration, isOptional, needs, responses } = notes
+function describe(schema: RouteSchema, notes: Notes, document: OpenApiDocument): RouteSchema {
+  const { members, registration, allowsAnonymous, needs, responses } = notes
   const { operationId = notes.operationId } = schema
   const scope = needs?.scope ?? null
   // Also called where the schema has its own "security", which may name these schemes.
-  const { requirements, listsScopes } = requireSchemes(document, accepted, registration, scope)
+  const { requirements, listsScopes } = requireSchemes(document, members, registration, scope)
   // First, for tools that show or use the first alternative. It is also stated where nothing else can be, but the
   // document asks for credentials everywhere; an open route needs an empty list there.
   const isGlobal = document.security !== undefined
-  const needsNone = isOptional && accepted.length > 0 && (requirements.length > 0 || isGlobal)
+  const needsNone = allowsAnonymous && members.length > 0 && (requirements.length > 0 || isGlobal)
   const security = needsNone ? [{}, ...requirements] : requirements
-  const isStated = security.length > 0 || (accepted.length === 0 && isGlobal)
+  const isStated = security.length > 0 || (members.length === 0 && isGlobal)
   const isListed = listsScopes && schema.security === undefined
   const words = needs === null ? '' : needsText(isListed ? { role: needs.role } : needs, '`')
   const description = [schema.description, words && `Needs ${words}.`].filter(Boolean).join('\n\n')

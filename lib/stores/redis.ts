@@ -27,12 +27,8 @@ export function runnerOf<Name extends string>(
   root: string,
   scripts: Readonly<Record<Name, string>>,
 ): RunScript<Name> {
-  const digests = new Map(
-    Object.values<string>(scripts).map((script) => [
-      script,
-      createHash('sha1').update(script).digest('hex'),
-    ]),
-  )
+  const digestOf = (script: string): string => createHash('sha1').update(script).digest('hex')
+  const digests = new Map(Object.values<string>(scripts).map((each) => [each, digestOf(each)]))
   return async (name, ...values) => {
     const { status } = client
     // ioredis would keep the command until there is a connection again.

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { newKey, noLimit, sealed } from '../api-keys/key.js'
 import { testingOf } from './plugin.js'
-import { misuse } from './error.js'
+import { flawOf, misuse } from './error.js'
 import { now } from './forge.js'
 import type { ApiKeysTesting } from '../api-keys/feature.js'
 import type { Authn } from '../../types/authn.js'
@@ -61,12 +61,7 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   }
   const { prefix, client, api } = testing
   if (broken === undefined) return (await api.issue({ owner, name, scopes, expiresAt })).key
-  const send = Object.hasOwn(brokenKeys, broken) && brokenKeys[broken]
-  if (!send) {
-    misuse(
-      `mintApiKey: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenKeys).join(', ')}.`,
-    )
-  }
+  const send = flawOf(brokenKeys, broken, 'mintApiKey')
   const prefixThen = broken === 'otherPrefix' ? `${prefix}0` : prefix
   const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
   const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })

@@ -67,7 +67,6 @@ export function scopeOf({ scope }: AttackOptions): NeededNames | null {
   return scope === undefined ? null : parseMark({ scope }, 'authAttacks').scope
 }
 
-/** The headers with good credentials that were given. */
 export function givenHeaders({ good = {} }: AttackOptions): Headers {
   if (typeof good === 'string') return { authorization: good }
   return Object.fromEntries(Object.entries(good).map(([name, text]) => [name.toLowerCase(), text]))

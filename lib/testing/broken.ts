@@ -39,11 +39,12 @@ export type BrokenToken =
   | 'withoutSubject'
   | 'wrongAlgorithm'
 
+/** The right key signs. */
+const signed = (make: BrokenRow['make']): BrokenRow => ({ needs: 'key', make })
+
 /** The right key signs other claims. */
-const claimed = (change: (material: Material) => object): BrokenRow => ({
-  needs: 'key',
-  make: (material) => resign(material, change(material)),
-})
+const claimed = (change: (material: Material) => object): BrokenRow =>
+  signed((material) => resign(material, change(material)))
 
 const unsigned = (material: Material, alg: string): string =>
   `${encode(headerLike(material, {}, alg))}.${encode(material.claims)}.`
@@ -71,10 +72,7 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
       return resign({ ...material, method: 'HS256', key })
     },
   },
-  wrongAlgorithm: {
-    needs: 'key',
-    make: (material) => resign({ ...material, method: siblingOf(material.method) }),
-  },
+  wrongAlgorithm: signed((good) => resign({ ...good, method: siblingOf(good.method) })),
   otherKey: {
     make: (material) => resign({ ...material, key: keyOf('attacker', material.method).privateKey }),
   },
@@ -84,18 +82,12 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
       return resign({ ...material, key }, {}, { jwk: publicKey.export({ format: 'jwk' }) })
     },
   },
-  otherPurpose: {
-    needs: 'key',
-    make: (material) => resign(material, {}, { typ: 'fastify-authn-test+jwt' }),
-  },
+  otherPurpose: signed((good) => resign(good, {}, { typ: 'fastify-authn-test+jwt' })),
   withoutExp: claimed(() => ({ exp: undefined })),
   textualExp: claimed(() => ({ exp: String(now() + 3600) })),
   withoutSubject: claimed(({ claimName }) => ({ [claimName]: undefined })),
   strangeSubject: claimed(({ claimName }) => ({ [claimName]: { $ne: null } })),
-  unknownCritical: {
-    needs: 'key',
-    make: (material) => resign(material, {}, { crit: ['urn:unknown'], 'urn:unknown': 1 }),
-  },
+  unknownCritical: signed((good) => resign(good, {}, { crit: ['urn:unknown'], 'urn:unknown': 1 })),
   malformed: { make: () => 'not.a-token' },
 }
 

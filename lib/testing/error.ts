@@ -4,3 +4,14 @@ import { AuthnUsageError } from '../errors/errors.js'
 export function misuse(message: string): never {
   throw new AuthnUsageError('ERR_AUTH_TESTING', message)
 }
+
+/** The row of a flaw. @throws ERR_AUTH_TESTING for one that is not in the table */
+export function flawOf<Row>(
+  rows: Readonly<Record<string, Row>>,
+  name: string,
+  caller: string,
+): Row {
+  const expected = Object.keys(rows).join(', ')
+  if (Object.hasOwn(rows, name)) return rows[name] as Row
+  return misuse(`${caller}: found broken: ${JSON.stringify(name)}, expected one of ${expected}.`)
+}

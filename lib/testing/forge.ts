@@ -21,7 +21,6 @@ export interface Material {
   readonly typ?: unknown
   /** The name of the key in the header of a good token (`kid`), where it has one. */
   readonly kid?: string | undefined
-  /** A good token. */
   readonly token?: string | undefined
   /** The key that signed it: a secret or a private key. */
   readonly key?: KeyObject | undefined

@@ -1,5 +1,5 @@
 import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
-import { misuse } from './error.js'
+import { flawOf, misuse } from './error.js'
 import { issuerMaterial } from './issuer.js'
 import type { TokenContent } from './forge.js'
 import { materialOf, serviceOf } from './material.js'
@@ -39,12 +39,7 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
     // Without a signing key the service throws an error that says what is missing.
     return material.token ?? serviceOf(app, 'mintToken').generateTokenWithClaims({ sub }, algorithm)
   }
-  if (!Object.hasOwn(brokenTokens, broken)) {
-    misuse(
-      `mintToken: found broken: ${JSON.stringify(broken)}, expected one of ${Object.keys(brokenTokens).join(', ')}.`,
-    )
-  }
-  const { needs, make } = brokenTokens[broken]
+  const { needs, make } = flawOf(brokenTokens, broken, 'mintToken')
   if (needs === undefined || material[needs] !== undefined) return make(material)
   return misuse(
     `mintToken: broken: "${broken}" needs ${needTexts[needs]}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,

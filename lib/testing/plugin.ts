@@ -10,7 +10,6 @@ import { actingOf, type Acting } from './acting.js'
 import { misuse } from './error.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
-/** The apps in which this plugin is registered. */
 const roots = new WeakSet<object>()
 
 /**

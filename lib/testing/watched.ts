@@ -22,11 +22,9 @@ export interface Watched extends Needs {
   readonly cookie: string | null
   /** Whether `actingAs` works there. */
   readonly canAct: boolean
-  /** The names of the authenticators of the route. */
   readonly names: readonly string[]
   /** The scope whose API keys the route takes; null where it takes none. */
   readonly keyApp: FastifyInstance | null
-  /** The API key of the request. */
   readonly apiKey: RequestApiKey | undefined
 }
 

@@ -57,8 +57,7 @@ function wait({ waiting }: Line, request: FastifyRequest): Promise<void> {
     const leave = (error?: unknown): void => {
       waiting.delete(leave)
       unwatch()
-      if (error === undefined) resolve()
-      else reject(error)
+      return error === undefined ? resolve() : reject(error)
     }
     const unwatch = onGone(request, () => leave(ABANDONED))
     waiting.add(leave)

@@ -102,7 +102,6 @@ const revoke: Command<StoreOptions & { readonly owner?: string }> = {
   },
 }
 
-/** Prints the table of the SQL store; issues, shows and revokes the keys of a store. */
 export const apiKeys: Command = {
   name: 'api-keys',
   summary: 'print the SQL for API keys; issue, list or revoke the keys of a user',
@@ -111,7 +110,6 @@ export const apiKeys: Command = {
   exits: revoke.exits,
 }
 
-/** The columns of a key. */
 function describe(key: ApiKeyInfo): string[] {
   const { id, name, scopes, expiresAt, replacedBy } = key
   const about = (what: string, date: Date | null): string[] =>

@@ -20,12 +20,8 @@ interface Finding {
   readonly problem: string
 }
 
-/** The most findings that are shown. */
-const most = 10
-const storeVariables = ['AUTH_SESSIONS', 'AUTH_API_KEYS'].flatMap((variable) =>
-  variablesOf({ variable }),
-)
-const known = [...variables, ...storeVariables]
+const stores = ['AUTH_SESSIONS', 'AUTH_API_KEYS']
+const known = [...variables, ...stores.flatMap((variable) => variablesOf({ variable }))]
 // Some editors begin a file with a byte order mark, which is then part of the first name.
 const ownStart = /^\ufeff?auth_(?:jwt|basic|sessions|api_keys)_/i
 
@@ -39,16 +35,9 @@ No value of a variable is printed, except the paths of files.`,
   exits: ['nothing is wrong', 'there are errors or warnings'],
   async run(options) {
     const set = known.filter((name) => process.env[name])
-    const nothing: Finding = {
-      level: 'warning',
-      problem: 'none of the variables is set. Name the file that sets them: --env .env',
-    }
-    const findings = [
-      ...(set.length === 0 && options.keySet === undefined
-        ? [nothing]
-        : await startupFindings(options)),
-      ...unreadVariables(),
-    ].slice(0, most)
+    const isUnset = set.length === 0 && options.keySet === undefined
+    const found = isUnset ? [nothing] : await startupFindings(options)
+    const findings = [...found, ...unreadVariables()].slice(0, 10)
     const isWrong = findings.some(({ level }) => level !== 'note')
     return {
       exit: isWrong ? exits.no : exits.done,
@@ -60,6 +49,11 @@ No value of a variable is printed, except the paths of files.`,
       json: { findings },
     }
   },
+}
+
+const nothing: Finding = {
+  level: 'warning',
+  problem: 'none of the variables is set. Name the file that sets them: --env .env',
 }
 
 /** Variables with names like ours, which nothing reads. */

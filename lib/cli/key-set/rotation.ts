@@ -14,14 +14,12 @@ export interface SetKey {
 /** Makes a `next` key, with the passphrase of another key, and with its size where both are of RSA. */
 export type MakeNext = (alg: SigningMethod, like: SetKey) => Promise<SetKey>
 
-/** What became of a key set. */
 export interface Changed {
   readonly keys: readonly SetKey[]
   /** The key that signs from now on, if it is another one than before. */
   readonly signs?: SetKey
   /** The key that signed until now, and verifies until its `until`. */
   readonly verifies?: SetKey
-  /** The `next` key that was made. */
   readonly made?: SetKey
   readonly removed: readonly SetKey[]
 }
@@ -102,7 +100,6 @@ export async function revoke(
   return { keys: left, removed }
 }
 
-/** The key that is to be replaced. */
 function signKey(keys: readonly SetKey[], alg: SigningMethod | undefined): SetKey {
   const all = keys.filter(({ entry }) => entry.state === 'sign')
   // With a single one, --alg may name another algorithm: that is how an app moves to it.
@@ -113,7 +110,6 @@ function signKey(keys: readonly SetKey[], alg: SigningMethod | undefined): SetKe
   return misuse(`the key set signs with ${names}.`, 'Say which one to rotate: --alg …')
 }
 
-/** The key that takes over. */
 function nextKey(
   keys: readonly SetKey[],
   sign: SetKey,

@@ -127,6 +127,12 @@ export function newSession(given: Partial<NewSession> = {}): NewSession {
   }
 }
 
+/** A session that was just begun in a store, and the time of the store. */
+export async function begun(store: SessionStore, given?: Partial<NewSession>) {
+  const session = newSession(given)
+  return { session, ...(await store.create(session)) }
+}
+
 /** The use of a token, by default of the first one of a session. */
 export function swapOf(session: NewSession, given: Partial<Swap> = {}): Swap {
   const next = given.next ?? digest()
@@ -163,7 +169,6 @@ export const requireTime = (found: number | undefined, expected: number, what: s
 export const sidsOf = async (store: SessionStore, sub: string): Promise<string[]> =>
   (await store.list(sub)).map(({ sid }) => sid)
 
-/** Checks that a session can no longer be used. */
 export async function requireGone(store: SessionStore, session: NewSession): Promise<void> {
   assert.equal((await store.find(session.handle)).session, null, 'it is not found')
   assert.deepEqual(await store.list(session.sub), [], 'it is not listed')

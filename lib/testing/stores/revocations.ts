@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NewSession, Revocation, SessionStore, Swapped } from '../../../types/sessions.js'
 import {
+  begun,
   byTurns,
   digest,
   newSession,
@@ -20,8 +21,7 @@ const knows = (told: Told, sid: string): Promise<void> =>
 
 /** Milliseconds until a revocation is reported in both processes. */
 async function timeToTell(store: SessionStore, processes: readonly Told[]): Promise<number> {
-  const session = newSession()
-  await store.create(session)
+  const { session } = await begun(store)
   const start = performance.now()
   const [revoked] = (await store.revoke({ sid: session.sid }, 60)) as [Revocation]
   await Promise.all(processes.map((each) => knows(each, session.sid)))
@@ -35,9 +35,8 @@ async function timeToTell(store: SessionStore, processes: readonly Told[]): Prom
 export const revocationCases: Cases = {
   async 'a session is revoked by its sid'(store, other) {
     const sub = `user ${digest()}`
-    const [session, stays] = [newSession({ sub }), newSession({ sub })]
-    const { now } = await store.create(session)
-    await store.create(stays)
+    const { session, now } = await begun(store, { sub })
+    const { session: stays } = await begun(store, { sub })
     const [end, ...more] = await other.revoke({ sid: session.sid }, 60)
     assert.equal(more.length, 0)
     assert.equal(end?.sid, session.sid)
@@ -78,8 +77,7 @@ export const revocationCases: Cases = {
       [400, (session) => swap(session, { presented: digest() })],
     ]
     for (const [index, [seconds, use]] of uses.entries()) {
-      const session = newSession({ revocationTtl: 400 })
-      const { now } = await store.create(session)
+      const { session, now } = await begun(store, { revocationTtl: 400 })
       await use(session)
       await other.revoke({ sub: session.sub }, 60)
       await knows(told, session.sid)
@@ -139,8 +137,7 @@ export const revocationCases: Cases = {
   },
 
   async 'what was revoked before is reported to a new watcher'(store, other) {
-    const session = newSession()
-    await store.create(session)
+    const { session } = await begun(store)
     await store.revoke({ sid: session.sid }, 60)
     const later = await watch(other)
     assert.ok(later.revocations.has(session.sid), 'it is reported before `caughtUp` is called')
@@ -150,8 +147,7 @@ export const revocationCases: Cases = {
     const [here, there] = [await watch(store), await watch(other)]
     await store.close()
     await store.close()
-    const session = newSession()
-    await other.create(session)
+    const { session } = await begun(other)
     await other.revoke({ sid: session.sid }, 60)
     await knows(there, session.sid)
     assert.equal(here.revocations.has(session.sid), false, 'its watcher gets nothing more')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  begun,
   digest,
   newSession,
   odd,
@@ -40,8 +41,7 @@ export function sessionStoreSuite(make: MakeStore): readonly StoreCase[] {
 
 const sessionCases: Cases = {
   async 'a session that was begun is found, as it was given'(store, other) {
-    const session = newSession()
-    const { now: created } = await store.create(session)
+    const { session, now: created } = await begun(store)
     const { session: stored, now } = await other.find(session.handle)
     assert.ok(stored !== null, 'it is found, by another process too')
     const { sid, sub, address, userAgent, data } = session
@@ -72,8 +72,7 @@ const sessionCases: Cases = {
   },
 
   async 'a session expires at the end of its lifetime, however often it is used'(store, other) {
-    const session = newSession({ lifetime: 0.6 })
-    const { now } = await store.create(session)
+    const { session, now } = await begun(store, { lifetime: 0.6 })
     const swapped = await store.swap(swapOf(session, { idle: 50 }))
     assert.ok(swapped.outcome === 'swapped', 'it is in time')
     requireTime(swapped.session.endsAt, now + 0.6, 'endsAt after a use')
@@ -120,12 +119,11 @@ const sessionCases: Cases = {
 
   async 'strings come back as they were'(store) {
     for (const text of odd) {
-      const session = newSession({ sub: text, address: text, userAgent: text, data: text })
-      await store.create(session)
+      const given = { sub: text, address: text, userAgent: text, data: text }
+      const { session } = await begun(store, given)
       const { session: stored } = await store.find(session.handle)
       assert.ok(stored !== null, text)
-      const { sub, address, userAgent, data } = stored
-      assert.deepEqual([sub, address, userAgent, data], [text, text, text, text])
+      assert.deepEqual(stored, { ...stored, ...given })
       assert.equal((await store.list(text))[0]?.sid, session.sid)
     }
   },

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Swap } from '../../../types/sessions.js'
-import { digest, newSession, requireGone, requireTime, swapOf, type Cases } from './bench.js'
+import { begun, digest, newSession, requireGone, requireTime, swapOf, type Cases } from './bench.js'
 
 export const swapCases: Cases = {
   async 'the current token is replaced'(store) {
-    const session = newSession()
-    const { now: created } = await store.create(session)
+    const { session, now: created } = await begun(store)
     let presented = session.current
     for (let count = 0; count < 3; count++) {
       const next = digest()
@@ -22,8 +21,7 @@ export const swapCases: Cases = {
   },
 
   async 'the direct predecessor gets the same successor within the grace'(store, other) {
-    const session = newSession()
-    await store.create(session)
+    const { session } = await begun(store)
     const first = swapOf(session)
     const result = await store.swap(first)
     assert.ok(result.outcome === 'swapped')
@@ -71,8 +69,7 @@ export const swapCases: Cases = {
   },
 
   async 'a swap after its deadline changes nothing'(store) {
-    const session = newSession()
-    const { now } = await store.create(session)
+    const { session, now } = await begun(store)
     const result = await store.swap(swapOf(session, { deadline: now - 0.001 }))
     assert.equal(result.outcome, 'late')
     const forgery = swapOf(session, { presented: digest(), deadline: now - 0.001 })
@@ -84,8 +81,7 @@ export const swapCases: Cases = {
   },
 
   async 'of 200 uses of one token at once, one swaps and the others repeat'(store, other) {
-    const session = newSession()
-    await store.create(session)
+    const { session } = await begun(store)
     let presented = session.current
     // Once more with the successor: by then all connections are there, and none is waited for.
     for (let round = 0; round < 3; round++) {
@@ -107,8 +103,7 @@ export const swapCases: Cases = {
 
   async 'a session that is revoked while it is refreshed is revoked'(store, other) {
     const rounds = Array.from({ length: 40 }, async (_, round) => {
-      const session = newSession()
-      await store.create(session)
+      const { session } = await begun(store)
       const which = round % 2 ? { sid: session.sid } : { sub: session.sub }
       const early = round % 4 < 2 ? store.swap(swapOf(session)) : null
       const revoking = other.revoke(which, 60)

@@ -61,12 +61,7 @@ function tooMany(limit: number): Error {
   return Object.assign(new AuthnUsageError('ERR_AUTH_API_KEY', message), { statusCode: 409 })
 }
 
-/**
- * `app.authn.apiKeys`.
- *
- * @param limit - how many valid keys an owner may have
- * @param forget - called when a key may have changed
- */
+/** `app.authn.apiKeys`. @param limit - valid keys of an owner @param forget - called when a key may have changed */
 export function apiKeysApi(
   prefix: string,
   limit: number,

@@ -49,11 +49,7 @@ export function keyLookup(
     return pending
   }
 
-  /**
-   * For a key whose form and checksum are right.
-   *
-   * @throws (rejects) ERR_AUTH_STORE_UNAVAILABLE; what {@link Lookups.run} rejects with
-   */
+  /** For a key whose form and checksum are right. @throws (rejects) as {@link StoreAccess} and {@link Lookups} do */
   async function find(
     text: string,
     request: FastifyRequest,

@@ -66,11 +66,7 @@ export function listOption(flags: string, text: string): Option {
   return new Option(flags, text).argParser(collect)
 }
 
-/**
- * Completes `process.env` by the variables of a file, as `node --env-file` does it.
- *
- * @throws CliError when the file cannot be read
- */
+/** Completes `process.env` by a file, as `node --env-file` does it. @throws CliError when it cannot be read */
 export async function loadEnvironment(file: string): Promise<void> {
   // Not a named import: Node 20.0 to 20.11 have no such function.
   const { parseEnv } = util as { parseEnv?: (text: string) => Environment }

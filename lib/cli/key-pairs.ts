@@ -43,11 +43,7 @@ export interface Wanted {
   readonly passphraseEnv?: string | undefined
 }
 
-/**
- * Makes a key for a key set.
- *
- * @throws CliError when the key is to be encrypted and cannot be: it is never written unencrypted beside encrypted ones
- */
+/** @throws CliError when the key cannot be encrypted: it is never written unencrypted beside encrypted ones */
 export async function makeKey({ alg, state, bits, passphraseEnv }: Wanted): Promise<SetKey> {
   const { family, minimumBits = 0 } = algorithmOf(alg)
   // Not a thumbprint, of which one in 64 begins with "-" and looks like an option.

@@ -48,11 +48,7 @@ const prefixOption = new Option(
   'the prefix of the store in the app',
 ).makeOptionMandatory()
 
-/**
- * The parts of commands that work with a store, and the command that prints its tables.
- *
- * @param option - the option of the plugin that names a registration, `default` by default
- */
+/** What commands over a store share. @param option - the option of the plugin that names a registration */
 export function storeCommand(
   kind: StoreKind<unknown>,
   name: string,
@@ -76,11 +72,7 @@ export function storeCommand(
   return { details, options, schema }
 }
 
-/**
- * Lets a command work with the store that the environment names.
- *
- * @throws CliError when none is named, or it cannot be reached
- */
+/** Lets a command work with the store that the environment names. @throws CliError when none is, or it fails */
 export async function withStore<Store, Result>(
   kind: StoreKind<Store>,
   { prefix, registration }: StoreOptions,

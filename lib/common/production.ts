@@ -1,6 +1,4 @@
-/**
- * Whether `NODE_ENV` is `production` or `prod`, in any case: another spelling must not allow what production forbids.
- */
+/** Whether `NODE_ENV` is `production` or `prod`, in any case: no other spelling may allow what production forbids. */
 export function isProduction(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): boolean {

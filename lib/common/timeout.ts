@@ -1,8 +1,4 @@
-/**
- * Waits for a promise for a limited time. The work of a late promise goes on; its result is ignored.
- *
- * @param late - makes the error that is thrown then
- */
+/** Waits for a limited time; the result of a late promise is ignored. @param late - makes the error that is thrown */
 export async function withTimeout<T>(
   work: PromiseLike<T>,
   milliseconds: number,

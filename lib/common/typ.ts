@@ -11,11 +11,7 @@ export function comparable(typ: string): string {
   return folded.replace(/^application\/(?=[^/]*$)/, '')
 }
 
-/**
- * The `typ` of a token's header, as {@link comparable} spells it.
- *
- * @returns undefined where there is none; null for a value that is no string, which is never accepted
- */
+/** The {@link comparable} `typ` of a header. @returns undefined without one; null for no string, which never passes */
 export function typOf(header: object): string | null | undefined {
   const typ = ownProperty(header, 'typ')
   if (typ === undefined) return undefined

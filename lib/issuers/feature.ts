@@ -29,11 +29,7 @@ export interface IssuersTesting {
   ): ResolvedIssuer | undefined
 }
 
-/**
- * The option `issuers`: an authenticator for each issuer. Nothing is fetched before the app is ready.
- *
- * @throws ERR_AUTH_OPTION
- */
+/** The option `issuers`: an authenticator for each. It fetches nothing before `ready()`. @throws ERR_AUTH_OPTION */
 export function create({ own, options, jwtService, log }: FeatureContext<Issuers>): Feature {
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
@@ -63,11 +59,7 @@ export function create({ own, options, jwtService, log }: FeatureContext<Issuers
   }
 }
 
-/**
- * Makes the authenticator that accepts an issuer's access tokens in the `Authorization` header (RFC 6750 §2.1).
- *
- * @param timeout - seconds for `user`, and for `trusted`; undefined for no limit
- */
+/** Accepts access tokens in `Authorization` (RFC 6750 §2.1). @param timeout - seconds for `user`, and for `trusted` */
 function issuerAuthenticator(verifier: IssuerVerifier, timeout: number | undefined): Authenticator {
   const { issuer, trusted, user } = verifier.issuer
 

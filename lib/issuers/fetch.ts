@@ -54,12 +54,7 @@ export function reasonOf(error: unknown): string {
     : 'the connection failed, or the address redirects'
 }
 
-/**
- * Gets the key set of an issuer, from the address in the options or in its metadata.
- *
- * @returns the document, not yet checked
- * @throws FetchError, or an error of `fetch()`
- */
+/** Gets the key set from the address in the options or in the metadata. @throws FetchError, or an error of `fetch()` */
 export async function fetchKeySet(
   { issuer, jwksUri }: Pick<ResolvedIssuer, 'issuer' | 'jwksUri'>,
   signal: AbortSignal,

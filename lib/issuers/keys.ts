@@ -14,9 +14,7 @@ export interface IssuerKeys {
   readonly compromised: number
 }
 
-/**
- * The methods of each type and curve of keys, first the default of a key without `alg`. There are no secrets (`oct`).
- */
+/** The methods of each type and curve of keys, first the default without an `alg`. There are no secrets (`oct`). */
 const methodsByKind: ReadonlyMap<string, readonly SigningMethod[]> = new Map([
   ['rsa', issuerMethods.filter((method) => /^[RP]S/.test(method))],
   ['ec prime256v1', ['ES256']],

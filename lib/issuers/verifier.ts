@@ -31,11 +31,7 @@ export class IssuerVerifier {
     this.source = new KeySource(issuer, verifierOf, log)
   }
 
-  /**
-   * The claims of a token. Synchronous, unless keys have to be fetched first.
-   *
-   * @throws AuthenticationError (or a rejection with it)
-   */
+  /** Synchronous, unless keys have to be fetched first. @throws AuthenticationError (or a rejection with it) */
   claimsOf(token: string): JwtClaims | Promise<JwtClaims> {
     const verify = this.source.current()
     if (verify === null) return this.#claimsLater(token)

@@ -57,10 +57,6 @@ export class StoreClient<Store> {
   readonly #isLogDue = onceAMinute()
   failures = 0
 
-  /**
-   * @param message - for the log: which store is unavailable, and what that means
-   * @param patience - seconds that a call may take
-   */
   constructor(
     private readonly store: Store,
     private readonly logger: FastifyBaseLogger,

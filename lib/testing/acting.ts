@@ -99,12 +99,9 @@ function apiKeyOf(user: object, apiKey: ActingApiKey): RequestApiKey {
 }
 
 /** The defaults of `app.inject`, which keeps this object without copying it. */
-export const newSimulate = (): ActingInjection['simulate'] => ({
-  end: true,
-  split: false,
-  error: false,
-  close: false,
-})
+export function newSimulate(): ActingInjection['simulate'] {
+  return { end: true, split: false, error: false, close: false }
+}
 
 function namesOf(
   key: 'scope' | 'role',

@@ -92,10 +92,7 @@ class Attack {
     if (hasGood) await this.#letsIn('good credentials, after all the others')
   }
 
-  /**
-   * Makes an API key where the route takes one, with the scopes that it needs and those of the claims. It is the good
-   * credentials where the route takes no tokens of the material.
-   */
+  /** Makes an API key with the scopes that are needed. It is the good credentials where the route takes no tokens. */
   async #makeKey(): Promise<string | undefined> {
     const { sub: owner, good, claims, issuer = 'jwt' } = this.#options
     if (owner === undefined) return undefined

@@ -109,11 +109,7 @@ const makers: Readonly<Record<KeyFamily, (curve: string) => ForgedKey>> = {
 }
 const made = new Map<string, ForgedKey>()
 
-/**
- * A key for a method that no app has. Made once for each process and owner, because RSA keys take long.
- *
- * @param owner - the party to which the key belongs
- */
+/** A key for a method that no app has. Made once for each process and owner, because RSA keys take long. */
 export function keyOf(owner: 'attacker' | 'issuer', method: SigningMethod): ForgedKey {
   const { family, curve = '' } = algorithmOf(method)
   const id = `${owner} ${family} ${curve}`

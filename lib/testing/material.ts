@@ -73,11 +73,7 @@ export function resign(material: Material, change: object = {}, header: object =
   return forge(headerLike(material, header), { ...claims, ...change }, method, key as KeyObject)
 }
 
-/**
- * The material for an attack: the good token that was given, or a token of the issuer or of the app.
- *
- * @param good - headers with good credentials that were given
- */
+/** The good token that was given, or a token of the issuer or of the app. @param good - headers that were given */
 export function attackMaterial(app: AttackedApp, options: AttackOptions, good: Headers): Material {
   const { sub = 'alice', claims, claimName = 'sub', algorithm, issuer, typ } = options
   const { authorization = '', cookie = '' } = good

@@ -8,11 +8,7 @@ import { quoted, relative, table } from '../text.js'
 import { withLock } from './lock.js'
 import { isPast, type Changed, type SetKey } from './rotation.js'
 
-/**
- * The keys of a key set file, all of them read and checked as startup does it.
- *
- * @throws CliError when it cannot be read; for a key set that would stop a startup, its error
- */
+/** Reads and checks all keys as startup does it. @throws CliError when it cannot be read; the errors of startup */
 export async function readKeySet(file: string): Promise<SetKey[]> {
   return parse(await readText(await target(file), 'key set file'), file)
 }

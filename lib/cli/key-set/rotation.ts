@@ -86,7 +86,7 @@ export async function revoke(
   const removed = [revoked]
   const since = timeText(Date.now())
   if (state === 'sign') {
-    const next = nextKey(left, revoked, undefined)
+    const next = nextKey(left, revoked)
     const heir = next ?? (await make(alg, revoked))
     const signs = withEntry(heir, { state: 'sign', since })
     const made = await make(signs.entry.alg, heir)
@@ -110,11 +110,7 @@ function signKey(keys: readonly SetKey[], alg: SigningMethod | undefined): SetKe
   return misuse(`the key set signs with ${names}.`, 'Say which one to rotate: --alg …')
 }
 
-function nextKey(
-  keys: readonly SetKey[],
-  sign: SetKey,
-  alg: SigningMethod | undefined,
-): SetKey | undefined {
+function nextKey(keys: readonly SetKey[], sign: SetKey, alg?: SigningMethod): SetKey | undefined {
   const able = keys.filter(({ entry }) => entry.state === 'next')
   const own = [alg, sign.entry.alg].flatMap((each) =>
     able.filter(({ entry }) => entry.alg === each),

@@ -91,9 +91,9 @@ export function operationIdOf(
   const words = url.split(/[^a-z\d]+/i).filter((word) => word !== '')
   if (words.at(-1) !== kind) words.push(kind)
   const isOnly = all.filter(({ options }) => pluginRouteOf(options)?.kind === kind).length === 1
-  const taken = all.map(({ options }) => ownProperty(options.schema ?? {}, 'operationId'))
+  const taken = new Set(all.map(({ options }) => ownProperty(options.schema ?? {}, 'operationId')))
   const names = [isOnly ? [kind] : words, words, ['post', ...words]].map((each) =>
     each.join(' ').replaceAll(/ (.)/g, (_, letter: string) => letter.toUpperCase()),
   )
-  return names.find((name) => !taken.includes(name))
+  return names.find((name) => !taken.has(name))
 }

@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander'
 import { isAuthenticationError } from '../../errors/errors.js'
-import { invalidToken, unverifiedPart } from '../../tokens/claims.js'
+import { unverifiedPart } from '../../tokens/claims.js'
 import { defaults } from '../../options/defaults.js'
 import { isUsableName } from '../../users/user.js'
 import { scopesOf } from '../../users/granted.js'
@@ -117,8 +117,8 @@ async function verdictOf(token: string, header: Part, options: Options): Promise
       kid === undefined ? each.legacy && each.alg === alg : each.kid === kid,
     )
     const claims: Record<string, unknown> = service.verify(token, method, { typ })
-    if (!isUsableName(claims[claimName])) throw invalidToken(`claim ${claimName}`)
-    return { valid: true, key }
+    if (isUsableName(claims[claimName])) return { valid: true, key }
+    return { valid: false, code: 'ERR_AUTH_JWT_INVALID', cause: `claim ${claimName}` }
   } catch (error) {
     if (!isAuthenticationError(error)) return { valid: null, reason: startupError(error) }
     const { code, cause } = error

@@ -5,6 +5,7 @@ import type { ResolvedApiKeys } from './options.js'
 import { openStore } from '../stores/store-client.js'
 import { apiKeysApi } from './api.js'
 import { apiKeyAuthenticator } from './authenticator.js'
+import { noLimit } from './key.js'
 import { keyLookup } from './lookup.js'
 import type { Feature, FeatureContext } from '../feature.js'
 import type { StoreClient } from '../stores/store-client.js'
@@ -45,7 +46,7 @@ export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
     patience: 2,
   })
   const lookup = keyLookup(client, cache)
-  const api = apiKeysApi(prefix, maxPerOwner, client, lookup.forget)
+  const apiWith = (limit: number): ApiKeys => apiKeysApi(prefix, limit, client, lookup.forget)
   const authenticator = apiKeyAuthenticator(prefix, header, userService, user, lookup)
   const onPass: Feature['onPass'] = ({ headers }, reply) => {
     // RFC 9111 §3.5 keeps shared caches from storing only responses to requests with `Authorization`.
@@ -68,8 +69,8 @@ export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
         `fastify-authn: these routes accept API keys and require no scope, so every key may use them, also one without scopes: ${listOf(names)}. Add a scope to their marks, as in { use: 'apiKey', scope: 'notes:read' }.`,
       )
     },
-    api,
+    api: apiWith(maxPerOwner),
     stats: lookup.stats,
-    testing: { prefix, client, api } satisfies ApiKeysTesting,
+    testing: { prefix, client, api: apiWith(noLimit) } satisfies ApiKeysTesting,
   }
 }

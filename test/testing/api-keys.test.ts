@@ -30,6 +30,15 @@ t.test('mintApiKey() makes a key that the app accepts', async (t) => {
   t.match(newest, { name: 'test key', scopes: [], expiresAt: null })
 })
 
+t.test('the kit makes more keys than an owner may have', async (t) => {
+  const { app, get } = await keyApp(t, keyOptions({ maxPerOwner: 1 }))
+  await mintApiKey(app, { owner: 'alice' })
+  const key = await mintApiKey(app, { owner: 'alice' })
+  t.match(await get('/apiKey', bearer(key)), { status: 200 })
+  const report = await authAttacks(app, { url: '/notes', sub: 'alice' })
+  t.strictSame(report.problems, [])
+})
+
 t.test('mintApiKey() makes keys of each flaw, which are rejected for it', async (t) => {
   const { app, get, stats } = await keyApp(t)
   const reasons: unknown[] = []

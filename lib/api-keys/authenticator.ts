@@ -12,12 +12,7 @@ import type { ApiKeysOptions } from '../../types/api-keys.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
-/**
- * Reads keys from `Authorization` (RFC 6750 §2.1), and from another header.
- *
- * @param header - its name in lower case
- * @param user - asked in place of the user service, which is there without it
- */
+/** Reads keys from `Authorization` (RFC 6750 §2.1), and from `header`, a name in lower case. `user` replaces `userService`. */
 export function apiKeyAuthenticator(
   prefix: string,
   header: string | undefined,

@@ -49,7 +49,7 @@ export function keyLookup(
     return pending
   }
 
-  /** For a key whose form and checksum are right. @throws (rejects) as {@link StoreAccess} and {@link Lookups} do */
+  /** For a key whose form and checksum are right. @throws (rejects) as {@link StoreClient} and {@link Lookups} do */
   async function find(
     text: string,
     request: FastifyRequest,

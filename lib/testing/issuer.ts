@@ -19,14 +19,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** The name of the one key in the key set that takes the place of an issuer's. */
 const kid = 'fastify-authn-testing'
 
-/**
- * A good token of an issuer, whose key set is replaced by one of the test kit for as long as the app lives.
- *
- * @param app - the app, or the inner scope in which the plugin is registered
- * @param name - of the issuer in the option `issuers`
- * @param caller - the name of the public function, for the error
- * @throws ERR_AUTH_TESTING
- */
+/** A good token of an issuer, whose key set is replaced by one of the test kit from then on. @throws ERR_AUTH_TESTING */
 export function issuerMaterial(
   app: object,
   name: string,

@@ -12,7 +12,7 @@ import type { ApiKeysOptions } from '../../types/api-keys.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { UserService } from '../../types/user-service.js'
 
-/** Reads keys from `Authorization` (RFC 6750 §2.1), and from `header`, a name in lower case. `user` replaces `userService`. */
+/** Reads keys from `Authorization` (RFC 6750 §2.1) and from `header`, in lower case. `user` replaces `userService`. */
 export function apiKeyAuthenticator(
   prefix: string,
   header: string | undefined,

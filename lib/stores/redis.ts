@@ -16,7 +16,7 @@ export type RunScript<Name extends string> = (
 /** The states of a client that has lost its connection. Before the first connection, commands wait for it. */
 const lost: ReadonlySet<string | undefined> = new Set(['reconnecting', 'close', 'end'])
 
-/** Runs Lua scripts, whose text is only sent to a server that has not cached it. @param root - `KEYS[1]` of all scripts */
+/** Runs Lua scripts, whose text is only sent to a server without it. @param root - `KEYS[1]` of all scripts */
 export function runnerOf<Name extends string>(
   client: ScriptClient,
   root: string,

@@ -19,7 +19,7 @@ import type { SigningMethod } from '../../types/jwt.js'
 /** The name of the one key in the key set that takes the place of an issuer's. */
 const kid = 'fastify-authn-testing'
 
-/** A good token of an issuer, whose key set is replaced by one of the test kit from then on. @throws ERR_AUTH_TESTING */
+/** A good token of an issuer, whose key set is one of the test kit from then on. @throws ERR_AUTH_TESTING */
 export function issuerMaterial(
   app: object,
   name: string,

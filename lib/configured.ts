@@ -6,10 +6,9 @@ import { combine } from './authenticators/any-of.js'
 import { basicAuthenticator } from './authenticators/basic.js'
 import { configBasicAuthenticator } from './authenticators/config-basic.js'
 import { jwtAuthenticator } from './authenticators/jwt.js'
-import type { Feature } from './feature.js'
+import type { Feature, Registration } from './feature.js'
 import type { JwtService } from './tokens/service.js'
 import type { ResolvedOptions } from './options/resolve.js'
-import type { Registration } from './feature.js'
 import type { Authenticator } from '../types/authenticator.js'
 
 type Named = ReadonlyMap<string, Authenticator>

@@ -6,12 +6,11 @@ import { parseMark, isMark } from '../marks/mark.js'
 import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { registrationOf } from '../registration.js'
-import type { Registration } from '../feature.js'
+import type { Registration, RoutePolicy } from '../feature.js'
 import { requireDecisions } from './audit.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
-import type { RoutePolicy } from '../feature.js'
 
 /** Makes the policy of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
 export function checkRoutes(record: AppRecord): void {

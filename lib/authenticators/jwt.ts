@@ -28,9 +28,9 @@ interface OwnTokens {
  * JSON Web Tokens (RFC 7519) in the `Authorization` header (RFC 6750 section 2.1); with the option `cookies` of the
  * plugin, in a cookie where there is no such header.
  *
- * The signature is verified first, then the claims. A token whose claim `typ`, `token_use`, `token_type` or `type` names
- * another kind than an access token, such as `refresh`, is rejected. The claim `claimName`, a non-empty string or a finite
- * number, names the user, whom the user service is asked for at every request.
+ * The signature is verified first, then the claims. A token is rejected if its claim `typ`, `token_use`, `token_type` or
+ * `type` says that it is no access token (`refresh`, for example). The claim `claimName` names the user, by a non-empty
+ * string or a finite number. The user service is asked for that user at every request.
  *
  * Beside other authenticators for Bearer it accepts the tokens that have this claim and that no other one accepts.
  *

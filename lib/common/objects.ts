@@ -33,3 +33,21 @@ export function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
+
+/** To be called with what a function of the app has returned: a rejection that nothing handles would end the process. */
+export function ignoreRejection(value: unknown): void {
+  if (isThenable(value)) Promise.resolve(value).catch(() => undefined)
+}
+
+/**
+ * The JSON of what a function of the app has returned.
+ *
+ * @param name - of the function, for the error
+ * @throws TypeError for anything but a plain object, and what its getters and `toJSON` throw
+ */
+export function jsonOf(value: unknown, name: string): string {
+  ignoreRejection(value)
+  const json = isPlain(value) ? JSON.stringify(value) : undefined
+  if (json !== undefined) return json
+  throw new TypeError(`${name}: expected a plain object, not a promise.`)
+}

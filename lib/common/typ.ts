@@ -11,7 +11,7 @@ export function comparable(typ: string): string {
   return folded.replace(/^application\/(?=[^/]*$)/, '')
 }
 
-/** The {@link comparable} `typ` of a header. @returns undefined without one; null for no string, which never passes */
+/** The {@link comparable} `typ` of a header. @returns undefined if there is none; null if it is no string, which is rejected */
 export function typOf(header: object): string | null | undefined {
   const typ = ownProperty(header, 'typ')
   if (typ === undefined) return undefined

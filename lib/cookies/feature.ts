@@ -10,9 +10,8 @@ import * as Type from '@sinclair/typebox/type'
 import { wantedLogin } from '../login/route.js'
 import { crossSiteReason, isCrossSiteFetch, safeMethods, trustedOf } from './csrf.js'
 import { lifeOf, setCookies } from './reply.js'
-import type { Feature, FeatureContext } from '../feature.js'
+import type { Feature, FeatureContext, Registration } from '../feature.js'
 import type { ResolvedCookies } from './options.js'
-import type { Registration } from '../feature.js'
 import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 /** The hosts of local development, where not every browser accepts `Secure` cookies without TLS. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
-import { isThenable } from '../common/objects.js'
+import { ignoreRejection } from '../common/objects.js'
 import { refusal } from '../errors/errors.js'
 import { credentialsOf } from '../http/authorization.js'
 import type { Guarded } from './decision.js'
@@ -15,8 +15,9 @@ const unrecognized = new Set<RefusalCode>([
 ])
 
 /**
- * The rejection of credentials that are meant for an authenticator which the route does not accept says so; any other stays
- * as it is.
+ * Says why credentials were rejected that an authenticator of another route would accept.
+ *
+ * @returns a rejection with that reason; `error` where the credentials are for an authenticator of this route, or for none
  */
 export function explained(
   { request, policy: { members, registration } }: Guarded,
@@ -39,8 +40,7 @@ function isMeant(authenticator: Authenticator, request: FastifyRequest): boolean
   try {
     if (authenticator.accepts !== undefined) {
       const isAccepted: unknown = authenticator.accepts(request)
-      // A rejection that nothing handles would end the process.
-      if (isThenable(isAccepted)) Promise.resolve(isAccepted).catch(() => undefined)
+      ignoreRejection(isAccepted)
       return isAccepted === true
     }
     return scheme !== undefined && credentialsOf(request.headers.authorization, scheme) !== null

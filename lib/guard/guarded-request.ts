@@ -2,10 +2,8 @@ import { AsyncResource } from 'node:async_hooks'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { refusalOf } from '../errors/refusals.js'
-import { malformed } from '../authenticators/basic.js'
 import { faultOf, isAuthenticationError, refusal } from '../errors/errors.js'
 import { reportSuccess, startClock } from '../events.js'
-import { hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import type { RoutePolicy } from '../feature.js'
 import { kDecision, type Decision, type Guarded } from './decision.js'
@@ -14,6 +12,7 @@ import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { beforeBody, mayHaveBody } from './again.js'
+import { problemOf } from './problem.js'
 import { refuse } from './refuse.js'
 
 /**
@@ -49,14 +48,8 @@ class GuardedRequest implements Guarded {
   /** Asks the authenticator. Its result is awaited only where it is a promise. */
   begin(): void {
     const { request, policy } = this
-    // The requests that @fastify/websocket injects have no rawHeaders.
-    const { rawHeaders } = request.raw as { rawHeaders?: string[] }
-    // A proxy may have read the other one (RFC 9110 §5.3).
-    if (rawHeaders !== undefined && hasSeveral(rawHeaders)) return this.onError(malformed())
-    for (const check of policy.registration.requestChecks) {
-      const error = check(request, policy)
-      if (error !== null) return this.onError(error)
-    }
+    const problem = problemOf(request, policy.registration, policy)
+    if (problem !== null) return this.onError(problem)
     let outcome: unknown
     try {
       outcome = policy.authenticator.authenticate(request)

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isPlain, isThenable } from '../common/objects.js'
+import { jsonOf } from '../common/objects.js'
 import { refusalOf, type RefusalRow } from '../errors/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
 import { challenge } from '../http/challenge.js'
@@ -93,12 +93,7 @@ export function appErrorBody(
 ): string | null {
   if (errorBody === undefined) return null
   try {
-    const body: unknown = errorBody(rejection, request)
-    // A rejection that nothing handles would end the process.
-    if (isThenable(body)) Promise.resolve(body).catch(() => undefined)
-    const json = isPlain(body) ? JSON.stringify(body) : undefined
-    if (json !== undefined) return json
-    throw new TypeError('errorBody: expected a plain object, not a promise.')
+    return jsonOf(errorBody(rejection, request), 'errorBody')
   } catch (fault) {
     request.log.error({ err: fault }, 'errorBody failed; the default body is sent')
     return null

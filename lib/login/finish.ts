@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as Type from '@sinclair/typebox/type'
-import { isPlain, isThenable } from '../common/objects.js'
+import { jsonOf } from '../common/objects.js'
 import { faultOf } from '../errors/errors.js'
 import { reportSuccess } from '../events.js'
 import { viewOf } from '../users/view.js'
@@ -62,11 +62,9 @@ export function giveTokens(
   const body = carrier.send(...given)
   if (login === false || login.body === undefined) return body
   try {
-    const own: unknown = login.body(body)
-    // A rejection that nothing handles would end the process.
-    if (isThenable(own)) Promise.resolve(own).catch(() => undefined)
-    if (isPlain(own) && JSON.stringify(own) !== undefined) return own
-    throw new TypeError('login.body: expected a plain object, not a promise.')
+    const own: object = login.body(body)
+    jsonOf(own, 'login.body')
+    return own
   } catch (error) {
     throw faultOf('ERR_AUTH_TOKEN_FUNC', error)
   }

@@ -5,11 +5,10 @@ import type {
   onRequestHookHandler,
   RouteOptions,
 } from 'fastify'
-import { malformed } from '../authenticators/basic.js'
 import { isAuthenticationError, wrongOption } from '../errors/errors.js'
 import { reportRefusal, startClock } from '../events.js'
+import { problemOf } from '../guard/problem.js'
 import { appErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
-import { hasSeveral } from '../http/authorization.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { markPluginRoute, type PluginRoute, type RouteBody } from '../http/plugin-route.js'
 import type { Registration } from '../feature.js'
@@ -77,20 +76,11 @@ function firstHook(
     if (method === 'GET') return done()
     // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
     void reply.header('cache-control', 'no-store')
-    const error = problemOf(request, registration)
+    const error = problemOf(request, registration, null)
     if (error === null) return done()
     reportRefusal(request, error, kind, startClock())
     sendRefusal(error, textOf(error, request, registration), reply, registration)
   }
-}
-
-function problemOf(request: FastifyRequest, { requestChecks }: Registration) {
-  if (hasSeveral(request.raw.rawHeaders)) return malformed()
-  for (const check of requestChecks) {
-    const error = check(request, null)
-    if (error !== null) return error
-  }
-  return null
 }
 
 /** Bodies that Fastify or our schema rejects get what `errorBody` returns; other errors go to the app's error handler. */

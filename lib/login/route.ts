@@ -6,7 +6,7 @@ import { declarePluginRoute, throwTaken, urlOf } from './plugin-routes.js'
 import { loginBody } from './schema.js'
 import { issuedAfter } from './token.js'
 import type { ResolvedLogin } from '../options/resolve.js'
-import type { Registration } from '../feature.js'
+import type { Feature, Registration } from '../feature.js'
 import type { UserService } from '../../types/user-service.js'
 
 /**
@@ -23,12 +23,17 @@ export function wantedLogin({ options, jwtService, features }: Registration): Re
   }
   const canIssue = login.tokenFunc !== undefined || jwtService.canSign(login.signingMethod)
   if (userService !== undefined && canIssue) return login
-  const issuer = features.find(({ issueTokens }) => issueTokens !== undefined)
+  const issuer = issuerOf(features)
   if (!login.isExplicit && issuer === undefined) return null
   const needed = userService === undefined ? '"userService"' : '"jwt" with a key that signs'
   return wrongOption(
     `option "${login.isExplicit ? 'login' : issuer?.name}" is set, but the option ${needed} is missing. Set it, or login: false.`,
   )
+}
+
+/** The feature that issues the tokens of a login. */
+function issuerOf(features: Registration['features']): Feature | undefined {
+  return features.find(({ issueTokens }) => issueTokens !== undefined)
 }
 
 /**
@@ -44,8 +49,7 @@ export function addLogin(registration: Registration, routes: readonly object[]):
   const route = loginRoute(registration, login)
   const url = urlOf(app, login.path)
   if (!app.hasRoute({ method: 'POST', url })) return declarePluginRoute(registration, route)
-  const isDefault =
-    !login.isExplicit && features.every(({ issueTokens }) => issueTokens === undefined)
+  const isDefault = !login.isExplicit && issuerOf(features) === undefined
   const isOurs = routes.some(
     (each) => pluginRouteOf(each) && (each as { url?: string }).url === url,
   )
@@ -67,9 +71,8 @@ function loginRoute(registration: Registration, login: ResolvedLogin): PluginRou
     )
   }
   const { options, passwords, tokenChecks, features, carrier } = registration
-  const hasSessions = features.some(({ issueTokens }) => issueTokens !== undefined)
   const responses = {
-    200: carrier.schema(hasSessions),
+    200: carrier.schema(issuerOf(features) !== undefined),
     401: 'The username or the password is wrong.',
   }
   const documented = {

@@ -5,8 +5,7 @@ import { ownProperty } from '../common/objects.js'
 import { pluginRouteOf, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { needsText } from '../marks/access.js'
 import type { DeclaredRoute } from '../app/routes.js'
-import type { RoutePolicy } from '../feature.js'
-import type { Registration } from '../feature.js'
+import type { Registration, RoutePolicy } from '../feature.js'
 
 const tooMany = { 429: 'Too many failed attempts.' }
 const busy = { 503: 'The server is busy.' }

@@ -89,7 +89,7 @@ export interface FailureKeys {
   readonly address: string
   /** Under which the failing /64 of a /48 are counted; null where that is of no use. */
   readonly networks: string | null
-  /** Is there as long as any counter of the address is. */
+  /** A key that exists for as long as a failure of the address is counted. */
   readonly failing: string
 }
 

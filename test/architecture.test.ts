@@ -10,7 +10,7 @@ import { root } from './helpers/project.js'
  * from `types/`. `features` are the folders with a file `feature.ts`, which know nothing of each other.
  */
 const places =
-  'cli testing index plugin configured features.ts features openapi app login guard authenticators request registration feature passwords users tokens stores throttle marks options http events common errors'.split(
+  'cli testing index plugin configured features.ts features openapi app login guard authenticators request feature passwords users tokens stores throttle marks options http events common errors'.split(
     ' ',
   )
 

@@ -9,7 +9,7 @@ import { pluginRouteOf } from '../http/plugin-route.js'
 import { throwTaken } from '../login/plugin-routes.js'
 import { policyOf } from '../guard/policy.js'
 import type { RoutePolicy } from '../feature.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf } from '../request/registration.js'
 
 /** The options of a route as `onRoute` gets them. */
 type DeclaredOptions = RouteOptions & { readonly routePath: string }

@@ -2,7 +2,7 @@
 import type { RouteOptions } from 'fastify'
 import { decide, markOf, methodsOf, routeOf, type DeclaredRoute } from '../app/routes.js'
 import { pluginRouteOf, type Responses } from '../http/plugin-route.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf } from '../request/registration.js'
 import { needsText } from '../marks/access.js'
 import { operationIdOf, pluginResponses, responsesOf } from './responses.js'
 import { requireSchemes, type OpenApiDocument, type Requirement } from './schemes.js'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AuthnUsageError } from '../errors/errors.js'
 import { MALFORMED, parseBearer } from '../http/authorization.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf } from './registration.js'
 import type { Registration } from '../feature.js'
 import { ensureState, extraOf, kRequestState, stateOf } from './state.js'
 import type { AuthUser } from '../../types/user-service.js'

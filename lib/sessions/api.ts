@@ -4,7 +4,7 @@ import { AuthnUsageError, isAuthenticationError, refusal, wrongOption } from '..
 import { reportRefusal } from '../events.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { finishLogin, giveTokens } from '../login/finish.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf } from '../request/registration.js'
 import type { Registration } from '../feature.js'
 import { ownClaimsOf } from '../request/state.js'
 import { isUsableName } from '../users/user.js'

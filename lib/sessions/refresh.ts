@@ -11,7 +11,7 @@ import {
   type RefreshToken,
 } from './refresh-token.js'
 import { revokeSessions, storeTimeout, type SessionTools } from './tools.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf } from '../request/registration.js'
 import type { Registration } from '../feature.js'
 import { tokensReport } from '../login/finish.js'
 import { issuedAfter } from '../login/token.js'

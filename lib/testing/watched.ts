@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { routeOf } from '../app/routes.js'
 import { channels } from '../events.js'
-import { registrationOf } from '../registration.js'
+import { registrationOf } from '../request/registration.js'
 import { newSimulate, simulateOf, type ActingInjection } from './acting.js'
 import { hasTestKit, testingOf } from './plugin.js'
 import type { CookiesTesting } from '../cookies/feature.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { setRegistration } from '../../lib/registration.js'
+import { setRegistration } from '../../lib/request/registration.js'
 import type { Registration } from '../../lib/feature.js'
 
 /** Of a request, what an authenticator may look at. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { wrongOption } from './errors/errors.js'
-import type { Registration } from './feature.js'
+import { wrongOption } from '../errors/errors.js'
+import type { Registration } from '../feature.js'
 
 const kRegistration = Symbol('fastify-authn.registration')
 

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { authn, type AuditOptions } from '../../lib/index.js'
 import { standardOptions } from '../helpers/app.js'
-import { bootError, listen } from '../helpers/flows.js'
+import { startupError, listen } from '../helpers/flows.js'
 
 const load = async (name: string): Promise<FastifyPluginCallback> =>
   ((await import(name)) as { default: FastifyPluginCallback }).default
@@ -31,7 +31,7 @@ async function start(
 ): Promise<{ app: FastifyInstance; error: (Error & { code?: unknown }) | undefined }> {
   const app = Fastify()
   t.teardown(() => app.close())
-  const error = await bootError(async () => {
+  const error = await startupError(async () => {
     await before?.(app)
     await app.register(authn, { ...standardOptions(), audit, auth: true })
     await after?.(app)
@@ -89,7 +89,7 @@ for (const [name, engine] of Object.entries(engines)) {
     ] as const) {
       const app = Fastify()
       t.teardown(() => app.close())
-      const error = await bootError(async () => {
+      const error = await startupError(async () => {
         if (place === 'around') await app.register(engine)
         await app.register(
           async (scope) => {
@@ -112,5 +112,5 @@ t.test('without an audit, an app with middleware starts', async (t) => {
   const [engine] = Object.values(engines) as [FastifyPluginCallback]
   await app.register(engine)
   await app.register(authn, standardOptions())
-  t.equal(await bootError(() => app.ready()), undefined)
+  t.equal(await startupError(() => app.ready()), undefined)
 })

@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions, type UndecidedRoute } from '../../lib/index.js'
 import { standardOptions } from '../helpers/app.js'
-import { bootError } from '../helpers/flows.js'
+import { startupError } from '../helpers/flows.js'
 
 const standard = standardOptions()
 /** Registrations with one key have one user service. */
@@ -24,7 +24,7 @@ async function start(
 ): Promise<(Error & { code?: unknown }) | undefined> {
   const app = Fastify()
   t.teardown(() => app.close())
-  return bootError(async () => {
+  return startupError(async () => {
     await before(app)
     await app.register(authn, { ...shared(), audit })
     await declare(app)

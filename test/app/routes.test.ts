@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import t from 'tap'
 import { authn } from '../../lib/index.js'
 import { logLines } from '../helpers/app.js'
-import { bootError } from '../helpers/flows.js'
+import { startupError } from '../helpers/flows.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
 
@@ -17,7 +17,7 @@ t.test('a config that a hook replaces makes startup fail', async (t) => {
   app.addHook('onRoute', (route) => {
     route.config = { auth: true }
   })
-  const error = await bootError(async () => {
+  const error = await startupError(async () => {
     await app.register(authn, options)
     app.get('/x', () => 'open')
     await app.ready()
@@ -50,7 +50,7 @@ t.test('a mark that is set in a config after its route makes startup fail', asyn
   const app = Fastify()
   t.teardown(() => app.close())
   const config: { auth?: boolean } = {}
-  const error = await bootError(async () => {
+  const error = await startupError(async () => {
     await app.register(authn, options)
     app.get('/x', { config }, () => 'open')
     config.auth = true
@@ -108,7 +108,7 @@ t.test('auth or audit in a scope without routes makes startup fail', async (t) =
   ): Promise<unknown> => {
     const app = Fastify()
     t.teardown(() => app.close())
-    return bootError(async () => {
+    return startupError(async () => {
       await app.register(
         wrap(async (inner) => {
           await inner.register(authn, { ...options, ...given })

@@ -22,7 +22,7 @@ import {
   basicChallenge,
   bearerChallenge,
   isWelcome,
-  texts,
+  messages,
   tokenChallenge,
 } from '../helpers/flows.js'
 
@@ -53,28 +53,28 @@ const wrong = (error: string, challenge: Expected['challenge']): Expected => ({
 })
 const absent = (challenge: Expected['challenge']): Expected => ({
   kind: 'none',
-  error: texts.none,
+  error: messages.none,
   challenge,
 })
 
 const expectations: Record<Kind, Record<Use, Expected>> = {
   'malformed Basic': {
-    basic: wrong(texts.none, basicChallenge),
-    config: wrong(texts.none, basicChallenge),
+    basic: wrong(messages.none, basicChallenge),
+    config: wrong(messages.none, basicChallenge),
     jwt: absent(bearerChallenge),
-    both: wrong(texts.none, [basicChallenge, bearerChallenge]),
+    both: wrong(messages.none, [basicChallenge, bearerChallenge]),
   },
   'wrong Basic': {
-    basic: wrong(texts.invalid, basicChallenge),
-    config: wrong(texts.invalid, basicChallenge),
+    basic: wrong(messages.invalid, basicChallenge),
+    config: wrong(messages.invalid, basicChallenge),
     jwt: absent(bearerChallenge),
-    both: wrong(texts.invalid, [basicChallenge, bearerChallenge]),
+    both: wrong(messages.invalid, [basicChallenge, bearerChallenge]),
   },
   'bad Bearer': {
     basic: absent(basicChallenge),
     config: absent(basicChallenge),
-    jwt: wrong(texts.jwtInvalid, bearerProblem),
-    both: wrong(texts.jwtInvalid, [basicChallenge, bearerProblem]),
+    jwt: wrong(messages.jwtInvalid, bearerProblem),
+    both: wrong(messages.jwtInvalid, [basicChallenge, bearerProblem]),
   },
   other: {
     basic: absent(basicChallenge),

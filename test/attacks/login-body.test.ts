@@ -7,7 +7,7 @@ import { authn } from '../../lib/index.js'
 import { rawLines, passwords, secret, users } from '../helpers/app.js'
 import { credulousService, isQuiet, unusable, type CredulousService } from '../helpers/attacks.js'
 import { anyCharacter, bounded } from '../helpers/cases.js'
-import { bearerChallenge, isRefusal, texts, type AnyResponse } from '../helpers/flows.js'
+import { bearerChallenge, isRejection, messages, type AnyResponse } from '../helpers/flows.js'
 
 const { alice: password } = passwords
 const hash = users[0]?.password ?? ''
@@ -200,7 +200,7 @@ t.test(
     }
     for (const username of ['a'.repeat(1025), 'a'.repeat(16_000), '\u{1f600}'.repeat(257)]) {
       const response = await subject.post(json({ username, password }))
-      isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, 'too long')
+      isRejection(t, response, { error: messages.invalid, challenge: bearerChallenge }, 'too long')
       t.same(subject.service.asked, [])
     }
     for (const username of ['a'.repeat(1024), '\u{1f600}', ' alice ', '__proto__', '0']) {
@@ -218,7 +218,7 @@ t.test('a password that is almost right gets a 401', async (t) => {
   for (const guess of guesses) {
     const response = await subject.post(json({ username: 'alice', password: guess }))
     const title = json(guess).slice(0, 60)
-    isRefusal(t, response, { error: texts.invalid, challenge: bearerChallenge }, title)
+    isRejection(t, response, { error: messages.invalid, challenge: bearerChallenge }, title)
     t.same(subject.service.asked.splice(0), ['alice'])
   }
   await isIn(t, subject, await subject.post(good))

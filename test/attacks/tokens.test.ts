@@ -14,7 +14,7 @@ import {
   type Target,
 } from '../helpers/attacks.js'
 import { certificateOf } from '../helpers/certificate.js'
-import { isWelcome, texts, tokenChallenge } from '../helpers/flows.js'
+import { isWelcome, messages, tokenChallenge } from '../helpers/flows.js'
 import { methodCases, moreKeys } from '../helpers/keys.js'
 import {
   claims,
@@ -35,8 +35,8 @@ const wrong = (error: string, description: string): Expected => ({
   error,
   challenge: tokenChallenge(description),
 })
-const invalid = wrong(texts.jwtInvalid, 'The token is invalid')
-const expired = wrong(texts.jwtExpired, 'The token expired')
+const invalid = wrong(messages.jwtInvalid, 'The token is invalid')
+const expired = wrong(messages.jwtExpired, 'The token expired')
 
 const jwt: JwtConfig = {
   secret: secret512,

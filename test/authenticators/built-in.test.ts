@@ -23,18 +23,18 @@ import {
 import {
   basicChallenge,
   isFault,
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
   serviceOf,
-  texts,
+  messages,
   tokenChallenge,
 } from '../helpers/flows.js'
 import { claims, hmacToken, now } from '../helpers/tokens.js'
 
 const token = (more: object = {}, key = secret): string =>
   hmacToken({ alg: 'HS256', typ: 'JWT' }, claims(more), key)
-const invalid = { error: texts.invalid, challenge: basicChallenge }
+const invalid = { error: messages.invalid, challenge: basicChallenge }
 
 t.test('jwt asks the user service for the sub as it is, a number or a string', async (t) => {
   const asked: unknown[] = []
@@ -90,17 +90,17 @@ t.test('the options of a jwtAuthenticator decide which tokens it accepts', async
   })
   const rows: [route: keyof typeof rules, claims: object, error: string | null][] = [
     ['tolerant', { exp: now() - 10 }, null],
-    ['tolerant', { exp: now() - 60 }, texts.jwtExpired],
+    ['tolerant', { exp: now() - 60 }, messages.jwtExpired],
     ['tolerant', { nbf: now() + 10 }, null],
-    ['tolerant', { nbf: now() + 90 }, texts.jwtEarly],
+    ['tolerant', { nbf: now() + 90 }, messages.jwtEarly],
     ['endless', { exp: undefined }, null],
-    ['endless', { exp: 1 }, texts.jwtExpired],
+    ['endless', { exp: 1 }, messages.jwtExpired],
     ['issued', { iss: 'https://id.example' }, null],
-    ['issued', { iss: 'https://id.example/' }, texts.jwtInvalid],
-    ['issued', {}, texts.jwtInvalid],
+    ['issued', { iss: 'https://id.example/' }, messages.jwtInvalid],
+    ['issued', {}, messages.jwtInvalid],
     ['audience', { aud: ['x', 'a'] }, null],
-    ['audience', { aud: 'c' }, texts.jwtInvalid],
-    ['audience', {}, texts.jwtInvalid],
+    ['audience', { aud: 'c' }, messages.jwtInvalid],
+    ['audience', {}, messages.jwtInvalid],
   ]
   for (const [route, more, error] of rows) {
     const response = await app.inject({ url: `/${route}`, headers: bearer(token(more)) })
@@ -133,7 +133,7 @@ t.test('a jwtAuthenticator finds users in its own service', async (t) => {
   isWelcome(t, await app.inject({ url: '/robots', headers }), 'robot r2d2')
   const people = await app.inject({ url: '/people', headers })
   const challenge = tokenChallenge('The token is invalid')
-  isRefusal(t, people, { error: texts.jwtInvalid, challenge })
+  isRejection(t, people, { error: messages.jwtInvalid, challenge })
   t.equal(take(), 1)
 })
 
@@ -167,7 +167,7 @@ t.test('a stored password that is no bcrypt hash is a 401 and a warning', async 
     password = hash
     lines.length = 0
     const response = await app.inject({ url: '/', headers: basic('alice', passwords.alice) })
-    isRefusal(t, response, invalid, name)
+    isRejection(t, response, invalid, name)
     t.equal(take(), 0)
     t.match(lines, [{ level: 40 }], name)
     t.notMatch(JSON.stringify(lines), passwords.alice)
@@ -199,7 +199,7 @@ t.test('a password over maxPasswordBytes is a 401, since bcrypt would cut it', a
     const app = await appWith(t, ...withUser(() => ({ name: 'alice', password }), more))
     const response = await app.inject({ url: '/', headers: basic('alice', sent) })
     if (passes) isWelcome(t, response, 'alice', JSON.stringify(more))
-    else isRefusal(t, response, invalid, JSON.stringify(more))
+    else isRejection(t, response, invalid, JSON.stringify(more))
   }
 })
 
@@ -221,8 +221,8 @@ t.test('a basicAuthenticator finds users in its own service and field', async (t
   const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
   t.strictSame((await get('/staff', carol)).json(), { name: 'carol' })
   t.strictSame((await get('/basic', alice)).json(), { id: 1, name: 'alice' })
-  isRefusal(t, await get('/staff', alice), { error: texts.invalid, challenge })
-  isRefusal(t, await get('/basic', carol), { error: texts.invalid, challenge })
+  isRejection(t, await get('/staff', alice), { error: messages.invalid, challenge })
+  isRejection(t, await get('/basic', carol), { error: messages.invalid, challenge })
 })
 
 t.test('a configBasicAuthenticator has its own credentials', async (t) => {
@@ -234,6 +234,6 @@ t.test('a configBasicAuthenticator has its own credentials', async (t) => {
     })
     t.strictSame((await app.inject({ url: '/', headers: basic('a', 'b') })).json(), { name: 'a' })
     const other = await app.inject({ url: '/', headers: basic('admin', 'geheim') })
-    isRefusal(t, other, invalid)
+    isRejection(t, other, invalid)
   }
 })

@@ -12,10 +12,10 @@ import { appWith, basic, bearer, passwords, secret, standardOptions } from '../h
 import {
   basicChallenge,
   bearerChallenge,
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
@@ -36,7 +36,7 @@ t.test('the option authenticator takes anyOf(), a copy of it, or an array of nam
     isWelcome(t, await app.inject({ url: '/', headers: basic('bob', passwords.bob) }), 'bob')
     t.equal(take(), 2)
     const challenge = [bearerChallenge, basicChallenge]
-    isRefusal(t, await app.inject('/'), { error: texts.none, challenge })
+    isRejection(t, await app.inject('/'), { error: messages.none, challenge })
     t.equal(take(), 0)
   }
 })
@@ -75,7 +75,7 @@ t.test('API keys in Bearer go to their authenticator, all other tokens to jwt', 
       error: 'Unknown key.',
       challenge: tokenChallenge('The token is not accepted'),
     }
-    isRefusal(t, await get(bearer('key_2')), { ...wrong, language: null })
+    isRejection(t, await get(bearer('key_2')), { ...wrong, language: null })
     for (const other of ['abc', 'a.b.c', hmacToken({ alg: 'HS256' }, claims(), `${secret}x`)]) {
       t.equal((await get(bearer(other))).statusCode, 401, other)
     }

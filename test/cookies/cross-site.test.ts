@@ -9,7 +9,14 @@ import {
 } from '../../lib/index.js'
 import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
 import { linesOf } from '../helpers/cookies.js'
-import { bootError, isRefusal, listen, probe, send, type AnyResponse } from '../helpers/flows.js'
+import {
+  startupError,
+  isRejection,
+  listen,
+  probe,
+  send,
+  type AnyResponse,
+} from '../helpers/flows.js'
 
 const partner = 'https://partner.example'
 const rejection = {
@@ -97,7 +104,7 @@ t.test('a cookie is accepted from its own and trusted origins only, except for G
     for (const url of ['/notes', '/optional', '/try']) {
       const response = await ask('POST', url, { ...headers, cookie })
       if (passes) t.equal(response.statusCode, 200, `${url} ${title}`)
-      else isRefusal(t, response, rejection, `${url} ${title}`)
+      else isRejection(t, response, rejection, `${url} ${title}`)
       t.equal(take(), passes ? 1 : 0, 'the handler')
     }
     t.equal((await ask('GET', '/notes', { ...headers, cookie })).statusCode, 200, `GET ${title}`)
@@ -105,13 +112,13 @@ t.test('a cookie is accepted from its own and trusted origins only, except for G
   }
   const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
   for (const method of ['PUT', 'PATCH', 'DELETE'])
-    isRefusal(t, await ask(method, '/notes', { ...evil, cookie }), rejection, method)
+    isRejection(t, await ask(method, '/notes', { ...evil, cookie }), rejection, method)
   for (const method of ['HEAD', 'OPTIONS'])
     t.equal((await ask(method, '/notes', { ...evil, cookie })).statusCode, 200, method)
   take()
 
   // A token that is bad all the same: the origin is checked first.
-  isRefusal(t, await ask('POST', '/notes', { ...evil, cookie: '__Host-token=broken' }), rejection)
+  isRejection(t, await ask('POST', '/notes', { ...evil, cookie: '__Host-token=broken' }), rejection)
   // Where no cookie authenticates, no request is rejected for its origin.
   const { authorization } = bearer(app.jwtService.generateToken('bob'))
   t.equal((await ask('POST', '/notes', { ...evil, cookie, authorization })).statusCode, 200)
@@ -162,7 +169,7 @@ t.test('Basic credentials from another site are a 403 before the user is looked 
         service.asked.length = 0
         const response = await ask(url, { ...headers, ...(passes ? good : bad) })
         if (passes) t.equal(response.statusCode, 200, `${url} ${title}`)
-        else isRefusal(t, response, rejection, `${url} ${title}`)
+        else isRejection(t, response, rejection, `${url} ${title}`)
         if (!passes) t.strictSame(service.asked, [], 'before the user is looked up')
         t.equal(take(), passes ? 1 : 0, 'the handler')
       }
@@ -206,7 +213,7 @@ t.test('a login from another site is a 403 before its body is read', async (t) =
     })
   for (const [headers, passes] of rows.filter(([, passes]) => !passes)) {
     const response = await login(headers)
-    isRefusal(t, response, rejection, JSON.stringify(headers))
+    isRejection(t, response, rejection, JSON.stringify(headers))
     t.strictSame(linesOf(response), [])
     t.notOk(passes)
   }
@@ -215,8 +222,8 @@ t.test('a login from another site is a 403 before its body is read', async (t) =
   t.match(events[0], { code: 'ERR_AUTH_CROSS_SITE', authenticator: 'login' })
   const evil = { origin: 'https://evil.example' }
   const form = { ...evil, 'content-type': 'application/x-www-form-urlencoded' }
-  isRefusal(t, await login(form, 'username=alice&password=wonderland'), rejection, 'a form')
-  isRefusal(t, await login({ ...evil, 'accept-language': 'de' }), {
+  isRejection(t, await login(form, 'username=alice&password=wonderland'), rejection, 'a form')
+  isRejection(t, await login({ ...evil, 'accept-language': 'de' }), {
     ...rejection,
     error: 'Anfragen von anderen Websites werden nicht angenommen.',
     language: 'de',
@@ -283,13 +290,13 @@ t.test('startup fails for trusted origins that no browser sends', async (t) => {
     'https://A.example',
     'https://a.example:443',
   ]) {
-    const error = await bootError(() =>
+    const error = await startupError(() =>
       appWith(t, { ...standardOptions(), cookies: { trustedOrigins: [partner, origin] } }),
     )
     t.match(error, { code: 'ERR_AUTH_OPTION' }, origin)
     t.match(error?.message, `option "cookies.trustedOrigins.1": found ${JSON.stringify(origin)}`)
   }
-  const secret = await bootError(() =>
+  const secret = await startupError(() =>
     appWith(t, { ...standardOptions(), cookies: { trustedOrigins: ['https://u:hush@a.example'] } }),
   )
   t.match(secret?.message, 'found a string with an @')

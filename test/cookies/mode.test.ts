@@ -5,7 +5,7 @@ import { lifeOf } from '../../lib/cookies/reply.js'
 import { appWith, bearer, logLines, passwords, secret, standardOptions } from '../helpers/app.js'
 import { setNodeEnv } from '../helpers/environment.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
-import { nameOf, probe, texts, type AnyResponse } from '../helpers/flows.js'
+import { nameOf, probe, messages, type AnyResponse } from '../helpers/flows.js'
 
 const payload = { username: 'alice', password: passwords.alice }
 const tls = { host: 'shop.example', 'x-forwarded-proto': 'https' }
@@ -254,19 +254,19 @@ t.test('a missing, repeated or wrong cookie is a 401 without a user lookup', asy
   const { app, take } = await behindTls(t, { userService: service })
   const good = app.jwtService.generateToken('alice')
   const rows: [cookie: string, error: string][] = [
-    ['', texts.none],
-    ['other=1', texts.none],
-    ['__Host-token=', texts.none],
-    [`token=${good}`, texts.none],
-    [`__Host-token=${good}; __Host-token=${good}`, texts.none],
-    [`__Host-token=; __Host-token=${good}`, texts.none],
-    ['__Host-token=broken', texts.jwtInvalid],
-    [`__Host-token="${good}"`, texts.jwtInvalid],
-    [`__Host-token=${good}x`, texts.jwtInvalid],
-    [`__Host-token=Bearer ${good}`, texts.jwtInvalid],
-    [`__Host-token=${good.replaceAll('.', '%2E')}`, texts.jwtInvalid],
-    [`__Host-token=${good}, __Host-token=${good}`, texts.jwtInvalid],
-    [`__Host-token=${'x'.repeat(15_000)}`, texts.jwtInvalid],
+    ['', messages.none],
+    ['other=1', messages.none],
+    ['__Host-token=', messages.none],
+    [`token=${good}`, messages.none],
+    [`__Host-token=${good}; __Host-token=${good}`, messages.none],
+    [`__Host-token=; __Host-token=${good}`, messages.none],
+    ['__Host-token=broken', messages.jwtInvalid],
+    [`__Host-token="${good}"`, messages.jwtInvalid],
+    [`__Host-token=${good}x`, messages.jwtInvalid],
+    [`__Host-token=Bearer ${good}`, messages.jwtInvalid],
+    [`__Host-token=${good.replaceAll('.', '%2E')}`, messages.jwtInvalid],
+    [`__Host-token=${good}, __Host-token=${good}`, messages.jwtInvalid],
+    [`__Host-token=${'x'.repeat(15_000)}`, messages.jwtInvalid],
   ]
   for (const [cookie, error] of rows) {
     const response = await app.inject({ url: '/me', headers: { ...tls, cookie } })

@@ -25,13 +25,13 @@ import {
 import {
   basicChallenge,
   bearerChallenge,
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
   realm,
-  texts,
+  messages,
   tokenChallenge,
-  type ExpectedRefusal,
+  type ExpectedRejection,
 } from '../helpers/flows.js'
 import { claims, hmacToken, now } from '../helpers/tokens.js'
 
@@ -112,28 +112,28 @@ interface Expected {
   readonly use: string | readonly string[]
   /** Its twin that is `optional: true`. */
   readonly optional: Authenticator
-  readonly challenge: ExpectedRefusal['challenge']
+  readonly challenge: ExpectedRejection['challenge']
   readonly users: Partial<Record<Kind, string>>
   /** Kinds that are neither here nor in `users` count as no credentials. */
-  readonly rejected: Partial<Record<Kind, ExpectedRefusal>>
+  readonly rejected: Partial<Record<Kind, ExpectedRejection>>
 }
 
-const each = (kinds: readonly Kind[], expected: ExpectedRefusal): Expected['rejected'] =>
+const each = (kinds: readonly Kind[], expected: ExpectedRejection): Expected['rejected'] =>
   Object.fromEntries(kinds.map((kind) => [kind, expected]))
 
 /** Tokens that are no valid token of ours, with the challenges of the authenticators beside jwt. */
 function rejectedTokens(...others: string[]): Expected['rejected'] {
-  const rejection = (error: string, description: string): ExpectedRefusal => {
+  const rejection = (error: string, description: string): ExpectedRejection => {
     const challenge = tokenChallenge(description)
     return { error, challenge: others.length === 0 ? challenge : [challenge, ...others] }
   }
   const invalid: Kind[] = ['a token with a changed signature', 'a token without exp']
   invalid.push('a token without sub', 'the opaque token')
   return {
-    ...each(invalid, rejection(texts.jwtInvalid, 'The token is invalid')),
-    'an expired token': rejection(texts.jwtExpired, 'The token expired'),
-    'a token that is not valid yet': rejection(texts.jwtEarly, 'The token is not valid yet'),
-    'a token of an unknown user': rejection(texts.invalid, 'The token is not accepted'),
+    ...each(invalid, rejection(messages.jwtInvalid, 'The token is invalid')),
+    'an expired token': rejection(messages.jwtExpired, 'The token expired'),
+    'a token that is not valid yet': rejection(messages.jwtEarly, 'The token is not valid yet'),
+    'a token of an unknown user': rejection(messages.invalid, 'The token is not accepted'),
   }
 }
 
@@ -147,9 +147,9 @@ function rejectedPasswords(right: Kind, challenge: string | string[]): Expected[
   return {
     ...each(
       wrong.filter((kind) => kind !== right),
-      { error: texts.invalid, challenge },
+      { error: messages.invalid, challenge },
     ),
-    ...each(malformed, { error: texts.none, challenge }),
+    ...each(malformed, { error: messages.none, challenge }),
   }
 }
 
@@ -157,7 +157,7 @@ const apiKeys = (challenge: string | null): Omit<Expected, 'use' | 'optional'> =
   challenge,
   users: { 'the right API key': 'robot' },
   rejected: {
-    'a wrong API key': { error: texts.invalid, challenge },
+    'a wrong API key': { error: messages.invalid, challenge },
     'a revoked API key': { error: 'This API key was revoked.', challenge, language: null },
   },
 })
@@ -210,7 +210,7 @@ const table: Record<string, Expected> = {
     challenge: bearerChallenge,
     users: { 'the opaque token': 'program' },
     rejected: each([...tokens, 'a token without sub'], {
-      error: texts.invalid,
+      error: messages.invalid,
       challenge: tokenChallenge('The token is not accepted'),
     }),
   },
@@ -244,13 +244,13 @@ for (const [name, { use, optional, challenge, users, rejected }] of Object.entri
         const title = `${kind}, ${mode}`
         const response = await app.inject({ url: encodeURI(`/${mode}`), headers: kinds[kind] })
         // Where only other routes of the app accept them, it says so.
-        const error = tokens.includes(kind) ? texts.notAccepted : texts.none
+        const error = tokens.includes(kind) ? messages.notAccepted : messages.none
         const rejection = rejected[kind] ?? { error, challenge }
         const isAnonymous =
           kind in rejected ? mode === 'try' : !(kind in users) && mode !== 'required'
         if (kind in users) isWelcome(t, response, users[kind], title)
         else if (isAnonymous) isWelcome(t, response, null, title)
-        else isRefusal(t, response, rejection, title)
+        else isRejection(t, response, rejection, title)
         t.equal(take(), kind in users || isAnonymous ? 1 : 0, `${title}: runs of the handler`)
       }
     }
@@ -351,5 +351,5 @@ t.test('an optional default authenticator is not optional by its name', async (t
     app.get('/basic', { config: { auth: { use: 'basic' } } }, handler)
   })
   isWelcome(t, await app.inject('/default'), null)
-  isRefusal(t, await app.inject('/basic'), { error: texts.none, challenge: basicChallenge })
+  isRejection(t, await app.inject('/basic'), { error: messages.none, challenge: basicChallenge })
 })

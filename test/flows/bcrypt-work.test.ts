@@ -3,7 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, passwords, users } from '../helpers/app.js'
-import { basicChallenge, bearerChallenge, isRefusal, serviceOf, texts } from '../helpers/flows.js'
+import {
+  basicChallenge,
+  bearerChallenge,
+  isRejection,
+  serviceOf,
+  messages,
+} from '../helpers/flows.js'
 
 /** The costs of the hashes that passwords were compared with. */
 const costs: number[] = []
@@ -70,13 +76,13 @@ const wrong: Record<string, [string, string]> = {
 for (const way of ['login', 'basic'] as const) {
   t.test(`${way}: bcrypt runs once with the same cost, whatever is wrong`, async (t) => {
     const refusal = {
-      error: texts.invalid,
+      error: messages.invalid,
       challenge: way === 'login' ? bearerChallenge : basicChallenge,
     }
     for (const [name, [username, password]] of Object.entries(wrong)) {
       const app = await appFor(t)
       costs.length = 0
-      isRefusal(t, await ways[way](app, username, password), refusal, name)
+      isRejection(t, await ways[way](app, username, password), refusal, name)
       t.strictSame(costs, [cost], name)
     }
     const app = await appFor(t)

@@ -4,12 +4,12 @@ import { JwtService, type AuthnOptions } from '../../lib/index.js'
 import { appWith, bearer, secret, userService } from '../helpers/app.js'
 import {
   deferred,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
   send,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
   type Probe,
@@ -47,9 +47,9 @@ function wallClock(t: Test): { set(seconds: number): void } {
   }
 }
 
-const expired = { error: texts.jwtExpired, challenge: tokenChallenge('The token expired') }
-const early = { error: texts.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const expired = { error: messages.jwtExpired, challenge: tokenChallenge('The token expired') }
+const early = { error: messages.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
 t.test('a cached token is rejected from the second of its exp', async (t) => {
   const clock = wallClock(t)
@@ -67,7 +67,7 @@ t.test('a cached token is rejected from the second of its exp', async (t) => {
     clock.set(seconds)
     const response = await get(token)
     if (passes) isWelcome(t, response, 'alice', `after ${seconds} s`)
-    else isRefusal(t, response, expired, `after ${seconds} s`)
+    else isRejection(t, response, expired, `after ${seconds} s`)
     t.equal(take(), passes ? 1 : 0)
   }
 })
@@ -79,7 +79,7 @@ t.test('a token is rejected while the clock is set back before its nbf', async (
   isWelcome(t, await get(token), 'alice')
   for (const seconds of [-1, -3600, -86_400 * 365]) {
     clock.set(seconds)
-    isRefusal(t, await get(token), early, `${seconds} s`)
+    isRejection(t, await get(token), early, `${seconds} s`)
   }
   t.equal(take(), 1)
   clock.set(1)
@@ -123,7 +123,7 @@ t.test('a token that expires while its user is looked up is accepted', async (t)
   answer.resolve({ name: 'alice' })
   isWelcome(t, await response, 'alice')
   t.equal(take(), 1)
-  isRefusal(t, await get(token), expired)
+  isRejection(t, await get(token), expired)
 })
 
 const rsa = { private: privatePem(keys.rsa.privateKey) }
@@ -157,6 +157,6 @@ t.test('during reload(), requests are accepted by the old keys or the new ones',
   const counts = tally(await Promise.all([...before, ...during]))
   t.equal((counts[200] ?? 0) + (counts[401] ?? 0), 40, 'no fault')
   t.strictSame(tally(await Promise.all(after)), { 200: 20 })
-  isRefusal(t, await ask(old), invalid, 'the old key is gone')
+  isRejection(t, await ask(old), invalid, 'the old key is gone')
   t.not(fresh.split('.')[2], old.split('.')[2])
 })

@@ -14,13 +14,13 @@ import { userFromContext } from '../../lib/request/context.js'
 import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
-  bootError,
-  isRefusal,
+  startupError,
+  isRejection,
   isWelcome,
   listen,
   nameOf,
   probe,
-  texts,
+  messages,
   tokenChallenge,
 } from '../helpers/flows.js'
 import { upgrade } from '../helpers/websocket.js'
@@ -38,7 +38,7 @@ interface WithJwt {
 
 const theirs = 'the secret of the app, and not that of the plugin'
 const login = { username: 'alice', password: passwords.alice }
-const noToken = { error: texts.none, challenge: bearerChallenge }
+const noToken = { error: messages.none, challenge: bearerChallenge }
 
 function fastify(t: Test): FastifyInstance {
   const app = Fastify()
@@ -66,8 +66,8 @@ for (const order of ['before', 'after'] as const) {
 
     isWelcome(t, await app.inject({ url: '/ours', headers: ours }), 'alice')
     t.equal(take(), 1)
-    isRefusal(t, await app.inject({ url: '/ours', headers: other }), {
-      error: texts.jwtInvalid,
+    isRejection(t, await app.inject({ url: '/ours', headers: other }), {
+      error: messages.jwtInvalid,
       challenge: tokenChallenge('The token is invalid'),
     })
     t.equal(take(), 0)
@@ -117,7 +117,7 @@ t.test('the plugin creates no Fastify instance, even when keys are reloaded', as
 t.test('startup fails, naming decoratorName, if @fastify/jwt decorates user too', async (t) => {
   const app = fastify(t)
   await app.register(fastifyJwt, { secret: theirs })
-  const error = await bootError(() => Promise.resolve(app.register(authn, standardOptions())))
+  const error = await startupError(() => Promise.resolve(app.register(authn, standardOptions())))
   t.match(error, {
     code: 'ERR_AUTH_DECORATOR',
     message: /"user".*@fastify\/jwt.*decoratorName: 'jwtUser'/,
@@ -182,14 +182,14 @@ for (const order of ['before', 'after'] as const) {
     const signed = await post('/login', login)
     t.equal(signed.statusCode, 200)
     const headers = bearer(signed.json<{ token: string }>().token)
-    const wrong = { error: texts.invalid, challenge: bearerChallenge }
-    isRefusal(t, await post('/login', { ...login, password: 'x' }), wrong)
+    const wrong = { error: messages.invalid, challenge: bearerChallenge }
+    isRejection(t, await post('/login', { ...login, password: 'x' }), wrong)
     const bad = await post('/login', { username: ['alice'], password: 1 })
     t.equal(bad.statusCode, 400)
     t.match(bad.json(), { code: 'FST_ERR_VALIDATION', message: 'body/username must be string' })
     const noted = await post('/notes', { text: 'x' }, headers)
     t.strictSame([noted.statusCode, noted.json()], [200, { name: 'alice' }])
-    isRefusal(t, await post('/notes', {}), noToken, 'before the validation')
+    isRejection(t, await post('/notes', {}), noToken, 'before the validation')
     t.equal((await post('/notes', { text: '' }, headers)).statusCode, 400, 'as Zod says')
   })
 }
@@ -212,7 +212,7 @@ t.test('response schemas and serializers of routes do not change rejections', as
     )
     app.setReplySerializer(() => '"replied"')
   })
-  for (const url of ['/schema', '/serializer']) isRefusal(t, await app.inject(url), noToken, url)
+  for (const url of ['/schema', '/serializer']) isRejection(t, await app.inject(url), noToken, url)
 })
 
 t.test('onSend and onResponse run for a rejection, later request hooks do not', async (t) => {
@@ -229,7 +229,7 @@ t.test('onSend and onResponse run for a rejection, later request hooks do not', 
     app.addHook('onError', async () => void seen.push('onError'))
     app.post('/', { config: { auth: true } }, () => 'ran')
   })
-  isRefusal(t, await app.inject({ method: 'POST', url: '/', payload: {} }), noToken)
+  isRejection(t, await app.inject({ method: 'POST', url: '/', payload: {} }), noToken)
   t.strictSame(seen, ['onSend 401 string', 'onResponse 401'])
 })
 
@@ -278,18 +278,18 @@ t.test('WebSocket upgrades get the user or the 401 of any other request', async 
   t.strictSame(await upgrade(port, '/open', token, 1), { messages: ['open null'] })
   t.strictSame(await upgrade(port, '/group', token, 1), { messages: ['open'] })
 
-  const rejections: [string, Record<string, string>, Parameters<typeof isRefusal>[2]][] = [
+  const rejections: [string, Record<string, string>, Parameters<typeof isRejection>[2]][] = [
     ['/closed', {}, noToken],
     ['/group', {}, noToken],
     [
       '/closed',
       bearer('a.b.c'),
-      { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') },
+      { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') },
     ],
   ]
   for (const [path, headers, expected] of rejections) {
     const answer = await upgrade(port, path, headers, 1)
     if ('messages' in answer) t.fail(`${path} was opened`)
-    else isRefusal(t, answer.refused, expected, path)
+    else isRejection(t, answer.refused, expected, path)
   }
 })

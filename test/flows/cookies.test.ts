@@ -12,11 +12,11 @@ import { appWith, basic, passwords, standardOptions } from '../helpers/app.js'
 import {
   basicChallenge,
   bearerChallenge,
-  isRefusal,
+  isRejection,
   listen,
   nameOf,
   probe,
-  texts,
+  messages,
 } from '../helpers/flows.js'
 import { upgrade } from '../helpers/websocket.js'
 
@@ -73,10 +73,10 @@ t.test('a route with several authenticators accepts a cookie without a header', 
   }
   take()
   for (const url of ['/both', '/key', '/nested']) {
-    isRefusal(t, await post(url, { cookie, ...evil }), crossSite, url)
+    isRejection(t, await post(url, { cookie, ...evil }), crossSite, url)
   }
-  isRefusal(t, await post('/both', { cookie: `${cookie}; ${cookie}` }), {
-    error: texts.none,
+  isRejection(t, await post('/both', { cookie: `${cookie}; ${cookie}` }), {
+    error: messages.none,
     challenge: [bearerChallenge, basicChallenge],
   })
   t.equal(take(), 0)

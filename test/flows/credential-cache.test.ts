@@ -5,12 +5,12 @@ import { basicAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, secret, userService, type TestUser } from '../helpers/app.js'
 import {
   basicChallenge,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
   send,
-  texts,
+  messages,
   type Probe,
 } from '../helpers/flows.js'
 import {
@@ -60,7 +60,7 @@ async function setting(t: Test, more: AuthnOptions = {}, list = people()): Promi
   return { ...handled, app, get }
 }
 
-const refused = { error: texts.invalid, challenge: basicChallenge }
+const refused = { error: messages.invalid, challenge: basicChallenge }
 const cached = (app: FastifyInstance): object => app.authn.stats().credentials
 
 t.test('the second request with the same credentials runs no bcrypt', async (t) => {
@@ -74,7 +74,7 @@ t.test('the second request with the same credentials runs no bcrypt', async (t) 
     t.equal(service.asked.length, count, 'the user service is asked every time')
   }
   t.strictSame(cached(app), { hits: 2, misses: 1, size: 1 })
-  isRefusal(t, await get(wrong), refused, 'another password is compared')
+  isRejection(t, await get(wrong), refused, 'another password is compared')
   t.equal(watch.runs.length, 2)
   isWelcome(t, await get(bob), 'bob', 'and another user')
   t.equal(watch.runs.length, 3)
@@ -88,7 +88,7 @@ t.test('cached credentials get a 401 at once when the hash changes', async (t) =
   isWelcome(t, await get(alice), 'alice')
   Object.assign(list[0] as TestUser, { password: hash('through the looking-glass') })
   take()
-  isRefusal(t, await get(alice), refused, 'the old password')
+  isRejection(t, await get(alice), refused, 'the old password')
   t.equal(take(), 0)
   isWelcome(t, await get(basic('alice', 'through the looking-glass')), 'alice', 'the new one')
   Object.assign(list[0] as TestUser, { password: hash('wonderland') })
@@ -104,10 +104,10 @@ t.test('cached credentials of a deleted user get a 401 at once', async (t) => {
   isWelcome(t, await get(alice), 'alice')
   t.equal(take(), 2)
   const [first] = list.splice(0, 1)
-  isRefusal(t, await get(alice), refused, 'deleted')
+  isRejection(t, await get(alice), refused, 'deleted')
   t.equal(watch.runs.length, 2, 'after the same work as any wrong password')
   list.push({ ...(first as TestUser), password: null as unknown as string })
-  isRefusal(t, await get(alice), refused, 'without a password')
+  isRejection(t, await get(alice), refused, 'without a password')
   t.equal(take(), 0)
   Object.assign(list.at(-1) as TestUser, first)
   isWelcome(t, await get(alice), 'alice', 'back again')
@@ -184,7 +184,7 @@ t.test('64 concurrent requests with the same credentials run bcrypt once', async
       const responses = await Promise.all(all)
       for (const response of responses) {
         if (headers === alice) isWelcome(t, response, 'alice')
-        else isRefusal(t, response, refused)
+        else isRejection(t, response, refused)
       }
       t.equal(take(), headers === alice ? 64 : 0)
       t.equal(watch.runs.length, 1)
@@ -202,7 +202,7 @@ t.test('a failure that requests share counts for each of them', async (t) => {
   watch.hold(false)
   t.strictSame(tally(await Promise.all(all)), { 401: 10 })
   t.equal(watch.runs.length, 1)
-  isRefusal(t, await get(alice), { status: 429, error: tooMany, challenge: null })
+  isRejection(t, await get(alice), { status: 429, error: tooMany, challenge: null })
 })
 
 t.test('requests with unknown names share no bcrypt run', async (t) => {
@@ -215,7 +215,7 @@ t.test('requests with unknown names share no bcrypt run', async (t) => {
   t.equal(watch.running.length, 3)
   t.equal(new Set(watch.runs.map(({ against }) => against)).size, 3)
   watch.hold(false)
-  for (const response of await Promise.all(all)) isRefusal(t, response, refused)
+  for (const response of await Promise.all(all)) isRejection(t, response, refused)
   t.equal(take(), 0)
 })
 
@@ -271,7 +271,7 @@ t.test('a 429 for one address is not shared with requests of other addresses', a
   }
   isWelcome(t, await blocker, 'bob')
   t.equal((await guesses[0])?.statusCode, 401)
-  isRefusal(t, await leader, { status: 429, error: tooMany, challenge: null })
+  isRejection(t, await leader, { status: 429, error: tooMany, challenge: null })
   isWelcome(t, await follower, 'alice')
   t.equal(take(), 2)
 })
@@ -283,7 +283,7 @@ t.test('all requests that share a place in a full queue get a 503', async (t) =>
   await until(() => watch.running.length === 1, 'another one runs')
   const all = await Promise.all([get(alice), get(alice), get(alice)])
   for (const response of all) {
-    isRefusal(t, response, { status: 503, error: busy, challenge: null })
+    isRejection(t, response, { status: 503, error: busy, challenge: null })
     t.equal(response.headers['retry-after'], '5')
   }
   t.equal(app.authn.stats().hashing.refused, 3)
@@ -325,9 +325,9 @@ t.test('cached credentials are not accepted for the users of another service', a
     },
   )
   isWelcome(t, await app.inject({ url: '/', headers: alice }), 'alice')
-  isRefusal(t, await app.inject({ url: '/staff', headers: alice }), refused)
+  isRejection(t, await app.inject({ url: '/staff', headers: alice }), refused)
   const staff = basic('alice', 'of the staff')
   isWelcome(t, await app.inject({ url: '/staff', headers: staff }), 'alice')
-  isRefusal(t, await app.inject({ url: '/', headers: staff }), refused)
+  isRejection(t, await app.inject({ url: '/', headers: staff }), refused)
   t.equal(watch.runs.length, 4)
 })

@@ -14,7 +14,7 @@ import {
 import {
   deferred,
   isFault,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
@@ -175,9 +175,9 @@ for (const use of uses) {
       })
       const refusal = { status: 503, error: busy, challenge: null }
       const response = await enter()
-      isRefusal(t, response, refusal)
+      isRejection(t, response, refusal)
       t.equal(response.headers['retry-after'], '1')
-      isRefusal(
+      isRejection(
         t,
         await enter({ 'accept-language': 'de' }),
         { ...refusal, error: busyInGerman, language: 'de' },
@@ -185,7 +185,7 @@ for (const use of uses) {
       )
       if (use !== 'login') {
         const lenient = await app.inject({ url: `/try/${use}`, headers: credentials(app, use) })
-        isRefusal(t, lenient, refusal, 'also under the mark "try"')
+        isRejection(t, lenient, refusal, 'also under the mark "try"')
       }
       t.equal(take(), 0)
       t.strictSame(errors(), [], 'it is no internal error')

@@ -4,13 +4,13 @@ import { authn, type AuthnOptions } from '../../lib/index.js'
 import { appWith, bearer, passwords, secret, users } from '../helpers/app.js'
 import {
   bearerChallenge,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
   send,
   serviceOf,
-  texts,
+  messages,
 } from '../helpers/flows.js'
 
 const cause = new Error('connection refused')
@@ -66,9 +66,9 @@ t.test('a rejection does not go through the error handler of the app', async (t)
       app.get('/', { config: { auth: true } }, () => 'ran')
     },
   )
-  isRefusal(t, await app.inject('/'), { error: texts.none, challenge: bearerChallenge })
-  isRefusal(t, await app.inject({ method: 'POST', url: '/login', payload: login }), {
-    error: texts.invalid,
+  isRejection(t, await app.inject('/'), { error: messages.none, challenge: bearerChallenge })
+  isRejection(t, await app.inject({ method: 'POST', url: '/login', payload: login }), {
+    error: messages.invalid,
     challenge: bearerChallenge,
   })
   t.equal(asked, 0)
@@ -90,7 +90,7 @@ t.test('an onRequest hook of a route answers after the request is authenticated'
       )
     },
   )
-  isRefusal(t, await app.inject('/'), { error: texts.none, challenge: bearerChallenge })
+  isRejection(t, await app.inject('/'), { error: messages.none, challenge: bearerChallenge })
   t.strictSame(asked, [], 'hooks of a route come after the guard')
   const response = await app.inject({ url: '/', headers: await credentials(app) })
   t.equal(response.body, 'early')
@@ -107,7 +107,7 @@ t.test('a request with a large body gets its 401', async (t) => {
   const body = JSON.stringify({ text: 'x'.repeat(300_000) })
   const headers = { 'content-type': 'application/json' }
   const refused = await send(port, { method: 'POST', path: '/', headers, body })
-  isRefusal(t, refused, { error: texts.none, challenge: bearerChallenge })
+  isRejection(t, refused, { error: messages.none, challenge: bearerChallenge })
   t.equal(take(), 0)
   const more = { ...headers, ...(await credentials(app)) }
   isWelcome(t, await send(port, { method: 'POST', path: '/', headers: more, body }), 'alice')

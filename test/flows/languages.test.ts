@@ -5,8 +5,8 @@ import { locales } from '../../locales/index.js'
 import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
-  isRefusal,
-  texts,
+  isRejection,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
@@ -46,7 +46,7 @@ const table: [string | undefined, string][] = [
 t.test('Accept-Language chooses the language of a rejection, if it is valid', async (t) => {
   const app = await closed(t)
   for (const [header, language] of table) {
-    isRefusal(
+    isRejection(
       t,
       await ask(app, header),
       { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
@@ -58,13 +58,13 @@ t.test('Accept-Language chooses the language of a rejection, if it is valid', as
 t.test('rejections are sent in every language, with an English challenge', async (t) => {
   const app = await closed(t)
   for (const [language, catalogue] of Object.entries(locales)) {
-    isRefusal(t, await ask(app, language), {
+    isRejection(t, await ask(app, language), {
       error: catalogue[key] ?? '',
       challenge: bearerChallenge,
       language,
     })
     const headers = { ...bearer('a.b.c'), 'accept-language': language }
-    isRefusal(t, await app.inject({ url: '/', headers }), {
+    isRejection(t, await app.inject({ url: '/', headers }), {
       error: catalogue['auth.jwt-invalid'] ?? '',
       challenge: tokenChallenge('The token is invalid'),
       language,
@@ -130,7 +130,7 @@ for (const [order, outcome] of [
     ]
     for (const [query, language] of expected) {
       const response = await app.inject({ url: `/${query}`, headers })
-      isRefusal(
+      isRejection(
         t,
         response,
         { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
@@ -153,7 +153,7 @@ t.test('a login answers in request.lang, even if it is set in preHandler', async
     headers: { 'accept-language': 'fr' },
   })
   // Declared before the hook, which is of the scope all the same.
-  isRefusal(t, response, {
+  isRejection(t, response, {
     error: locales.es?.['auth.invalid-credentials'] ?? '',
     challenge: bearerChallenge,
     language: 'es',
@@ -178,7 +178,7 @@ t.test('lang of an earlier i18n plugin decides the language of rejections', asyn
     app.get('/', { config: { auth: true } }, () => 'ran')
     const response = await app.inject({ url: '/', headers: { 'accept-language': 'fr' } })
     const language = kind === 'odd' ? 'en' : 'it'
-    isRefusal(
+    isRejection(
       t,
       response,
       { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
@@ -197,7 +197,7 @@ t.test('invalid values of request.lang give rejections in English', async (t) =>
     await app.register(authn, shared())
     app.get('/', { config: { auth: true } }, () => 'ran')
     const response = await app.inject('/')
-    isRefusal(t, response, { error: texts.none, challenge: bearerChallenge }, typeof value)
+    isRejection(t, response, { error: messages.none, challenge: bearerChallenge }, typeof value)
   }
 })
 
@@ -216,7 +216,11 @@ t.test('Accept-Language is added to Vary once, and not to *', async (t) => {
     app.addHook('onRequest', async (_, reply) => void reply.header('vary', given))
     await app.register(authn, shared())
     app.get('/', { config: { auth: true } }, () => 'ran')
-    isRefusal(t, await app.inject('/'), { error: texts.none, challenge: bearerChallenge, vary })
+    isRejection(t, await app.inject('/'), {
+      error: messages.none,
+      challenge: bearerChallenge,
+      vary,
+    })
   }
 })
 

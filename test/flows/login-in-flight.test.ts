@@ -3,13 +3,19 @@ import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { memorySessions } from '../../lib/sessions/index.js'
 import { bearer, passwords, secret, type TestApp } from '../helpers/app.js'
-import { bearerChallenge, deferred, isRefusal, texts, type AnyResponse } from '../helpers/flows.js'
+import {
+  bearerChallenge,
+  deferred,
+  isRejection,
+  messages,
+  type AnyResponse,
+} from '../helpers/flows.js'
 import { until, watchBcrypt } from '../helpers/load.js'
 import { clientOf, pairOf, sessionApp } from '../helpers/sessions.js'
 import type { AuthnOptions } from '../../lib/index.js'
 
 const alice = { username: 'alice', password: passwords.alice }
-const refusal = { error: texts.invalid, challenge: bearerChallenge }
+const refusal = { error: messages.invalid, challenge: bearerChallenge }
 const hashOf = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)
 
 interface Row {
@@ -71,7 +77,7 @@ for (const [name, change] of Object.entries(changes)) {
         const { app, row, rows } = await setting(t, { sessions }, isSame)
         const login = await held(t, app)
         change(row, rows)
-        isRefusal(t, await login.finish(), refusal, `${sessions} ${isSame}`)
+        isRejection(t, await login.finish(), refusal, `${sessions} ${isSame}`)
         if (sessions) t.strictSame(await app.authn.sessions.list('alice'), [])
       }
     }
@@ -166,7 +172,7 @@ t.test('a login during which all sessions of its user are revoked is a 401', asy
   })) {
     const login = await heldAtUser(other)
     await revoke()
-    isRefusal(t, await login.finish(), refusal, title)
+    isRejection(t, await login.finish(), refusal, title)
     t.strictSame(await other.app.authn.sessions.list('alice'), [], title)
     t.equal(await other.me((await other.login()).token), 200, `${title}: the next login`)
   }

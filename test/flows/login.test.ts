@@ -25,17 +25,17 @@ import {
   anyService,
   bearerChallenge,
   isFault,
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
   serviceOf,
-  texts,
+  messages,
   type AnyResponse,
 } from '../helpers/flows.js'
 import { keys, now, privatePem, publicPem } from '../helpers/tokens.js'
 
 const alice = { username: 'alice', password: passwords.alice }
-const refusal = { error: texts.invalid, challenge: bearerChallenge }
+const refusal = { error: messages.invalid, challenge: bearerChallenge }
 
 async function post(app: FastifyInstance, payload: object, url = '/login'): Promise<AnyResponse> {
   return app.inject({ method: 'POST', url, payload })
@@ -109,7 +109,7 @@ t.test('wrong credentials are refused', async (t) => {
   }
   const app = await appWith(t, { ...standardOptions(), throttle: false })
   for (const [name, body] of Object.entries(wrong)) {
-    isRefusal(t, await post(app, body), refusal, name)
+    isRejection(t, await post(app, body), refusal, name)
   }
 })
 
@@ -122,12 +122,12 @@ t.test('a username over 1,024 bytes is a 401 before anything is stored or asked'
   })
   const password = passwords.alice
   for (const long of ['x'.repeat(1025), 'é'.repeat(513), `\0${'x'.repeat(1024)}`]) {
-    isRefusal(t, await post(app, { username: long, password }), refusal)
+    isRejection(t, await post(app, { username: long, password }), refusal)
     const request = { url: '/basic', headers: basic(long, password) }
     t.equal((await app.inject(request)).statusCode, 401)
   }
   t.strictSame([service.asked, [...redis.counters], redis.commands], [[], [], []])
-  isRefusal(t, await post(app, { username: 'é'.repeat(512), password }), refusal)
+  isRejection(t, await post(app, { username: 'é'.repeat(512), password }), refusal)
   t.equal(service.asked.length, 1)
 })
 
@@ -160,7 +160,7 @@ t.test('renamed fields and path', async (t) => {
   const app = await appWith(t, { ...standardOptions(), login })
   const right = { 'e-mail': 'alice', 'pass word': passwords.alice }
   tokenOf(t, await post(app, right, '/account/sign-in'))
-  isRefusal(t, await post(app, { ...right, 'pass word': 'x' }, '/account/sign-in'), refusal)
+  isRejection(t, await post(app, { ...right, 'pass word': 'x' }, '/account/sign-in'), refusal)
   isBadRequest(t, await post(app, alice, '/account/sign-in'), 'body/e-mail must be string')
   isBadRequest(
     t,
@@ -195,7 +195,7 @@ t.test('below the prefix of its scope, open inside of a protected one', async (t
   t.equal((await app.inject('/v1/me')).statusCode, 401, 'the scope is protected')
   tokenOf(t, await post(app, alice, '/v1/login'))
   tokenOf(t, await post(app, alice, '/v2/in'))
-  isRefusal(t, await post(app, { ...alice, password: 'x' }, '/v1/login'), refusal)
+  isRejection(t, await post(app, { ...alice, password: 'x' }, '/v1/login'), refusal)
   for (const url of ['/login', '/v1/in', '/v2/login']) {
     t.equal((await post(app, alice, url)).statusCode, 404, url)
   }
@@ -268,7 +268,7 @@ t.test('tokenFunc makes the token, from the stored user, also without a key', as
     const app = await appWith(t, { userService: anyService(userService()), login: { tokenFunc } })
     t.equal(tokenOf(t, await post(app, alice)), made)
     t.strictSame(seen.splice(0), [['/login', users[0]]], 'with the hash in it')
-    isRefusal(t, await post(app, { ...alice, password: 'x' }), refusal)
+    isRejection(t, await post(app, { ...alice, password: 'x' }), refusal)
     t.strictSame(seen, [], 'not called after a wrong password')
   }
 })

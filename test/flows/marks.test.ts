@@ -2,9 +2,16 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark } from '../../lib/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
-import { bearerChallenge, bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
+import {
+  bearerChallenge,
+  startupError,
+  isRejection,
+  isWelcome,
+  probe,
+  messages,
+} from '../helpers/flows.js'
 
-const noToken = { error: texts.none, challenge: bearerChallenge }
+const noToken = { error: messages.none, challenge: bearerChallenge }
 
 function fastify(t: Test, options = {}): FastifyInstance {
   const app = Fastify(options)
@@ -34,7 +41,7 @@ t.test('a protected route rejects every method and URL that it matches', async (
     ['GET', '/by-id/1?a=b'],
     ['GET', '/by-id/%31'],
   ] as const) {
-    isRefusal(t, await app.inject({ method, url }), noToken, `${method} ${url}`)
+    isRejection(t, await app.inject({ method, url }), noToken, `${method} ${url}`)
     t.equal(take(), 0, 'the handler did not run')
     isWelcome(t, await app.inject({ method, url, headers }), 'alice', `${method} ${url}`)
     t.equal(take(), 1)
@@ -131,7 +138,7 @@ t.test('the option auth of an inner registration leaves routes outside of it ope
   app.get('/outside', handler)
   await app.register(async (app) => void app.get('/beside', handler))
   await app.ready()
-  isRefusal(t, await app.inject('/api/closed'), noToken)
+  isRejection(t, await app.inject('/api/closed'), noToken)
   t.equal(take(), 0)
   isWelcome(t, await app.inject('/outside'), null)
   isWelcome(t, await app.inject('/beside'), null)
@@ -164,7 +171,7 @@ for (const awaited of [true, false]) {
 
       const headers = bearer(app.jwtService.generateToken('alice'))
       for (const url of ['/early', '/late', '/child/marked', '/child/deep']) {
-        isRefusal(t, await app.inject(url), noToken, `${url} rejects`)
+        isRejection(t, await app.inject(url), noToken, `${url} rejects`)
         t.equal(take(), 0, 'the handler did not run')
         isWelcome(t, await app.inject({ url, headers }), 'alice', `${url} passes`)
         t.equal(take(), 1)
@@ -190,7 +197,7 @@ t.test('a mark that a later onRoute hook sets protects or opens the route', asyn
     app.get('/public/news', { config: { auth: true } }, handler)
     app.get('/other', handler)
   })
-  isRefusal(t, await app.inject('/admin/users'), noToken)
+  isRejection(t, await app.inject('/admin/users'), noToken)
   t.equal(take(), 0)
   const headers = bearer(app.jwtService.generateToken('alice'))
   isWelcome(t, await app.inject({ url: '/admin/users', headers }), 'alice')
@@ -207,7 +214,7 @@ t.test('startup fails for a wrong mark that a later onRoute hook sets', async (t
     route.config = { ...route.config, auth: 'required' as never }
   })
   app.get('/typo', handler)
-  const error = await bootError(() => app.ready())
+  const error = await startupError(() => app.ready())
   t.match(error, {
     code: 'ERR_AUTH_MARK',
     message: /GET \/typo, config\.auth: found "required", expected true, false/,

@@ -5,10 +5,10 @@ import Provider, { type Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
 import { appWith, bearer } from '../helpers/app.js'
 import {
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
@@ -18,7 +18,7 @@ import { moreKeys } from '../helpers/keys.js'
 import { keys } from '../helpers/tokens.js'
 import type { IssuerOptions } from '../../lib/index.js'
 
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const client = { id: 'service-1', secret: 'a secret of the test, which is long' }
 const common = { use: 'sig', alg: 'ES256' }
 const first = { ...keys.p256.privateKey.export({ format: 'jwk' }), kid: 'first', ...common }
@@ -129,13 +129,13 @@ t.test('tokens of oidc-provider are accepted, also after a rotation', async (t) 
   isWelcome(t, await get(token), client.id, 'cached')
   t.equal((await get(token, '/write')).statusCode, 403)
   const foreign = await issuer.token('https://other.example')
-  isRefusal(t, await get(foreign), invalid, 'for another audience')
+  isRejection(t, await get(foreign), invalid, 'for another audience')
   t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
 
   const { advance } = clockOf(t)
   issuer.rotate([second, first])
   const newer = await issuer.token()
-  isRefusal(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
+  isRejection(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
   advance(31)
   const both = Array.from({ length: 60 }, (_, at) => get(at % 2 === 0 ? token : newer))
   t.strictSame(tally(await Promise.all(both)), { 200: 60 })

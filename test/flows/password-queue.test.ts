@@ -7,7 +7,7 @@ import { authn, type AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, secret, userService } from '../helpers/app.js'
 import {
   deferred,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
@@ -101,21 +101,21 @@ t.test('a request to a full queue gets a localized 503 at once', async (t) => {
 
   const refusedLogin = await signIn(app, 2)
   const refusal = { status: 503, error: busy, challenge: null }
-  isRefusal(t, refusedLogin, refusal, 'login')
+  isRejection(t, refusedLogin, refusal, 'login')
   t.equal(refusedLogin.headers['retry-after'], '30')
   const german = { 'accept-language': 'de-AT, en;q=0.5' }
   const inGerman = { ...refusal, error: busyInGerman, language: 'de' }
-  isRefusal(t, await signIn(app, 2, { headers: german }), inGerman, 'login, in German')
+  isRejection(t, await signIn(app, 2, { headers: german }), inGerman, 'login, in German')
   const refusedBasic = await app.inject({ url: '/', headers: header(3) })
-  isRefusal(t, refusedBasic, refusal, 'Basic')
+  isRejection(t, refusedBasic, refusal, 'Basic')
   t.equal(refusedBasic.headers['retry-after'], '30')
-  isRefusal(
+  isRejection(
     t,
     await app.inject({ url: '/', headers: { ...header(3), ...german } }),
     inGerman,
     'Basic, in German',
   )
-  isRefusal(
+  isRejection(
     t,
     await app.inject({ url: '/try', headers: header(3) }),
     refusal,

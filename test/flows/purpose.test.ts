@@ -5,10 +5,10 @@ import { anyOf, authn, jwtAuthenticator, JwtService } from '../../lib/index.js'
 import { authAttacks, mintToken } from '../../lib/testing/index.js'
 import { bearer, secret, userService } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
-import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import { hmacToken } from '../helpers/tokens.js'
 
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const elsewhere = {
   error: 'This route does not accept these credentials.',
   challenge: tokenChallenge('Not accepted here'),
@@ -78,7 +78,7 @@ for (const tokenCache of [undefined, false] as const) {
       const token = withTyp(typ)
       for (let each = 0; each < 2; each += 1) {
         const expected = typ === 'reset+jwt' ? elsewhere : invalid
-        isRefusal(t, await get('/', token), expected, JSON.stringify(typ))
+        isRejection(t, await get('/', token), expected, JSON.stringify(typ))
       }
       t.equal(thrownBy(() => app.jwtService.verify(token)).code, 'ERR_AUTH_JWT_INVALID')
     }
@@ -100,7 +100,7 @@ t.test('each authenticator accepts its own typ, and rejects that of the others',
     for (const [typ, token] of tokens) {
       const response = await get(url, token)
       if (welcome.includes(typ)) isWelcome(t, response, 'alice')
-      else isRefusal(t, response, typ === 'other' ? invalid : elsewhere, `${typ} at ${url}`)
+      else isRejection(t, response, typ === 'other' ? invalid : elsewhere, `${typ} at ${url}`)
     }
     const expected = url === '/' || url === '/either' ? 200 : 401
     t.equal((await get(url, withoutTyp)).statusCode, expected, `${url} without typ`)

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, AuthenticationError, type AuthMark, type Authenticator } from '../../lib/index.js'
 import { bearer, standardOptions } from '../helpers/app.js'
-import { bootError, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
+import { startupError, isRejection, isWelcome, probe, messages } from '../helpers/flows.js'
 
 function fastify(t: Test, options = {}): FastifyInstance {
   const app = Fastify(options)
@@ -37,7 +37,7 @@ t.test('startup fails for a marked route outside of every registration', async (
   }
   for (const [name, declare] of Object.entries(marked)) {
     const app = fastify(t)
-    const error = await bootError(async () => {
+    const error = await startupError(async () => {
       await declare(app)
       await app.ready()
     })
@@ -121,8 +121,8 @@ t.test('a route accepts only the tokens of its nearest registration', async (t) 
       const response = await app.inject({ url, headers: bearer(tokens[name] as string) })
       if (name === own) isWelcome(t, response, `${own} of ${own}`, `${url} takes ${name}`)
       else {
-        isRefusal(t, response, {
-          error: texts.jwtInvalid,
+        isRejection(t, response, {
+          error: messages.jwtInvalid,
           challenge: `Bearer realm="${own}", error="invalid_token", error_description="The token is invalid"`,
         })
       }
@@ -143,7 +143,7 @@ t.test('of two registrations in one scope the last one authenticates', async (t)
     isWelcome(t, await app.inject({ url, headers: { 'x-key': 'second' } }), 'second', url)
     t.equal(take(), 1)
     const refused = await app.inject({ url, headers: { 'x-key': 'first' } })
-    isRefusal(t, refused, { error: texts.invalid, challenge: null }, url)
+    isRejection(t, refused, { error: messages.invalid, challenge: null }, url)
     t.equal(take(), 0)
   }
 })

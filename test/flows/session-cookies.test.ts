@@ -3,7 +3,7 @@ import { channels, type AuthnOptions, type RefusalEvent } from '../../lib/index.
 import { appWith, passwords, standardOptions } from '../helpers/app.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
 import { claimsOf, eventsOf } from '../helpers/sessions.js'
-import { isRefusal, probe, type AnyResponse } from '../helpers/flows.js'
+import { isRejection, probe, type AnyResponse } from '../helpers/flows.js'
 import { breakable, heldStore } from '../helpers/sessions.js'
 
 const tls = { host: 'shop.example', 'x-forwarded-proto': 'https' }
@@ -99,7 +99,7 @@ t.test('a refresh token in the body is answered in the body, if there is no cook
   // A bad cookie is no reason to look into the body.
   const fresh = await login()
   const bad = await post('/login/refresh', refreshCookie('x'), { refreshToken: fresh.refresh })
-  isRefusal(t, bad, { error: invalid, challenge: 'Bearer realm="Authorization required"' })
+  isRejection(t, bad, { error: invalid, challenge: 'Bearer realm="Authorization required"' })
   const twice = { cookie: `__Host-refresh=${fresh.refresh}; __Host-refresh=${fresh.refresh}` }
   t.equal((await post('/login/refresh', twice)).statusCode, 401)
   t.equal((await post('/login/refresh')).statusCode, 401)
@@ -235,13 +235,13 @@ t.test('pages of other sites neither log in, refresh nor log out', async (t) => 
   ] as Headers[]) {
     for (const url of ['/login', '/login/refresh', '/logout', '/notes']) {
       const refused = await post(url, { ...headers, cookie })
-      isRefusal(t, refused, crossSite, url)
+      isRejection(t, refused, crossSite, url)
       t.strictSame(linesOf(refused), [])
     }
   }
   // Also without cookies, where a form could bring its own token along.
   for (const url of ['/login/refresh', '/logout'])
-    isRefusal(t, await post(url, evil, { refreshToken: refresh }), crossSite)
+    isRejection(t, await post(url, evil, { refreshToken: refresh }), crossSite)
   t.strictSame(
     events.map(({ code, authenticator }) => [code, authenticator]).slice(0, 4),
     ['login', 'refresh', 'logout', 'jwt'].map((name) => ['ERR_AUTH_CROSS_SITE', name]),

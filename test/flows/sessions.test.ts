@@ -24,8 +24,8 @@ import {
   bearerChallenge,
   deferred,
   isFault,
-  isRefusal,
-  texts,
+  isRejection,
+  messages,
   tokenChallenge,
 } from '../helpers/flows.js'
 import {
@@ -82,7 +82,7 @@ t.test('a login gives a pair, a refresh gives the next, a logout ends both', asy
   t.strictSame([left.statusCode, left.body, left.headers['cache-control']], [204, '', 'no-store'])
   t.match(logouts, [{ sid: claims.sid, sub: 'alice', everywhere: false, revoked: 1 }])
   t.strictSame([await me(first.token), await me(second.token)], [401, 401])
-  isRefusal(t, await refresh(second.refreshToken), invalid)
+  isRejection(t, await refresh(second.refreshToken), invalid)
   t.equal((await post('/logout', undefined, bearer(second.token))).statusCode, 401)
   t.match(app.authn.stats().sessions, {
     begun: 1,
@@ -105,10 +105,10 @@ t.test('the direct predecessor gets the same successor within the grace', async 
 
   const events = eventsOf(t, 'reuse')
   advance(0.2)
-  isRefusal(t, await refresh(first.refreshToken), reused)
+  isRejection(t, await refresh(first.refreshToken), reused)
   t.match(events, [{ sub: 'alice', sid: claimsOf(first.token).sid, authenticator: 'refresh' }])
   for (const { token } of [first, second, again]) t.equal(await me(token), 401)
-  isRefusal(t, await refresh(second.refreshToken), invalid)
+  isRejection(t, await refresh(second.refreshToken), invalid)
   t.equal(app.authn.stats().sessions?.reused, 1)
 })
 
@@ -118,14 +118,14 @@ t.test('an older token than the predecessor is theft, also within the grace', as
   const second = pairOf(await refresh(first.refreshToken))
   const third = pairOf(await refresh(second.refreshToken))
   const other = await login()
-  isRefusal(t, await refresh(first.refreshToken), reused)
+  isRejection(t, await refresh(first.refreshToken), reused)
   t.equal(await me(third.token), 401)
-  isRefusal(t, await refresh(third.refreshToken), invalid)
+  isRejection(t, await refresh(third.refreshToken), invalid)
   t.equal(await me(other.token), 200, 'another session of the user goes on')
   const strict = await setting(t, { grace: 0 })
   const { refreshToken } = await strict.login()
   pairOf(await strict.refresh(refreshToken))
-  isRefusal(t, await strict.refresh(refreshToken), reused, 'grace 0')
+  isRejection(t, await strict.refresh(refreshToken), reused, 'grace 0')
 })
 
 t.test('200 uses of one token at once: one successor, nobody logged out', async (t) => {
@@ -168,7 +168,7 @@ t.test('revoking a session while it is refreshed: nothing is left alive', async 
     t.equal(left.statusCode, 204)
     gate.resolve()
     pause = null
-    isRefusal(t, await refreshing, invalid)
+    isRejection(t, await refreshing, invalid)
     t.equal(await me(first.token), 401)
     t.strictSame(await app.authn.sessions.list('alice'), [])
   }
@@ -204,11 +204,11 @@ t.test('lifetime is never extended, idle is, and no token outlives its session',
   pair = pairOf(await refresh(pair.refreshToken))
   t.equal(pair.expiresIn, 1)
   advance(1)
-  isRefusal(t, await refresh(pair.refreshToken), invalid)
+  isRejection(t, await refresh(pair.refreshToken), invalid)
 
   const idle = await login()
   advance(600)
-  isRefusal(t, await refresh(idle.refreshToken), invalid)
+  isRejection(t, await refresh(idle.refreshToken), invalid)
 })
 
 t.test('logout: by the refresh token where the access token is over, and everywhere', async (t) => {
@@ -223,11 +223,11 @@ t.test('logout: by the refresh token where the access token is over, and everywh
   t.equal((await refresh(three.refreshToken)).statusCode, 401)
   t.strictSame(await app.authn.sessions.list('alice'), [])
 
-  isRefusal(t, await post('/logout'), {
+  isRejection(t, await post('/logout'), {
     error: 'Invalid or missing authentication header.',
     challenge: bearerChallenge,
   })
-  isRefusal(t, await post('/logout', { refreshToken: one.refreshToken }), invalid)
+  isRejection(t, await post('/logout', { refreshToken: one.refreshToken }), invalid)
   const sidless = app.jwtService.generateToken('alice')
   t.equal((await post('/logout', undefined, bearer(sidless))).statusCode, 401, 'without a session')
   t.equal((await post('/logout', undefined, { authorization: 'Bearer a b' })).statusCode, 401)
@@ -243,12 +243,12 @@ t.test('an old refresh token at a logout is a reuse', async (t) => {
     const third = pairOf(await refresh(second.refreshToken))
     const reuses = eventsOf(t, 'reuse')
     const logouts = eventsOf(t, 'logout')
-    isRefusal(t, await post('/logout', { refreshToken: first.refreshToken, everywhere }), reused)
+    isRejection(t, await post('/logout', { refreshToken: first.refreshToken, everywhere }), reused)
     const { sid } = claimsOf(first.token)
     t.match(reuses, [{ authenticator: 'logout', sid, sub: 'alice' }])
     t.strictSame([logouts, app.authn.stats().sessions?.reused], [[], 1])
     t.strictSame([await me(third.token), await me(other.token)], [401, 200])
-    isRefusal(t, await refresh(third.refreshToken), invalid)
+    isRejection(t, await refresh(third.refreshToken), invalid)
 
     const next = pairOf(await refresh(other.refreshToken))
     const within = { refreshToken: other.refreshToken, everywhere }
@@ -258,7 +258,7 @@ t.test('an old refresh token at a logout is a reuse', async (t) => {
     await refresh(last.refreshToken)
     advance(11)
     const after = { refreshToken: last.refreshToken, everywhere }
-    isRefusal(t, await post('/logout', after), reused, 'after the grace')
+    isRejection(t, await post('/logout', after), reused, 'after the grace')
     t.equal(reuses.length, 2)
   }
 })
@@ -282,12 +282,12 @@ t.test('a logout goes by validAfterField too', async (t) => {
   t.equal(await me(next.token), 200)
   const everywhere = true
   const byAccess = await post('/logout', { everywhere }, bearer(old.token))
-  isRefusal(t, byAccess, {
-    error: texts.jwtInvalid,
+  isRejection(t, byAccess, {
+    error: messages.jwtInvalid,
     challenge: tokenChallenge('The token is invalid'),
   })
   t.equal((await app.authn.sessions.list('alice')).length, 2)
-  isRefusal(t, await post('/logout', { everywhere, refreshToken: old.refreshToken }), invalid)
+  isRejection(t, await post('/logout', { everywhere, refreshToken: old.refreshToken }), invalid)
   const left = await app.authn.sessions.list('alice')
   t.match(left, [{ sid: claimsOf(next.token).sid }], 'its session alone is revoked')
   t.equal(await me(next.token), 200)
@@ -311,12 +311,12 @@ t.test('a user who is gone, or has another name, has no session any more', async
   t.match(claimsOf(first.token), { sub: '1', role: 'x' })
   t.equal(await me(first.token), 200)
   suffix = '0'
-  isRefusal(t, await refresh(first.refreshToken), invalid, 'another sub')
+  isRejection(t, await refresh(first.refreshToken), invalid, 'another sub')
   t.equal(await me(first.token), 401)
   suffix = ''
   const second = await login()
   list = []
-  isRefusal(t, await refresh(second.refreshToken), invalid, 'gone')
+  isRejection(t, await refresh(second.refreshToken), invalid, 'gone')
   list = [...users]
   t.equal(await me(second.token), 401)
   t.strictSame(await app.authn.sessions.list('1'), [])

@@ -10,7 +10,7 @@ import {
 } from '../../lib/index.js'
 import { secret, standardOptions, userService } from '../helpers/app.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
-import { anyService, bootError, same } from '../helpers/flows.js'
+import { anyService, startupError, same } from '../helpers/flows.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
 
 /** What must not be in any message: everything that the rows below use as a secret. */
@@ -446,7 +446,7 @@ const rows: readonly Row[] = [
 t.test('every invalid option, key, mark and combination makes startup fail', async (t) => {
   for (const { start, code, says } of rows) {
     const app = Fastify()
-    const error = await bootError(async () => {
+    const error = await startupError(async () => {
       await start(app)
       await app.ready()
     })
@@ -487,6 +487,6 @@ t.test('valid options, similar to the invalid ones, start the app', async (t) =>
     const app = Fastify()
     t.teardown(() => app.close())
     await app.register(authn, options)
-    t.equal(await bootError(() => app.ready()), undefined, JSON.stringify(Object.keys(options)))
+    t.equal(await startupError(() => app.ready()), undefined, JSON.stringify(Object.keys(options)))
   }
 })

@@ -6,10 +6,10 @@ import { appWith, basic, cost, secret, userService, type TestUserService } from 
 import { FakeRedis } from '../helpers/fake-redis.js'
 import {
   basicChallenge,
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
-  texts,
+  messages,
   type AnyResponse,
   type Probe,
 } from '../helpers/flows.js'
@@ -109,11 +109,11 @@ for (const use of uses) {
       const { app, enter, service, take } = await setting(t, use)
       await guess(t, enter, 10, name)
       const response = await enter(name, 'wonderland')
-      isRefusal(t, response, tooManyAttempts, 'even with the right password')
+      isRejection(t, response, tooManyAttempts, 'even with the right password')
       const seconds = retryAfterOf(response)
       t.ok(seconds > 0 && seconds <= 900, `Retry-After: ${seconds}`)
       const inGerman = { ...tooManyAttempts, error: tooManyInGerman, language: 'de' }
-      isRefusal(t, await enter(name, 'guess', { headers: { 'accept-language': 'de' } }), inGerman)
+      isRejection(t, await enter(name, 'guess', { headers: { 'accept-language': 'de' } }), inGerman)
       t.equal(watch.runs.length, 10, 'no bcrypt')
       t.equal(service.asked.length, 10, 'and the user service is not asked')
       t.equal(take(), 0)
@@ -129,7 +129,7 @@ for (const use of uses) {
     const { enter } = await setting(t, use)
     await guess(t, enter, 100, (count) => `name${count}`)
     for (const name of ['alice', 'new', 'name1']) {
-      isRefusal(t, await enter(name, 'wonderland'), tooManyAttempts, name)
+      isRejection(t, await enter(name, 'wonderland'), tooManyAttempts, name)
     }
     t.equal(watch.runs.length, 100)
     t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.2' })).statusCode, 200)
@@ -193,7 +193,7 @@ t.test('failures count for X-Forwarded-For only if the proxy is trusted', async 
     )
     await guess(t, direct.enter, 1, 'alice', via('192.0.2.1'))
     await guess(t, direct.enter, 1, 'alice', via('192.0.2.2'))
-    isRefusal(t, await direct.enter('alice', 'wonderland', via('192.0.2.3')), tooManyAttempts)
+    isRejection(t, await direct.enter('alice', 'wonderland', via('192.0.2.3')), tooManyAttempts)
   }
 })
 
@@ -203,8 +203,8 @@ t.test('failures at the login and of Basic count together', async (t) => {
     app.inject({ url: '/', remoteAddress: '192.0.2.1', headers: basic(name, password) })
   await guess(t, enter, 2)
   await guess(t, byBasic, 2)
-  isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts, 'login')
-  isRefusal(t, await byBasic('alice', 'wonderland'), tooManyAttempts, 'Basic')
+  isRejection(t, await enter('alice', 'wonderland'), tooManyAttempts, 'login')
+  isRejection(t, await byBasic('alice', 'wonderland'), tooManyAttempts, 'Basic')
 })
 
 t.test('guesses from an address do not lock out its user with cached credentials', async (t) => {
@@ -212,11 +212,11 @@ t.test('guesses from an address do not lock out its user with cached credentials
   t.equal((await enter('alice', 'wonderland')).statusCode, 200)
   for (let round = 0; round < 3; round += 1) {
     await guess(t, enter, 4)
-    isRefusal(t, await enter('alice', 'guess'), tooManyAttempts)
+    isRejection(t, await enter('alice', 'guess'), tooManyAttempts)
     t.equal((await enter('alice', 'wonderland')).statusCode, 200, 'cached, which resets')
   }
   await guess(t, enter, 4)
-  isRefusal(
+  isRejection(
     t,
     await login(app, 'alice', 'wonderland', { remoteAddress: '192.0.2.1' }),
     tooManyAttempts,
@@ -225,9 +225,9 @@ t.test('guesses from an address do not lock out its user with cached credentials
   const asked = service.asked.length
   // Of these, each is compared with the cached password, and so each counts for the address.
   for (let count = 19; count < 40; count += 1) {
-    isRefusal(t, await enter('alice', `guess ${count}`), tooManyAttempts)
+    isRejection(t, await enter('alice', `guess ${count}`), tooManyAttempts)
   }
-  isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts, 'the address is full')
+  isRejection(t, await enter('alice', 'wonderland'), tooManyAttempts, 'the address is full')
   t.equal(service.asked.length, asked, 'no user was looked up')
   const elsewhere = { ip: '192.0.2.9' }
   t.equal((await enter('alice', 'wonderland', elsewhere)).statusCode, 200)
@@ -238,7 +238,7 @@ t.test('credentials that are cached for another address get a 429 after guesses'
   t.equal((await enter('alice', 'wonderland', { ip: '192.0.2.9' })).statusCode, 200)
   await guess(t, enter, 4)
   for (let count = 0; count < 10; count += 1) {
-    isRefusal(t, await enter('alice', 'wonderland'), tooManyAttempts)
+    isRejection(t, await enter('alice', 'wonderland'), tooManyAttempts)
   }
   t.equal((await enter('bob', 'le bricoleur')).statusCode, 200, 'the address is not full')
 })
@@ -283,13 +283,13 @@ t.test('guesses of the configured password are throttled as all others', async (
     for (let count = 0; count < 10; count += 1) {
       t.equal((await enter(`guess ${count}`)).statusCode, 401)
     }
-    isRefusal(t, await enter('guess'), tooManyAttempts)
-    isRefusal(t, await enter(right), tooManyAttempts, 'also when it is right')
+    isRejection(t, await enter('guess'), tooManyAttempts)
+    isRejection(t, await enter(right), tooManyAttempts, 'also when it is right')
 
     for (let count = 0; count < 10; count += 1) {
       t.equal((await enter(`guess ${count}`, '192.0.2.2')).statusCode, 401)
     }
-    isRefusal(t, await enter('guess', '192.0.2.2'), tooManyAttempts)
+    isRejection(t, await enter('guess', '192.0.2.2'), tooManyAttempts)
     t.equal((await enter(right, '192.0.2.2')).statusCode, 200, 'cached there')
     t.equal((await enter('guess', '192.0.2.2')).statusCode, 401, 'which resets')
 
@@ -312,7 +312,7 @@ t.test('a throttled request gets a 429 in every mode, even try', async (t) => {
       remoteAddress: '192.0.2.1',
       headers: basic('alice', 'wonderland'),
     })
-    isRefusal(t, response, tooManyAttempts, url)
+    isRejection(t, response, tooManyAttempts, url)
     t.equal(take(), 0)
   }
   const anonymous = await app.inject({ url: '/try', remoteAddress: '192.0.2.1' })
@@ -336,7 +336,7 @@ t.test('requests without a name and password, and wrong tokens, are not counted'
     t.equal((await ask({ authorization: 'Bearer a.b.c' }, '/token')).statusCode, 401)
     t.equal((await login(app, '', 'x', { remoteAddress: '192.0.2.1' })).statusCode, 400)
   }
-  isRefusal(t, await ask({}), { error: texts.none, challenge: basicChallenge })
+  isRejection(t, await ask({}), { error: messages.none, challenge: basicChallenge })
   t.equal((await enter('alice', 'wonderland')).statusCode, 200)
   t.equal(take(), 1)
 })

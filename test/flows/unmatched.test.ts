@@ -3,9 +3,9 @@ import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import t, { type Test } from 'tap'
 import { authn, type AuthMark, type Authenticator } from '../../lib/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
-import { bearerChallenge, isRefusal, isWelcome, probe, texts } from '../helpers/flows.js'
+import { bearerChallenge, isRejection, isWelcome, probe, messages } from '../helpers/flows.js'
 
-const noToken = { error: texts.none, challenge: bearerChallenge }
+const noToken = { error: messages.none, challenge: bearerChallenge }
 
 function fastify(t: Test, options = {}): FastifyInstance {
   const app = Fastify(options)
@@ -126,7 +126,10 @@ for (const order of ['before', 'after'] as const) {
 
       const rejected = await app.inject({ url: '/group/me', headers: { origin: preflight.origin } })
       const isReadable = order === 'before'
-      isRefusal(t, rejected, { ...noToken, ...(isReadable && { vary: 'Origin, Accept-Language' }) })
+      isRejection(t, rejected, {
+        ...noToken,
+        ...(isReadable && { vary: 'Origin, Accept-Language' }),
+      })
       t.equal('access-control-allow-origin' in rejected.headers, isReadable)
       t.equal(take(), 0)
       const headers = { ...bearer(app.jwtService.generateToken('alice')), origin: preflight.origin }
@@ -170,8 +173,8 @@ for (const [name, options] of Object.entries(corsOptions)) {
     for (const headers of shapes) {
       const ask = (url: string, host = 'localhost') =>
         app.inject({ method: 'OPTIONS', url, headers: { ...headers, host } })
-      isRefusal(t, await ask('/x'), noToken)
-      isRefusal(t, await ask('/proxy/x'), noToken)
+      isRejection(t, await ask('/x'), noToken)
+      isRejection(t, await ask('/proxy/x'), noToken)
       const other = await ask('/in/x', 'other.example')
       t.not(other.statusCode, 200, 'the hook of @fastify/cors may answer, the handler must not')
       t.equal(take(), 0, 'no handler ran')

@@ -49,7 +49,7 @@ async function guarded(
 const tokenOf = (app: FastifyInstance, claims: object): Headers =>
   bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', ...claims }))
 
-const texts = {
+const messages = {
   scope: 'Your credentials do not allow this action.',
   role: 'You are not allowed to do this.',
 }
@@ -82,7 +82,7 @@ t.test('a request passes with the scopes and roles that its route needs', async 
         const passes = enough.includes(names)
         const title = JSON.stringify([kind, need, names])
         t.equal(response.statusCode, passes ? 200 : 403, title)
-        t.strictSame(response.json(), passes ? { ok: true } : { error: texts[kind] }, title)
+        t.strictSame(response.json(), passes ? { ok: true } : { error: messages[kind] }, title)
       }
       t.equal(ran(), enough.length, 'the handler ran for those only')
       t.equal((await app.inject('/')).statusCode, 401, 'an anonymous request')
@@ -99,9 +99,9 @@ t.test('a route that needs a scope and a role asks for the role second', async (
   const access = { scopesOf: counted('scope', 'x-scope'), rolesOf: counted('role', 'x-role') }
   const { app, ran } = await guarded(t, { scope: 'a', role: 'a' }, { access })
   const rows: [sent: string[], status: number, error: string | undefined, asked: string[]][] = [
-    [[], 403, texts.scope, ['scope']],
-    [['x-role'], 403, texts.scope, ['scope']],
-    [['x-scope'], 403, texts.role, ['scope', 'role']],
+    [[], 403, messages.scope, ['scope']],
+    [['x-role'], 403, messages.scope, ['scope']],
+    [['x-scope'], 403, messages.role, ['scope', 'role']],
     [['x-scope', 'x-role'], 200, undefined, ['scope', 'role']],
   ]
   for (const [sent, status, error, sources] of rows) {
@@ -219,7 +219,7 @@ t.test('the roles of a request are those of its user, not of its token', async (
     const response = await app.inject({ url: '/', headers })
     t.equal(response.statusCode, status, JSON.stringify(user))
     if (status === 200) continue
-    t.strictSame(response.json(), { error: texts.role })
+    t.strictSame(response.json(), { error: messages.role })
     t.equal(response.headers['www-authenticate'], undefined, 'no challenge for a role')
   }
 })
@@ -449,7 +449,7 @@ t.test('a route needs only the scopes and roles of the nearest mark', async (t) 
     t.equal((await app.inject({ url: `/${url}`, headers })).statusCode, status, url)
   }
   const own = await app.inject({ url: '/own', headers: tokenOf(app, { scope: 'a' }) })
-  t.strictSame([own.statusCode, own.json()], [403, { error: texts.role }])
+  t.strictSame([own.statusCode, own.json()], [403, { error: messages.role }])
 })
 
 t.test('a 403 is one event and one line in the log, and is not throttled', async (t) => {

@@ -5,15 +5,15 @@ import { appWith, bearer, logLines, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
   isFault,
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
 
-const invalid = { error: texts.invalid, challenge: null }
+const invalid = { error: messages.invalid, challenge: null }
 const urls = ['/required', '/optional', '/lenient', '/try'] as const
 
 interface Answers {
@@ -89,7 +89,7 @@ t.test('a result that is no object is a 401, and anonymous in the mode try', asy
       for (const [url, response] of await ask(authenticate)) {
         const title = `${name}, ${url}`
         if (url === '/try') isWelcome(t, response, null, title)
-        else isRefusal(t, response, invalid, title)
+        else isRejection(t, response, invalid, title)
       }
       t.equal(take(), 1, `${name}: the handler ran in the mode try only`)
     }
@@ -134,7 +134,7 @@ t.test('a rejection that asks to wait is sent in every mode, with Retry-After', 
       throw new AuthenticationError(message, { retryAfter })
     })
     for (const [url, response] of responses) {
-      isRefusal(t, response, { status, error, challenge: null }, url)
+      isRejection(t, response, { status, error, challenge: null }, url)
       t.equal(response.headers['retry-after'], String(retryAfter))
     }
     t.equal(take(), 0)
@@ -149,7 +149,7 @@ t.test('a rejection of another copy of the package is a 401', async (t) => {
     key: 'auth.jwt-expired',
   })
   const [[, response] = []] = await ask(() => Promise.reject(foreign))
-  isRefusal(t, response as AnyResponse, { error: texts.jwtExpired, challenge: null })
+  isRejection(t, response as AnyResponse, { error: messages.jwtExpired, challenge: null })
 })
 
 const robots: Authenticator = { authenticate: () => ({ name: 'robot' }) }
@@ -208,9 +208,9 @@ t.test('a copy of a built-in may replace authenticate and onUnauthorized', async
   t.equal(take(), 1)
   const bob = await get(bearer(app.jwtService.generateToken('bob')))
   t.strictSame([bob.statusCode, bob.body], [403, '{"banned":"You are banned, Bob."}'])
-  isRefusal(t, await get({}), { error: texts.none, challenge: bearerChallenge })
+  isRejection(t, await get({}), { error: messages.none, challenge: bearerChallenge })
   const challenge = tokenChallenge('The token is invalid')
-  isRefusal(t, await get(bearer('abc')), { error: texts.jwtInvalid, challenge })
+  isRejection(t, await get(bearer('abc')), { error: messages.jwtInvalid, challenge })
   t.equal(take(), 0)
 })
 
@@ -223,5 +223,5 @@ t.test('an authenticator of the app replaces a built-in of the same name', async
   })
   isWelcome(t, await app.inject({ url: '/', headers: { 'x-api-key': 'right' } }), 'robot')
   const headers = bearer(app.jwtService.generateToken('alice'))
-  isRefusal(t, await app.inject({ url: '/', headers }), { error: texts.none, challenge: null })
+  isRejection(t, await app.inject({ url: '/', headers }), { error: messages.none, challenge: null })
 })

@@ -8,7 +8,7 @@ import {
   type ErrorBody,
 } from '../../lib/index.js'
 import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
-import { bootError, texts, type AnyResponse } from '../helpers/flows.js'
+import { startupError, messages, type AnyResponse } from '../helpers/flows.js'
 
 type MakeBody = NonNullable<AuthnOptions['errorBody']>
 
@@ -64,12 +64,12 @@ t.test('errorBody makes the body of every rejection', async (t) => {
   const wrong = { username: 'bob', password: 'wrong' }
   const evil = { origin: 'https://evil.example' }
   const rows: [() => Promise<AnyResponse>, status: number, code: string, detail?: string][] = [
-    [() => app.inject('/me'), 401, 'ERR_AUTH_NO_CREDENTIALS', texts.none],
+    [() => app.inject('/me'), 401, 'ERR_AUTH_NO_CREDENTIALS', messages.none],
     [
       () => app.inject({ url: '/me', headers: bearer('x') }),
       401,
       'ERR_AUTH_JWT_INVALID',
-      texts.jwtInvalid,
+      messages.jwtInvalid,
     ],
     [
       () => app.inject({ url: '/me', headers: { ...bearer('x'), 'accept-language': 'de' } }),
@@ -159,7 +159,7 @@ t.test('an errorBody that returns no object is logged, and the default body sent
     const errors = (): number => lines.filter(({ level }) => level === 50).length
     const refused = await app.inject('/me')
     t.equal(refused.statusCode, 401, title)
-    t.equal(refused.body, JSON.stringify({ error: texts.none }), title)
+    t.equal(refused.body, JSON.stringify({ error: messages.none }), title)
     t.equal(errors(), 1, title)
     const malformed = await app.inject({ method: 'POST', url: '/login', payload: {} })
     t.equal(malformed.statusCode, 400, title)
@@ -167,7 +167,7 @@ t.test('an errorBody that returns no object is logged, and the default body sent
     t.equal(errors(), 2, title)
   }
   for (const errorBody of [{}, 'x', null, true]) {
-    t.match(await bootError(() => withBody(t, errorBody)), { code: 'ERR_AUTH_OPTION' })
+    t.match(await startupError(() => withBody(t, errorBody)), { code: 'ERR_AUTH_OPTION' })
   }
 })
 
@@ -263,5 +263,5 @@ t.test('an inner registration inherits errorBody, unless it has its own', async 
   t.equal(await bodyOf('/outer'), '{"outer":1}')
   t.equal(await bodyOf('/outer/inner'), '{"outer":1}')
   t.equal(await bodyOf('/outer/own'), '{"own":1}')
-  t.equal(await bodyOf('/other'), JSON.stringify({ error: texts.none }))
+  t.equal(await bodyOf('/other'), JSON.stringify({ error: messages.none }))
 })

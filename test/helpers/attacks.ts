@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import type { AuthnOptions, UserService } from '../../lib/index.js'
 import { appWith, rawLines, type TestUser } from './app.js'
-import { probe, same, texts, type AnyResponse } from './flows.js'
+import { probe, same, messages, type AnyResponse } from './flows.js'
 
 /** A user service that finds a user under every name: whatever reaches it is accepted. */
 export interface CredulousService extends UserService<TestUser> {
@@ -149,7 +149,7 @@ export async function isRejected(
   same(t, found, wanted, `${use}: ${message}`)
 }
 
-const messages: readonly string[] = Object.values(texts)
+const knownMessages: readonly string[] = Object.values(messages)
 
 /** The same for what was generated, which may count as none or as wrong. It throws, for fast-check. */
 export async function assertRejected(
@@ -162,7 +162,7 @@ export async function assertRejected(
     const { statusCode, body } = response
     const { error, user } = JSON.parse(body) as { error?: string; user?: unknown }
     const runs = take()
-    const rejected = statusCode === 401 && runs === 0 && messages.includes(String(error))
+    const rejected = statusCode === 401 && runs === 0 && knownMessages.includes(String(error))
     const passed = mark !== 'required' && statusCode === 200 && runs === 1 && user === null
     const fits = mark === 'try' ? passed : rejected || passed
     deepStrictEqual(

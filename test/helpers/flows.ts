@@ -13,7 +13,7 @@ export const bearerChallenge = `Bearer realm="${realm}"`
 export const tokenChallenge = (description: string): string =>
   `${bearerChallenge}, error="invalid_token", error_description="${description}"`
 
-export const texts = {
+export const messages = {
   invalid: 'Invalid credentials.',
   none: 'Invalid or missing authentication header.',
   notAccepted: 'This route does not accept these credentials.',
@@ -53,7 +53,7 @@ export function probe(): Probe {
 }
 
 /** What a refusal must be: every header of it. */
-export interface ExpectedRefusal {
+export interface ExpectedRejection {
   status?: number
   error: string
   /** Null: the header must not be there. */
@@ -70,11 +70,11 @@ export interface AnyResponse {
   readonly body: string
 }
 
-export function isRefusal(
+export function isRejection(
   t: Test,
   response: AnyResponse,
-  { status = 401, error, challenge, language = 'en', vary = 'Accept-Language' }: ExpectedRefusal,
-  message = 'refused',
+  { status = 401, error, challenge, language = 'en', vary = 'Accept-Language' }: ExpectedRejection,
+  message = 'rejected',
 ): void {
   const { headers } = response
   same(
@@ -205,7 +205,7 @@ export function send(
 }
 
 /** The error with which an app refuses to boot; undefined when it boots. */
-export async function bootError(
+export async function startupError(
   boot: () => unknown,
 ): Promise<(Error & { code?: unknown }) | undefined> {
   try {

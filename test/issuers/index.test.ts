@@ -3,21 +3,21 @@ import { AuthenticationError, type AuthnOptions, type IssuerOptions } from '../.
 import { appWith, bearer, type TestApp } from '../helpers/app.js'
 import {
   isFault,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
   send,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
 import { clockOf, keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
 import { busy, tally, until } from '../helpers/load.js'
 
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const waiting = { status: 503, error: busy, challenge: null }
-const unknown = { error: texts.invalid, challenge: tokenChallenge('The token is not accepted') }
+const unknown = { error: messages.invalid, challenge: tokenChallenge('The token is not accepted') }
 
 interface Setting {
   readonly app: TestApp
@@ -89,9 +89,9 @@ t.test('startup and close() do not wait for an issuer', async (t) => {
   const { app, get } = await setting(t, issuer)
   await until(() => issuer.fetches() === 1, 'the set is asked for')
   const answer = get(issuer.token())
-  isRefusal(t, await get('x'), invalid, 'what is no token need not wait')
+  isRejection(t, await get('x'), invalid, 'what is no token need not wait')
   await app.close()
-  isRefusal(t, await answer, waiting)
+  isRejection(t, await answer, waiting)
 })
 
 t.test('200 tokens with unknown kids cause one fetch', async (t) => {
@@ -124,7 +124,7 @@ t.test('the claims are in request.extra, and a missing scope gets a 403', async 
 t.test('user() decides between a 200, a 401 and a 500, and is a 503 if it is slow', async (t) => {
   const issuer = await startIssuer(t)
   const welcome = (response: AnyResponse): unknown => isWelcome(t, response, 'alice')
-  const unauthorized = (response: AnyResponse): unknown => isRefusal(t, response, unknown)
+  const unauthorized = (response: AnyResponse): unknown => isRejection(t, response, unknown)
   const fault = (response: AnyResponse): unknown => isFault(t, response)
   const secret = new TypeError('secret')
   const rejected = new AuthenticationError('auth.invalid-credentials')
@@ -148,14 +148,14 @@ t.test('user() decides between a 200, a 401 and a 500, and is a 503 if it is slo
     check(await get(issuer.token()))
   }
   const own = await setting(t, issuer, { user: thrown(new AuthenticationError('Not here.')) })
-  isRefusal(t, await own.get(issuer.token()), { ...unknown, error: 'Not here.', language: null })
+  isRejection(t, await own.get(issuer.token()), { ...unknown, error: 'Not here.', language: null })
   const seen: unknown[] = []
   const user: IssuerOptions['user'] = (claims, request) => {
     seen.push(Object.isFrozen(claims), request.url)
     return new Promise(() => undefined)
   }
   const slow = await setting(t, issuer, { user }, { userServiceTimeout: 0.05 })
-  isRefusal(t, await slow.get(issuer.token()), waiting)
+  isRejection(t, await slow.get(issuer.token()), waiting)
   t.strictSame(seen, [true, '/'])
 })
 
@@ -180,16 +180,16 @@ t.test('a valid token is accepted only if trusted() returns true', async (t) => 
   users.length = 0
   for (const other of [false, undefined, 1, 'true', Promise.resolve(1)]) {
     answer = () => other
-    isRefusal(t, await get(issuer.token()), invalid, typeof other)
+    isRejection(t, await get(issuer.token()), invalid, typeof other)
   }
   answer = () => Promise.reject(new AuthenticationError('auth.invalid-credentials'))
-  isRefusal(t, await get(issuer.token()), unknown)
+  isRejection(t, await get(issuer.token()), unknown)
   answer = () => Promise.reject(new TypeError('secret'))
   isFault(t, await get(issuer.token()), 'ERR_AUTH_AUTHENTICATOR')
   answer = () => new Promise(() => undefined)
-  isRefusal(t, await get(issuer.token()), waiting)
+  isRejection(t, await get(issuer.token()), waiting)
   t.strictSame(users, [], 'no user is looked up')
   calls.length = 0
-  isRefusal(t, await get(issuer.token({ claims: { aud: 'x' } })), invalid)
+  isRejection(t, await get(issuer.token({ claims: { aud: 'x' } })), invalid)
   t.strictSame(calls, [], 'an invalid token is not asked about')
 })

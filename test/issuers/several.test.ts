@@ -11,10 +11,10 @@ import {
   type TestApp,
 } from '../helpers/app.js'
 import {
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
@@ -27,7 +27,7 @@ const notHere = {
   error: 'This route does not accept these credentials.',
   challenge: tokenChallenge('Not accepted here'),
 }
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const other = { key: moreKeys.otherP256.privateKey }
 
 interface Setting {
@@ -77,9 +77,9 @@ t.test('issuers with one kid share no keys (CVE-2025-59936, CVE-2026-50202)', as
     ...joined.map((iss): [string, string, string] => [iss, path, corp.token({ claims: { iss } })]),
     ['kid and iss', path, partner.token({ ...other, header: { kid: `one:${corp.url}` } })],
   ]
-  for (const [what, path, token] of bad) isRefusal(t, await get(path, token), invalid, what)
+  for (const [what, path, token] of bad) isRejection(t, await get(path, token), invalid, what)
   const elsewhere = partner.token(other)
-  isRefusal(t, await get('/corp', elsewhere), notHere, 'an issuer that the route does not accept')
+  isRejection(t, await get('/corp', elsewhere), notHere, 'an issuer that the route does not accept')
   t.strictSame([corp.fetches(), partner.fetches()], [1, 1])
 })
 
@@ -90,7 +90,7 @@ t.test('cached tokens of a withdrawn key are rejected (CVE-2026-50202)', async (
   isWelcome(t, await get('/corp', token), 'corp:alice')
   corp.published = [jwkOf(keys.p384, { kid: 'two' })]
   advance(601)
-  isRefusal(t, await get('/corp', token), invalid, 'the first request after idle time')
+  isRejection(t, await get('/corp', token), invalid, 'the first request after idle time')
   corp.published = [goodKey]
   advance(31)
   isWelcome(t, await get('/corp', token), 'corp:alice', 'and is asked for again')
@@ -103,23 +103,23 @@ t.test('tokens of the app are accepted beside issuers only where jwt is listed',
   isWelcome(t, await get('/jwt-corp', own), 'alice')
   isWelcome(t, await get('/jwt-corp', corp.token()), 'corp:alice')
   const lying = app.jwtService.generateTokenWithClaims({ sub: 'alice', iss: corp.url })
-  for (const token of [foreign, lying]) isRefusal(t, await get('/jwt-corp', token), invalid)
-  isRefusal(t, await get('/jwt-corp', partner.token(other)), notHere)
+  for (const token of [foreign, lying]) isRejection(t, await get('/jwt-corp', token), invalid)
+  isRejection(t, await get('/jwt-corp', partner.token(other)), notHere)
   const malformed = [`${encode('{}')}.${encode('{"iss":1}')}.x`, own.replace('.', '.x')]
-  for (const url of ['/corp-partner', '/corp']) isRefusal(t, await get(url, own), notHere, url)
+  for (const url of ['/corp-partner', '/corp']) isRejection(t, await get(url, own), notHere, url)
   for (const token of [foreign, 'x', 'x.y.z', ...malformed]) {
-    isRefusal(t, await get('/corp-partner', token), invalid, token.slice(0, 20))
-    isRefusal(t, await get('/corp', token), invalid, token.slice(0, 20))
+    isRejection(t, await get('/corp-partner', token), invalid, token.slice(0, 20))
+    isRejection(t, await get('/corp', token), invalid, token.slice(0, 20))
   }
 })
 
 t.test('issuers answer missing credentials, cookies and modes as jwt does', async (t) => {
   const { corp, app, get } = await setting(t)
-  const none = { error: texts.none, challenge: 'Bearer realm="Authorization required"' }
+  const none = { error: messages.none, challenge: 'Bearer realm="Authorization required"' }
   for (const url of ['/corp', '/corp-partner', '/jwt-corp']) {
     const byPassword = basic('alice', passwords.alice)
     for (const headers of [{}, { authorization: 'Bearer ' }, byPassword]) {
-      isRefusal(t, await app.inject({ url, headers }), none, url)
+      isRejection(t, await app.inject({ url, headers }), none, url)
     }
     const headers = { authorization: 'Bearer\tx' }
     t.equal((await app.inject({ url, headers })).statusCode, 401, url)
@@ -129,7 +129,7 @@ t.test('issuers answer missing credentials, cookies and modes as jwt does', asyn
   isWelcome(t, await app.inject(byPassword), 'alice')
   isWelcome(t, await app.inject('/optional'), null)
   isWelcome(t, await get('/optional', corp.token()), 'corp:alice')
-  isRefusal(t, await get('/optional', corp.token(other)), invalid)
+  isRejection(t, await get('/optional', corp.token(other)), invalid)
   isWelcome(t, await get('/try', corp.token(other)), null)
   const byCookie = async (url: string, token: string): Promise<number> => {
     const cookies = { '__Host-token': token }

@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { appWith, bearer, type TestApp } from '../helpers/app.js'
 import {
-  isRefusal,
+  isRejection,
   isWelcome,
   probe,
-  texts,
+  messages,
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
@@ -23,7 +23,7 @@ import { until } from '../helpers/load.js'
 import { encode, hmacToken, keys, now, publicPem, signedToken } from '../helpers/tokens.js'
 import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 
 interface Setting {
   readonly issuer: TestIssuer
@@ -137,11 +137,11 @@ t.test('invalid tokens get a 401 without a user look-up or a fetch', async (t) =
   const { issuer, get, asked } = await setting(t)
   for (const [what, parts] of bad) {
     const token = issuer.token(parts)
-    isRefusal(t, await get(token), invalid, what)
-    isRefusal(t, await get(token), invalid, `${what}, again`)
+    isRejection(t, await get(token), invalid, what)
+    isRejection(t, await get(token), invalid, `${what}, again`)
   }
   const list = issuer.token({ claims: { iss: [issuer.url] } })
-  isRefusal(t, await get(list), invalid, 'CVE-2025-30144: the right issuer in a list')
+  isRejection(t, await get(list), invalid, 'CVE-2025-30144: the right issuer in a list')
   t.strictSame(asked, [])
   t.equal(issuer.fetches(), 1)
 })
@@ -162,14 +162,14 @@ t.test('HMAC with a public key and alg none are rejected (CVE-2023-48223)', asyn
       for (const alg of ['HS256', 'HS384', 'HS512', 'ES256', 'RS256']) {
         const hash = `sha${alg.slice(2)}` as 'sha256'
         const token = hmacToken({ alg, kid }, claims, secret, hash)
-        isRefusal(t, await get(token), invalid, `${alg} ${kid}`)
+        isRejection(t, await get(token), invalid, `${alg} ${kid}`)
       }
     }
     for (const alg of ['none', 'None', 'NONE', '', null, undefined]) {
       const stem = `${encode({ alg, kid })}.${encode(claims)}`
       const signature = createHmac('sha256', '').update(stem).digest('base64url')
-      isRefusal(t, await get(`${stem}.`), invalid, `alg ${String(alg)}`)
-      isRefusal(t, await get(`${stem}.${signature}`), invalid, `alg ${String(alg)}`)
+      isRejection(t, await get(`${stem}.`), invalid, `alg ${String(alg)}`)
+      isRejection(t, await get(`${stem}.${signature}`), invalid, `alg ${String(alg)}`)
     }
   }
   t.strictSame(asked, [])
@@ -184,10 +184,10 @@ t.test('of members that come twice, the last one counts', async (t) => {
   const first = `{"iss":"https://attacker.example","iss":"${issuer.url}",${rest}}`
   isWelcome(t, await get(sign(header, first)), 'alice')
   const last = `{"iss":"${issuer.url}","iss":"https://attacker.example",${rest}}`
-  isRefusal(t, await get(sign(header, last)), invalid)
+  isRejection(t, await get(sign(header, last)), invalid)
   const good = `{"iss":"${issuer.url}",${rest}}`
-  isRefusal(t, await get(sign('{"alg":"ES256","alg":"none","kid":"one"}', good)), invalid)
-  isRefusal(t, await get(sign('{"alg":"ES256","kid":"one","kid":"rsa"}', good)), invalid)
+  isRejection(t, await get(sign('{"alg":"ES256","alg":"none","kid":"one"}', good)), invalid)
+  isRejection(t, await get(sign('{"alg":"ES256","kid":"one","kid":"rsa"}', good)), invalid)
   isWelcome(t, await get(sign('{"alg":"none","alg":"ES256","kid":"one"}', good)), 'alice')
 })
 
@@ -200,10 +200,10 @@ t.test('exp and nbf are checked on every request, of cached tokens too', async (
   isWelcome(t, await get(token), 'alice', 'within the tolerance')
   advance(2)
   const expired = tokenChallenge('The token expired')
-  isRefusal(t, await get(token), { error: texts.jwtExpired, challenge: expired })
+  isRejection(t, await get(token), { error: messages.jwtExpired, challenge: expired })
   const early = issuer.token({ claims: { nbf: now() + 60, exp: now() + 99 } })
   const notYet = tokenChallenge('The token is not valid yet')
-  isRefusal(t, await get(early), { error: texts.jwtEarly, challenge: notYet })
+  isRejection(t, await get(early), { error: messages.jwtEarly, challenge: notYet })
 })
 
 t.test('the profile rfc9068 accepts the typ at+jwt only', async (t) => {
@@ -213,7 +213,7 @@ t.test('the profile rfc9068 accepts the typ at+jwt only', async (t) => {
   }
   const others = [undefined, 'JWT', '', 'id_token', 'at+jwt ', 'x/application/at+jwt', 1, null]
   for (const typ of others) {
-    isRefusal(t, await get(issuer.token({ header: { typ } })), invalid, String(typ))
+    isRejection(t, await get(issuer.token({ header: { typ } })), invalid, String(typ))
   }
 })
 
@@ -232,7 +232,7 @@ t.test('with audienceClaim client_id, tokens of Cognito need token_use access', 
     { aud: 'client-2', token_use: 'access' },
     { aud: 'client-2', token_use: 'id' },
   ]) {
-    isRefusal(t, await get(cognito(claims)), invalid, JSON.stringify(claims))
+    isRejection(t, await get(cognito(claims)), invalid, JSON.stringify(claims))
   }
 })
 

@@ -5,7 +5,7 @@ import { authn, type AuthnOptions } from '../../lib/index.js'
 import { memorySessions } from '../../lib/sessions/index.js'
 import { newRefreshToken } from '../../lib/sessions/refresh-token.js'
 import { passwords, standardOptions, users } from '../helpers/app.js'
-import { bootError, isFault, type AnyResponse } from '../helpers/flows.js'
+import { startupError, isFault, type AnyResponse } from '../helpers/flows.js'
 import { cookiesOf, linesOf } from '../helpers/cookies.js'
 import { breakable, clientOf, eventsOf, pairOf, sessionApp } from '../helpers/sessions.js'
 
@@ -126,7 +126,7 @@ t.test('paths that are taken make startup fail', async (t) => {
     [{ refreshPath: 'renew' }, 'login\\.refreshPath'],
   ] as const) {
     const options = { ...standardOptions(), sessions: true, login }
-    const error = await bootError(() => Fastify().register(authn, options))
+    const error = await startupError(() => Fastify().register(authn, options))
     t.match(error?.message, new RegExp(kind))
   }
 })

@@ -8,7 +8,7 @@ import { Revocations } from '../../lib/sessions/revocations.js'
 import { setNodeEnv } from '../helpers/environment.js'
 import { type TestApp, logLines, secret, standardOptions, userService } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
-import { isRefusal, texts, tokenChallenge } from '../helpers/flows.js'
+import { isRejection, messages, tokenChallenge } from '../helpers/flows.js'
 import { busy } from '../helpers/load.js'
 import {
   breakable,
@@ -82,7 +82,7 @@ t.test('a store that is away lets nobody in and logs nobody out', async (t) => {
     await post('/logout', { refreshToken: first.refreshToken }),
     await post('/logout', { everywhere: true }, { authorization: `Bearer ${first.token}` }),
   ]) {
-    isRefusal(t, answer, unavailable)
+    isRejection(t, answer, unavailable)
     t.equal(answer.headers['retry-after'], '2')
   }
   t.strictSame([await me(first.token), await me(revoked.token)], [200, 401])
@@ -110,7 +110,7 @@ t.test('a store that does not answer is waited for five seconds', async (t) => {
   const timers = t.capture(globalThis, 'setTimeout', ((run: () => void) =>
     setImmediate(run)) as never)
   store.failure = 'never'
-  isRefusal(t, await refresh(refreshToken), unavailable)
+  isRejection(t, await refresh(refreshToken), unavailable)
   t.match(timers().at(-1)?.args[1], 5000)
 })
 
@@ -162,9 +162,9 @@ t.test('a swap that came too late, and what nobody can open, are 503, not a thef
   const app = await sessionApp(t, { sessions: { store: odd } })
   const { login, refresh, me } = clientOf(app)
   const { token, refreshToken } = await login()
-  isRefusal(t, await refresh(refreshToken), unavailable)
+  isRejection(t, await refresh(refreshToken), unavailable)
   outcome = { outcome: 'repeated', session: {}, sealed: 'x', now: 0 }
-  isRefusal(t, await refresh(refreshToken), unavailable)
+  isRejection(t, await refresh(refreshToken), unavailable)
   t.equal(await me(token), 200)
 })
 
@@ -325,10 +325,10 @@ t.test('boot', async (t) => {
     t.equal((await clientOf(app).post('/logout')).statusCode, 404)
     await app.authn.sessions.revoke({ sid: claimsOf(token).sid as string })
     t.equal(await clientOf(app).me(token), 401)
-    isRefusal(
+    isRejection(
       t,
       await issuer.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } }),
-      { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') },
+      { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') },
     )
   })
   t.test('paths', async (t) => {

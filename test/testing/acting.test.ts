@@ -19,19 +19,19 @@ import { setNodeEnv } from '../helpers/environment.js'
 import { bearer, secret, standardOptions, users } from '../helpers/app.js'
 import {
   bearerChallenge,
-  isRefusal,
+  isRejection,
   isWelcome,
   listen,
   probe,
   send,
-  texts,
+  messages,
 } from '../helpers/flows.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { root } from '../helpers/project.js'
 
 /** The tests merge no fields into AuthUser. */
 const alice: AuthUser & { name: string } = { name: 'alice' }
-const rejection = { error: texts.none, challenge: bearerChallenge }
+const rejection = { error: messages.none, challenge: bearerChallenge }
 
 interface Subject {
   readonly app: FastifyInstance
@@ -171,7 +171,7 @@ t.test('an app without the kit rejects, even next to one that has it', async (t)
   const [withKit, without] = [await appWithKit(t), await appWithKit(t, 'never')]
   const injection = actingAs(alice)
   isWelcome(t, await withKit.app.inject({ url: '/me', ...injection }), 'alice')
-  isRefusal(t, await without.app.inject({ url: '/me', ...injection }), rejection)
+  isRejection(t, await without.app.inject({ url: '/me', ...injection }), rejection)
   isWelcome(t, await without.app.inject({ url: '/optional', ...injection }), null)
   t.equal(without.take(), 1, 'only the optional route ran')
 })
@@ -180,7 +180,7 @@ t.test('a copy of actingAs() options is rejected', async (t) => {
   const { app, take } = await appWithKit(t)
   const { simulate } = actingAs(alice)
   for (const other of [{ ...simulate }, Object.create(simulate) as typeof simulate]) {
-    isRefusal(t, await app.inject({ url: '/me', simulate: other }), rejection)
+    isRejection(t, await app.inject({ url: '/me', simulate: other }), rejection)
   }
   t.equal(take(), 0)
 })
@@ -202,7 +202,7 @@ t.test('no request over a socket acts as a user', async (t) => {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
       }
-      isRefusal(t, await send(port, { path, headers, body }), rejection)
+      isRejection(t, await send(port, { path, headers, body }), rejection)
     }
   }
   t.equal(take(), 2, 'only what was injected')

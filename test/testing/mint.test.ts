@@ -7,17 +7,17 @@ import { encode, now } from '../../lib/testing/forge.js'
 import { claimsOf } from '../helpers/sessions.js'
 import { mintToken, type BrokenToken, type MintOptions } from '../../lib/testing/index.js'
 import { appWith, bearer, secret, secret512, userService } from '../helpers/app.js'
-import { isRefusal, isWelcome, probe, texts, tokenChallenge } from '../helpers/flows.js'
+import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import { configOf, methodCases } from '../helpers/keys.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
 
 const names = Object.keys(brokenTokens) as BrokenToken[]
 
-const expired = { error: texts.jwtExpired, challenge: tokenChallenge('The token expired') }
-const early = { error: texts.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
-const invalid = { error: texts.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
+const expired = { error: messages.jwtExpired, challenge: tokenChallenge('The token expired') }
+const early = { error: messages.jwtEarly, challenge: tokenChallenge('The token is not valid yet') }
+const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 /** A token for another authenticator of the app. */
-const notAccepted = { error: texts.notAccepted, challenge: tokenChallenge('Not accepted here') }
+const notAccepted = { error: messages.notAccepted, challenge: tokenChallenge('Not accepted here') }
 const rejections: Partial<Record<BrokenToken, typeof invalid>> = { expired, notYetValid: early }
 
 interface Subject {
@@ -49,7 +49,7 @@ for (const row of methodCases) {
     for (const broken of names) {
       if (brokenTokens[broken].needs === 'publicKey' && row.pair === null) continue
       const token = mintToken(app, { sub: 'alice', broken })
-      isRefusal(t, await get(token), rejections[broken] ?? invalid, broken)
+      isRejection(t, await get(token), rejections[broken] ?? invalid, broken)
     }
     t.strictSame([take(), users.asked], [0, []], 'no user was looked up')
   })
@@ -127,11 +127,11 @@ t.test('typ is signed into good and broken tokens', async (t) => {
     return app.inject({ url: '/', headers })
   }
   isWelcome(t, await get({ typ: 'reset+jwt' }), 'alice')
-  isRefusal(t, await get({}), notAccepted)
+  isRejection(t, await get({}), notAccepted)
   t.equal(take(), 1)
   for (const broken of names.filter((name) => name !== 'confused')) {
     const response = await get({ typ: 'reset+jwt', broken })
-    isRefusal(t, response, rejections[broken] ?? invalid, broken)
+    isRejection(t, response, rejections[broken] ?? invalid, broken)
     const [head = ''] = mintToken(app, { sub: 'alice', typ: 'reset+jwt', broken }).split('.')
     if (broken === 'malformed') continue
     const { typ } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { typ: unknown }
@@ -147,7 +147,7 @@ t.test('an app that only verifies gets broken tokens, and no good ones', async (
   })
   for (const broken of ['none', 'confused', 'otherKey', 'malformed'] as const) {
     const token = mintToken(app, { sub: 'alice', broken })
-    isRefusal(t, await app.inject({ url: '/', headers: bearer(token) }), invalid, broken)
+    isRejection(t, await app.inject({ url: '/', headers: bearer(token) }), invalid, broken)
   }
   t.throws(() => mintToken(app, { sub: 'alice', broken: 'expired' }), {
     code: 'ERR_AUTH_TESTING',

@@ -3,7 +3,7 @@ import bcrypt from 'bcrypt'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { appWith, basic, logLines, secret, userService } from '../helpers/app.js'
-import { isRefusal, send, type AnyResponse } from '../helpers/flows.js'
+import { isRejection, send, type AnyResponse } from '../helpers/flows.js'
 import { fateOf, login, retryAfterOf, settle, tooMany, until } from '../helpers/load.js'
 import { programOf } from '../helpers/project.js'
 import { unlessFound } from '../helpers/programs.js'
@@ -89,7 +89,7 @@ t.test(
       for (const { login, enter } of both) {
         for (const ask of [login, enter]) {
           const response = await ask(...right('alice'))
-          isRefusal(t, response, throttled)
+          isRejection(t, response, throttled)
           t.ok(retryAfterOf(response) > 0 && retryAfterOf(response) <= 900)
         }
         t.equal((await login(...right('bob'))).statusCode, 200, 'other names are not affected')
@@ -122,7 +122,7 @@ t.test(
       for (let count = 4; count < 10; count += 1) {
         t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
       }
-      isRefusal(t, await a.login(...right('carol')), throttled, 'all that it has seen itself')
+      isRejection(t, await a.login(...right('carol')), throttled, 'all that it has seen itself')
       t.equal((await b.login(...right('carol'))).statusCode, 200, 'the other one has seen nothing')
       t.equal((await a.login(...right('dave'))).statusCode, 200)
       t.equal((await a.enter(...right('dave'))).statusCode, 200)
@@ -140,7 +140,7 @@ t.test(
         const { statusCode } = await (both[count % 2] as AppProcess).login('dave', `guess ${count}`)
         t.equal(statusCode, 401)
       }
-      for (const { login } of both) isRefusal(t, await login(...right('dave')), throttled)
+      for (const { login } of both) isRejection(t, await login(...right('dave')), throttled)
     })
 
     await t.test('requests are answered while Redis hangs', async (t) => {
@@ -220,7 +220,7 @@ t.test(
         for (let count = 0; count < 4; count += 1) {
           t.equal((await login(app, 'alice', `guess ${count}`)).statusCode, 401)
         }
-        isRefusal(t, await login(app, 'alice', 'wonderland'), throttled, 'counted alone')
+        isRejection(t, await login(app, 'alice', 'wonderland'), throttled, 'counted alone')
         t.equal(lines.length, 1, 'one line for all of it')
         t.match(lines[0], { level: 50 })
         client.disconnect()

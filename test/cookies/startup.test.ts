@@ -7,13 +7,13 @@ import {
   type AuthnOptions,
 } from '../../lib/index.js'
 import { appWith, secret, standardOptions, userService } from '../helpers/app.js'
-import { bootError } from '../helpers/flows.js'
+import { startupError } from '../helpers/flows.js'
 import { keys, publicPem } from '../helpers/tokens.js'
 
 const good = { ...standardOptions(), cookies: true as const }
 
 function register(t: Test, options: object): Promise<(Error & { code?: unknown }) | undefined> {
-  return bootError(() => appWith(t, options))
+  return startupError(() => appWith(t, options))
 }
 
 t.test('startup fails for a wrong option cookies, and names it', async (t) => {
@@ -87,7 +87,7 @@ t.test('startup fails for two registrations with the same cookies', async (t) =>
   ): Promise<Error | undefined> => {
     const app = Fastify()
     t.teardown(() => app.close())
-    return bootError(async () => {
+    return startupError(async () => {
       await app.register(
         async (shop) => {
           await shop.register(authn, { ...options, ...first } as AuthnOptions)

@@ -209,14 +209,14 @@ t.test('concurrent requests get a shared error each in its own language', async 
     seen.push(error)
     return reply.code(401).send({ code: error.code, message: error.message })
   })
-  const texts: Record<string, string> = {
+  const messages: Record<string, string> = {
     de: german,
     en: 'Your authentication token is expired.',
     fr: 'Votre jeton d’authentification a expiré.',
     'xx, de;q=0.5': german,
   }
   const found = await Promise.all(
-    Object.keys(texts).map(async (language) => {
+    Object.keys(messages).map(async (language) => {
       const { statusCode, body } = await app.inject({
         url: '/',
         headers: { 'accept-language': language },
@@ -224,12 +224,12 @@ t.test('concurrent requests get a shared error each in its own language', async 
       return [statusCode, JSON.parse(body) as unknown]
     }),
   )
-  const expected = Object.values(texts).map((message) => [
+  const expected = Object.values(messages).map((message) => [
     401,
     { code: 'ERR_AUTH_JWT_EXPIRED', message },
   ])
   t.strictSame(found, expected)
-  t.equal(shared.message, texts.en, 'the shared error is as it was')
+  t.equal(shared.message, messages.en, 'the shared error is as it was')
   for (const error of seen) {
     t.ok(error instanceof AuthenticationError)
     t.strictSame(

@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
 import { refusalOf } from './errors/refusals.js'
 import type { AuthenticationErrorLike } from '../types/errors.js'
-import type { AuthnChannel, AuthnChannels, AuthnEvents } from '../types/events.js'
+import type { AuthnChannels, AuthnEvents } from '../types/events.js'
 
 /**
  * The events of the package: channels of `node:diagnostics_channel`, for metrics and alarms. Each is the
@@ -11,20 +11,15 @@ import type { AuthnChannel, AuthnChannels, AuthnEvents } from '../types/events.j
  * @example
  * channels.failure.subscribe(({ code, request }) => alarm(code, request.ip))
  */
-export const channels: AuthnChannels = {
-  success: open('success'),
-  failure: open('failure'),
-  login: open('login'),
-  throttled: open('throttled'),
-  overloaded: open('overloaded'),
-  issuer: open('issuer'),
-  reuse: open('reuse'),
-  logout: open('logout'),
-  apiKey: open('apiKey'),
-}
+export const channels = {} as AuthnChannels
+addChannels(['success', 'failure', 'login', 'throttled', 'overloaded'])
 
-function open<Name extends keyof AuthnEvents>(name: Name): AuthnChannel<AuthnEvents[Name]> {
-  return channel(`fastify-authn:${name}`) as AuthnChannel<AuthnEvents[Name]>
+/** Opens the channels of events. @internal */
+export function addChannels(names: readonly (keyof AuthnEvents)[]): void {
+  Object.assign(
+    channels,
+    Object.fromEntries(names.map((name) => [name, channel(`fastify-authn:${name}`)])),
+  )
 }
 
 const { success, failure, login, throttled, overloaded } = channels

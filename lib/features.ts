@@ -1,3 +1,4 @@
+import { addChannels } from './events.js'
 import { rejections as ofApiKeys } from './api-keys/rejections.js'
 import { rejections as ofCookies } from './cookies/rejections.js'
 import { addRejections, type RejectionTable } from './errors/refusals.js'
@@ -5,6 +6,13 @@ import { rejections as ofIssuers } from './issuers/rejections.js'
 import { check } from './options/check.js'
 import { rejections as ofSessions } from './sessions/rejections.js'
 import type { Feature, FeatureContext, FeatureModule } from './feature.js'
+import type { AuthnEvents } from '../types/events.js'
+
+export type * from '../types/api-keys.js'
+export type * from '../types/cookies.js'
+export type * from '../types/issuers.js'
+export type * from '../types/session-api.js'
+export type * from '../types/sessions.js'
 
 interface FeatureRow {
   /** Whether the feature is on. Default: where its option is set. */
@@ -13,6 +21,8 @@ interface FeatureRow {
   load(): Promise<FeatureModule>
   /** Its codes and messages. An app may throw errors with them although the feature is off. */
   readonly rejections?: RejectionTable
+  /** The names of its events. */
+  readonly events?: readonly (keyof AuthnEvents)[]
   /** Whether `app.authn` has a member of this name, which throws where the feature is off. */
   readonly hasApi?: boolean
   /** What `app.authn.stats()` has where the feature is off. */
@@ -22,6 +32,8 @@ interface FeatureRow {
 /**
  * All features by the option that switches them on, in the order in which they are made. Each is loaded only where its
  * option is set. This is the only file that names them.
+ *
+ * @internal
  */
 export const features: Record<string, FeatureRow> = {
   'jwt.validAfterField': {
@@ -35,6 +47,7 @@ export const features: Record<string, FeatureRow> = {
   issuers: {
     load: () => import('./issuers/feature.js'),
     rejections: ofIssuers,
+    events: ['issuer'],
     noStats: {},
   },
   cookies: { load: () => import('./cookies/feature.js'), rejections: ofCookies },
@@ -42,14 +55,23 @@ export const features: Record<string, FeatureRow> = {
     isOn: ({ options: { sessions } }) => sessions !== undefined && sessions !== false,
     load: () => import('./sessions/feature.js'),
     rejections: ofSessions,
+    events: ['reuse', 'logout'],
     hasApi: true,
   },
-  apiKeys: { load: () => import('./api-keys/feature.js'), rejections: ofApiKeys, hasApi: true },
+  apiKeys: {
+    load: () => import('./api-keys/feature.js'),
+    rejections: ofApiKeys,
+    events: ['apiKey'],
+    hasApi: true,
+  },
 }
 
-for (const { rejections } of Object.values(features)) if (rejections) addRejections(rejections)
+for (const { rejections, events = [] } of Object.values(features)) {
+  if (rejections) addRejections(rejections)
+  addChannels(events)
+}
 
-/** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION */
+/** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION @internal */
 export async function loadFeatures(
   context: Omit<FeatureContext, 'own' | 'tokenChecks'>,
 ): Promise<readonly Feature[]> {

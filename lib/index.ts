@@ -12,6 +12,7 @@ export { AuthenticationError } from './errors/errors.js'
 export { channels } from './events.js'
 export { hashPassword, needsRehash } from './passwords/password.js'
 export { JwtService } from './tokens/service.js'
+export type * from './features.js'
 export type * from '../types/index.js'
 
 /** The plugin: `await app.register(authn, { userService, jwt: { secret } })`. */

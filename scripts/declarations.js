@@ -52,6 +52,7 @@ function ofPlugin(program) {
   const entry = program.getSourceFile(path.join(root, 'lib/index.ts'))
   const names = checker
     .getExportsOfModule(checker.getSymbolAtLocation(entry))
+    .filter((symbol) => !symbol.getJsDocTags(checker).some(({ name }) => name === 'internal'))
     .map(({ name }) => name)
     .filter((name) => name !== 'authn' && name !== 'default')
     .sort()

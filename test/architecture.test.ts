@@ -67,6 +67,21 @@ t.test(
       above.map(({ from }) => from.replace(/^lib\/(cli|testing)\/.*/, '$1')),
     )
     t.strictSame([...importers].toSorted(), ['cli', 'lib/features.ts', 'testing'])
+
+    const ofFeatures = new Set(
+      own
+        .filter(({ from, to }) => from === 'lib/features.ts' && to.startsWith('types/'))
+        .map(({ to }) => to),
+    )
+    t.ok(ofFeatures.delete('types/events.ts') && ofFeatures.size > 4)
+    const ofTypes = own.filter(({ from, to }) => ofFeatures.has(to) && !ofFeatures.has(from))
+    const others = ofTypes.filter(
+      ({ from }) => !/^lib\/(cli|testing)\/|^lib\/features\.ts$/.test(from),
+    )
+    t.strictSame(
+      others.filter(({ from }) => !isFeature(nameOf(from))),
+      [],
+    )
   },
 )
 

@@ -7,6 +7,29 @@ import { features } from '../lib/features.js'
 import type { Feature, FeatureModule } from '../lib/feature.js'
 import { appWith, bearer, passwords, standardOptions } from './helpers/app.js'
 
+// What would be in `types/badges.ts`.
+declare module '../types/options.js' {
+  interface AuthnOptions<Stored extends object> {
+    badges?: { first: number } | undefined
+    tickets?: true | undefined
+  }
+}
+declare module '../types/authn.js' {
+  interface Authn {
+    readonly badges: { list(): string[] }
+  }
+}
+declare module '../types/errors.js' {
+  interface RefusalCodes {
+    ERR_AUTH_BADGE_INVALID: 401
+  }
+}
+declare module '../types/messages.js' {
+  interface Catalogue {
+    readonly 'auth.badge-invalid': string
+  }
+}
+
 /** What would be in the folder of a made-up feature: badges in Bearer, tokens in a header, no tokens of the banned. */
 function badges(log: string[]): FeatureModule {
   const create = ({ own }: { own: unknown }): Feature => ({
@@ -68,10 +91,10 @@ function badges(log: string[]): FeatureModule {
   }
 }
 
-const rejections = {
-  codes: { ERR_AUTH_BADGE_INVALID: row(401, 'auth.badge-invalid' as never, 'No badge') },
+const rejections: RejectionTable = {
+  codes: { ERR_AUTH_BADGE_INVALID: row(401, 'auth.badge-invalid', 'No badge') },
   messages: { 'auth.badge-invalid': 'Your badge is invalid.' },
-} as RejectionTable
+}
 
 /** Adds a row to the table until the test ends. */
 function on(t: Test, option: string, module: FeatureModule): void {
@@ -89,7 +112,7 @@ t.test('a feature works with its folder and one row of the table', async (t) => 
 
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(authn, { ...standardOptions(), badges: { first: 7 } } as object)
+  await app.register(authn, { ...standardOptions(), badges: { first: 7 } })
   app.get('/me', { config: { auth: true } }, ({ user }) => user)
   app.get('/both', { config: { auth: { use: ['jwt', 'badge'] } } }, ({ user }) => user)
   app.get('/open', () => 'open')
@@ -141,8 +164,7 @@ t.test('a feature works with its folder and one row of the table', async (t) => 
   const login = { method: 'POST', url: '/login', headers: { 'x-blocked': 'yes' } } as const
   t.equal((await app.inject({ ...login, payload: {} })).statusCode, 403)
   t.ok(app.authn.authenticators.includes('badge'))
-  const { badges: api } = app.authn as object as { badges: { list(): string[] } }
-  t.strictSame(api.list(), ['badge_7'])
+  t.strictSame(app.authn.badges.list(), ['badge_7'])
   t.match(app.authn.stats(), { badges: { size: 1 } })
   await app.close()
   t.strictSame(log, ['stop', 'close'])
@@ -163,7 +185,7 @@ const tickets: FeatureModule = {
 
 t.test('a feature can issue and carry the tokens of a login', async (t) => {
   on(t, 'tickets', tickets)
-  const app = await appWith(t, { ...standardOptions(), tickets: true } as object)
+  const app = await appWith(t, { ...standardOptions(), tickets: true })
   const payload = { username: 'alice', password: passwords.alice }
   const response = await app.inject({ method: 'POST', url: '/login', payload })
   t.equal(response.headers['x-ticket'], 'ticket of alice')
@@ -172,7 +194,7 @@ t.test('a feature can issue and carry the tokens of a login', async (t) => {
 
 t.test('startup fails for two features that issue the tokens of a login', async (t) => {
   on(t, 'tickets', tickets)
-  const both = { ...standardOptions(), tickets: true, sessions: true } as object
+  const both = { ...standardOptions(), tickets: true, sessions: true } as const
   const error = { code: 'ERR_AUTH_OPTION', message: /"sessions" and "tickets"/ }
   await t.rejects(appWith(t, both), error)
 })

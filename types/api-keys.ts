@@ -177,3 +177,91 @@ export interface ApiKeyStoreFactory {
   /** The keys of one registration. Called once for each at startup. @param name - the option `apiKeys.name` */
   open(name: string): ApiKeyStore
 }
+
+/** Published when an API key was issued, revoked or rotated by this process. */
+export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
+  /** What happened. */
+  readonly action: 'issued' | 'revoked' | 'rotated'
+  /** After a rotation, the `id` of the new key. */
+  readonly replacedBy?: string
+}
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * API keys: long-lived credentials with scopes, for scripts, jobs and partners. They are accepted where a mark names
+     * `apiKey`. Default: none.
+     */
+    apiKeys?: ApiKeysOptions | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `apiKeys` is set. */
+    apiKeys: true
+  }
+  interface AuthnStats {
+    /** Only with the option `apiKeys`. */
+    readonly apiKeys?: ApiKeyStats
+  }
+  interface Authn {
+    /**
+     * Issues, lists, revokes and rotates API keys.
+     *
+     * @throws ERR_AUTH_OPTION when it is read without the option `apiKeys`; {@link Authn.features} says whether it is set
+     */
+    readonly apiKeys: ApiKeys
+  }
+}
+
+declare module './marks.js' {
+  interface BuiltInNames {
+    /** API keys, with the option `apiKeys`. */
+    apiKey: true
+  }
+}
+
+declare module './request-extra.js' {
+  interface RequestExtra {
+    /** The API key of the request. Set when it is valid and its owner is found. */
+    apiKey?: RequestApiKey
+  }
+}
+
+declare module './errors.js' {
+  interface RefusalCodes {
+    /** The API key is malformed, unknown or revoked. */
+    ERR_AUTH_API_KEY_INVALID: 401
+    /** The key has expired. */
+    ERR_AUTH_API_KEY_EXPIRED: 401
+    /** The route does not accept API keys. */
+    ERR_AUTH_API_KEY_NOT_ACCEPTED: 401
+  }
+  interface MisuseCodes {
+    /** A method of `app.authn.apiKeys` was called with a wrong value. */
+    ERR_AUTH_API_KEY: true
+  }
+}
+
+declare module './messages.js' {
+  interface Catalogue {
+    /** Your API key is invalid. */
+    readonly 'auth.api-key-invalid': string
+    /** Your API key is expired. */
+    readonly 'auth.api-key-expired': string
+    /** This route does not accept API keys. */
+    readonly 'auth.api-key-not-accepted': string
+  }
+}
+
+declare module './events.js' {
+  interface AuthnEvent {
+    /** The `id` of the API key of the request, which is proven only on success. */
+    readonly apiKeyId?: string
+  }
+  interface AuthnEvents {
+    /** An API key was issued, revoked or rotated. */
+    readonly apiKey: ApiKeyEvent
+  }
+}

@@ -1,8 +1,5 @@
-import type { ApiKeys, ApiKeyStats } from './api-keys.js'
-import type { IssuerStats } from './issuers.js'
 import type { KeyStats, TokenStats } from './jwt.js'
 import type { AuthnRoute } from './routes.js'
-import type { Sessions, SessionStats } from './session-api.js'
 
 /** Counts since the app started, of the nearest registration of the plugin. */
 export interface AuthnStats {
@@ -31,49 +28,32 @@ export interface AuthnStats {
   readonly tokens: TokenStats
   /** The keys of that service, and how often they were read again. All are zero without keys. */
   readonly keys: KeyStats
-  /** The key sets of the option `issuers`, by the name of the issuer. */
-  readonly issuers: Readonly<Record<string, IssuerStats>>
   /** Requests that were rejected with 429. */
   readonly throttled: number
-  /** Only with the option `sessions`. */
-  readonly sessions?: SessionStats
-  /** Only with the option `apiKeys`. */
-  readonly apiKeys?: ApiKeyStats
 }
 
-/**
- * A name in `app.authn.features`:
- *
- * - `apiKeys`, `cookies`, `issuers` and `sessions`: the option of this name is set.
- * - `jwt`: the option `jwt` or `jwtService` is set.
- * - `jwks`: `jwt.publish` is set.
- * - `login`: the options of the registration ask for a login route.
- * - `validAfter`: `jwt.validAfterField` is set.
- */
-export type AuthnFeature =
-  'apiKeys' | 'cookies' | 'issuers' | 'jwks' | 'jwt' | 'login' | 'sessions' | 'validAfter'
+/** The names of {@link AuthnFeature}. Those of other features are the names of their options. */
+export interface AuthnFeatures {
+  /** The option `jwt` or `jwtService` is set. */
+  jwt: true
+  /** `jwt.publish` is set. */
+  jwks: true
+  /** `jwt.validAfterField` is set. */
+  validAfter: true
+  /** The options of the registration ask for a login route. */
+  login: true
+}
 
-/** `app.authn`: what the nearest registration of the plugin offers to the app. */
+/** A name in `app.authn.features`. */
+export type AuthnFeature = keyof AuthnFeatures
+
+/** `app.authn`: what the nearest registration of the plugin offers to the app. Features add their own members. */
 export interface Authn {
   /** The names that `use` accepts. */
   readonly authenticators: readonly string[]
 
   /** What the options of this registration switch on, in no particular order. */
   readonly features: readonly AuthnFeature[]
-
-  /**
-   * Lists and revokes sessions.
-   *
-   * @throws ERR_AUTH_OPTION when it is read without the option `sessions`; {@link features} says whether it is set
-   */
-  readonly sessions: Sessions
-
-  /**
-   * Issues, lists, revokes and rotates API keys.
-   *
-   * @throws ERR_AUTH_OPTION when it is read without the option `apiKeys`; {@link features} says whether it is set
-   */
-  readonly apiKeys: ApiKeys
 
   /** The current counts. */
   stats(): AuthnStats

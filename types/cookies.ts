@@ -18,3 +18,39 @@ export interface CookieOptions {
    */
   readonly trustedOrigins?: readonly string[] | undefined
 }
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * Puts tokens into cookies, which scripts cannot read, and makes `jwtAuthenticator` read them. Requests from other
+     * sites (CSRF) are then rejected. Default: the login responds with tokens, which clients send in the header
+     * `Authorization`.
+     */
+    cookies?: true | CookieOptions | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `cookies` is set. */
+    cookies: true
+  }
+}
+
+declare module './errors.js' {
+  interface RefusalCodes {
+    /** The request comes from another site (CSRF). */
+    ERR_AUTH_CROSS_SITE: 403
+  }
+  interface FaultCodes {
+    /** The token is larger than a cookie can be. */
+    ERR_AUTH_COOKIE: 500
+  }
+}
+
+declare module './messages.js' {
+  interface Catalogue {
+    /** Requests from other sites are not accepted. */
+    readonly 'auth.cross-site': string
+  }
+}

@@ -1,11 +1,10 @@
 import type { Channel } from 'node:diagnostics_channel'
 import type { FastifyRequest } from 'fastify'
 import type { RefusalCode } from './errors.js'
-import type { ApiKeyInfo } from './api-keys.js'
 import type { AuthUser } from './user-service.js'
 
 /** Members of every event that is about a request. */
-interface AuthnEvent {
+export interface AuthnEvent {
   /** The request. It holds what the client sent, passwords and tokens included: never log it whole. */
   readonly request: FastifyRequest
   /**
@@ -19,8 +18,6 @@ interface AuthnEvent {
    * How long the authentication took, in milliseconds. Null when the first listener subscribed after it had begun.
    */
   readonly duration: number | null
-  /** The `id` of the API key of the request, which is proven only on success. */
-  readonly apiKeyId?: string
 }
 
 /**
@@ -41,53 +38,10 @@ export interface RefusalEvent extends AuthnEvent {
   readonly user?: AuthUser
 }
 
-/** Published when the key set of an issuer has been fetched. It has no request. */
-export interface IssuerEvent {
-  /** The name of the issuer in the option `issuers`. */
-  readonly issuer: string
-  /** `renewed`: there is a new set. `failed`: the old one stays in use, until it is 70 minutes old. */
-  readonly outcome: 'renewed' | 'failed'
-  /** How many keys verify tokens now. */
-  readonly keys: number
-  /** How many keys of the new set are not used, such as those for encryption. */
-  readonly leftOut: number
-  /** Why it failed; null if it did not. It quotes nothing from the issuer's body. */
-  readonly reason: string | null
-  /** How long it took, in milliseconds. */
-  readonly duration: number
-}
-
 /**
- * Published when an old refresh token was used again, at a refresh or at a logout, which counts as theft: its session
- * has been revoked.
+ * The payload of each channel; features add their own. The channel of `failure` has the name `fastify-authn:failure`, and
+ * so on.
  */
-export interface ReuseEvent extends Omit<AuthnEvent, 'accepts' | 'duration' | 'apiKeyId'> {
-  /** The claim `sid` of the session's tokens. */
-  readonly sid: string
-  /** The claim `sub` of the session's tokens: whose session it was. */
-  readonly sub: string
-}
-
-/**
- * Published when a client has logged out, and, with the authenticator `login`, when a login has revoked an earlier
- * session: that of the refresh cookie which the browser still had, or the oldest of the user.
- */
-export interface LogoutEvent extends ReuseEvent {
-  /** Whether all sessions of the user were to be revoked. */
-  readonly everywhere: boolean
-  /** How many sessions were revoked. */
-  readonly revoked: number
-}
-
-/** Published when an API key was issued, revoked or rotated by this process. */
-export interface ApiKeyEvent extends Pick<ApiKeyInfo, 'id' | 'owner' | 'name'> {
-  /** What happened. */
-  readonly action: 'issued' | 'revoked' | 'rotated'
-  /** After a rotation, the `id` of the new key. */
-  readonly replacedBy?: string
-}
-
-/** The payload of each channel. The channel of `failure` has the name `fastify-authn:failure`, and so on. */
 export interface AuthnEvents {
   /** A request to a protected route was authenticated. */
   readonly success: SuccessEvent
@@ -102,14 +56,6 @@ export interface AuthnEvents {
    * unavailable.
    */
   readonly overloaded: RefusalEvent
-  /** The key set of an issuer was renewed, or could not be. */
-  readonly issuer: IssuerEvent
-  /** An old refresh token was used again, and the session has been revoked: an alarm. */
-  readonly reuse: ReuseEvent
-  /** A client has logged out, or a login has revoked an earlier session. */
-  readonly logout: LogoutEvent
-  /** An API key was issued, revoked or rotated. */
-  readonly apiKey: ApiKeyEvent
 }
 
 /**

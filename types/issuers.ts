@@ -64,3 +64,53 @@ export interface IssuerStats {
   /** The age of the set in whole seconds; null while there is none. */
   readonly age: number | null
 }
+
+/** Published when the key set of an issuer has been fetched. It has no request. */
+export interface IssuerEvent {
+  /** The name of the issuer in the option `issuers`. */
+  readonly issuer: string
+  /** `renewed`: there is a new set. `failed`: the old one stays in use, until it is 70 minutes old. */
+  readonly outcome: 'renewed' | 'failed'
+  /** How many keys verify tokens now. */
+  readonly keys: number
+  /** How many keys of the new set are not used, such as those for encryption. */
+  readonly leftOut: number
+  /** Why it failed; null if it did not. It quotes nothing from the issuer's body. */
+  readonly reason: string | null
+  /** How long it took, in milliseconds. */
+  readonly duration: number
+}
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
+     */
+    issuers?: Readonly<Record<string, IssuerOptions>> | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `issuers` is set. */
+    issuers: true
+  }
+  interface AuthnStats {
+    /** The key sets of the option `issuers`, by the name of the issuer. */
+    readonly issuers: Readonly<Record<string, IssuerStats>>
+  }
+}
+
+declare module './errors.js' {
+  interface RefusalCodes {
+    /** The key set of the issuer cannot be fetched. */
+    ERR_AUTH_ISSUER_UNAVAILABLE: 503
+  }
+}
+
+declare module './events.js' {
+  interface AuthnEvents {
+    /** The key set of an issuer was renewed, or could not be. */
+    readonly issuer: IssuerEvent
+  }
+}

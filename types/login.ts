@@ -2,7 +2,6 @@ import type { FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { JwtService } from '../lib/tokens/service.js'
 import type { SigningMethod } from './jwt.js'
 import type { JwtClaims } from './request-extra.js'
-import type { LoginBody } from './session-api.js'
 import type { StoredUser } from './user-service.js'
 
 /**
@@ -71,4 +70,14 @@ export interface LoginOptions<Stored extends object = StoredUser> {
   body?(tokens: LoginBody): object
   /** More options of the route, such as `config` of a rate limit or `schema.tags`. */
   routeOptions?: Omit<RouteShorthandOptions, 'validatorCompiler' | 'attachValidation'> | undefined
+}
+
+/** The body of `POST /login`. What travels in cookies is not in it. */
+export interface LoginBody {
+  /** The access token. */
+  readonly token?: string
+  /** The refresh token. */
+  readonly refreshToken?: string
+  /** Seconds until the access token expires; null if that is not known. */
+  readonly expiresIn?: number | null
 }

@@ -18,7 +18,17 @@ export type AuthMode = boolean | 'optional' | 'try'
 export type AuthNames = AuthName | readonly AuthName[]
 
 /** The name of a registered authenticator: a built-in one, or any other. */
-export type AuthName = 'jwt' | 'basic' | 'configBasic' | 'apiKey' | (string & {})
+export type AuthName = keyof BuiltInNames | (string & {})
+
+/** The names of the authenticators that options register. Each feature adds its own. */
+export interface BuiltInNames {
+  /** JSON Web Tokens of the app. */
+  jwt: true
+  /** HTTP Basic against the user service. */
+  basic: true
+  /** HTTP Basic against the option `basic`. */
+  configBasic: true
+}
 
 /** Names of scopes or roles; at least one. */
 export type AccessNames = readonly [string, ...string[]]

@@ -1,24 +1,29 @@
+/** A complete catalogue of one language: the messages by their keys. Each feature adds its own. */
+export interface Catalogue {
+  /** Invalid credentials. */
+  readonly 'auth.invalid-credentials': string
+  /** Invalid or missing authentication header. */
+  readonly 'auth.no-credentials-provided': string
+  /** Your authentication token is invalid. */
+  readonly 'auth.jwt-invalid': string
+  /** Your authentication token is not valid yet. */
+  readonly 'auth.jwt-not-valid-yet': string
+  /** Your authentication token is expired. */
+  readonly 'auth.jwt-expired': string
+  /** This route does not accept these credentials. */
+  readonly 'auth.credentials-not-accepted': string
+  /** The server is busy. Please try again later. */
+  readonly 'auth.overloaded': string
+  /** Too many failed attempts. Please try again later. */
+  readonly 'auth.too-many-attempts': string
+  /** Your credentials do not allow this action. */
+  readonly 'auth.insufficient-scope': string
+  /** You are not allowed to do this. */
+  readonly 'auth.forbidden': string
+}
+
 /**
  * Keys of the messages. An error names a key; the text is chosen when the response is sent, in the language
  * of the request.
  */
-export type MessageKey =
-  | 'auth.invalid-credentials'
-  | 'auth.no-credentials-provided'
-  | 'auth.jwt-invalid'
-  | 'auth.jwt-not-valid-yet'
-  | 'auth.jwt-expired'
-  | 'auth.refresh-invalid'
-  | 'auth.refresh-reused'
-  | 'auth.api-key-invalid'
-  | 'auth.api-key-expired'
-  | 'auth.api-key-not-accepted'
-  | 'auth.credentials-not-accepted'
-  | 'auth.overloaded'
-  | 'auth.too-many-attempts'
-  | 'auth.insufficient-scope'
-  | 'auth.forbidden'
-  | 'auth.cross-site'
-
-/** A complete catalogue of one language. */
-export type Catalogue = Readonly<Record<MessageKey, string>>
+export type MessageKey = keyof Catalogue

@@ -1,10 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { JwtService } from '../lib/tokens/service.js'
-import type { ApiKeysOptions } from './api-keys.js'
 import type { Authenticator } from './authenticator.js'
-import type { CookieOptions } from './cookies.js'
 import type { RejectionLike } from './errors.js'
-import type { IssuerOptions } from './issuers.js'
 import type { JwtConfig, SigningMethod, VerifyRules } from './jwt.js'
 import type { LoginOptions } from './login.js'
 import type { AuthMark } from './marks.js'
@@ -12,7 +9,6 @@ import type { Catalogue } from './messages.js'
 import type { HashingOptions, CredentialCacheOptions, ThrottleOptions } from './passwords.js'
 import type { JwtClaims } from './request-extra.js'
 import type { UndecidedRoute } from './routes.js'
-import type { SessionsOptions } from './session-api.js'
 import type { AuthUser, PasswordFieldOf, StoredUser, UserService } from './user-service.js'
 
 /** Username and password of `configBasicAuthenticator`. */
@@ -75,7 +71,9 @@ export type NamesOfUser = Iterable<string> & object
 /** The body of a rejection: a plain object that JSON can express. */
 export type ErrorBody = Readonly<Record<string, unknown>>
 
-/** Options of the plugin. Unknown ones are errors: a typo must not weaken security. */
+/**
+ * Options of the plugin, to which each feature adds its own. Unknown ones are errors: a typo must not weaken security.
+ */
 export interface AuthnOptions<Stored extends object = StoredUser> {
   /**
    * Finds users, for Basic, JWT and login. Its return type becomes the type of the user in `login.tokenFunc`, and
@@ -116,29 +114,10 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   jwt?: JwtConfig | undefined
   /** A service that the app made itself, instead of `jwt`. */
   jwtService?: JwtService | undefined
-  /**
-   * Identity providers whose tokens are accepted besides those of the app, by their names in `use`. Default: none.
-   */
-  issuers?: Readonly<Record<string, IssuerOptions>> | undefined
   /** The username and the password of the authenticator `configBasic`. */
   basic?: BasicConfig | undefined
   /** The login route; `false` for none. Default: on when there is a user service and a signing key. */
   login?: LoginOptions<Stored> | false | undefined
-  /**
-   * Puts tokens into cookies, which scripts cannot read, and makes `jwtAuthenticator` read them. Requests from other
-   * sites (CSRF) are then rejected. Default: the login responds with tokens, which clients send in the header
-   * `Authorization`.
-   */
-  cookies?: true | CookieOptions | undefined
-  /**
-   * Sessions: refresh tokens, logout, and access tokens that can be revoked. `true` for the defaults. Default: none.
-   */
-  sessions?: SessionsOptions | boolean | undefined
-  /**
-   * API keys: long-lived credentials with scopes, for scripts, jobs and partners. They are accepted where a mark names
-   * `apiKey`. Default: none.
-   */
-  apiKeys?: ApiKeysOptions | undefined
   /**
    * Makes the body of every rejection: of protected routes, and of login, refresh and logout, malformed bodies included.
    * It is sent as JSON; status and headers stay as they are. If it throws or returns anything but a plain object,

@@ -1,5 +1,3 @@
-import type { RequestApiKey } from './api-keys.js'
-
 /**
  * Claims of a JSON Web Token (RFC 7519 §4). Frozen at any depth: all requests with the token share them. An app declares
  * its own claims once, for `request.extra` and `jwtService.verify()`:
@@ -56,8 +54,6 @@ export interface RequestExtra {
    * The claims of the token. Set when the token is valid, even if its user is not found.
    */
   jwtClaims?: JwtClaims
-  /** The API key of the request. Set when it is valid and its owner is found. */
-  apiKey?: RequestApiKey
   /** What other authenticators set. Apps merge the types of their own keys into {@link RequestExtra}. */
   [key: string | symbol]: unknown
 }

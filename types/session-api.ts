@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthnEvent } from './events.js'
+import type { LoginBody } from './login.js'
 import type { SessionStoreFactory } from './sessions.js'
 
 /** Sessions of logged-in users: the option `sessions`. Times are in seconds. */
@@ -43,16 +45,6 @@ export interface SessionInfo {
   readonly address: string
   /** The header `User-Agent` of the login, cut at 256 characters; empty if there was none. */
   readonly userAgent: string
-}
-
-/** The body of `POST /login`. What travels in cookies is not in it. */
-export interface LoginBody {
-  /** The access token. */
-  readonly token?: string
-  /** The refresh token. */
-  readonly refreshToken?: string
-  /** Seconds until the access token expires; null if that is not known. */
-  readonly expiresIn?: number | null
 }
 
 /** The session of a request. */
@@ -140,4 +132,83 @@ export interface SessionStats {
   readonly storeFailures: number
   /** Whether the store reports revocations to this process now. */
   readonly isCaughtUp: boolean
+}
+
+/**
+ * Published when an old refresh token was used again, at a refresh or at a logout, which counts as theft: its session
+ * has been revoked.
+ */
+export interface ReuseEvent extends Pick<AuthnEvent, 'request' | 'authenticator'> {
+  /** The claim `sid` of the session's tokens. */
+  readonly sid: string
+  /** The claim `sub` of the session's tokens: whose session it was. */
+  readonly sub: string
+}
+
+/**
+ * Published when a client has logged out, and, with the authenticator `login`, when a login has revoked an earlier
+ * session: that of the refresh cookie which the browser still had, or the oldest of the user.
+ */
+export interface LogoutEvent extends ReuseEvent {
+  /** Whether all sessions of the user were to be revoked. */
+  readonly everywhere: boolean
+  /** How many sessions were revoked. */
+  readonly revoked: number
+}
+
+declare module './options.js' {
+  interface AuthnOptions<Stored extends object> {
+    /**
+     * Sessions: refresh tokens, logout, and access tokens that can be revoked. `true` for the defaults. Default: none.
+     */
+    sessions?: SessionsOptions | boolean | undefined
+  }
+}
+
+declare module './authn.js' {
+  interface AuthnFeatures {
+    /** The option `sessions` is set. */
+    sessions: true
+  }
+  interface AuthnStats {
+    /** Only with the option `sessions`. */
+    readonly sessions?: SessionStats
+  }
+  interface Authn {
+    /**
+     * Lists and revokes sessions.
+     *
+     * @throws ERR_AUTH_OPTION when it is read without the option `sessions`; {@link Authn.features} says whether it is set
+     */
+    readonly sessions: Sessions
+  }
+}
+
+declare module './errors.js' {
+  interface RefusalCodes {
+    /** The refresh token is invalid, or its session has expired or was revoked. */
+    ERR_AUTH_REFRESH_INVALID: 401
+    /** The refresh token was used before, and its session has been revoked. */
+    ERR_AUTH_REFRESH_REUSED: 401
+    /** `app.authn.sessions.begin()` was called with an unknown username. */
+    ERR_AUTH_LOGIN_REFUSED: 403
+  }
+}
+
+declare module './messages.js' {
+  interface Catalogue {
+    /** Your session has expired. Please log in again. */
+    readonly 'auth.refresh-invalid': string
+    /** Your session was revoked to protect your account. Please log in again. */
+    readonly 'auth.refresh-reused': string
+  }
+}
+
+declare module './events.js' {
+  interface AuthnEvents {
+    /** An old refresh token was used again, and the session has been revoked: an alarm. */
+    readonly reuse: ReuseEvent
+    /** A client has logged out, or a login has revoked an earlier session. */
+    readonly logout: LogoutEvent
+  }
 }

@@ -32,10 +32,11 @@ export function apiKeyAuthenticator(
     { shown, scopes, expiresAt }: KnownKey,
   ): object | Promise<object> {
     const { options } = registrationOf(request.server) as Registration
-    setCredential(request, { scopes, isLimit: true }, { apiKeyId: shown.id })
+    setCredential(request, null, { apiKeyId: shown.id })
     if (expiresAt && expiresAt.getTime() <= Date.now()) throw refusal('auth.api-key-expired')
+    const grants = { scopes, isLimit: true }
+    setCredential(request, grants, { apiKeyId: shown.id }, { apiKey: shown })
     const extra = extraOf(request)
-    extra.apiKey = shown
     const { userServiceTimeout: timeout } = options
     // The mode 'try' lets the request pass, and its handler must not see the key.
     if (user !== undefined) {

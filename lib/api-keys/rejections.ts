@@ -1,6 +1,7 @@
 import { row, type RejectionTable } from '../errors/refusals.js'
 
 export const rejections: RejectionTable = {
+  unrecognized: ['ERR_AUTH_API_KEY_INVALID'],
   codes: {
     ERR_AUTH_API_KEY_INVALID: row(401, 'auth.api-key-invalid', 'The API key is invalid'),
     ERR_AUTH_API_KEY_EXPIRED: row(401, 'auth.api-key-expired', 'The API key expired'),

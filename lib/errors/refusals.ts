@@ -1,10 +1,10 @@
 import { en } from '../../locales/en.js'
-import type { RefusalCode } from '../../types/errors.js'
+import type { RefusalCode, RefusalCodes } from '../../types/errors.js'
 import type { MessageKey } from '../../types/messages.js'
 
 /** The response to a request that is rejected for one reason. */
-export interface RefusalRow {
-  readonly status: 401 | 403 | 429 | 503
+export interface RefusalRow<Status = RefusalCodes[RefusalCode]> {
+  readonly status: Status
   /** Null where the message of the error is sent as it is. */
   readonly key: MessageKey | null
   /** The `error_description` of a Bearer challenge (RFC 6750 section 3): ASCII, in English. */
@@ -13,15 +13,17 @@ export interface RefusalRow {
 
 /** The codes of a feature, and its messages in English by their keys; other languages are in `locales/`. */
 export interface RejectionTable {
-  readonly codes: { readonly [Code in RefusalCode]?: RefusalRow }
+  readonly codes: { readonly [Code in RefusalCode]?: RefusalRow<RefusalCodes[Code]> }
   readonly messages?: { readonly [Key in MessageKey]?: string }
+  /** See {@link unrecognized}. */
+  readonly unrecognized?: readonly RefusalCode[]
 }
 
-export function row(
-  status: RefusalRow['status'],
+export function row<Status extends number>(
+  status: Status,
   key: RefusalRow['key'],
   description: string,
-): RefusalRow {
+): RefusalRow<Status> {
   return { status, key, description }
 }
 
@@ -56,10 +58,17 @@ const refusals: { [Code in RefusalCode]?: RefusalRow } = Object.assign(Object.cr
 /** The messages in English. */
 const english: { [Key in MessageKey]?: string } = { ...en }
 
+/** Codes of credentials that may be meant for an authenticator of another route. */
+export const unrecognized = new Set<RefusalCode>([
+  'ERR_AUTH_NO_CREDENTIALS',
+  'ERR_AUTH_JWT_INVALID',
+])
+
 /** Adds the codes and messages of a feature. */
-export function addRejections({ codes, messages }: RejectionTable): void {
+export function addRejections({ codes, messages, unrecognized: more = [] }: RejectionTable): void {
   Object.assign(refusals, codes)
   Object.assign(english, messages)
+  for (const code of more) unrecognized.add(code)
 }
 
 /** @returns undefined for a value that is no {@link RefusalCode} */

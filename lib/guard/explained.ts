@@ -2,17 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { ignoreRejection } from '../common/objects.js'
 import { refusal } from '../errors/errors.js'
+import { unrecognized } from '../errors/refusals.js'
 import { credentialsOf } from '../http/authorization.js'
 import type { Guarded } from './decision.js'
 import type { Authenticator } from '../../types/authenticator.js'
-import type { AuthenticationErrorLike, RefusalCode } from '../../types/errors.js'
-
-/** Codes of credentials that no authenticator of a route may have recognized. */
-const unrecognized = new Set<RefusalCode>([
-  'ERR_AUTH_NO_CREDENTIALS',
-  'ERR_AUTH_JWT_INVALID',
-  'ERR_AUTH_API_KEY_INVALID',
-])
+import type { AuthenticationErrorLike } from '../../types/errors.js'
 
 /**
  * Says why credentials were rejected that an authenticator of another route would accept.

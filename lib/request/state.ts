@@ -18,6 +18,8 @@ export interface Grants {
   readonly isLimit: boolean
 }
 
+const none: readonly string[] = []
+
 /** What the plugin keeps on a request. One property for all: V8 slows down objects that get several more. */
 function createState() {
   return {
@@ -36,6 +38,8 @@ function createState() {
     authenticator: null as string | null,
     /** What events and log lines say of the credentials. */
     logFields: null as Readonly<Record<string, string>> | null,
+    /** The members of `request.extra` that say more of the credentials. */
+    extraKeys: none,
     lang: null as string | null,
     /** How to authenticate the request again, where it may wait for a body, and since when it has waited. */
     again: null as { readonly since: number; readonly begin: Begin } | null,
@@ -77,10 +81,10 @@ export function setAgain(request: FastifyRequest, begin: Begin): void {
 /** Forgets all that authenticators have found. What other hooks have put into `request.extra` stays. */
 export function forgetUser(request: FastifyRequest): void {
   const state = ensureState(request)
-  const { extra, lang } = state
+  const { extra, lang, extraKeys } = state
   Object.assign(state, createState(), { extra, lang })
   if (extra === null) return
-  for (const key of [EXTRA_JWT_CLAIMS, 'apiKey', 'authenticator'])
+  for (const key of [EXTRA_JWT_CLAIMS, 'authenticator', ...extraKeys])
     Reflect.deleteProperty(extra, key)
 }
 
@@ -104,13 +108,18 @@ export function setClaims(
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
-/** @param logFields - what events and log lines say of the credentials */
+/**
+ * @param logFields - what events and log lines say of the credentials
+ * @param extra - what `request.extra` says of them
+ */
 export function setCredential(
   request: FastifyRequest,
   grants: Grants | null,
   logFields: Readonly<Record<string, string>>,
+  extra: object = {},
 ): void {
-  Object.assign(ensureState(request), { grants, logFields })
+  Object.assign(ensureState(request), { grants, logFields, extraKeys: Object.keys(extra) })
+  Object.assign(extraOf(request), extra)
 }
 
 /** The claims in `request.extra`, which authenticators of the app may have set. */

@@ -8,7 +8,7 @@ import { refusal, wrongOption, type AuthenticationError } from '../errors/errors
 const retryAfter = 2
 
 interface StoreOptions<Store> {
-  readonly option: 'sessions' | 'apiKeys'
+  readonly option: string
   readonly factory: {
     readonly prefix: string
     readonly isLocal: boolean

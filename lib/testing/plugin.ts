@@ -67,8 +67,7 @@ function enter(request: FastifyRequest, acting: Acting): object {
   if (claims !== undefined) setClaims(request, claims, true)
   if (apiKey !== undefined) {
     const grants = { scopes: new Set(apiKey.scopes), isLimit: true }
-    setCredential(request, grants, { apiKeyId: apiKey.id })
-    request.extra.apiKey = apiKey
+    setCredential(request, grants, { apiKeyId: apiKey.id }, { apiKey })
   }
   Object.assign(request.extra, extra)
   testGrants.set(request, { scopesOf: scopes, rolesOf: roles })

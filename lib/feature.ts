@@ -35,7 +35,7 @@ export interface FeatureContext<Options = unknown> {
   readonly root: FastifyInstance
   readonly log: FastifyBaseLogger
   /** What {@link FeatureModule.resolve} has made of its option. */
-  readonly own: Options
+  readonly resolved: Options
   /** The options of the plugin. */
   readonly options: ResolvedOptions
   /** Without keys where neither `jwt` nor `jwtService` is set. */

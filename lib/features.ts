@@ -16,7 +16,7 @@ export type * from '../types/sessions.js'
 
 interface FeatureRow {
   /** Whether the feature is on. Default: where its option is set. */
-  isOn?(context: Omit<FeatureContext, 'own'>): boolean
+  isOn?(context: Omit<FeatureContext, 'resolved'>): boolean
   /** Loads the entry file of the feature. */
   load(): Promise<FeatureModule>
   /** Its codes and messages. An app may throw errors with them although the feature is off. */
@@ -73,7 +73,7 @@ for (const { rejections, events = [] } of Object.values(features)) {
 
 /** Makes the features that are on. @throws (rejects) ERR_AUTH_OPTION @internal */
 export async function loadFeatures(
-  context: Omit<FeatureContext, 'own' | 'tokenChecks'>,
+  context: Omit<FeatureContext, 'resolved' | 'tokenChecks'>,
 ): Promise<readonly Feature[]> {
   const made: Feature[] = []
   for (const [option, { isOn, load }] of Object.entries(features)) {
@@ -83,7 +83,7 @@ export async function loadFeatures(
     if (!(isOn?.(all) ?? given !== undefined)) continue
     const { schema, resolve, create } = await load()
     if (schema !== undefined) check(schema, given, option)
-    made.push(create({ ...all, own: resolve?.(given as never) as never }))
+    made.push(create({ ...all, resolved: resolve?.(given as never) as never }))
   }
   return made
 }

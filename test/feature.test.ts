@@ -32,7 +32,7 @@ declare module '../types/messages.js' {
 
 /** What would be in the folder of a made-up feature: badges in Bearer, tokens in a header, no tokens of the banned. */
 function badges(log: string[]): FeatureModule {
-  const create = ({ own }: { own: unknown }): Feature => ({
+  const create = ({ resolved }: { resolved: unknown }): Feature => ({
     name: 'badges',
     authenticators: {
       badge: {
@@ -73,12 +73,12 @@ function badges(log: string[]): FeatureModule {
         path: '/badges',
         option: 'badges',
         ifTaken: 'Choose another one.',
-        work: (_, reply) => reply.send([own]),
+        work: (_, reply) => reply.send([resolved]),
       },
     ],
     check: ({ app }, all) => void log.push(`check ${app.prefix || '/'} of ${all.length}`),
     checkRoutes: (routes) => void log.push(`routes ${routes.map(({ name }) => name).join()}`),
-    api: { list: () => [own] },
+    api: { list: () => [resolved] },
     stats: () => ({ size: 1 }),
     ready: () => void log.push('ready'),
     stop: () => void log.push('stop'),

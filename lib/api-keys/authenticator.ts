@@ -6,7 +6,7 @@ import { registrationOf } from '../request/registration.js'
 import type { Registration } from '../feature.js'
 import { extraOf, setCredential } from '../request/state.js'
 import { askForUser, findUser, requireUser } from '../users/user.js'
-import { idOf, problemOf } from './key.js'
+import { idOf, formatProblemOf } from './key.js'
 import type { KeyLookup, KnownKey } from './lookup.js'
 import type { ApiKeysOptions } from '../../types/api-keys.js'
 import type { Authenticator } from '../../types/authenticator.js'
@@ -53,7 +53,7 @@ export function apiKeyAuthenticator(
   }
 
   async function enterLater(request: FastifyRequest, text: string): Promise<object> {
-    const problem = problemOf(text, start)
+    const problem = formatProblemOf(text, start)
     if (problem !== null) throw invalid(problem)
     const id = idOf(text)
     setCredential(request, null, { apiKeyId: id })

@@ -22,8 +22,8 @@ export interface ApiKeysTesting {
 
 /** The option `apiKeys`: long-lived credentials with scopes. @throws ERR_AUTH_OPTION */
 export function create(context: FeatureContext<ResolvedApiKeys>): Feature {
-  const { options, own } = context
-  const { prefix, store, header, cache, maxPerOwner, name, user } = own
+  const { options, resolved } = context
+  const { prefix, store, header, cache, maxPerOwner, name, user } = resolved
   const { userService, authenticators } = options
   if (userService === undefined && user === undefined) {
     wrongOption(

@@ -19,7 +19,7 @@ export function newKey(
   const key = sealed(`${prefix}_${random}`)
   const stored = {
     id: random.slice(0, 16),
-    digest: digestOf(key),
+    digest: keyDigestOf(key),
     owner: String(owner),
     ownerType: typeof owner as 'string' | 'number',
     name,
@@ -37,14 +37,14 @@ export function newKey(
 export const idOf = (key: string): string => key.slice(-54, -38)
 
 /** What is wrong with the form or the checksum of a key, for the log. @param start - the prefix and `_` */
-export function problemOf(key: string, start: string): 'no API key' | 'checksum' | null {
+export function formatProblemOf(key: string, start: string): 'no API key' | 'checksum' | null {
   const isKey = key.startsWith(start) && /^[0-9A-Za-z]{54}$/.test(key.slice(start.length))
   if (!isKey) return 'no API key'
   return sealed(key.slice(0, -6)) === key ? null : 'checksum'
 }
 
 /** SHA-256 in base64url. A slow hash would add nothing: 190 random bits cannot be guessed. */
-export const digestOf = (key: string): string =>
+export const keyDigestOf = (key: string): string =>
   createHash('sha256').update(key).digest('base64url')
 
 /** A key with its checksum: CRC-32 (Node has `zlib.crc32` since 20.15 only) as a base62 number with six digits. */

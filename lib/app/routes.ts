@@ -4,7 +4,7 @@ import { ownProperty } from '../common/objects.js'
 import { wrongMark } from '../errors/errors.js'
 import { kDecision, type Decision } from '../guard/decision.js'
 import { isAutomaticHead, isCorsPreflight, urlsOf } from './fastify.js'
-import { checkPlaces, ownMark, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'
+import { checkPlaces, markIn, routeName, scopeMarkOf, parseMark } from '../marks/mark.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { throwTaken } from '../login/plugin-routes.js'
 import { policyOf } from '../guard/policy.js'
@@ -41,7 +41,7 @@ export function declareRoute(
   const isCopy = given !== undefined && kDecision in given
   const own = given as { readonly auth?: unknown } | undefined
   const config = Object.assign({}, given)
-  const mark = ownMark(config)
+  const mark = markIn(config)
   const route: DeclaredRoute = {
     options,
     server,
@@ -137,7 +137,7 @@ export function markOf(route: DeclaredRoute): unknown {
 
 /** The mark on a route itself; for a HEAD route that Fastify added, the mark on its GET route. */
 export function routeMark({ options, get }: DeclaredRoute): unknown {
-  return ownMark(get?.options.config) ?? ownMark(options.config)
+  return markIn(get?.options.config) ?? markIn(options.config)
 }
 
 export function methodsOf(method: string | readonly string[]): string[] {

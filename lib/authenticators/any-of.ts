@@ -6,7 +6,7 @@ import { check } from '../options/check.js'
 import { authenticatorSchema } from '../options/authenticator-schemas.js'
 import { registrationOf } from '../request/registration.js'
 import { setAsked } from '../request/state.js'
-import { kRejectsAny, ownTokenIn, readsOwnTokens } from './jwt.js'
+import { kRejectsAny, localTokenIn, readsLocalTokens } from './jwt.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 /**
@@ -40,8 +40,8 @@ export function combine(members: readonly Authenticator[], place: string): Authe
   const isAnswering = members.some(({ onUnauthorized }) => onUnauthorized !== undefined)
   const asked = new WeakMap<FastifyRequest, Authenticator>()
 
-  const ofOwnTokens = members.filter((member) => membersOf(member).some(readsOwnTokens))
-  const inOrder = [...members.filter((member) => !ofOwnTokens.includes(member)), ...ofOwnTokens]
+  const ofLocalTokens = members.filter((member) => membersOf(member).some(readsLocalTokens))
+  const inOrder = [...members.filter((member) => !ofLocalTokens.includes(member)), ...ofLocalTokens]
   const schemes = new Map(
     members.map((each) => [each, membersOf(each).flatMap(({ scheme }) => scheme ?? [])]),
   )
@@ -63,8 +63,8 @@ export function combine(members: readonly Authenticator[], place: string): Authe
   /** A cookie with a token that no member accepts has to be rejected, also if credentials are optional. */
   function unnamed(request: FastifyRequest): Authenticator | undefined {
     const sources = registrationOf(request.server)?.tokenSources ?? []
-    const isRejected = ofOwnTokens.length > 0 && ownTokenIn(request, sources) !== null
-    return isRejected ? ofOwnTokens[0] : other
+    const isRejected = ofLocalTokens.length > 0 && localTokenIn(request, sources) !== null
+    return isRejected ? ofLocalTokens[0] : other
   }
 
   return {

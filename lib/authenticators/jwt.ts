@@ -14,14 +14,14 @@ import type { Authenticator } from '../../types/authenticator.js'
 import type { JwtAuthenticatorOptions } from '../../types/options.js'
 
 /** Marks authenticators for tokens of our own keys. An app that wraps one by spreading it keeps the mark. */
-const kOwnTokens = Symbol('fastify-authn.own-tokens')
+const kLocalTokens = Symbol('fastify-authn.own-tokens')
 
 /** Marks authenticators of JWTs, which among others for Bearer reject what no one accepts. Wrappers keep it too. */
 export const kRejectsAny = Symbol('fastify-authn.rejects-any')
 
-interface OwnTokens {
+interface LocalTokens {
   [kRejectsAny]?: true
-  [kOwnTokens]?: Resolved<JwtAuthenticatorOptions, typeof defaults.jwtAuthenticator>
+  [kLocalTokens]?: Resolved<JwtAuthenticatorOptions, typeof defaults.jwtAuthenticator>
 }
 
 /**
@@ -62,8 +62,8 @@ export function jwtAuthenticator<Stored extends object>(
     return { service, verify, typ, registration }
   })
 
-  const authenticator: Authenticator<Stored> & OwnTokens = {
-    [kOwnTokens]: own,
+  const authenticator: Authenticator<Stored> & LocalTokens = {
+    [kLocalTokens]: own,
     [kRejectsAny]: true,
     scheme: 'Bearer',
     openapi: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -74,7 +74,7 @@ export function jwtAuthenticator<Stored extends object>(
       const { typ, registration } = state.of(request)
       const { jwtService, tokenSources } = registration
       try {
-        token = ownTokenIn(request, tokenSources)
+        token = localTokenIn(request, tokenSources)
       } catch {
         // authenticate() rejects the request with this error.
         return true
@@ -87,7 +87,7 @@ export function jwtAuthenticator<Stored extends object>(
     authenticate(request) {
       const { service, verify, registration } = state.of(request)
       const { options: shared, tokenSources, tokenChecks } = registration
-      const token = ownTokenIn(request, tokenSources)
+      const token = localTokenIn(request, tokenSources)
       if (token === null) return null
       const claims = verify(token)
       checkKind(claims)
@@ -110,8 +110,8 @@ export function jwtAuthenticator<Stored extends object>(
 }
 
 /** Whether an authenticator verifies tokens by our own keys, and reads token sources too. */
-export function readsOwnTokens(authenticator: Authenticator): boolean {
-  return kOwnTokens in authenticator
+export function readsLocalTokens(authenticator: Authenticator): boolean {
+  return kLocalTokens in authenticator
 }
 
 /**
@@ -120,7 +120,7 @@ export function readsOwnTokens(authenticator: Authenticator): boolean {
  * @throws AuthenticationError for a malformed header, and for a request that must not use its token
  * @internal
  */
-export function ownTokenIn(
+export function localTokenIn(
   request: FastifyRequest,
   sources: readonly TokenSource[],
 ): string | null {
@@ -143,7 +143,7 @@ export function ownTokenIn(
  * @internal
  */
 export function tokensOf(
-  { [kOwnTokens]: own }: Authenticator & OwnTokens,
+  { [kLocalTokens]: own }: Authenticator & LocalTokens,
   { jwtService, options }: Registration,
 ) {
   if (own === undefined) return undefined

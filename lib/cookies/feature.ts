@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { membersOf } from '../authenticators/any-of.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
+import { readsLocalTokens } from '../authenticators/jwt.js'
 import { isProduction } from '../common/production.js'
 import { refusal, wrongOption } from '../errors/errors.js'
 import { credentialsOf, MALFORMED } from '../http/authorization.js'
@@ -48,8 +48,8 @@ export interface CookiesTesting {
 const names = new WeakMap<Registration, string>()
 
 /** The option `cookies`: tokens in cookies, which pages of other sites cannot use. */
-export function create({ options, own }: FeatureContext<ResolvedCookies>): Feature {
-  const { name, sameSite, trustedOrigins } = own
+export function create({ options, resolved }: FeatureContext<ResolvedCookies>): Feature {
+  const { name, sameSite, trustedOrigins } = resolved
   const trusted = trustedOf(trustedOrigins)
   const jarOf = (host: '__Host-' | '') => {
     const start = name === '' ? host : `${host}${name}-`
@@ -152,7 +152,7 @@ export function create({ options, own }: FeatureContext<ResolvedCookies>): Featu
     check(registration, all) {
       const { authenticators, defaultAuthenticators } = registration
       const members = [...defaultAuthenticators, ...authenticators.values()].flatMap(membersOf)
-      if (!members.some(readsOwnTokens)) {
+      if (!members.some(readsLocalTokens)) {
         stop('nothing would read them: set "userService" and "jwt", or name a jwtAuthenticator.')
       }
       if (options.login !== false && wantedLogin(registration) === null) {

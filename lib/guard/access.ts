@@ -4,7 +4,7 @@ import { refusal, refusalOrFault } from '../errors/errors.js'
 import { isGone } from '../http/disconnect.js'
 import { meets, needsText } from '../marks/access.js'
 import { claimsOf, stateOf } from '../request/state.js'
-import { namesOf, rolesOf, scopesOf } from '../users/granted.js'
+import { returnedNamesOf, rolesOf, scopesOf } from '../users/granted.js'
 import { withUserTimeout } from '../users/user.js'
 import type { Guarded } from './decision.js'
 import type { Needs } from '../marks/access.js'
@@ -87,7 +87,7 @@ function grantedTo(
   const answer: unknown = ask.call(access, user, request)
   const option = `access.${source}`
   const accept = (names: unknown): Granted => {
-    const granted = namesOf(names, option)
+    const granted = returnedNamesOf(names, option)
     if (!isLimit || given === undefined) return granted
     return new Set([...given].filter((name) => granted.has(name)))
   }

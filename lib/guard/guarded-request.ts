@@ -12,7 +12,7 @@ import { viewOf } from '../users/view.js'
 import type { AuthUser } from '../../types/user-service.js'
 import { requireAccess } from './access.js'
 import { beforeBody, mayHaveBody } from './again.js'
-import { problemOf } from './problem.js'
+import { requestProblemOf } from './problem.js'
 import { refuse } from './refuse.js'
 
 /**
@@ -48,7 +48,7 @@ class GuardedRequest implements Guarded {
   /** Asks the authenticator. Its result is awaited only where it is a promise. */
   begin(): void {
     const { request, policy } = this
-    const problem = problemOf(request, policy.registration, policy)
+    const problem = requestProblemOf(request, policy.registration, policy)
     if (problem !== null) return this.onError(problem)
     let outcome: unknown
     try {

@@ -9,7 +9,7 @@ import type { AuthenticationErrorLike } from '../../types/errors.js'
  *
  * @param policy - null for one of the plugin's own routes
  */
-export function problemOf(
+export function requestProblemOf(
   request: FastifyRequest,
   { requestChecks }: Registration,
   policy: RoutePolicy | null,

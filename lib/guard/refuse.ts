@@ -8,7 +8,7 @@ import { stateOf } from '../request/state.js'
 import type { LocalizedText } from '../http/language.js'
 import type { Guarded } from './decision.js'
 import { explained } from './explained.js'
-import { challengeSchemes, localize, sendRefusal, setChallenges, textOf } from './response.js'
+import { challengeSchemes, localize, sendRefusal, setChallenges, messageOf } from './response.js'
 
 /**
  * Rejects a request. First the header `WWW-Authenticate` is set, which every 401 needs (RFC 9110 §15.5.2). Then
@@ -21,7 +21,7 @@ export function refuse(guarded: Guarded, rejection: AuthenticationErrorLike): vo
     const schemes = challengeSchemes(policy.authenticator)
     const logFields = stateOf(request)?.logFields
     reportRefusal(request, error, policy.nameFor(request), started, user, logFields, policy.names)
-    const localized = textOf(error, request, policy.registration)
+    const localized = messageOf(error, request, policy.registration)
     setChallenges(error, request, reply, policy.registration, schemes, policy.needs?.scope)
     if (policy.authenticator.onUnauthorized === undefined)
       sendRefusal(error, localized, reply, policy.registration)

@@ -11,7 +11,7 @@ import type { AuthenticationErrorLike, RejectionLike } from '../../types/errors.
 import type { NeededNames } from '../../types/marks.js'
 
 /** The text of an error, in the language of the request where it has a message key. */
-export function textOf(
+export function messageOf(
   error: AuthenticationErrorLike,
   request: FastifyRequest,
   { translator }: Registration,

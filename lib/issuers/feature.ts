@@ -30,11 +30,11 @@ export interface IssuersTesting {
 }
 
 /** The option `issuers`: an authenticator for each. It fetches nothing before `ready()`. @throws ERR_AUTH_OPTION */
-export function create({ own, options, jwtService, log }: FeatureContext<Issuers>): Feature {
+export function create({ resolved, options, jwtService, log }: FeatureContext<Issuers>): Feature {
   const taken = Object.keys(options.authenticators)
   const given = options.jwt?.tokenCache
   const cache = given !== false && withDefaults(defaults.tokenCache, given)
-  const opened = resolveIssuers(own, taken, jwtService.issuer).map((issuer) => {
+  const opened = resolveIssuers(resolved, taken, jwtService.issuer).map((issuer) => {
     const verifier = new IssuerVerifier(issuer, cache, log)
     const authenticator = issuerAuthenticator(verifier, options.userServiceTimeout)
     return { name: issuer.name, authenticator, verifier, source: verifier.source }

@@ -3,7 +3,7 @@ import { withTimeout } from '../common/timeout.js'
 import { refusal } from '../errors/errors.js'
 import { channels } from '../events.js'
 import { fetchKeySet, FetchError, reasonOf } from './fetch.js'
-import { readKeySet, type IssuerKeys } from './keys.js'
+import { readJwks, type IssuerKeys } from './keys.js'
 import { limits } from './limits.js'
 import type { VerifySignature } from '../tokens/engine.js'
 import type { ResolvedIssuer } from './options.js'
@@ -75,7 +75,7 @@ export class KeySource {
   /** For the test kit: uses a set that was not fetched, and that does not age. */
   replace(document: unknown): void {
     this.stop()
-    this.#use(readKeySet(document, this.issuer.algorithms), () => 0)
+    this.#use(readJwks(document, this.issuer.algorithms), () => 0)
   }
 
   /** Aborts a running fetch, and prevents others. */
@@ -122,7 +122,7 @@ export class KeySource {
     try {
       const document = fetchKeySet(this.issuer, abort.signal)
       const late = (): Error => new FetchError('it took too long')
-      const keys = readKeySet(await withTimeout(document, limits.fetchTime, late), algorithms)
+      const keys = readJwks(await withTimeout(document, limits.fetchTime, late), algorithms)
       this.#accept(keys)
       leftOut = keys.leftOut
     } catch (error) {

@@ -34,7 +34,7 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
  * @param algorithms - the methods that are accepted; undefined for those that the keys name
  * @throws FetchError when it is no key set, has too many keys, or none that can be used
  */
-export function readKeySet(
+export function readJwks(
   document: unknown,
   algorithms: readonly SigningMethod[] | undefined,
 ): IssuerKeys {

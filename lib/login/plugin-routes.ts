@@ -7,8 +7,8 @@ import type {
 } from 'fastify'
 import { isAuthenticationError, wrongOption } from '../errors/errors.js'
 import { reportRefusal, startClock } from '../events.js'
-import { problemOf } from '../guard/problem.js'
-import { appErrorBody, sendRefusal, setChallenges, textOf } from '../guard/response.js'
+import { requestProblemOf } from '../guard/problem.js'
+import { appErrorBody, sendRefusal, setChallenges, messageOf } from '../guard/response.js'
 import { ABANDONED } from '../http/disconnect.js'
 import { markPluginRoute, type PluginRoute, type RouteBody } from '../http/plugin-route.js'
 import type { Registration } from '../feature.js'
@@ -76,10 +76,10 @@ function firstHook(
     if (method === 'GET') return done()
     // Caches must not store a token (RFC 6749 section 5.1); error replies get the same header.
     void reply.header('cache-control', 'no-store')
-    const error = problemOf(request, registration, null)
+    const error = requestProblemOf(request, registration, null)
     if (error === null) return done()
     reportRefusal(request, error, kind, startClock())
-    sendRefusal(error, textOf(error, request, registration), reply, registration)
+    sendRefusal(error, messageOf(error, request, registration), reply, registration)
   }
 }
 
@@ -113,7 +113,7 @@ function handlerOf(registration: Registration, { kind, work, notes }: PluginRout
       if (!isAuthenticationError(error)) throw error
       reportRefusal(request, error, kind, started)
       setChallenges(error, request, reply, registration, ['Bearer'], null, readsHeader)
-      sendRefusal(error, textOf(error, request, registration), reply, registration)
+      sendRefusal(error, messageOf(error, request, registration), reply, registration)
       return reply
     }
   }

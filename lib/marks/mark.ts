@@ -2,7 +2,7 @@ import * as Type from '@sinclair/typebox/type'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { wrongMark } from '../errors/errors.js'
 import { isDeclared, ownProperty } from '../common/objects.js'
-import { nonEmpty, oneOf, oneOrMore, options, problemOf } from '../options/check.js'
+import { nonEmpty, oneOf, oneOrMore, options, schemaProblemOf } from '../options/check.js'
 import { neededNames, needSchemas } from './access.js'
 import type { AuthMarkObject, AuthMode } from '../../types/marks.js'
 
@@ -25,7 +25,7 @@ const markSchema = Type.Union(
 export function parseMark(given: unknown, place: string) {
   const mark =
     typeof given === 'object' && given && !Array.isArray(given) ? own(given, place) : given
-  const problem = problemOf(markSchema, mark, '', 'key')
+  const problem = schemaProblemOf(markSchema, mark, '', 'key')
   if (problem !== null) wrongMark(`${place}: ${problem}`)
   const long = typeof mark === 'object' ? (mark as AuthMarkObject) : { mode: mark as AuthMode }
   const { mode = true, use } = long
@@ -79,7 +79,7 @@ export function scopeMarkOf(server: FastifyInstance) {
   return (server as Marked)[kScopeMark]
 }
 
-export function ownMark(config: object | null | undefined): unknown {
+export function markIn(config: object | null | undefined): unknown {
   return config ? ownProperty(config, 'auth') : undefined
 }
 
@@ -98,7 +98,7 @@ const misplaced = ['scope', 'scopes', 'role', 'roles', 'permissions']
  */
 export function checkPlaces(options: RouteOptions): void {
   const { config = {}, schema = {} } = options
-  const isMarked = ownMark(config) !== undefined
+  const isMarked = markIn(config) !== undefined
   const beside = misplaced.find((key) => Object.hasOwn(config, key))
   if (beside !== undefined) {
     const member = beside.startsWith('role') ? 'role' : 'scope'

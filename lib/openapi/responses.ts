@@ -1,6 +1,6 @@
 import { membersOf, readsBasic } from '../authenticators/any-of.js'
 import { hashesPasswords } from '../authenticators/basic.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
+import { readsLocalTokens } from '../authenticators/jwt.js'
 import { ownProperty } from '../common/objects.js'
 import { pluginRouteOf, type PluginRoute, type Responses } from '../http/plugin-route.js'
 import { needsText } from '../marks/access.js'
@@ -19,7 +19,7 @@ export function responsesOf(
   const { options, features } = registration
   const members = membersOf(authenticator)
   const hasPasswords = readsBasic(authenticator)
-  const hasSources = hasPasswords || members.some(readsOwnTokens)
+  const hasSources = hasPasswords || members.some(readsLocalTokens)
   const forbidden = (hasSources ? features : []).flatMap(
     ({ notes }) => notes?.forbidden?.(methods) ?? [],
   )

@@ -1,5 +1,5 @@
 import { membersOf } from '../authenticators/any-of.js'
-import { readsOwnTokens } from '../authenticators/jwt.js'
+import { readsLocalTokens } from '../authenticators/jwt.js'
 import type { Registration } from '../feature.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { NeededNames } from '../../types/marks.js'
@@ -73,7 +73,7 @@ function namedSchemes(
     // Names of components may have no other characters (OpenAPI 3.1 §4.8.7).
     found.push([usual || name.replaceAll(/[^\w.-]/g, '_'), own])
   }
-  const elsewhere = readsOwnTokens(member) ? tokenSources.map((source) => source.openapi) : []
+  const elsewhere = readsLocalTokens(member) ? tokenSources.map((source) => source.openapi) : []
   return [...found, ...elsewhere]
 }
 

@@ -10,12 +10,12 @@ import { wrongOption } from '../errors/errors.js'
  * @throws ERR_AUTH_OPTION that says which option is wrong, what was found, and what was expected
  */
 export function check<T>(schema: Type.TSchema, value: unknown, where = ''): T {
-  const problem = problemOf(schema, value, where)
+  const problem = schemaProblemOf(schema, value, where)
   return problem === null ? (value as T) : wrongOption(problem)
 }
 
 /** The error of {@link check}; null where there is none. @param kind - what the name names */
-export function problemOf(
+export function schemaProblemOf(
   schema: Type.TSchema,
   value: unknown,
   where: string,

@@ -44,7 +44,7 @@ export const keyValue = text('PEM text, or the path of a PEM file', { secret: tr
 export const passphrase = text('a non-empty string', { secret: true })
 
 /** How long it has to be depends on the algorithm. */
-export const secret = Type.Union([Type.String(), Type.Uint8Array()], {
+export const secretSchema = Type.Union([Type.String(), Type.Uint8Array()], {
   description: 'a string or a Buffer',
   secret: true,
 })
@@ -57,7 +57,7 @@ export const tokenHeaderSchema = options({ typ })
 
 export const jwtSchema = options(
   {
-    secret,
+    secretSchema,
     expiry: Type.Integer({ minimum: 1, maximum: longestExpiry, description: expirySeconds }),
     validAfterField: fieldName,
     signingMethod,

@@ -1,6 +1,6 @@
 import * as Type from '@sinclair/typebox/type'
 import { flag, oneOf, optional, strict, text } from './check.js'
-import { keyValue, passphrase, secret, signingMethod } from './jwt-schemas.js'
+import { keyValue, passphrase, secretSchema, signingMethod } from './jwt-schemas.js'
 
 /** RFC 3339, with or without seconds. */
 const time = text('a time in ISO 8601 with a zone, such as 2027-01-01T00:10:00Z', {
@@ -24,7 +24,7 @@ const common = {
   since: optional(time),
   until: optional(time),
   legacy: optional(flag),
-  secret: optional(secret),
+  secret: optional(secretSchema),
 }
 
 const description = 'an object with alg, state, and one of private, public and secret'

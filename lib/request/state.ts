@@ -29,7 +29,7 @@ function createState() {
     stored: null as object | null,
     claims: null as JwtClaims | null,
     /** Whether the claims are those of a token of our own keys. */
-    isOwn: false,
+    isLocal: false,
     extra: null as Record<string, unknown> | null,
     grants: null as Grants | null,
     /** The member of an `anyOf()` that was asked. */
@@ -95,16 +95,16 @@ export function setAsked(request: FastifyRequest, member: Authenticator): void {
 
 /**
  * @param claims - undefined for none, after all
- * @param isOwn - whether a key of our own has verified the token
+ * @param isLocal - whether a key of our own has verified the token
  */
 export function setClaims(
   request: FastifyRequest,
   claims: JwtClaims | undefined,
-  isOwn = false,
+  isLocal = false,
 ): void {
   const state = ensureState(request)
   state.claims = claims ?? null
-  state.isOwn = isOwn
+  state.isLocal = isLocal
   if (state.extra !== null) state.extra[EXTRA_JWT_CLAIMS] = claims
 }
 
@@ -129,9 +129,9 @@ export function claimsOf(request: FastifyRequest): unknown {
 }
 
 /** The claims of a user who was authenticated by a token of our own keys; null in all other requests. */
-export function ownClaimsOf(request: FastifyRequest): JwtClaims | null {
-  const { claims = null, isOwn, stored = null } = stateOf(request) ?? {}
-  return isOwn === true && stored !== null ? claims : null
+export function localClaimsOf(request: FastifyRequest): JwtClaims | null {
+  const { claims = null, isLocal, stored = null } = stateOf(request) ?? {}
+  return isLocal === true && stored !== null ? claims : null
 }
 
 /** The `request.extra` of a request, created at the first call. It has no prototype. */

@@ -6,7 +6,7 @@ import { ABANDONED } from '../http/disconnect.js'
 import { finishLogin, giveTokens } from '../login/finish.js'
 import { registrationOf } from '../request/registration.js'
 import type { Registration } from '../feature.js'
-import { ownClaimsOf } from '../request/state.js'
+import { localClaimsOf } from '../request/state.js'
 import { isUsableName } from '../users/user.js'
 import { refreshSession } from './refresh.js'
 import { rejectToken } from './routes.js'
@@ -28,7 +28,7 @@ export function sessionsApi(tools: SessionTools, app: FastifyInstance): Sessions
   }
   return {
     of(request) {
-      const { sid, sub } = ownClaimsOf(request) ?? {}
+      const { sid, sub } = localClaimsOf(request) ?? {}
       if (typeof sid !== 'string' || !isUsableName(sid) || !isUsableName(sub)) return null
       // A test gives its sessions any name.
       const isOurs =

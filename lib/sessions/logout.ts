@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isAuthenticationError, refusal } from '../errors/errors.js'
-import { ownTokenIn } from '../authenticators/jwt.js'
+import { localTokenIn } from '../authenticators/jwt.js'
 import { isUsableName, requireUser } from '../users/user.js'
 import { exchange, ownerOf, presentedSession } from './refresh.js'
 import { reportRevoked } from './issue.js'
@@ -23,7 +23,7 @@ export async function leavingOf(
   refreshToken: string | null,
 ): Promise<Pick<StoredSession, 'sid' | 'sub'>> {
   try {
-    return await ofAccessToken(tools, ownTokenIn(request, sources), request)
+    return await ofAccessToken(tools, localTokenIn(request, sources), request)
   } catch (error) {
     if (refreshToken === null || !isAuthenticationError(error)) throw error
     const presented = await presentedSession(tools, request, refreshToken)

@@ -26,7 +26,7 @@ export type SessionTools = ReturnType<typeof openTools>
 /** @throws ERR_AUTH_OPTION */
 export function openTools(context: FeatureContext<ResolvedSessions>) {
   const { app, options, jwtService: service, tokenChecks } = context
-  const { store: factory = memorySessions(), ...settings } = context.own
+  const { store: factory = memorySessions(), ...settings } = context.resolved
   const { userService, userServiceTimeout } = options
   const { signingMethod }: Partial<ResolvedLogin> = options.login || {}
   const { store, client, place } = openStore(context, {

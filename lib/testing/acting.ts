@@ -2,7 +2,7 @@ import type { FastifyRequest, InjectOptions } from 'fastify'
 import { isThenable } from '../common/objects.js'
 import { isAccessName } from '../marks/access.js'
 import { isUsableName } from '../users/user.js'
-import { misuse } from './error.js'
+import { testingError } from './error.js'
 import type { RequestApiKey } from '../../types/api-keys.js'
 import type { JwtClaims, RequestExtra } from '../../types/request-extra.js'
 import type { AuthUser } from '../../types/user-service.js'
@@ -76,7 +76,9 @@ export function actingAs<User extends AuthUser>(
   { claims, apiKey, extra, scopes, roles }: ActingOptions = {},
 ): ActingInjection {
   if (typeof user !== 'object' || user === null || Array.isArray(user) || isThenable(user)) {
-    misuse('actingAs: expected a user, which is an object. For an anonymous request, leave it out.')
+    testingError(
+      'actingAs: expected a user, which is an object. For an anonymous request, leave it out.',
+    )
   }
   const simulate = newSimulate()
   actings.set(simulate, {
@@ -111,7 +113,7 @@ function namesOf(
   if (names === undefined) return undefined
   const isList = Array.isArray(names) && Array.from(names).every((name) => isAccessName(key, name))
   if (isList) return new Set(names)
-  return misuse(
+  return testingError(
     `actingAs: "${option}": expected an array of names that a mark can require, such as ['a', 'b'].`,
   )
 }

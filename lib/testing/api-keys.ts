@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { newKey, noLimit, sealed } from '../api-keys/key.js'
 import { testingOf } from './plugin.js'
-import { flawOf, misuse } from './error.js'
-import { now } from './forge.js'
+import { flawOf, testingError } from './error.js'
+import { epochSeconds } from './forge.js'
 import type { ApiKeysTesting } from '../api-keys/feature.js'
 import type { Authn } from '../../types/authn.js'
 
@@ -56,7 +56,7 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   const { owner, scopes = [], name = 'test key', expiresAt = null, broken } = options
   const testing = testingOf<ApiKeysTesting>(app as FastifyInstance, 'apiKeys')
   if (testing === undefined) {
-    misuse(
+    testingError(
       'mintApiKey: the app has no API keys. Await app.ready() first; they are there when fastify-authn is registered with "apiKeys" (in an inner scope: pass that scope instead of the app).',
     )
   }
@@ -67,8 +67,11 @@ export async function mintApiKey(app: ApiKeyApp, options: MintApiKeyOptions): Pr
   const ends = broken === 'expired' ? new Date(Date.now() - 60_000) : expiresAt
   const { stored, issued } = newKey(prefixThen, { owner, name, scopes, expiresAt: ends })
   if (broken !== 'unknown')
-    await client.call((store) => store.create({ ...stored, createdAt: now() - 3600 }, noLimit))
-  if (broken === 'revoked') await client.call((store) => store.revoke(stored.id, now(), null))
+    await client.call((store) =>
+      store.create({ ...stored, createdAt: epochSeconds() - 3600 }, noLimit),
+    )
+  if (broken === 'revoked')
+    await client.call((store) => store.revoke(stored.id, epochSeconds(), null))
   return send(issued.key)
 }
 

@@ -1,4 +1,4 @@
-import { watch } from './watched.js'
+import { watchRequest } from './watched.js'
 import type { AttackCase, Target } from './attack-cases.js'
 import type { Headers } from './attack-options.js'
 import type { Bad } from './broken.js'
@@ -29,7 +29,7 @@ export async function cookieCases(target: Target): Promise<AttackCase[]> {
   const fresh = headersOf(`${name}=${value}`)
   // A route that reads only the Authorization header cannot be attacked by cookies.
   if (good.cookie === undefined) {
-    const watched = await watch((simulate) => statusOf({ headers: fresh, simulate }))
+    const watched = await watchRequest((simulate) => statusOf({ headers: fresh, simulate }))
     if (watched?.rejection !== null) return []
   }
   const broken = tokens.map(([title, text]): Bad => [`token: ${title}`, `${name}=${text}`])

@@ -1,4 +1,4 @@
-import { problemOf } from '../api-keys/key.js'
+import { formatProblemOf } from '../api-keys/key.js'
 import { brokenKeys, changeAt, mintApiKey, resealed, type BrokenApiKey } from './api-keys.js'
 import { lackingNames } from './attack-access.js'
 import { elsewhereCases, headerCases, type AttackCase, type Target } from './attack-cases.js'
@@ -50,4 +50,4 @@ export async function apiKeyCases(target: Target): Promise<AttackCase[]> {
 
 const bare = (value: string): string => value.replace(/^bearer +/i, '')
 
-const isKey = (text: string): boolean => problemOf(text, text.slice(0, -54)) === null
+const isKey = (text: string): boolean => formatProblemOf(text, text.slice(0, -54)) === null

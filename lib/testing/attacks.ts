@@ -15,8 +15,8 @@ import {
 } from './attack-options.js'
 import type { Material } from './forge.js'
 import { attackMaterial } from './material.js'
-import { AttackReport, problemOf } from './report.js'
-import { watch, type Watched } from './watched.js'
+import { AttackReport, statusProblemOf } from './report.js'
+import { watchRequest, type Watched } from './watched.js'
 
 /** How long a response may take, in milliseconds. */
 const patience = 10_000
@@ -97,7 +97,7 @@ class Attack {
     const { sub: owner, good, claims, issuer = 'jwt' } = this.#options
     if (owner === undefined) return undefined
     const headers = { authorization: 'Bearer x' }
-    const refused = await watch((simulate) => this.#statusOf({ headers, simulate }))
+    const refused = await watchRequest((simulate) => this.#statusOf({ headers, simulate }))
     if (!refused?.keyApp) return undefined
     const need = scopeOf(this.#options) ?? refused.scope
     const scopes = new Set([...(need === null ? [] : enoughOf(need)), ...scopesOf(claims)])
@@ -111,7 +111,7 @@ class Attack {
   /** Checks that good credentials are accepted: a route that rejects everything would pass every other case. */
   async #letsIn(name: string): Promise<[isIn: boolean, watched: Watched | null]> {
     let status = null as number | null
-    const watched = await watch(async (simulate) => {
+    const watched = await watchRequest(async (simulate) => {
       status = await this.#statusOf({ headers: this.#good, simulate })
     })
     const { rejection = null } = watched ?? {}
@@ -142,7 +142,7 @@ class Attack {
       if (optional && (none || this.#isForeign(request))) continue
       this.report.cases += 1
       const status = await this.#statusOf(request)
-      const why = problemOf(status, [...refusals, ...more])
+      const why = statusProblemOf(status, [...refusals, ...more])
       if (why !== undefined) this.report.problems.push({ case: name, status, why })
     }
   }

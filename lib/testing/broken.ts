@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { signingMethods } from '../common/algorithms.js'
-import { encode, headerLike, keyOf, now, type Material } from './forge.js'
+import { encode, headerLike, keyOf, epochSeconds, type Material } from './forge.js'
 import { resign } from './material.js'
 import type { SigningMethod } from '../../types/jwt.js'
 
@@ -51,8 +51,8 @@ const unsigned = (material: Material, alg: string): string =>
 
 /** How to make each broken token; `docs/guides/testing.md` says what is wrong with it. */
 export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
-  expired: claimed(() => ({ exp: now() - 3600 })),
-  notYetValid: claimed(() => ({ nbf: now() + 3600, exp: now() + 7200 })),
+  expired: claimed(() => ({ exp: epochSeconds() - 3600 })),
+  notYetValid: claimed(() => ({ nbf: epochSeconds() + 3600, exp: epochSeconds() + 7200 })),
   badSignature: {
     needs: 'token',
     make: ({ token = '' }) => {
@@ -84,7 +84,7 @@ export const brokenTokens: Readonly<Record<BrokenToken, BrokenRow>> = {
   },
   otherPurpose: signed((good) => resign(good, {}, { typ: 'fastify-authn-test+jwt' })),
   withoutExp: claimed(() => ({ exp: undefined })),
-  textualExp: claimed(() => ({ exp: String(now() + 3600) })),
+  textualExp: claimed(() => ({ exp: String(epochSeconds() + 3600) })),
   withoutSubject: claimed(({ claimName }) => ({ [claimName]: undefined })),
   strangeSubject: claimed(({ claimName }) => ({ [claimName]: { $ne: null } })),
   unknownCritical: signed((good) => resign(good, {}, { crit: ['urn:unknown'], 'urn:unknown': 1 })),

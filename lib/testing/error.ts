@@ -1,7 +1,7 @@
 import { AuthnUsageError } from '../errors/errors.js'
 
 /** @throws ERR_AUTH_TESTING */
-export function misuse(message: string): never {
+export function testingError(message: string): never {
   throw new AuthnUsageError('ERR_AUTH_TESTING', message)
 }
 
@@ -13,5 +13,7 @@ export function flawOf<Row>(
 ): Row {
   const expected = Object.keys(rows).join(', ')
   if (Object.hasOwn(rows, name)) return rows[name] as Row
-  return misuse(`${caller}: found broken: ${JSON.stringify(name)}, expected one of ${expected}.`)
+  return testingError(
+    `${caller}: found broken: ${JSON.stringify(name)}, expected one of ${expected}.`,
+  )
 }

@@ -51,13 +51,13 @@ export function encode(value: unknown): string {
 }
 
 /** Seconds since 1970. */
-export const now = (): number => Math.floor(Date.now() / 1000)
+export const epochSeconds = (): number => Math.floor(Date.now() / 1000)
 
 /** The claims that were asked for, without those that every token has. */
-export function claimsOf(content: TokenContent): Record<string, unknown> {
+export function askedClaimsOf(content: TokenContent): Record<string, unknown> {
   const { claims, sub, expiresIn, notBefore } = content
-  const exp = expiresIn === undefined ? claims?.exp : now() + expiresIn
-  const nbf = notBefore === undefined ? claims?.nbf : now() + notBefore
+  const exp = expiresIn === undefined ? claims?.exp : epochSeconds() + expiresIn
+  const nbf = notBefore === undefined ? claims?.nbf : epochSeconds() + notBefore
   return withoutUndefined({ ...claims, sub: sub ?? claims?.sub, exp, nbf })
 }
 

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { algorithmOf } from '../common/algorithms.js'
 import { isProduction } from '../common/production.js'
 import { testingOf } from './plugin.js'
-import { misuse } from './error.js'
+import { testingError } from './error.js'
 import {
-  claimsOf,
+  askedClaimsOf,
   forge,
   headerLike,
   keyOf,
-  now,
+  epochSeconds,
   type Material,
   type TokenContent,
 } from './forge.js'
@@ -27,20 +27,22 @@ export function issuerMaterial(
   caller: string,
 ): Material {
   if (isProduction()) {
-    misuse(`${caller}: replaces the keys of an issuer, which is not possible in production.`)
+    testingError(`${caller}: replaces the keys of an issuer, which is not possible in production.`)
   }
   const testing = testingOf<IssuersTesting>(app as FastifyInstance, 'issuers')
   let method: SigningMethod = content.algorithm ?? 'RS256'
   const issuer = testing?.replaceKeys(name, ({ algorithms }) => {
     method = content.algorithm ?? algorithms?.[0] ?? 'RS256'
     if (algorithmOf(method).family === 'secret') {
-      misuse(`${caller}: found the algorithm ${method}, but issuers never sign with a secret.`)
+      testingError(
+        `${caller}: found the algorithm ${method}, but issuers never sign with a secret.`,
+      )
     }
     const jwk = keyOf('issuer', method).publicKey.export({ format: 'jwk' })
     return { keys: [{ ...jwk, kid, alg: method, use: 'sig' }] }
   })
   if (issuer === undefined) {
-    return misuse(
+    return testingError(
       `${caller}: found no issuer ${JSON.stringify(name)}. Await app.ready() first; the name is the one in the option "issuers" (of a registration in an inner scope: pass that scope instead of the app).`,
     )
   }
@@ -54,9 +56,9 @@ function tokenOf(issuer: ResolvedIssuer, method: SigningMethod, content: TokenCo
     ...(issuer.audienceClaim === 'aud'
       ? { aud: audience }
       : { client_id: audience, token_use: 'access' }),
-    iat: now(),
-    exp: now() + 300,
-    ...claimsOf(content),
+    iat: epochSeconds(),
+    exp: epochSeconds() + 300,
+    ...askedClaimsOf(content),
   }
   const { privateKey: key, publicKey } = keyOf('issuer', method)
   const typ = content.typ ?? (issuer.rules.typ.has('jwt') ? undefined : 'at+jwt')

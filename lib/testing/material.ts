@@ -2,9 +2,16 @@ import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } fr
 import { signingMethods } from '../common/algorithms.js'
 import { kit } from '../common/kit.js'
 import { unverifiedPart } from '../tokens/claims.js'
-import { claimsOf, forge, headerLike, now, type Material, type TokenContent } from './forge.js'
+import {
+  askedClaimsOf,
+  forge,
+  headerLike,
+  epochSeconds,
+  type Material,
+  type TokenContent,
+} from './forge.js'
 import { issuerMaterial } from './issuer.js'
-import { misuse } from './error.js'
+import { testingError } from './error.js'
 import type { AttackedApp, AttackOptions, Headers } from './attack-options.js'
 import type { TokenApp } from './token-app.js'
 import type { Key } from '../tokens/keys/key.js'
@@ -20,10 +27,10 @@ export function materialOf(app: TokenApp, content: TokenContent, caller: string)
   const service = serviceOf(app, caller)
   const { algorithm, typ } = content
   const method = algorithm ?? service.signingMethod ?? heldBy(service)[0]?.alg ?? 'HS256'
-  const wanted = claimsOf(content)
+  const wanted = askedClaimsOf(content)
   const known = { method, claimName: 'sub', typ, ...keysOf(service, method) }
   if (!service.canSign(method)) {
-    return { claims: { nbf: now(), exp: now() + 300, ...wanted }, ...known }
+    return { claims: { nbf: epochSeconds(), exp: epochSeconds() + 300, ...wanted }, ...known }
   }
   const token = service.generateTokenWithClaims(wanted, method, typ === undefined ? {} : { typ })
   return { claims: { ...unverifiedPart(token, 1) }, token, ...known }
@@ -41,7 +48,7 @@ function tokensOf(app: TokenApp): JwtServiceLike | undefined {
 export function serviceOf(app: TokenApp, caller: string): JwtServiceLike {
   return (
     tokensOf(app) ??
-    misuse(
+    testingError(
       `${caller}: the app has no jwtService. Await app.ready() first; it is there when fastify-authn is registered with "jwt" or "jwtService" (in an inner scope: pass that scope instead of the app).`,
     )
   )
@@ -85,7 +92,7 @@ export function attackMaterial(app: AttackedApp, options: AttackOptions, good: H
     const [header, payload] = [unverifiedPart(token, 0), unverifiedPart(token, 1)]
     const method = algorithm ?? signingMethods.find((each) => each === header?.alg) ?? 'HS256'
     const keys = service && keysOf(service, method, header?.kid)
-    const known = { claims: payload ?? { exp: now() + 300 }, method, claimName, token }
+    const known = { claims: payload ?? { exp: epochSeconds() + 300 }, method, claimName, token }
     return { ...known, typ: header?.typ, ...keys }
   }
   if (issuer !== undefined) {
@@ -93,7 +100,12 @@ export function attackMaterial(app: AttackedApp, options: AttackOptions, good: H
   }
   const wanted = { [claimName]: sub, ...claims }
   if (service === undefined) {
-    return { claims: { ...wanted, exp: now() + 300 }, method: algorithm ?? 'HS256', claimName, typ }
+    return {
+      claims: { ...wanted, exp: epochSeconds() + 300 },
+      method: algorithm ?? 'HS256',
+      claimName,
+      typ,
+    }
   }
   return { ...materialOf(app, { claims: wanted, algorithm, typ }, 'authAttacks'), claimName }
 }

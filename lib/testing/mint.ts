@@ -1,5 +1,5 @@
 import { brokenTokens, needTexts, type BrokenToken } from './broken.js'
-import { flawOf, misuse } from './error.js'
+import { flawOf, testingError } from './error.js'
 import { issuerMaterial } from './issuer.js'
 import type { TokenContent } from './forge.js'
 import { materialOf, serviceOf } from './material.js'
@@ -29,7 +29,7 @@ export interface MintOptions extends TokenContent {
 export function mintToken(app: TokenApp, options: MintOptions): string {
   const { broken, algorithm, claims, sub } = options
   if (sub === undefined && claims === undefined) {
-    misuse('mintToken: expected "sub" or "claims", which say whose token it is.')
+    testingError('mintToken: expected "sub" or "claims", which say whose token it is.')
   }
   const material =
     options.issuer === undefined
@@ -41,7 +41,7 @@ export function mintToken(app: TokenApp, options: MintOptions): string {
   }
   const { needs, make } = flawOf(brokenTokens, broken, 'mintToken')
   if (needs === undefined || material[needs] !== undefined) return make(material)
-  return misuse(
+  return testingError(
     `mintToken: broken: "${broken}" needs ${needTexts[needs]}, and the app has none for ${material.method}. Configure one for the test, or leave this case out.`,
   )
 }

@@ -7,7 +7,7 @@ import { setAsked, setClaims, setCredential } from '../request/state.js'
 import { isProduction } from '../common/production.js'
 import { kit, testGrants } from '../common/kit.js'
 import { actingOf, type Acting } from './acting.js'
-import { misuse } from './error.js'
+import { testingError } from './error.js'
 import type { Authenticator } from '../../types/authenticator.js'
 
 const roots = new WeakSet<object>()
@@ -23,7 +23,7 @@ const roots = new WeakSet<object>()
 export const authnTesting = fp(
   async (app: FastifyInstance): Promise<void> => {
     if (isProduction()) {
-      misuse(
+      testingError(
         `authnTesting is registered while NODE_ENV is ${JSON.stringify(process.env.NODE_ENV)}. It is for tests only: register it in the test, not in the app.`,
       )
     }

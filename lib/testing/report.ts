@@ -46,7 +46,10 @@ export class AttackReport {
 }
 
 /** @returns why a status is a problem, if it is; of the statuses that are rejections, the expected one is the first */
-export function problemOf(status: number | null, refusals: readonly number[]): string | undefined {
+export function statusProblemOf(
+  status: number | null,
+  refusals: readonly number[],
+): string | undefined {
   if (status === null) return 'no answer'
   if (refusals.includes(status)) return undefined
   if (status >= 500) return 'an internal error, which no request may cause'

@@ -36,7 +36,7 @@ const outcomes = ['success', 'failure', 'throttled', 'overloaded'] as const
  * @param send - sends it by `app.inject` with this `simulate`, by which it is recognised
  * @returns null where no guard of this package let it in, or rejected it
  */
-export async function watch(
+export async function watchRequest(
   send: (simulate: ActingInjection['simulate']) => Promise<unknown>,
 ): Promise<Watched | null> {
   const simulate = newSimulate()

@@ -74,7 +74,7 @@ function typeName(value: unknown): string {
 /**
  * @throws TypeError where `scopesOf` or `rolesOf` of an app returns a string, whose letters would be names, or no names
  */
-export function namesOf(returned: unknown, option: string): ReadonlySet<string> {
+export function returnedNamesOf(returned: unknown, option: string): ReadonlySet<string> {
   if (returned === null || returned === undefined) return none
   const names = typeof returned === 'object' ? stringsOf(returned as Iterable<unknown>) : null
   if (names === null) throw new TypeError(`${option} must return an array of strings.`)

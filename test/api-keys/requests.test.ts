@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { digestOf, newKey } from '../../lib/api-keys/key.js'
+import { keyDigestOf, newKey } from '../../lib/api-keys/key.js'
 import type { ApiKeyStore, StoredApiKey } from '../../lib/index.js'
 import { bearer, basic, passwords, userService, users } from '../helpers/app.js'
 import { keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
@@ -20,7 +20,7 @@ t.test('the format', async (t) => {
   const { key } = issued
   t.match(key, /^acme_live_[0-9A-Za-z]{54}$/)
   t.equal(stored.id, key.slice(10, 26))
-  t.equal(stored.digest, digestOf(key))
+  t.equal(stored.digest, keyDigestOf(key))
   t.notMatch(JSON.stringify(stored), key.slice(26, 58), 'the secret is not stored')
   const { get } = await keyApp(t)
   const vector = 'acme_0123456789abcdefAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4VUoai'

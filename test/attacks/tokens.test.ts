@@ -21,7 +21,7 @@ import {
   encode,
   hmacToken,
   keys,
-  now,
+  epochSeconds,
   privatePem,
   publicPem,
   signedToken,
@@ -459,7 +459,7 @@ t.test('a signed token whose claims are not UTF-8 is rejected (RFC 7519 §7.2)',
   const apps = await appsOf(t)
   const bytes = [[0xff], [0xc0, 0xaf], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0x80], [0xf5, 0x80]]
   const tokens = bytes.map((strange): Named => {
-    const parts = ['{"sub":"alice', strange, `","exp":${now() + 60}}`]
+    const parts = ['{"sub":"alice', strange, `","exp":${epochSeconds() + 60}}`]
     const payload = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
     return [Buffer.from(strange).toString('hex'), signed(payload)]
   })
@@ -469,7 +469,7 @@ t.test('a signed token whose claims are not UTF-8 is rejected (RFC 7519 §7.2)',
 t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t) => {
   const apps = await appsOf(t)
   const deep = (open: string, close: string, depth: number): string =>
-    `{"deep":${open.repeat(depth)}1${close.repeat(depth)},"sub":"alice","exp":${now() + 60}}`
+    `{"deep":${open.repeat(depth)}1${close.repeat(depth)},"sub":"alice","exp":${epochSeconds() + 60}}`
   const nested = [deep('[', ']', 5000), deep('{"a":', '}', 1500)]
   for (const payload of nested) {
     await isAccepted(t, apps, 'HS256', signed(payload))
@@ -498,7 +498,7 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
   t.notOk('polluted' in {}, 'Object.prototype is as it was')
   // Claims that are only inherited from what the payload calls __proto__ do not count.
   const inherited = `{"__proto__":${json(claims())}}`
-  const partly = `{"__proto__":{"sub":"alice"},"exp":${now() + 60}}`
+  const partly = `{"__proto__":{"sub":"alice"},"exp":${epochSeconds() + 60}}`
   await areRejected(
     t,
     apps,
@@ -512,8 +512,8 @@ t.test('deep nesting and __proto__ cause no error and pollute nothing', async (t
 
 t.test('of duplicate members the last one counts, for the checks and for the lookup', async (t) => {
   const apps = await appsOf(t)
-  const past = now() - 60
-  const future = now() + 60
+  const past = epochSeconds() - 60
+  const future = epochSeconds() + 60
   await isAccepted(t, apps, 'HS256', signed(`{"sub":"bob","sub":"alice","exp":${future}}`))
   await isAccepted(t, apps, 'HS256', signed(`{"sub":"alice","exp":${past},"exp":${future}}`))
   await areRejected(
@@ -531,7 +531,7 @@ t.test('of duplicate members the last one counts, for the checks and for the loo
 
 t.test('a signed token with an exp or nbf that is no finite number is rejected', async (t) => {
   const apps = await appsOf(t)
-  const future = now() + 60
+  const future = epochSeconds() + 60
   // As JSON, which can express numbers that JSON.stringify() cannot.
   const values = [`"${future}"`, '""', 'null', 'true', `[${future}]`, '{}', '1e400', '-1e400']
   const tokens = values.flatMap((value): Named[] => [
@@ -540,7 +540,7 @@ t.test('a signed token with an exp or nbf that is no finite number is rejected',
   ])
   tokens.push(['no exp', signed('{"sub":"alice"}')])
   await areRejected(t, apps, ['HS256'], tokens)
-  const past = ['0', '-0', '-1e308', `${now() - 1}.5`].map((value): Named => [
+  const past = ['0', '-0', '-1e308', `${epochSeconds() - 1}.5`].map((value): Named => [
     `exp ${value}`,
     signed(`{"sub":"alice","exp":${value}}`),
   ])
@@ -561,7 +561,7 @@ t.test('a sub that is no usable name is rejected without a user lookup', async (
   ]
   values.push('1e400', '"\\u0000"', '"alice\\u0000"', '"alice\\n"', '"alice\\u007f"', '"\\ud800"')
   values.push('"alice\\udc00"', json('a'.repeat(1025)))
-  const exp = now() + 60
+  const exp = epochSeconds() + 60
   const tokens = values.map((value): Named => [
     `sub ${value.slice(0, 40)}`,
     signed(`{"exp":${exp},"sub":${value}}`),

@@ -30,7 +30,7 @@ import {
   messages,
   tokenChallenge,
 } from '../helpers/flows.js'
-import { claims, hmacToken, now } from '../helpers/tokens.js'
+import { claims, hmacToken, epochSeconds } from '../helpers/tokens.js'
 
 const token = (more: object = {}, key = secret): string =>
   hmacToken({ alg: 'HS256', typ: 'JWT' }, claims(more), key)
@@ -58,7 +58,7 @@ t.test('request.extra has the claims of valid tokens only, even of an unknown us
       app.get(`/${auth}`, { config: { auth } }, ({ extra }) => extra[EXTRA_JWT_CLAIMS] ?? null)
     }
   })
-  const exp = now() + 60
+  const exp = epochSeconds() + 60
   const rows: [headers: Record<string, string>, claims: object | null][] = [
     [bearer(token({ exp, role: 'admin' })), { sub: 'alice', exp, role: 'admin' }],
     [bearer(token({ sub: 'nobody', exp })), { sub: 'nobody', exp }],
@@ -89,10 +89,10 @@ t.test('the options of a jwtAuthenticator decide which tokens it accepts', async
     for (const use of Object.keys(rules)) app.get(`/${use}`, { config: { auth: { use } } }, handler)
   })
   const rows: [route: keyof typeof rules, claims: object, error: string | null][] = [
-    ['tolerant', { exp: now() - 10 }, null],
-    ['tolerant', { exp: now() - 60 }, messages.jwtExpired],
-    ['tolerant', { nbf: now() + 10 }, null],
-    ['tolerant', { nbf: now() + 90 }, messages.jwtEarly],
+    ['tolerant', { exp: epochSeconds() - 10 }, null],
+    ['tolerant', { exp: epochSeconds() - 60 }, messages.jwtExpired],
+    ['tolerant', { nbf: epochSeconds() + 10 }, null],
+    ['tolerant', { nbf: epochSeconds() + 90 }, messages.jwtEarly],
     ['endless', { exp: undefined }, null],
     ['endless', { exp: 1 }, messages.jwtExpired],
     ['issued', { iss: 'https://id.example' }, null],

@@ -3,7 +3,7 @@ import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { anyOf, basicAuthenticator, channels, jwtAuthenticator } from '../../lib/index.js'
 import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
 import { startIssuer } from '../helpers/issuer.js'
-import { hmacToken, now } from '../helpers/tokens.js'
+import { hmacToken, epochSeconds } from '../helpers/tokens.js'
 import type { AuthMark, AuthnOptions, RefusalEvent, SuccessEvent } from '../../lib/index.js'
 
 type Told = Pick<SuccessEvent & RefusalEvent, 'authenticator' | 'accepts' | 'code'>
@@ -97,7 +97,11 @@ t.test('events, log and request.extra name the authenticator that was asked', as
   t.match((await get('/')).event, { authenticator: accepts.join('|'), accepts })
 
   t.match((await get('/nested', token)).event, { authenticator: 'jwt' })
-  const owned = hmacToken({ alg: 'HS256', typ: 'own+jwt' }, { sub: 'alice', exp: now() + 60 }, 'x')
+  const owned = hmacToken(
+    { alg: 'HS256', typ: 'own+jwt' },
+    { sub: 'alice', exp: epochSeconds() + 60 },
+    'x',
+  )
   t.match((await get('/nested', bearer(owned))).event, { authenticator: 'own' })
   t.match((await get('/nested')).event, { accepts: ['jwt', 'nested'] })
 

@@ -33,7 +33,7 @@ import {
   tokenChallenge,
   type ExpectedRejection,
 } from '../helpers/flows.js'
-import { claims, hmacToken, now } from '../helpers/tokens.js'
+import { claims, hmacToken, epochSeconds } from '../helpers/tokens.js'
 
 type Headers = Record<string, string>
 
@@ -52,8 +52,8 @@ const kinds = {
   'a valid token': token(),
   'a valid token without its scheme': header(token().authorization?.slice('Bearer '.length) ?? ''),
   'a token with a changed signature': token({}, `${secret}x`),
-  'an expired token': token({ exp: now() - 1 }),
-  'a token that is not valid yet': token({ nbf: now() + 600 }),
+  'an expired token': token({ exp: epochSeconds() - 1 }),
+  'a token that is not valid yet': token({ nbf: epochSeconds() + 600 }),
   'a token without exp': token({ exp: undefined }),
   'a token of an unknown user': token({ sub: 'nobody' }),
   'a token without sub': token({ sub: undefined }),

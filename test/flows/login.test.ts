@@ -32,7 +32,7 @@ import {
   messages,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { keys, now, privatePem, publicPem } from '../helpers/tokens.js'
+import { keys, epochSeconds, privatePem, publicPem } from '../helpers/tokens.js'
 
 const alice = { username: 'alice', password: passwords.alice }
 const refusal = { error: messages.invalid, challenge: bearerChallenge }
@@ -77,12 +77,12 @@ t.test('a right password gets a token that opens marked routes', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.get('/me', { config: { auth: true } }, handler)
   })
-  const before = now()
+  const before = epochSeconds()
   const token = tokenOf(t, await post(app, alice))
   const claims = app.jwtService.verify(token)
   t.strictSame(Object.keys(claims).sort(), ['exp', 'nbf', 'sub'])
   t.equal(claims.sub, 'alice')
-  t.ok(Number(claims.nbf) >= before && Number(claims.nbf) <= now())
+  t.ok(Number(claims.nbf) >= before && Number(claims.nbf) <= epochSeconds())
   t.equal(Number(claims.exp) - Number(claims.nbf), 300)
   isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice')
 })

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { AuthenticationError, jwtAuthenticator } from '../../lib/index.js'
 import { appWith, bearer, logLines, secret, standardOptions, userService } from '../helpers/app.js'
-import { hmacToken, now } from '../helpers/tokens.js'
+import { hmacToken, epochSeconds } from '../helpers/tokens.js'
 import type { JwtAuthenticatorOptions } from '../../lib/index.js'
 
 /** A token as an app makes it that has signed with this secret before. */
 const tokenWith = (claims: object): string =>
   hmacToken(
     { alg: 'HS256', typ: 'JWT' },
-    { sub: 'alice', exp: now() + 30 * 86_400, ...claims },
+    { sub: 'alice', exp: epochSeconds() + 30 * 86_400, ...claims },
     secret,
   )
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { forge } from '../../lib/testing/forge.js'
-import { keys, now } from './tokens.js'
+import { keys, epochSeconds } from './tokens.js'
 import type { IssuerOptions, SigningMethod } from '../../lib/index.js'
 
 export const audience = 'https://api.example.com'
@@ -92,7 +92,7 @@ export async function startIssuer(t: Test, path = ''): Promise<TestIssuer> {
     token: ({ key = keys.p256.privateKey, alg = 'ES256', header = {}, claims = {} } = {}) =>
       forge(
         { alg, kid: 'one', ...header },
-        { iss: issuer.url, aud: audience, sub: 'alice', exp: now() + 300, ...claims },
+        { iss: issuer.url, aud: audience, sub: 'alice', exp: epochSeconds() + 300, ...claims },
         alg,
         key,
       ),

@@ -10,10 +10,10 @@ import {
 } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { encode, now } from '../../lib/testing/forge.js'
+import { encode, epochSeconds } from '../../lib/testing/forge.js'
 import { isCompiled, tree } from './project.js'
 
-export { encode, now }
+export { encode, epochSeconds }
 
 /** An HMAC token whose header and payload may be anything. */
 export function hmacToken(
@@ -92,4 +92,8 @@ export function publicPem(key: KeyObject): string {
 }
 
 /** Claims that are valid for a minute. */
-export const claims = (more: object = {}): object => ({ sub: 'alice', exp: now() + 60, ...more })
+export const claims = (more: object = {}): object => ({
+  sub: 'alice',
+  exp: epochSeconds() + 60,
+  ...more,
+})

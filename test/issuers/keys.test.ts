@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
-import { readKeySet } from '../../lib/issuers/keys.js'
+import { readJwks } from '../../lib/issuers/keys.js'
 import { forge } from '../../lib/testing/forge.js'
 import { goodKey, jwkOf } from '../helpers/issuer.js'
 import { methodCases, moreKeys } from '../helpers/keys.js'
@@ -11,8 +11,8 @@ const ec = (more: object): object => jwkOf(keys.p256, more)
 const hmac = { kty: 'oct', kid: 'x', k: Buffer.alloc(64, 'k').toString('base64url') }
 
 /** The methods of the keys that are left. */
-function methods(list: unknown[], algorithms?: Parameters<typeof readKeySet>[1]): object {
-  const { keys: found } = readKeySet({ keys: [goodKey, ...list] }, algorithms)
+function methods(list: unknown[], algorithms?: Parameters<typeof readJwks>[1]): object {
+  const { keys: found } = readJwks({ keys: [goodKey, ...list] }, algorithms)
   return Object.fromEntries(
     [...found].map(([kid, verifiers]) => [kid, [...verifiers.keys()].join()]),
   )
@@ -52,7 +52,7 @@ t.test('only the algorithms that the app accepts are verified', async (t) => {
 t.test('each key verifies by its own algorithm only', async (t) => {
   for (const { title, method, pair } of methodCases) {
     if (pair === null) continue
-    const set = readKeySet({ keys: [jwkOf(pair, { kid: 'x', alg: method })] }, undefined)
+    const set = readJwks({ keys: [jwkOf(pair, { kid: 'x', alg: method })] }, undefined)
     const verifiers = set.keys.get('x')
     t.strictSame([...(verifiers?.keys() ?? [])], [method], title)
     const token = forge({ alg: method, kid: 'x' }, claims(), method, pair.privateKey)
@@ -104,16 +104,16 @@ const twice = [rsa({ kid: 'one' }), ec({ kid: 'one', use: 'enc' }), { ...hmac, k
 t.test('unusable, private and ambiguous keys are left out', async (t) => {
   const p384 = jwkOf(keys.p384, { kid: 'two' })
   for (const [what, key] of leftOut) {
-    const set = readKeySet({ keys: [key, goodKey] }, undefined)
+    const set = readJwks({ keys: [key, goodKey] }, undefined)
     t.strictSame([[...set.keys.keys()], set.leftOut], [['one'], 1], what)
-    t.throws(() => readKeySet({ keys: [key] }, undefined), { message: /no usable key/ }, what)
+    t.throws(() => readJwks({ keys: [key] }, undefined), { message: /no usable key/ }, what)
   }
   for (const other of twice) {
-    const set = readKeySet({ keys: [goodKey, p384, other] }, undefined)
+    const set = readJwks({ keys: [goodKey, p384, other] }, undefined)
     t.strictSame([...set.keys.keys()], ['two'], 'of equal kids none is taken')
   }
   const list = [goodKey, { ...privateRsa, kid: 'a' }, rsa({ kid: 'b', d: '' }), hmac]
-  t.match(readKeySet({ keys: list }, undefined), { leftOut: 3, compromised: 2 })
+  t.match(readJwks({ keys: list }, undefined), { leftOut: 3, compromised: 2 })
 })
 
 t.test('a document that is no key set, or has no usable key, is rejected', async (t) => {
@@ -130,7 +130,7 @@ t.test('a document that is no key set, or has no usable key, is rejected', async
     [{ keys: many(101) }, /more than 100 keys/],
   ]
   for (const [document, message] of wrong) {
-    t.throws(() => readKeySet(document, undefined), { message })
+    t.throws(() => readJwks(document, undefined), { message })
   }
-  t.equal(readKeySet({ keys: many(100) }, undefined).keys.size, 100)
+  t.equal(readJwks({ keys: many(100) }, undefined).keys.size, 100)
 })

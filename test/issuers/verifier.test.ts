@@ -20,7 +20,7 @@ import {
 } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { until } from '../helpers/load.js'
-import { encode, hmacToken, keys, now, publicPem, signedToken } from '../helpers/tokens.js'
+import { encode, hmacToken, keys, epochSeconds, publicPem, signedToken } from '../helpers/tokens.js'
 import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
@@ -71,7 +71,7 @@ t.test('valid tokens are accepted, also from the cache', async (t) => {
       { header: { jku: url, x5u: url, jwk: {}, x5c: [], x5t: 'x' } },
     ],
     ['a number as sub', { claims: { sub: 7 } }],
-    ['nbf in the past', { claims: { nbf: now() - 1, iat: now() } }],
+    ['nbf in the past', { claims: { nbf: epochSeconds() - 1, iat: epochSeconds() } }],
   ]
   for (const [what, parts] of good) {
     const token = issuer.token(parts)
@@ -148,7 +148,7 @@ t.test('invalid tokens get a 401 without a user look-up or a fetch', async (t) =
 
 t.test('HMAC with a public key and alg none are rejected (CVE-2023-48223)', async (t) => {
   const { issuer, get, asked } = await setting(t)
-  const claims = { iss: issuer.url, aud: audience, sub: 'alice', exp: now() + 60 }
+  const claims = { iss: issuer.url, aud: audience, sub: 'alice', exp: epochSeconds() + 60 }
   for (const kid of ['one', 'rsa']) {
     const { publicKey } = kid === 'one' ? keys.p256 : keys.rsa
     const secrets = [
@@ -177,7 +177,7 @@ t.test('HMAC with a public key and alg none are rejected (CVE-2023-48223)', asyn
 
 t.test('of members that come twice, the last one counts', async (t) => {
   const { issuer, get } = await setting(t)
-  const rest = `"aud":"${audience}","sub":"alice","exp":${now() + 60}`
+  const rest = `"aud":"${audience}","sub":"alice","exp":${epochSeconds() + 60}`
   const sign = (header: string, payload: string): string =>
     signedToken(header, payload, keys.p256.privateKey)
   const header = '{"alg":"ES256","kid":"one"}'
@@ -194,14 +194,14 @@ t.test('of members that come twice, the last one counts', async (t) => {
 t.test('exp and nbf are checked on every request, of cached tokens too', async (t) => {
   const { issuer, get } = await setting(t, { clockTolerance: 10 })
   const { advance } = clockOf(t)
-  const token = issuer.token({ claims: { exp: now() + 20 } })
+  const token = issuer.token({ claims: { exp: epochSeconds() + 20 } })
   isWelcome(t, await get(token), 'alice')
   advance(29)
   isWelcome(t, await get(token), 'alice', 'within the tolerance')
   advance(2)
   const expired = tokenChallenge('The token expired')
   isRejection(t, await get(token), { error: messages.jwtExpired, challenge: expired })
-  const early = issuer.token({ claims: { nbf: now() + 60, exp: now() + 99 } })
+  const early = issuer.token({ claims: { nbf: epochSeconds() + 60, exp: epochSeconds() + 99 } })
   const notYet = tokenChallenge('The token is not valid yet')
   isRejection(t, await get(early), { error: messages.jwtEarly, challenge: notYet })
 })

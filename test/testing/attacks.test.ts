@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { AuthenticationError, authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { claimsOf } from '../helpers/sessions.js'
 import { authAttacks, mintToken, type AttackOptions } from '../../lib/testing/index.js'
-import { AttackReport, problemOf } from '../../lib/testing/report.js'
+import { AttackReport, statusProblemOf } from '../../lib/testing/report.js'
 import { appWith, basic, passwords, secret, userService } from '../helpers/app.js'
 import { unusable } from '../helpers/attacks.js'
 import { anyService } from '../helpers/flows.js'
@@ -255,7 +255,7 @@ t.test('a report without accepted credentials says that it proves nothing', asyn
   ])
   t.equal(unproved.problems.length, 1)
   t.ok(unproved.cases > 50, 'the rest is played all the same')
-  t.equal(problemOf(null, [401]), 'no answer')
+  t.equal(statusProblemOf(null, [401]), 'no answer')
   t.match(String(unproved), /^authAttacks GET \/me: \d+ cases, 1 problems\n {2}--- {2}good/)
 })
 

@@ -16,7 +16,7 @@ import {
   type KeyOptions,
 } from '../environment.js'
 import { askHidden, readInput } from '../input.js'
-import { readKeySet, shownKey } from '../key-set/file.js'
+import { readKeySetFile, shownKey } from '../key-set/file.js'
 import { quoted, relative, table, timeText } from '../text.js'
 
 interface Options extends KeyOptions {
@@ -111,7 +111,7 @@ async function verdictOf(token: string, header: Part, options: Options): Promise
   try {
     const rules = { issuer, audience, clockTolerance }
     const { service, method, keySet } = await openService(options, rules)
-    const keys = keySet === undefined ? [] : (await readKeySet(keySet)).map(shownKey)
+    const keys = keySet === undefined ? [] : (await readKeySetFile(keySet)).map(shownKey)
     const { kid, alg } = header ?? {}
     key = keys.find((each) =>
       kid === undefined ? each.legacy && each.alg === alg : each.kid === kid,

@@ -5,8 +5,15 @@ import { defaults } from '../../options/defaults.js'
 import { misuse, type Command } from '../command.js'
 import { algOption, envOption, keySetOption, spanOption, type KeyOptions } from '../environment.js'
 import { bitsOption, makeKey, makeLike, writeNewFiles } from '../key-pairs.js'
-import { changeKeySet, outcomeOf, readKeySet, shownKey, tableOf, textOf } from '../key-set/file.js'
-import { revoke as revokeKey, rotate as rotateKeys } from '../key-set/rotation.js'
+import {
+  changeKeySet,
+  outcomeOf,
+  readKeySetFile,
+  shownKey,
+  tableOf,
+  keySetTextOf,
+} from '../key-set/file.js'
+import { revokeKey, rotateKeySet } from '../key-set/rotation.js'
 import { quoted, timeText } from '../text.js'
 import type { SigningMethod } from '../../../types/jwt.js'
 
@@ -41,7 +48,7 @@ export const init: Command<Options> = {
     const next = await makeKey({ ...wanted, state: 'next' })
     const since = timeText(Date.now())
     const keys = [{ ...sign, entry: { ...sign.entry, since } }, next]
-    await writeNewFiles([{ file, text: textOf(keys), mode: 0o600 }])
+    await writeNewFiles([{ file, text: keySetTextOf(keys), mode: 0o600 }])
     return {
       lines: tableOf(keys),
       json: { keySet: file, keys: keys.map(shownKey) },
@@ -84,7 +91,7 @@ export const rotate: Command<Options> = {
     const file = fileOf(keySet)
     const longest = Math.max(defaults.jwt.expiry, configFromEnv().jwt?.expiry ?? 0)
     const rotation = { alg, lag, settle, life: life ?? longest }
-    const changed = await changeKeySet(file, (keys) => rotateKeys(keys, rotation, makeLike))
+    const changed = await changeKeySet(file, (keys) => rotateKeySet(keys, rotation, makeLike))
     return outcomeOf(file, changed, [
       `Every process must have the new file within ${lag} seconds (--lag); see jwt.reloadEvery.`,
     ])
@@ -126,7 +133,7 @@ export const list: Command<Options> = {
   exits: ['done', 'the key set cannot be read, or is not valid'],
   async run({ keySet }) {
     const file = fileOf(keySet)
-    const keys = await readKeySet(file)
+    const keys = await readKeySetFile(file)
     return { lines: tableOf(keys), json: { keySet: file, keys: keys.map(shownKey) } }
   },
 }

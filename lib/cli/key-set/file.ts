@@ -9,7 +9,7 @@ import { withLock } from './lock.js'
 import { isPast, type Changed, type SetKey } from './rotation.js'
 
 /** Reads and checks all keys as startup does it. @throws CliError when it cannot be read; the errors of startup */
-export async function readKeySet(file: string): Promise<SetKey[]> {
+export async function readKeySetFile(file: string): Promise<SetKey[]> {
   return parse(await readText(await target(file), 'key set file'), file)
 }
 
@@ -23,7 +23,7 @@ async function parse(text: string, file: string): Promise<SetKey[]> {
   }))
 }
 
-export function textOf(keys: readonly SetKey[]): string {
+export function keySetTextOf(keys: readonly SetKey[]): string {
   const entries = keys.map(({ entry }) => entry)
   return `${JSON.stringify(entries, null, 2)}\n`
 }
@@ -52,8 +52,8 @@ export async function changeKeySet(
 ): Promise<Changed> {
   const real = await target(file)
   return withLock(real, async (requireLock) => {
-    const changed = await change(await readKeySet(file))
-    const text = textOf(changed.keys)
+    const changed = await change(await readKeySetFile(file))
+    const text = keySetTextOf(changed.keys)
     // Throws for a key set that would stop a startup, before it is written.
     await parse(text, file)
     await requireLock()

@@ -42,7 +42,7 @@ export interface Rotation {
  *
  * @throws CliError when it is too early, and when it is not clear which keys are meant
  */
-export async function rotate(
+export async function rotateKeySet(
   keys: readonly SetKey[],
   { alg, life, lag, settle }: Rotation,
   make: MakeNext,
@@ -74,7 +74,7 @@ export async function rotate(
  *
  * @throws CliError when there is no such key, and when it is the only key of the key set and signs nothing
  */
-export async function revoke(
+export async function revokeKey(
   keys: readonly SetKey[],
   kid: string,
   make: MakeNext,

@@ -83,7 +83,7 @@ export interface Told {
 }
 
 /** Watches a store until everything has been told. */
-export async function watch(store: SessionStore): Promise<Told> {
+export async function watchStore(store: SessionStore): Promise<Told> {
   const told: Told = { revocations: new Map(), caughtUp: 0, lost: [] }
   store.watch({
     revoked: (list) => list.forEach((each) => told.revocations.set(each.sid, each)),

@@ -11,7 +11,7 @@ import {
   sidsOf,
   swapOf,
   until,
-  watch,
+  watchStore,
   type Cases,
   type Told,
 } from './bench.js'
@@ -64,7 +64,7 @@ export const revocationCases: Cases = {
   },
 
   async 'a revocation is kept for the largest time that any call has given'(store, other) {
-    const told = await watch(other)
+    const told = await watchStore(other)
     const swap = (session: NewSession, given: object): Promise<Swapped> =>
       store.swap(swapOf(session, { revocationTtl: 10, ...given }))
     const uses: [seconds: number, use: (session: NewSession) => Promise<unknown>][] = [
@@ -87,7 +87,7 @@ export const revocationCases: Cases = {
   },
 
   async 'the oldest sessions of a user are revoked beyond maxPerUser'(store, other) {
-    const told = await watch(other)
+    const told = await watchStore(other)
     const sub = `user ${digest()}`
     const expired = newSession({ sub, idle: 0.01 })
     const sessions = Array.from({ length: 4 }, () => newSession({ sub, maxPerUser: 4 }))
@@ -119,7 +119,7 @@ export const revocationCases: Cases = {
   },
 
   async 'revocations are reported to every process within a second'(store, other) {
-    const [here, there] = [await watch(store), await watch(other)]
+    const [here, there] = [await watchStore(store), await watchStore(other)]
     // More than once, because a machine may be slow for a moment.
     const times: number[] = []
     while (times.length < 3 && !times.some((time) => time < 1000)) {
@@ -139,12 +139,12 @@ export const revocationCases: Cases = {
   async 'what was revoked before is reported to a new watcher'(store, other) {
     const { session } = await begun(store)
     await store.revoke({ sid: session.sid }, 60)
-    const later = await watch(other)
+    const later = await watchStore(other)
     assert.ok(later.revocations.has(session.sid), 'it is reported before `caughtUp` is called')
   },
 
   async 'a store that was closed tells nothing'(store, other) {
-    const [here, there] = [await watch(store), await watch(other)]
+    const [here, there] = [await watchStore(store), await watchStore(other)]
     await store.close()
     await store.close()
     const { session } = await begun(other)

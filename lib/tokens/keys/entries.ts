@@ -1,12 +1,12 @@
 import path from 'node:path'
 import { algorithmOf } from '../../common/algorithms.js'
 import { wrongOption } from '../../errors/errors.js'
-import { problemOf } from '../../options/check.js'
+import { schemaProblemOf } from '../../options/check.js'
 import { keyEntrySchema, keyFileEntrySchema } from '../../options/key-set-schemas.js'
 import {
   fingerprintOf,
   keyError,
-  namesOf,
+  keyNames,
   pemMarker,
   publicJwk,
   readKeyFile,
@@ -22,7 +22,7 @@ type AnyEntry = KeyEntry & Pick<KeyFileEntry, 'passphraseEnv'>
 const makeOne = 'Give the path of a key set file, or make one with: npx fastify-authn keys init'
 
 /** Reads and checks the key set of the option `jwt.keys`. @throws ERR_AUTH_OPTION, ERR_AUTH_KEY */
-export async function readKeySet(
+export async function readKeyEntries(
   keys: string | readonly KeyEntry[],
   fs: KeyFileSystem,
 ): Promise<Key[]> {
@@ -52,7 +52,7 @@ export function parseKeySetFile(text: string, file: string): KeyFileEntry[] {
     list = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch {
     // The error of JSON.parse quotes the text.
-    wrong(namesOf('jwt', file)('keys'), 'the file is not JSON.', 'Restore it from a backup.')
+    wrong(keyNames('jwt', file)('keys'), 'the file is not JSON.', 'Restore it from a backup.')
   }
   return checkEntries(list, file) as KeyFileEntry[]
 }
@@ -63,18 +63,18 @@ function wrong(name: string, problem: string, remedy: string): never {
 
 function checkEntries(list: unknown, file?: string): AnyEntry[] {
   if (!Array.isArray(list) || list.length === 0) {
-    wrong(namesOf('jwt', file)('keys'), 'expected an array of at least one key.', makeOne)
+    wrong(keyNames('jwt', file)('keys'), 'expected an array of at least one key.', makeOne)
   }
   return list.map((given: unknown, index) => {
     // A copy without a prototype, so that a polluted Object.prototype adds nothing.
     const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
     const entry: unknown = isObject ? Object.assign(Object.create(null), given) : given
     const schema = file === undefined ? keyEntrySchema : keyFileEntrySchema
-    const problem = problemOf(schema, entry, `jwt.keys[${index}]`)
+    const problem = schemaProblemOf(schema, entry, `jwt.keys[${index}]`)
     if (problem !== null) {
       wrongOption(file === undefined ? problem : `key set file ${JSON.stringify(file)}: ${problem}`)
     }
-    checkEntry(entry as AnyEntry, namesOf(`jwt.keys[${index}]`, file))
+    checkEntry(entry as AnyEntry, keyNames(`jwt.keys[${index}]`, file))
     return entry as AnyEntry
   })
 }
@@ -120,7 +120,7 @@ async function parseEntries(
   const seen = new Map<string, number>()
   // One after the other, so that the error is that of the first bad entry.
   for (const [index, entry] of entries.entries()) {
-    const nameOf = namesOf(`jwt.keys[${index}]`, file)
+    const nameOf = keyNames(`jwt.keys[${index}]`, file)
     const key = await parseEntry(entry, nameOf, read)
     for (const what of uniqueIn(key)) {
       const twin = seen.get(what)

@@ -32,7 +32,7 @@ export type Key = KeyMaterial & {
 export type NameOf = (member?: string) => string
 
 /** @param file - the key set file that has the key */
-export function namesOf(option: string, file?: string): NameOf {
+export function keyNames(option: string, file?: string): NameOf {
   const place = file === undefined ? '' : ` (key set file ${JSON.stringify(file)})`
   return (member) => `option "${member === undefined ? option : `${option}.${member}`}"${place}`
 }

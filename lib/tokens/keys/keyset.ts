@@ -3,7 +3,7 @@ import { wrongOption } from '../../errors/errors.js'
 import { TokenCache, type TokenCounts } from '../cache.js'
 import { createEngine, type Engine, type VerifiedToken } from '../engine.js'
 import { invalidToken, unverifiedPart } from '../claims.js'
-import { keyError, misfit, namesOf, type Key } from './key.js'
+import { keyError, misfit, keyNames, type Key } from './key.js'
 import type { ResolvedJwtConfig } from '../../options/resolve-jwt.js'
 import type { PublicJwk, SigningMethod } from '../../../types/keys.js'
 
@@ -150,7 +150,7 @@ export class Keyset {
       const remedy = `Add one with: npx fastify-authn keys init ${alg ?? 'ES256'}`
       keyError('option "jwt.keys"', `has ${what}, but ${wanted} needs one to ${use}.`, remedy)
     }
-    const name = namesOf(`jwt.${family}`)
+    const name = keyNames(`jwt.${family}`)
     const remedy = 'Set it, or choose another signing method.'
     const key = this.keys.find((each) => algorithmOf(each.alg).family === family)
     if (key === undefined) keyError(name(), `is missing, but ${wanted} needs ${alg}.`, remedy)

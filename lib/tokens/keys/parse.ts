@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { algorithmOf, signingMethods, type KeyFamily } from '../../common/algorithms.js'
-import { keyError, misfit, namesOf, pemMarker } from './key.js'
+import { keyError, misfit, keyNames, pemMarker } from './key.js'
 import { checkWeakness } from './known-secrets.js'
 import type { Key, KeyMaterial, KeyTraits, NameOf } from './key.js'
 import type { JwtConfig, KeyPairConfig, SigningMethod } from '../../../types/jwt.js'
@@ -14,7 +14,7 @@ export function keyFilePaths(config: JwtConfig): Map<string, string> {
     for (const half of ['private', 'public'] as const) {
       const value = config[family]?.[half]
       if (value === undefined || pemMarker.test(value) || options.has(value)) continue
-      options.set(value, namesOf(`jwt.${family}`)(half))
+      options.set(value, keyNames(`jwt.${family}`)(half))
     }
   }
   return options
@@ -32,8 +32,8 @@ export function parseKeys(config: JwtConfig, files: ReadonlyMap<string, string>)
     const algs = signingMethods.filter((alg) => algorithmOf(alg).family === family)
     const material =
       typeof given === 'string' || given instanceof Uint8Array
-        ? parseSecret(namesOf('jwt')('secret'), given, algs)
-        : parsePair(namesOf(`jwt.${family}`), given, algs, files)
+        ? parseSecret(keyNames('jwt')('secret'), given, algs)
+        : parsePair(keyNames(`jwt.${family}`), given, algs, files)
     const state = material.sign === undefined ? 'verify' : 'sign'
     return algs
       .filter((alg) => misfit(material, alg) === null)

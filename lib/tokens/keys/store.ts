@@ -142,8 +142,8 @@ export class KeyStore {
     const { keys } = this.#config
     if (keys !== undefined) {
       // Loaded only where the option is set.
-      const { readKeySet } = await import('./entries.js')
-      return readKeySet(keys, this.#fs)
+      const { readKeyEntries } = await import('./entries.js')
+      return readKeyEntries(keys, this.#fs)
     }
     const files = new Map<string, string>()
     for (const [path, name] of keyFilePaths(this.#config)) {

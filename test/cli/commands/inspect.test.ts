@@ -3,7 +3,14 @@ import path from 'node:path'
 import t from 'tap'
 import { JwtService } from '../../../lib/tokens/service.js'
 import { cli, FakeTerminal, piped } from '../../helpers/cli.js'
-import { encode, hmacToken, keys, now, privatePem, publicPem } from '../../helpers/tokens.js'
+import {
+  encode,
+  hmacToken,
+  keys,
+  epochSeconds,
+  privatePem,
+  publicPem,
+} from '../../helpers/tokens.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 
 const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9AeqF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
@@ -28,8 +35,8 @@ async function inspectJson(
 }
 
 t.test('inspect shows header, claims and times of a valid token', async (t) => {
-  const nbf = now() - 200
-  const exp = now() + 9000
+  const nbf = epochSeconds() - 200
+  const exp = epochSeconds() + 9000
   const token = sign({ sub: 'alice', admin: true, 'a b': [1, { c: 'ü' }], nbf, exp })
   const { exit, stdout, stderr } = await cli('inspect', { env, stdin: piped(token) })
   t.strictSame([exit, stderr], [0, ''])
@@ -78,12 +85,12 @@ t.test('inspect reads a token from a pipe, a prompt or an argument', async (t) =
 })
 
 t.test('an invalid token exits with 1 and shows the code and the cause', async (t) => {
-  const exp = now() + 60
+  const exp = epochSeconds() + 60
   const good = { sub: 'alice', exp }
   const valid = sign(good)
   const cases: [token: string, words: string[], code: string, cause?: string | RegExp][] = [
-    [sign({ sub: 'a', exp: now() - 181 }), [], 'ERR_AUTH_JWT_EXPIRED'],
-    [sign({ ...good, nbf: now() + 999 }), [], 'ERR_AUTH_JWT_NOT_VALID_YET'],
+    [sign({ sub: 'a', exp: epochSeconds() - 181 }), [], 'ERR_AUTH_JWT_EXPIRED'],
+    [sign({ ...good, nbf: epochSeconds() + 999 }), [], 'ERR_AUTH_JWT_NOT_VALID_YET'],
     [hmacToken(header, good, 'y'.repeat(64)), [], invalid, 'invalid signature'],
     [`${encode({ alg: 'none' })}.${encode(good)}.`, [], invalid],
     [sign({ sub: 'a' }), [], invalid, 'claim exp'],
@@ -112,10 +119,10 @@ t.test('an invalid token exits with 1 and shows the code and the cause', async (
 })
 
 t.test('inspect checks a token by the rules of its options', async (t) => {
-  const token = sign({ sub: 'a', iss: 'me', aud: ['x', 'b'], exp: now() - 20 })
+  const token = sign({ sub: 'a', iss: 'me', aud: ['x', 'b'], exp: epochSeconds() - 20 })
   const words = ['--issuer', 'me', '--audience', 'a', '--audience', 'b', '--clock-tolerance', '60']
   t.equal((await inspectJson(token, words)).exit, 0)
-  const exp = now() + 60
+  const exp = epochSeconds() + 60
   t.equal((await inspectJson(sign({ userid: 7, exp }), ['--claim-name', 'userid'])).exit, 0)
   const typed = sign({ sub: 'a', exp }, { typ: 'b' })
   t.equal((await inspectJson(typed, ['--typ', 'a', '--typ', 'B'])).exit, 0)
@@ -138,7 +145,7 @@ t.test('inspect verifies with the method of the configured key', async (t) => {
   const token = new JwtService({ ...config, signingMethod: 'ES384' }).generateToken('alice')
   const variables = { AUTH_JWT_SECRET: '', AUTH_JWT_ECDSA_PUBLIC: publicPem(keys.p384.publicKey) }
   t.match(await inspectJson(token, [], variables), { exit: 0, valid: true })
-  const claims = { sub: 'a', exp: now() + 60 }
+  const claims = { sub: 'a', exp: epochSeconds() + 60 }
   const confused = hmacToken(header, claims, variables.AUTH_JWT_ECDSA_PUBLIC)
   t.match(await inspectJson(confused, [], variables), { exit: 1, valid: false, code: invalid })
 })

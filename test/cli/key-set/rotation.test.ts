@@ -1,5 +1,10 @@
 import t, { type Test } from 'tap'
-import { revoke, rotate, type Changed, type SetKey } from '../../../lib/cli/key-set/rotation.js'
+import {
+  revokeKey,
+  rotateKeySet,
+  type Changed,
+  type SetKey,
+} from '../../../lib/cli/key-set/rotation.js'
 import { rejectionOf } from '../../helpers/errors.js'
 import type { KeyFileEntry } from '../../../types/keys.js'
 import type { SigningMethod } from '../../../types/jwt.js'
@@ -48,7 +53,7 @@ test('rotate: next becomes sign, sign verifies for lag + life + 300 seconds, a n
     key('old', 'sign', { since: at(-600), legacy: true, passphraseEnv: 'PHRASE' }),
     key('heir', 'next'),
   ]
-  const changed = await rotate(keySet, asked, make)
+  const changed = await rotateKeySet(keySet, asked, make)
   t.strictSame(short(changed), [
     `ending ES256 verify - ${at(1)}`,
     'for ever ES256 verify - -',
@@ -72,25 +77,30 @@ test('rotate fails until the sign and the next key are older than --settle', asy
     key('a', 'sign', since === undefined ? {} : { since }),
     key('b', 'next', next === undefined ? {} : { since: next }),
   ]
-  const early = await rejectionOf(rotate(keySet(at(-100)), asked, make))
+  const early = await rejectionOf(rotateKeySet(keySet(at(-100)), asked, make))
   t.match(early, { message: /the sign key .*--settle.* wait 500 seconds/, error: { exit: 1 } })
-  t.match(await rejectionOf(rotate(keySet(at(60)), asked, make)), { message: /wait 660 seconds/ })
-  t.match(await rejectionOf(rotate(keySet(at(-900), at(-100)), asked, make)), {
+  t.match(await rejectionOf(rotateKeySet(keySet(at(60)), asked, make)), {
+    message: /wait 660 seconds/,
+  })
+  t.match(await rejectionOf(rotateKeySet(keySet(at(-900), at(-100)), asked, make)), {
     message: /the next key .* wait 500 seconds/,
   })
   t.strictSame(made, [])
   for (const since of [at(-600), at(-900), undefined]) {
-    t.equal((await rotate(keySet(since), asked, make)).signs?.kid, 'b')
+    t.equal((await rotateKeySet(keySet(since), asked, make)).signs?.kid, 'b')
   }
   for (const since of [at(0), at(60)]) {
-    t.equal((await rotate(keySet(since, since), { ...asked, settle: 0 }, make)).signs?.kid, 'b')
+    t.equal(
+      (await rotateKeySet(keySet(since, since), { ...asked, settle: 0 }, make)).signs?.kid,
+      'b',
+    )
   }
 })
 
 test('rotate only adds a next key if there is none', async (t) => {
   const { make } = maker()
   const keySet = [key('a', 'sign', { since: at(-9) }), key('expired', 'verify', { until: at(-9) })]
-  const changed = await rotate(keySet, asked, make)
+  const changed = await rotateKeySet(keySet, asked, make)
   t.strictSame(short(changed), [`a ES256 sign ${at(-9)} -`, `made 1 ES256 next ${at(0)} -`])
   t.strictSame(names([changed.signs, changed.verifies, changed.made]), [
     undefined,
@@ -98,7 +108,7 @@ test('rotate only adds a next key if there is none', async (t) => {
     'made 1',
   ])
   t.match(
-    (await rejectionOf(rotate(changed.keys, { ...asked, settle: 5 }, make))).message,
+    (await rejectionOf(rotateKeySet(changed.keys, { ...asked, settle: 5 }, make))).message,
     'the next key',
   )
 })
@@ -107,35 +117,35 @@ test('a new algorithm is published by one rotation and signs after the next', as
   const { make } = maker()
   const es = { ...asked, alg: 'ES256' as const, settle: 0 }
   const hs = { alg: 'HS256' as const }
-  const first = await rotate([key('a', 'sign', hs), key('b', 'next', hs)], es, make)
+  const first = await rotateKeySet([key('a', 'sign', hs), key('b', 'next', hs)], es, make)
   t.strictSame(names([first.signs, first.verifies]), ['b', 'a'])
   t.match(first.made?.entry, { alg: 'ES256' })
-  const second = await rotate(first.keys, { ...es, alg: undefined }, make)
+  const second = await rotateKeySet(first.keys, { ...es, alg: undefined }, make)
   t.strictSame(names([second.signs, second.verifies]), ['made 1', 'b'])
   t.match(second.made?.entry, { alg: 'ES256' })
   const byHand = [key('a', 'sign', hs), key('b', 'next', hs), key('c', 'next')]
-  t.equal((await rotate(byHand, es, make)).signs?.kid, 'c')
-  t.equal((await rotate(byHand, { ...es, alg: undefined }, make)).signs?.kid, 'b')
+  t.equal((await rotateKeySet(byHand, es, make)).signs?.kid, 'c')
+  t.equal((await rotateKeySet(byHand, { ...es, alg: undefined }, make)).signs?.kid, 'b')
 })
 
 test('rotate needs --alg if several keys sign', async (t) => {
   const { make } = maker()
   const rs = { alg: 'RS256' as const }
   const keySet = [key('a', 'sign'), key('b', 'sign', rs), key('c', 'next'), key('d', 'next', rs)]
-  const unclear = await rejectionOf(rotate(keySet, { ...asked, alg: undefined }, make))
+  const unclear = await rejectionOf(rotateKeySet(keySet, { ...asked, alg: undefined }, make))
   t.match(unclear.message, 'signs with ES256, RS256.')
   t.match(unclear.error, { exit: 2, remedy: /--alg/ })
-  t.match(await rejectionOf(rotate(keySet, { ...asked, alg: 'PS256' }, make)), unclear)
-  const changed = await rotate(keySet, { ...asked, alg: 'RS256' }, make)
+  t.match(await rejectionOf(rotateKeySet(keySet, { ...asked, alg: 'PS256' }, make)), unclear)
+  const changed = await rotateKeySet(keySet, { ...asked, alg: 'RS256' }, make)
   t.strictSame(names([changed.signs, changed.verifies]), ['d', 'b'])
-  const lonely = await rotate(keySet.slice(0, 3), { ...asked, alg: 'RS256' }, make)
+  const lonely = await rotateKeySet(keySet.slice(0, 3), { ...asked, alg: 'RS256' }, make)
   t.equal(lonely.signs, undefined, 'the next key of the other algorithm is not taken')
   t.match(lonely.made?.entry, rs)
 })
 
 test('rotate fails without a key that signs', async (t) => {
   const { make } = maker()
-  t.match(await rejectionOf(rotate([key('a', 'verify')], asked, make)), {
+  t.match(await rejectionOf(rotateKeySet([key('a', 'verify')], asked, make)), {
     message: /no key that signs/,
     error: { exit: 1 },
   })
@@ -144,7 +154,7 @@ test('rotate fails without a key that signs', async (t) => {
 test('revoke removes a key at once, and next takes over for sign', async (t) => {
   const { make } = maker()
   const keySet = [key('a', 'verify', { until: at(900) }), key('b', 'sign'), key('c', 'next')]
-  const signer = await revoke(keySet, 'b', make)
+  const signer = await revokeKey(keySet, 'b', make)
   t.strictSame(short(signer), [
     `a ES256 verify - ${at(900)}`,
     `c ES256 sign ${at(0)} -`,
@@ -156,19 +166,19 @@ test('revoke removes a key at once, and next takes over for sign', async (t) => 
     'made 1',
     'b',
   ])
-  const verifier = await revoke(keySet, 'a', make)
+  const verifier = await revokeKey(keySet, 'a', make)
   t.strictSame(names(verifier.keys), ['b', 'c'])
   t.equal(verifier.made, undefined)
-  const next = await revoke(keySet, 'c', make)
+  const next = await revokeKey(keySet, 'c', make)
   t.strictSame(short(next).at(-1), `made 2 ES256 next ${at(0)} -`)
   t.equal(next.signs, undefined)
-  const two = await revoke([...keySet, key('d', 'next')], 'c', make)
+  const two = await revokeKey([...keySet, key('d', 'next')], 'c', make)
   t.strictSame(names(two.keys), ['a', 'b', 'd'])
 })
 
 test('revoke of the last key that can sign makes two new keys', async (t) => {
   const { asked: made, make } = maker()
-  const changed = await revoke([key('a', 'sign'), key('b', 'verify')], 'a', make)
+  const changed = await revokeKey([key('a', 'sign'), key('b', 'verify')], 'a', make)
   t.strictSame(short(changed), [
     'b ES256 verify - -',
     `made 1 ES256 sign ${at(0)} -`,
@@ -182,8 +192,8 @@ test('revoke of the last key that can sign makes two new keys', async (t) => {
 
 test('revoke fails for an unknown key and for the only key', async (t) => {
   const { make } = maker()
-  const none = await rejectionOf(revoke([key('key-2027', 'sign')], 'key-2026', make))
+  const none = await rejectionOf(revokeKey([key('key-2027', 'sign')], 'key-2026', make))
   t.match(none, { message: /no such key/, error: { exit: 1 } })
-  const last = await rejectionOf(revoke([key('a', 'verify')], 'a', make))
+  const last = await rejectionOf(revokeKey([key('a', 'verify')], 'a', make))
   t.match(last, { message: /it is the only key/, error: { exit: 1 } })
 })

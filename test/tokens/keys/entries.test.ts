@@ -2,7 +2,11 @@
 import { createPublicKey } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import t from 'tap'
-import { checkKeySetFile, parseKeySetFile, readKeySet } from '../../../lib/tokens/keys/entries.js'
+import {
+  checkKeySetFile,
+  parseKeySetFile,
+  readKeyEntries,
+} from '../../../lib/tokens/keys/entries.js'
 import { publicJwk, thumbprintOf } from '../../../lib/tokens/keys/key.js'
 import { rejectionOf, reveals, thrownBy, type CaughtError } from '../../helpers/errors.js'
 import { encryptedPem, moreKeys, passphrase } from '../../helpers/keys.js'
@@ -21,7 +25,7 @@ const thumbprint = (pem: string): string => thumbprintOf(publicJwk(pem))
 
 t.test('entries of a list give their keys as PEM or as paths', async (t) => {
   const fs = memoryFs({ 'keys/rsa.pem': rsaPem, '/etc/next.pem': Buffer.from(otherPem) })
-  const loaded = await readKeySet(
+  const loaded = await readKeyEntries(
     [
       { ...sign, since: '2026-11-22T06:00:00+01:00' },
       { ...sign, private: '/etc/next.pem', state: 'next' },
@@ -43,7 +47,7 @@ t.test('entries of a list give their keys as PEM or as paths', async (t) => {
   )
   const names = ['__proto__', 'constructor', 'toString']
   const secrets = names.map((kid, at) => ({ ...shared, kid, secret: `${secret}${at}` }))
-  t.equal((await readKeySet(secrets, fs)).length, 3)
+  t.equal((await readKeyEntries(secrets, fs)).length, 3)
 })
 
 t.test('kid defaults to the thumbprint that jose computes (RFC 7638)', async (t) => {
@@ -72,7 +76,7 @@ t.test(
       'etc/b.pem': encryptedPem(moreKeys.otherP256.privateKey),
       '/c.pem': rsaPem,
     })
-    const { message } = await rejectionOf(readKeySet('etc/keys/set.json', fs))
+    const { message } = await rejectionOf(readKeyEntries('etc/keys/set.json', fs))
     t.match(
       message,
       /"jwt\.keys\[1\]\.passphraseEnv" \(key set file "etc\/keys\/set\.json"\): names/,
@@ -81,7 +85,7 @@ t.test(
     process.env.AUTHN_TEST = passphrase
     t.teardown(() => delete process.env.AUTHN_TEST)
     t.strictSame(
-      (await readKeySet('etc/keys/set.json', fs)).map(({ state, bits }) => [state, bits]),
+      (await readKeyEntries('etc/keys/set.json', fs)).map(({ state, bits }) => [state, bits]),
       [
         ['sign', undefined],
         ['next', undefined],
@@ -103,8 +107,8 @@ t.test(
 async function errorsOf(list: unknown): Promise<CaughtError[]> {
   const fs = memoryFs({ 'k.json': JSON.stringify(list) })
   return [
-    await rejectionOf(readKeySet(list as KeyEntry[], fs)),
-    await rejectionOf(readKeySet('k.json', fs)),
+    await rejectionOf(readKeyEntries(list as KeyEntry[], fs)),
+    await rejectionOf(readKeyEntries('k.json', fs)),
   ]
 }
 
@@ -160,7 +164,7 @@ t.test('a bad entry makes startup fail and shows no secret', async (t) => {
   const inFile = (entry: object) => () => parseKeySetFile(JSON.stringify([entry]), 'k.json')
   const passphrases: [unknown, RegExp][] = [
     [
-      readKeySet([{ ...sign, passphraseEnv: 'X' } as KeyEntry], memoryFs({})),
+      readKeyEntries([{ ...sign, passphraseEnv: 'X' } as KeyEntry], memoryFs({})),
       /unknown option .*Env"/,
     ],
     [inFile({ ...sign, passphrase: 'very secret' }), /unknown option .*passphrase".*passphraseEnv/],
@@ -224,6 +228,6 @@ t.test(
     const prototype = Object.prototype as { legacy?: unknown }
     prototype.legacy = true
     t.teardown(() => delete prototype.legacy)
-    t.equal((await readKeySet([sign], memoryFs({})))[0]?.legacy, false, 'nothing is inherited')
+    t.equal((await readKeyEntries([sign], memoryFs({})))[0]?.legacy, false, 'nothing is inherited')
   },
 )

@@ -57,7 +57,7 @@ export const tokenHeaderSchema = options({ typ })
 
 export const jwtSchema = options(
   {
-    secretSchema,
+    secret: secretSchema,
     expiry: Type.Integer({ minimum: 1, maximum: longestExpiry, description: expirySeconds }),
     validAfterField: fieldName,
     signingMethod,

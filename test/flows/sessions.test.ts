@@ -1,13 +1,4 @@
-import {
-  anything,
-  array,
-  assert,
-  asyncProperty,
-  base64String,
-  constantFrom,
-  oneof,
-  record,
-} from 'fast-check'
+import * as fc from 'fast-check'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -36,7 +27,6 @@ import {
   heldStore,
   pairOf,
   sessionApp,
-  type Pair,
 } from '../helpers/sessions.js'
 import type { AuthnOptions, LoginClaims, SessionsOptions } from '../../lib/index.js'
 
@@ -56,63 +46,69 @@ async function setting(
   return { app, advance, factory, ...clientOf(app) }
 }
 
-t.test('a login gives a pair, a refresh gives the next, a logout ends both', async (t) => {
-  const { login, refresh, me, post, app } = await setting(t)
-  const first = await login()
-  t.strictSame(Object.keys(first), ['token', 'refreshToken', 'expiresIn'])
-  t.equal(first.expiresIn, 300)
-  const claims = claimsOf(first.token)
-  t.strictSame(Object.keys(claims).toSorted(), ['exp', 'iat', 'jti', 'nbf', 'sid', 'sub'])
-  t.equal(await me(first.token), 200)
+t.test(
+  'a login returns two tokens, a refresh the next two, and a logout revokes both',
+  async (t) => {
+    const { login, refresh, me, post, app } = await setting(t)
+    const first = await login()
+    t.strictSame(Object.keys(first), ['token', 'refreshToken', 'expiresIn'])
+    t.equal(first.expiresIn, 300)
+    const claims = claimsOf(first.token)
+    t.strictSame(Object.keys(claims).toSorted(), ['exp', 'iat', 'jti', 'nbf', 'sid', 'sub'])
+    t.equal(await me(first.token), 200)
 
-  const successes = eventsOf(t, 'success')
-  const answer = await refresh(first.refreshToken)
-  t.equal(answer.headers['cache-control'], 'no-store')
-  const second = pairOf(answer)
-  t.match(successes, [{ authenticator: 'refresh', user: { name: 'alice' } }])
-  t.notOk('password' in (successes[0]?.user ?? {}))
-  t.not(second.refreshToken, first.refreshToken)
-  const next = claimsOf(second.token)
-  t.strictSame([next.sid, next.sub], [claims.sid, claims.sub])
-  t.not(next.jti, claims.jti)
-  t.strictSame([await me(first.token), await me(second.token)], [200, 200])
+    const successes = eventsOf(t, 'success')
+    const answer = await refresh(first.refreshToken)
+    t.equal(answer.headers['cache-control'], 'no-store')
+    const second = pairOf(answer)
+    t.match(successes, [{ authenticator: 'refresh', user: { name: 'alice' } }])
+    t.notOk('password' in (successes[0]?.user ?? {}))
+    t.not(second.refreshToken, first.refreshToken)
+    const next = claimsOf(second.token)
+    t.strictSame([next.sid, next.sub], [claims.sid, claims.sub])
+    t.not(next.jti, claims.jti)
+    t.strictSame([await me(first.token), await me(second.token)], [200, 200])
 
-  const logouts = eventsOf(t, 'logout')
-  const left = await post('/logout', undefined, bearer(second.token))
-  t.strictSame([left.statusCode, left.body, left.headers['cache-control']], [204, '', 'no-store'])
-  t.match(logouts, [{ sid: claims.sid, sub: 'alice', everywhere: false, revoked: 1 }])
-  t.strictSame([await me(first.token), await me(second.token)], [401, 401])
-  isRejection(t, await refresh(second.refreshToken), invalid)
-  t.equal((await post('/logout', undefined, bearer(second.token))).statusCode, 401)
-  t.match(app.authn.stats().sessions, {
-    begun: 1,
-    refreshed: 1,
-    reused: 0,
-    revoked: 1,
-    storeFailures: 0,
-    isCaughtUp: true,
-  })
-})
+    const logouts = eventsOf(t, 'logout')
+    const left = await post('/logout', undefined, bearer(second.token))
+    t.strictSame([left.statusCode, left.body, left.headers['cache-control']], [204, '', 'no-store'])
+    t.match(logouts, [{ sid: claims.sid, sub: 'alice', everywhere: false, revoked: 1 }])
+    t.strictSame([await me(first.token), await me(second.token)], [401, 401])
+    isRejection(t, await refresh(second.refreshToken), invalid)
+    t.equal((await post('/logout', undefined, bearer(second.token))).statusCode, 401)
+    t.match(app.authn.stats().sessions, {
+      begun: 1,
+      refreshed: 1,
+      reused: 0,
+      revoked: 1,
+      storeFailures: 0,
+      isCaughtUp: true,
+    })
+  },
+)
 
-t.test('the direct predecessor gets the same successor within the grace', async (t) => {
-  const { login, refresh, me, advance, app } = await setting(t)
-  const first = await login()
-  const second = pairOf(await refresh(first.refreshToken))
-  advance(9.9)
-  const again = pairOf(await refresh(first.refreshToken))
-  t.equal(again.refreshToken, second.refreshToken)
-  t.equal(await me(again.token), 200)
+t.test(
+  'a refresh token works again for 10 s, and its use after that revokes its session',
+  async (t) => {
+    const { login, refresh, me, advance, app } = await setting(t)
+    const first = await login()
+    const second = pairOf(await refresh(first.refreshToken))
+    advance(9.9)
+    const again = pairOf(await refresh(first.refreshToken))
+    t.equal(again.refreshToken, second.refreshToken)
+    t.equal(await me(again.token), 200)
 
-  const events = eventsOf(t, 'reuse')
-  advance(0.2)
-  isRejection(t, await refresh(first.refreshToken), reused)
-  t.match(events, [{ sub: 'alice', sid: claimsOf(first.token).sid, authenticator: 'refresh' }])
-  for (const { token } of [first, second, again]) t.equal(await me(token), 401)
-  isRejection(t, await refresh(second.refreshToken), invalid)
-  t.equal(app.authn.stats().sessions?.reused, 1)
-})
+    const events = eventsOf(t, 'reuse')
+    advance(0.2)
+    isRejection(t, await refresh(first.refreshToken), reused)
+    t.match(events, [{ sub: 'alice', sid: claimsOf(first.token).sid, authenticator: 'refresh' }])
+    for (const { token } of [first, second, again]) t.equal(await me(token), 401)
+    isRejection(t, await refresh(second.refreshToken), invalid)
+    t.equal(app.authn.stats().sessions?.reused, 1)
+  },
+)
 
-t.test('an older token than the predecessor is theft, also within the grace', async (t) => {
+t.test('a refresh token before the last one is a reuse, also within the grace', async (t) => {
   const { login, refresh, me } = await setting(t)
   const first = await login()
   const second = pairOf(await refresh(first.refreshToken))
@@ -128,25 +124,7 @@ t.test('an older token than the predecessor is theft, also within the grace', as
   isRejection(t, await strict.refresh(refreshToken), reused, 'grace 0')
 })
 
-t.test('200 uses of one token at once: one successor, nobody logged out', async (t) => {
-  const { factory } = heldStore()
-  const apps = [
-    await sessionApp(t, { sessions: { store: factory } }),
-    await sessionApp(t, { sessions: { store: factory } }),
-  ].map(clientOf)
-  const [one, other] = apps as [ReturnType<typeof clientOf>, ReturnType<typeof clientOf>]
-  const { refreshToken } = await one.login()
-  const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, index) => (index % 2 ? one : other).refresh(refreshToken)),
-  )
-  const pairs = answers.map(pairOf)
-  t.equal(new Set(pairs.map((pair) => pair.refreshToken)).size, 1)
-  t.equal(new Set(pairs.map((pair) => claimsOf(pair.token).jti)).size, 200)
-  const next = pairOf(await other.refresh((pairs[0] as Pair).refreshToken))
-  t.equal(await one.me(next.token), 200)
-})
-
-t.test('revoking a session while it is refreshed: nothing is left alive', async (t) => {
+t.test('no token of a session works that is revoked while it is refreshed', async (t) => {
   let pause: Promise<void> | null = null
   const slow = userService()
   const options = {
@@ -188,7 +166,7 @@ t.test('revoking a session while it is refreshed: nothing is left alive', async 
   }
 })
 
-t.test('lifetime is never extended, idle is, and no token outlives its session', async (t) => {
+t.test('a refresh extends idle but not lifetime, and no token outlives its session', async (t) => {
   const { login, refresh, advance } = await setting(
     t,
     { lifetime: 1000, idle: 600 },
@@ -211,7 +189,7 @@ t.test('lifetime is never extended, idle is, and no token outlives its session',
   isRejection(t, await refresh(idle.refreshToken), invalid)
 })
 
-t.test('logout: by the refresh token where the access token is over, and everywhere', async (t) => {
+t.test('a logout takes either token, revokes all sessions if asked, or gets a 401', async (t) => {
   const { login, refresh, me, post, app } = await setting(t)
   const [one, two, three] = [await login(), await login(), await login()]
   t.equal((await post('/logout', { refreshToken: one.refreshToken })).statusCode, 204)
@@ -235,7 +213,7 @@ t.test('logout: by the refresh token where the access token is over, and everywh
   t.equal((await post('/logout', undefined, several as never)).statusCode, 401, 'several')
 })
 
-t.test('an old refresh token at a logout is a reuse', async (t) => {
+t.test('an old refresh token at a logout is a reuse, and revokes its session only', async (t) => {
   for (const everywhere of [true, false]) {
     const { login, refresh, me, post, advance, app } = await setting(t)
     const [first, other] = [await login(), await login()]
@@ -252,7 +230,7 @@ t.test('an old refresh token at a logout is a reuse', async (t) => {
 
     const next = pairOf(await refresh(other.refreshToken))
     const within = { refreshToken: other.refreshToken, everywhere }
-    t.equal((await post('/logout', within)).statusCode, 204, 'within the grace it is none')
+    t.equal((await post('/logout', within)).statusCode, 204, 'within the grace it is no reuse')
     t.equal(await me(next.token), 401)
     const last = await login()
     await refresh(last.refreshToken)
@@ -263,7 +241,7 @@ t.test('an old refresh token at a logout is a reuse', async (t) => {
   }
 })
 
-t.test('a logout goes by validAfterField too', async (t) => {
+t.test('a token from before validAfterField cannot log out everywhere', async (t) => {
   let since: Date | null = null
   const { login, me, post, app } = await setting(
     t,
@@ -296,7 +274,7 @@ t.test('a logout goes by validAfterField too', async (t) => {
   t.equal((await post('/logout', { everywhere }, bearer(next.token))).statusCode, 204)
 })
 
-t.test('a user who is gone, or has another name, has no session any more', async (t) => {
+t.test('a refresh revokes the session if its user is deleted or has another sub', async (t) => {
   let list = [...users]
   let suffix = ''
   const options: Partial<AuthnOptions> = {
@@ -323,7 +301,7 @@ t.test('a user who is gone, or has another name, has no session any more', async
 })
 
 t.test(
-  'login.claims: asked at each refresh; a number stays one; what is ours is a fault',
+  'login.claims is called at each refresh, and a claim that the plugin sets is a 500',
   async (t) => {
     let claims: unknown = { sub: 1, level: 1 }
     const asked: (string | number)[] = []
@@ -344,40 +322,18 @@ t.test(
     t.match(claimsOf(second.token), { sub: 1, level: 2 })
     t.equal(await me(second.token), 200)
     t.strictSame(asked, [1, 1])
-    for (const wrong of [
-      { sid: 'x' },
-      { exp: 9e9 },
-      { iat: 1 },
-      { nbf: 1 },
-      { jti: 'x' },
-      'text',
-      [],
-      { sub: null },
-      { sub: '' },
-      { big: 1n },
-    ]) {
+    const alice = { username: 'alice', password: passwords.alice }
+    const ours = [{ sid: 'x' }, { exp: 9e9 }, { iat: 1 }, { nbf: 1 }, { jti: 'x' }]
+    for (const wrong of [...ours, 'text', [], { sub: null }, { sub: '' }, { big: 1n }]) {
       claims = wrong
-      isFault(
-        t,
-        await post('/login', { username: 'alice', password: 'wonderland' }),
-        'ERR_AUTH_TOKEN_FUNC',
-      )
+      isFault(t, await post('/login', alice), 'ERR_AUTH_TOKEN_FUNC')
     }
     claims = null
     t.equal(claimsOf((await login()).token).sub, 'alice')
   },
 )
 
-t.test('login.claims without sessions', async (t) => {
-  const app = await sessionApp(t, { sessions: false, login: { claims: () => ({ team: 'red' }) } })
-  const { login, post } = clientOf(app)
-  t.strictSame(Object.keys(await login()), ['token'])
-  t.match(claimsOf((await login()).token), { sub: 'alice', team: 'red' })
-  t.equal((await post('/logout')).statusCode, 404)
-  t.equal(app.authn.stats().sessions, undefined)
-})
-
-t.test('app.authn.sessions lists and revokes', async (t) => {
+t.test('app.authn.sessions lists and revokes sessions, and rejects wrong arguments', async (t) => {
   const { factory, advance } = heldStore()
   const server = { trustProxy: true }
   const app = await sessionApp(t, { sessions: { store: factory } }, undefined, server)
@@ -413,16 +369,13 @@ t.test('app.authn.sessions lists and revokes', async (t) => {
   t.equal(await sessions.revoke({ sub: 'alice' }), 1)
   t.equal(await me(second.token), 401)
   const digest = createHash('sha256').update('alice').digest('base64url')
-  t.strictSame(await sessions.list(`revoked ${digest}`), [], 'it is stored under no username')
-  for (const wrong of [
-    {},
-    undefined,
-    { sid: undefined },
-    { sid: 'a', sub: 'b' },
-    { sub: {} },
-    { sub: null },
-    { sid: '' },
-  ]) {
+  t.strictSame(
+    await sessions.list(`revoked ${digest}`),
+    [],
+    'a revocation is stored under no username',
+  )
+  const neither = [{}, undefined, { sid: undefined }, { sid: 'a', sub: 'b' }]
+  for (const wrong of [...neither, { sub: {} }, { sub: null }, { sid: '' }]) {
     const error = await rejectionOf(sessions.revoke(wrong as never))
     t.match(error, { code: 'ERR_AUTH_CLAIMS' })
   }
@@ -432,7 +385,7 @@ t.test('app.authn.sessions lists and revokes', async (t) => {
   t.equal(await sessions.revoke({ sid: '\ud83e' }), 0)
 })
 
-t.test('a Unix socket has no address of the client', async (t) => {
+t.test('a session that began over a Unix socket has an empty address', async (t) => {
   const { app } = await setting(t)
   const folder = mkdtempSync(path.join(tmpdir(), 'socket-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -447,14 +400,7 @@ t.test('a Unix socket has no address of the client', async (t) => {
   t.match(await app.authn.sessions.list('alice'), [{ address: '' }])
 })
 
-const from = (remoteAddress: string, refreshToken: string) => ({
-  method: 'POST' as const,
-  url: '/login/refresh',
-  remoteAddress,
-  payload: { refreshToken },
-})
-
-t.test('wrong tokens are throttled, apart from logins; then good ones wait too', async (t) => {
+t.test('wrong refresh tokens get a 429 apart from logins, and then good ones do too', async (t) => {
   const redis = new FakeRedis()
   for (const more of [{}, { redis, keyPrefix: 'test' }]) {
     const throttle = { perUsername: 3, perAddress: 5, window: 60, ...more }
@@ -466,33 +412,32 @@ t.test('wrong tokens are throttled, apart from logins; then good ones wait too',
     )
     let good = await login()
     for (let turn = 0; turn < 3; turn += 1) t.equal((await refresh('garbage')).statusCode, 401)
-    t.equal((await refresh('garbage')).statusCode, 429, 'the same text')
+    t.equal((await refresh('garbage')).statusCode, 429, 'the same string')
     const other = await refresh('other garbage')
-    t.equal(other.statusCode, 401, 'another text')
+    t.equal(other.statusCode, 401, 'another string')
     for (let turn = 0; turn < 5; turn += 1) await post('/logout', { refreshToken: `x${turn}` })
     const answer = await refresh('new garbage')
     t.equal(answer.statusCode, 429, 'the address')
     t.ok(Number(answer.headers['retry-after']) > 0)
     t.equal((await post('/logout', undefined, bearer('a.b.c'))).statusCode, 429)
-    t.equal((await post('/logout')).statusCode, 401, 'no token is no wrong one')
+    t.equal((await post('/logout')).statusCode, 401, 'a missing token is not counted')
 
     const asked = store.calls.length
     t.equal((await refresh(good.refreshToken)).statusCode, 429, 'not looked up')
     t.equal((await post('/logout', { refreshToken: good.refreshToken })).statusCode, 429)
-    t.equal((await refresh(newRefreshToken().text)).statusCode, 429, 'nor is a forged one')
+    t.equal((await refresh(newRefreshToken().text)).statusCode, 429, 'a forged one')
     t.equal(store.calls.length, asked, 'the store is not asked')
-    t.equal(
-      (await app.inject(from('192.0.2.9', good.refreshToken))).statusCode,
-      200,
-      'another address',
-    )
+    const remoteAddress = '192.0.2.9'
+    const payload = { refreshToken: good.refreshToken }
+    const elsewhere = { method: 'POST', url: '/login/refresh', remoteAddress, payload } as const
+    t.equal((await app.inject(elsewhere)).statusCode, 200, 'another address')
     good = await login()
     t.equal((await post('/logout', undefined, bearer(good.token))).statusCode, 204)
     t.equal(await me(good.token), 401)
   }
 })
 
-t.test('wrong passwords lock out no refresh and no logout', async (t) => {
+t.test('wrong passwords do not throttle refreshes and logouts', async (t) => {
   const throttle = { perUsername: 3, perAddress: 5, window: 60 }
   const { login, refresh, post } = await setting(t, {}, { throttle })
   const [one, other] = [await login(), await login()]
@@ -504,7 +449,7 @@ t.test('wrong passwords lock out no refresh and no logout', async (t) => {
   t.equal((await post('/logout', { refreshToken: other.refreshToken })).statusCode, 204)
 })
 
-t.test('bodies: never a 5xx, and a right one is needed', async (t) => {
+t.test('a wrong body of a refresh or a logout gets a 400 or a 401', async (t) => {
   const { post, login } = await setting(t, {}, { throttle: false })
   const { refreshToken } = await login()
   for (const [url, body, status] of [
@@ -524,30 +469,21 @@ t.test('bodies: never a 5xx, and a right one is needed', async (t) => {
     t.equal((await post(url, body)).statusCode, status, `${url} ${JSON.stringify(body)}`)
   }
   t.equal((await post('/login/refresh')).statusCode, 400, 'no body')
-  await assert(
-    asyncProperty(
-      constantFrom('/login/refresh', '/logout'),
-      oneof(
-        record({ refreshToken: anything(), everywhere: anything() }, { requiredKeys: [] }),
-        record({ refreshToken: base64String({ minLength: 70, maxLength: 80 }) }),
-        array(anything()),
-      ),
-      async (url, body) => {
-        let payload: string
-        try {
-          payload = JSON.stringify(body)
-        } catch {
-          return
-        }
-        const answer = await post(url, JSON.parse(payload) as object)
-        if (![400, 401].includes(answer.statusCode)) throw new Error(`${answer.statusCode}`)
-      },
-    ),
+  const bodies = fc.oneof(
+    fc.record({ refreshToken: fc.jsonValue(), everywhere: fc.jsonValue() }, { requiredKeys: [] }),
+    fc.record({ refreshToken: fc.base64String({ minLength: 70, maxLength: 80 }) }),
+    fc.array(fc.jsonValue()),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom('/login/refresh', '/logout'), bodies, async (url, body) => {
+      const { statusCode } = await post(url, body)
+      if (![400, 401].includes(statusCode)) throw new Error(`${statusCode}`)
+    }),
     { numRuns: 200 },
   )
 })
 
-t.test('no refresh token, digest or handle is logged', async (t) => {
+t.test('the log contains no token, and no part of one', async (t) => {
   const { lines, stream } = logLines()
   const { factory, advance } = heldStore()
   const app = await sessionApp(t, { sessions: { store: factory } }, undefined, {
@@ -562,12 +498,9 @@ t.test('no refresh token, digest or handle is logged', async (t) => {
   await refresh(second.refreshToken)
   const text = JSON.stringify(lines)
   t.match(text, 'ERR_AUTH_REFRESH_REUSED')
-  for (const secretText of [first, second].flatMap(({ token, refreshToken }) => [
-    token,
-    refreshToken,
-  ])) {
-    t.notMatch(text, secretText)
-    t.notMatch(text, secretText.slice(0, 22))
+  for (const secret of [first, second].flatMap((each) => [each.token, each.refreshToken])) {
+    // The first 22 letters of a refresh token are the handle of its session.
+    t.notMatch(text, secret.slice(0, 22))
   }
   t.notMatch(text, 'garbage')
 })

@@ -30,8 +30,22 @@ export function heldStore(): HeldClock {
   }
 }
 
+/** A store that does what another one does, but for some of its methods. */
+export function storeWith(
+  change: (store: SessionStore) => Partial<SessionStore>,
+  factory = heldStore().factory,
+): SessionStoreFactory {
+  return {
+    ...factory,
+    open(name) {
+      const store = factory.open(name)
+      return { ...store, ...change(store) }
+    },
+  }
+}
+
 /** A store that a test takes away, and that counts what it is asked. */
-export function breakable({ prefix, isLocal, open }: SessionStoreFactory): {
+export function breakable(factory: SessionStoreFactory): {
   readonly factory: SessionStoreFactory
   /** While it is set, no call of a store gets an answer but this error; `'never'`: none at all. */
   failure: Error | 'never' | null
@@ -42,36 +56,31 @@ export function breakable({ prefix, isLocal, open }: SessionStoreFactory): {
     failure: null as Error | 'never' | null,
     calls: [] as string[],
     watchers: [] as SessionWatcher[],
-    factory: {
-      prefix,
-      isLocal,
-      open(name: string): SessionStore {
-        const store = open(name)
-        const answer = <T>(method: string, call: () => Promise<T>): Promise<T> => {
-          state.calls.push(method)
-          if (state.failure === 'never') return new Promise(() => undefined)
-          return state.failure === null ? call() : Promise.reject(state.failure)
-        }
-        return {
-          create: (session) => answer('create', () => store.create(session)),
-          find: (handle) => answer('find', () => store.find(handle)),
-          swap: (swap) => answer('swap', () => store.swap(swap)),
-          revoke: (...args) => answer('revoke', () => store.revoke(...args)),
-          list: (sub) => answer('list', () => store.list(sub)),
-          watch: (watcher) => {
-            state.watchers.push(watcher)
-            if (state.failure === null) store.watch(watcher)
-            else watcher.lost(state.failure)
-          },
-          close: () => store.close(),
-        }
-      },
-    },
   }
-  return state
+  const answer = <T>(method: string, call: () => Promise<T>): Promise<T> => {
+    state.calls.push(method)
+    if (state.failure === 'never') return new Promise(() => undefined)
+    return state.failure === null ? call() : Promise.reject(state.failure)
+  }
+  const broken = storeWith(
+    (store) => ({
+      create: (session) => answer('create', () => store.create(session)),
+      find: (handle) => answer('find', () => store.find(handle)),
+      swap: (swap) => answer('swap', () => store.swap(swap)),
+      revoke: (...args) => answer('revoke', () => store.revoke(...args)),
+      list: (sub) => answer('list', () => store.list(sub)),
+      watch: (watcher) => {
+        state.watchers.push(watcher)
+        if (state.failure === null) store.watch(watcher)
+        else watcher.lost(state.failure)
+      },
+    }),
+    factory,
+  )
+  return Object.assign(state, { factory: broken })
 }
 
-/** An app with sessions and a marked route `/me`. */
+/** An app with sessions and a protected route `/me`. */
 export function sessionApp(
   t: Test,
   options: Partial<AuthnOptions> = {},
@@ -129,13 +138,14 @@ export function claimsOf(token: string): Record<string, unknown> {
   >
 }
 
+type EventOf<Name extends keyof AuthnChannels> = Parameters<
+  Parameters<AuthnChannels[Name]['subscribe']>[0]
+>[0]
+
 /** Collects what is published on a channel while a test runs. */
-export function eventsOf<Name extends keyof AuthnChannels>(
-  t: Test,
-  name: Name,
-): Parameters<Parameters<AuthnChannels[Name]['subscribe']>[0]>[0][] {
-  const events: Parameters<Parameters<AuthnChannels[Name]['subscribe']>[0]>[0][] = []
-  const listener = (event: (typeof events)[number]): void => void events.push(event)
+export function eventsOf<Name extends keyof AuthnChannels>(t: Test, name: Name): EventOf<Name>[] {
+  const events: EventOf<Name>[] = []
+  const listener = (event: EventOf<Name>): void => void events.push(event)
   const channel = channels[name]
   channel.subscribe(listener)
   t.teardown(() => channel.unsubscribe(listener))

@@ -1,28 +1,22 @@
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import t, { type Test } from 'tap'
-import { authn, type AuthnOptions } from '../../lib/index.js'
+// app.authn.sessions.of(): the session of the token that a request was authenticated with.
+import Fastify, { type FastifyRequest } from 'fastify'
+import t from 'tap'
+import { authn } from '../../lib/index.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
 import { appWith, basic, bearer, cost, passwords, secret, standardOptions } from '../helpers/app.js'
+import { cookiesOf } from '../helpers/cookies.js'
 import { nameOf } from '../helpers/flows.js'
 import { startIssuer } from '../helpers/issuer.js'
+import { claimsOf, clientOf, pairOf } from '../helpers/sessions.js'
 
 /** What `of` gives in a handler, as JSON, after the user of the request. */
 const seen = (request: FastifyRequest): unknown => [
   nameOf(request),
   request.server.authn.sessions.of(request) ?? null,
 ]
+const alice = { username: 'alice', password: passwords.alice }
 
-async function login(app: FastifyInstance, url = '/login'): Promise<string> {
-  const payload = { username: 'alice', password: passwords.alice }
-  const response = await app.inject({ method: 'POST', url, payload })
-  return response.json<{ token: string }>().token
-}
-
-const sidOf = (token: string): string =>
-  (JSON.parse(Buffer.from(String(token.split('.')[1]), 'base64url').toString()) as { sid: string })
-    .sid
-
-t.test('the session of a request, and of no other', async (t) => {
+t.test('of() returns the session of a request, or null if its token has none', async (t) => {
   const issuer = await startIssuer(t)
   const options = {
     ...standardOptions(),
@@ -43,8 +37,8 @@ t.test('the session of a request, and of no other', async (t) => {
       scope.get('/inner', { config: { auth: true } }, seen)
     })
   })
-  const token = await login(app)
-  const session = { id: sidOf(token), sub: 'alice' }
+  const { token } = await clientOf(app).login()
+  const session = { id: String(claimsOf(token).sid), sub: 'alice' }
   const tokens = app.jwtService
   const ask = async (url: string, headers: object = {}): Promise<unknown> =>
     (await app.inject({ url, headers: headers as never })).json()
@@ -79,89 +73,75 @@ t.test('the session of a request, and of no other', async (t) => {
   t.strictSame(await ask('/try', bearer(token)), [null, null], 'revoked')
 })
 
-/** An app with the plugin in two scopes, `/shop` and `/admin`. */
-async function twoScopes(t: Test, shop: object, admin: object): Promise<FastifyInstance> {
+t.test('of() returns no session of another registration, even with the same key', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  const base = { ...standardOptions(), hashing: { cost } }
-  for (const [name, options] of Object.entries({ shop, admin })) {
+  const apis: ((request: FastifyRequest) => unknown)[] = []
+  const base = { ...standardOptions(), hashing: { cost }, jwt: { secret } }
+  for (const name of ['shop', 'admin']) {
     await app.register(
       async (scope) => {
-        await scope.register(authn, { ...base, ...options } as AuthnOptions)
+        await scope.register(authn, { ...base, sessions: { name } })
+        apis.push((request) => scope.authn.sessions.of(request) ?? null)
         scope.get('/me', { config: { auth: true } }, seen)
         scope.get('/both', { config: { auth: true } }, (request) => apis.map((of) => of(request)))
-        apis.push((request) => scope.authn.sessions.of(request) ?? null)
       },
       { prefix: `/${name}` },
     )
   }
-  await app.ready()
-  return app
-}
-const apis: ((request: FastifyRequest) => unknown)[] = []
-
-t.test('a token of another registration, also with the same key', async (t) => {
-  const app = await twoScopes(
-    t,
-    { sessions: { name: 'shop' } },
-    { sessions: { name: 'admin' }, jwt: { secret } },
-  )
-  const [shop, admin] = [await login(app, '/shop/login'), await login(app, '/admin/login')]
-  const me = async (url: string, token: string): Promise<unknown> =>
+  const { post } = clientOf(app)
+  const tokens = [await post('/shop/login', alice), await post('/admin/login', alice)]
+  const [shop, admin] = tokens.map((response) => pairOf(response).token) as [string, string]
+  const [ours, theirs] = [shop, admin].map((token) => ({ id: claimsOf(token).sid, sub: 'alice' }))
+  const get = async (url: string, token: string): Promise<unknown> =>
     (await app.inject({ url, headers: bearer(token) })).json()
-  t.strictSame(await me('/shop/me', shop), ['alice', { id: sidOf(shop), sub: 'alice' }])
-  t.strictSame(await me('/admin/me', admin), ['alice', { id: sidOf(admin), sub: 'alice' }])
-  t.strictSame(await me('/shop/me', admin), ['alice', null])
-  t.strictSame(await me('/admin/me', shop), ['alice', null])
-  t.strictSame(await me('/shop/both', shop), [{ id: sidOf(shop), sub: 'alice' }, null])
-  t.strictSame(await me('/admin/both', admin), [null, { id: sidOf(admin), sub: 'alice' }])
-  const wrong = { method: 'POST', url: '/admin/logout', headers: bearer(shop) } as const
-  t.equal((await app.inject(wrong)).statusCode, 401, 'nothing that goes on is said to be left')
-  t.strictSame(await me('/shop/me', shop), ['alice', { id: sidOf(shop), sub: 'alice' }])
+  t.strictSame(await get('/shop/me', shop), ['alice', ours])
+  t.strictSame(await get('/admin/me', admin), ['alice', theirs])
+  t.strictSame(await get('/shop/me', admin), ['alice', null])
+  t.strictSame(await get('/admin/me', shop), ['alice', null])
+  t.strictSame(await get('/shop/both', shop), [ours, null])
+  t.strictSame(await get('/admin/both', admin), [null, theirs])
+  t.equal((await post('/admin/logout', undefined, bearer(shop))).statusCode, 401)
+  t.strictSame(await get('/shop/me', shop), ['alice', ours], 'it was not revoked')
 })
 
-t.test(
-  'with cookies, numbers as sub, another claim for the user, and after a refresh',
-  async (t) => {
-    const users = standardOptions().userService
-    const byId = {
+t.test('of() returns the same session with cookies, a number as sub and a refresh', async (t) => {
+  const users = standardOptions().userService
+  const options = {
+    ...standardOptions(),
+    userService: {
       findByUsername: (name: string | number, request: FastifyRequest) =>
         users.findByUsername(name === 7 ? 'alice' : name, request),
-    }
-    const options = {
-      ...standardOptions(),
-      userService: byId,
-      sessions: true,
-      cookies: true,
-      login: { claims: () => ({ sub: 7 }) },
-    } as const
-    const app = await appWith(t, options, (app) => app.get('/me', { config: { auth: true } }, seen))
-    const payload = { username: 'alice', password: passwords.alice }
-    const { cookies } = await app.inject({ method: 'POST', url: '/login', payload })
-    const cookieOf = (from: typeof cookies) =>
-      from.map((each) => `${each.name}=${each.value}`).join('; ')
-    const me = async (cookie: string): Promise<[string, { id: string; sub: string }]> =>
-      (await app.inject({ url: '/me', headers: { cookie } })).json()
-    const [name, session] = await me(cookieOf(cookies))
-    t.strictSame([name, session.sub], ['alice', '7'])
-    const refreshed = await app.inject({
-      method: 'POST',
-      url: '/login/refresh',
-      headers: { cookie: cookieOf(cookies) },
-    })
-    t.strictSame((await me(cookieOf(refreshed.cookies)))[1], session, 'the same session')
-    t.match(await app.authn.sessions.list(session.sub), [{ sid: session.id }])
-  },
-)
+    },
+    sessions: true,
+    cookies: true,
+    login: { claims: () => ({ sub: 7 }) },
+  } as const
+  const app = await appWith(t, options, (app) => app.get('/me', { config: { auth: true } }, seen))
+  const { post } = clientOf(app)
+  const jarOf = (response: Awaited<ReturnType<typeof post>>): { cookie: string } => ({
+    cookie: cookiesOf(response)
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; '),
+  })
+  const me = async (headers: { cookie: string }) =>
+    (await app.inject({ url: '/me', headers })).json<[string, { id: string; sub: string }]>()
+  const cookies = jarOf(await post('/login', alice))
+  const [name, session] = await me(cookies)
+  t.strictSame([name, session.sub], ['alice', '7'])
+  const refreshed = await post('/login/refresh', undefined, cookies)
+  t.strictSame((await me(jarOf(refreshed)))[1], session)
+  t.match(await app.authn.sessions.list(session.sub), [{ sid: session.id }])
+})
 
-t.test('actingAs: the session that its claims name', async (t) => {
+t.test('of() returns the session that the claims of actingAs() name', async (t) => {
   const app = await appWith(t, { ...standardOptions(), sessions: true }, async (app) => {
     await app.register(authnTesting)
     app.get('/me', { config: { auth: true } }, seen)
   })
-  const alice = { id: 1, name: 'alice' }
+  const user = { id: 1, name: 'alice' }
   const as = async (claims?: object): Promise<unknown> =>
-    (await app.inject({ url: '/me', ...actingAs(alice, { claims: claims as never }) })).json()
+    (await app.inject({ url: '/me', ...actingAs(user, { claims: claims as never }) })).json()
   t.strictSame(await as({ sub: 'alice', sid: 's1' }), ['alice', { id: 's1', sub: 'alice' }])
   t.strictSame(await as(), ['alice', null])
   t.strictSame(await as({ sub: 'alice' }), ['alice', null])

@@ -24,31 +24,35 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
   return { app, store, exchange, ...client }
 }
 
-t.test('a route of the app refreshes as the plugin does', async (t) => {
-  const { exchange, login, me, store, refresh } = await setting(t, { throttle: { perAddress: 6 } })
-  const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
-  const first = await login()
-  const response = await exchange(first.refreshToken)
-  t.equal(response.headers['cache-control'], 'no-store')
-  const next = pairOf(response)
-  t.equal(await me(next.token), 200)
-  t.match(successes[0], { authenticator: 'refresh', user: { name: 'alice' } })
-  const wrong = ['', 7, null, undefined, 'x', newRefreshToken().text]
-  const codes = ['NO_CREDENTIALS', 'NO_CREDENTIALS', 'NO_CREDENTIALS', 'NO_CREDENTIALS']
-  for (const [index, each] of wrong.entries()) {
-    const code = `ERR_AUTH_${codes[index] ?? 'REFRESH_INVALID'}`
-    const rejected = await exchange(each)
-    t.match(JSON.parse(rejected.body), { statusCode: 401, code }, String(each))
-    t.match(failures.at(-1), { authenticator: 'refresh', code })
-  }
-  for (let count = 0; count < 4; count += 1) await exchange(`y${count}`)
-  const asked = store.calls.length
-  t.equal((await exchange(next.refreshToken)).statusCode, 429, 'wrong ones have been counted')
-  t.equal((await refresh(next.refreshToken)).statusCode, 429, 'for both routes')
-  t.equal(store.calls.length, asked)
-})
+t.test(
+  'a route of the app refreshes, rejects and throttles as that of the plugin does',
+  async (t) => {
+    const { exchange, login, me, store, refresh } = await setting(t, {
+      throttle: { perAddress: 6 },
+    })
+    const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
+    const first = await login()
+    const response = await exchange(first.refreshToken)
+    t.equal(response.headers['cache-control'], 'no-store')
+    const next = pairOf(response)
+    t.equal(await me(next.token), 200)
+    t.match(successes[0], { authenticator: 'refresh', user: { name: 'alice' } })
+    const wrong = ['', 7, null, undefined, 'x', newRefreshToken().text]
+    for (const [index, each] of wrong.entries()) {
+      const code = `ERR_AUTH_${index < 4 ? 'NO_CREDENTIALS' : 'REFRESH_INVALID'}`
+      const rejected = await exchange(each)
+      t.match(JSON.parse(rejected.body), { statusCode: 401, code }, String(each))
+      t.match(failures.at(-1), { authenticator: 'refresh', code })
+    }
+    for (let count = 0; count < 4; count += 1) await exchange(`y${count}`)
+    const asked = store.calls.length
+    t.equal((await exchange(next.refreshToken)).statusCode, 429, 'wrong ones have been counted')
+    t.equal((await refresh(next.refreshToken)).statusCode, 429, 'for both routes')
+    t.equal(store.calls.length, asked)
+  },
+)
 
-t.test('a route of the app sets cookies where the plugin does', async (t) => {
+t.test('a route of the app that refreshes sets cookies, and a 401 deletes them', async (t) => {
   const { post, exchange } = await setting(t, { cookies: true })
   const cookies = cookiesOf(await post('/login', alice))
   const { value: token } = cookies.find(({ name }) => name.includes('refresh')) ?? {}
@@ -58,14 +62,7 @@ t.test('a route of the app sets cookies where the plugin does', async (t) => {
   t.equal(linesOf(await exchange('x')).length, 2, 'a 401 deletes them')
 })
 
-t.test('without a user service it says so', async (t) => {
-  const authenticator = { authenticate: () => ({ name: 'anyone' }) }
-  const { exchange } = await setting(t, { userService: undefined, login: false, authenticator })
-  const { statusCode, body } = await exchange('x')
-  t.match([statusCode, JSON.parse(body)], [500, { code: 'ERR_AUTH_OPTION' }])
-})
-
-t.test('clients get the names and the paths that they know', async (t) => {
+t.test('login.body renames the members of a login and a refresh', async (t) => {
   const login: AuthnOptions['login'] = {
     path: '/auth/token',
     refreshPath: '/auth/renew',
@@ -93,7 +90,7 @@ t.test('clients get the names and the paths that they know', async (t) => {
   t.strictSame(read(await cookies.post('/auth/token', alice)), { expiresIn: 300 })
 })
 
-t.test('a body that is none is an internal error, and a retry is no theft', async (t) => {
+t.test('a login.body that returns no object is a 500, and the client can try again', async (t) => {
   const failing = { is: false }
   const bodies = {
     'a string': () => 'x' as never,
@@ -118,7 +115,7 @@ t.test('a body that is none is an internal error, and a retry is no theft', asyn
   }
 })
 
-t.test('paths that are taken make startup fail', async (t) => {
+t.test('startup fails for a refreshPath or logoutPath that another route has', async (t) => {
   for (const [login, kind] of [
     [{ refreshPath: '/login' }, 'refresh'],
     [{ logoutPath: '/login/refresh' }, 'logout'],
@@ -131,27 +128,24 @@ t.test('paths that are taken make startup fail', async (t) => {
   }
 })
 
-t.test('a refresh that cannot be finished leaves its token the current one', async (t) => {
+t.test('a refresh token still works after a refresh with it that was a 500', async (t) => {
   const broken = { is: '' }
   const claims = () => ({ odd: broken.is === 'claims' ? 1n : 1 })
   const service = {
     async findByUsername(name: string) {
       const user = users.find((each) => each.name === name)
-      return Object.defineProperty({ ...user }, 'odd', {
-        enumerable: true,
-        get() {
+      return {
+        ...user,
+        get odd() {
           if (broken.is === 'user') throw new Error('a getter')
           return 1
         },
-      })
+      }
     },
   }
   const sessions = { grace: 0 }
-  const { login, refresh, me } = await setting(t, {
-    userService: service,
-    sessions,
-    login: { claims },
-  })
+  const options = { userService: service, sessions, login: { claims } }
+  const { login, refresh, me } = await setting(t, options)
   let pair = await login()
   for (const [is, code] of [
     ['claims', 'ERR_AUTH_TOKEN_FUNC'],

@@ -1,5 +1,4 @@
-// Stores that an app starts with, and that do not work: what never will stops the startup, and what may come later is
-// told in the log.
+// Stores that do not work when an app starts: startup fails for what cannot work later, and the log says the rest.
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import t, { type Test } from 'tap'
@@ -11,14 +10,14 @@ import { until } from '../helpers/load.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { unlessFound } from '../helpers/programs.js'
 import { freePort } from '../helpers/redis-server.js'
-import { clientOf, heldStore, sessionApp } from '../helpers/sessions.js'
+import { clientOf, sessionApp, storeWith } from '../helpers/sessions.js'
 import type { SessionStoreFactory, SqlQuery } from '../../lib/sessions/index.js'
 
 const code = 'ERR_AUTH_OPTION'
 const line =
   /sqlSessions\(\{ query: \(text, params\) => pool.query\(text, params\), prefix: 'shop' \}\)/
 
-t.test('a pool in the place of the options', async (t) => {
+t.test('sqlSessions() throws for a pool or another object instead of its options', async (t) => {
   class Database {
     async query() {
       return { rows: [] }
@@ -31,29 +30,34 @@ t.test('a pool in the place of the options', async (t) => {
   t.throws(() => sqlSessions(bound as never), { code, message: line })
 })
 
-t.test('a method that has lost its object is told, with what to write instead', async (t) => {
-  class Private {
-    readonly #rows: unknown[] = []
-    async query() {
-      return { rows: this.#rows }
+t.test(
+  'a query function that is not bound to its pool is logged, or makes startup fail',
+  async (t) => {
+    class Private {
+      readonly #rows: unknown[] = []
+      async query() {
+        return { rows: this.#rows }
+      }
     }
-  }
-  for (const query of [new Pool().query, new Private().query]) {
-    t.match((await errorsOf(t, sqlOf(query))).told, line)
-  }
-  const plain = {
-    rows: [],
-    query() {
-      return this
-    },
-  }
-  for (const query of [plain.query, async () => [{ rows: [] }]]) {
-    const error = await rejectionOf(sessionApp(t, { sessions: { store: sqlOf(query as never) } }))
-    t.match(error, { code, message: line }, 'what returns no rows stops the startup')
-  }
-})
+    for (const query of [new Pool().query, new Private().query]) {
+      t.match((await errorsOf(t, sqlOf(query))).told, line)
+    }
+    const plain = {
+      rows: [],
+      query() {
+        return this
+      },
+    }
+    for (const query of [plain.query, async () => [{ rows: [] }]]) {
+      const error = await rejectionOf(sessionApp(t, { sessions: { store: sqlOf(query as never) } }))
+      t.match(error, { code, message: line }, 'a result without rows')
+    }
+  },
+)
 
 const sqlOf = (query: SqlQuery): SessionStoreFactory => sqlSessions({ query, prefix: 'shop' })
+const sqlOfPool = (pool: Pool): SessionStoreFactory =>
+  sqlOf((text, params) => pool.query(text, params))
 
 /** The errors that an app has logged until it was ready. */
 async function errorsOf(t: Test, store: SessionStoreFactory) {
@@ -66,13 +70,10 @@ async function errorsOf(t: Test, store: SessionStoreFactory) {
   return { app, error, told: [error?.msg, error?.reason].join(' ') }
 }
 
-t.test('a store that cannot be reached is told, and the app starts', async (t) => {
+t.test('an app starts with a store that cannot be reached, and logs it once', async (t) => {
   const port = await freePort()
   const pool = new Pool({ connectionString: `postgres://u:hidden@127.0.0.1:${port}/app` })
-  const sql = await errorsOf(
-    t,
-    sqlOf((text, params) => pool.query(text, params)),
-  )
+  const sql = await errorsOf(t, sqlOfPool(pool))
   t.match(sql.told, /npx fastify-authn sessions schema --prefix shop/)
   t.match(sql.error, { code: 'ECONNREFUSED' })
   t.notMatch(JSON.stringify(sql.error), 'hidden')
@@ -84,40 +85,29 @@ t.test('a store that cannot be reached is told, and the app starts', async (t) =
   t.notMatch(JSON.stringify(redis.error), 'hidden')
   // An object that comes later than the plugin, such as `app.pg` of @fastify/postgres.
   const late = {} as { pg: Pool }
-  const later = await errorsOf(
-    t,
-    sqlOf((text, params) => late.pg.query(text, params)),
-  )
-  t.match(later.told, /sessions schema --prefix shop/)
-})
-
-t.test('stores that never tell anything', async (t) => {
-  const { factory } = heldStore()
-  const silent = { ...factory, open: (name: string) => ({ ...factory.open(name), watch() {} }) }
-  t.match((await errorsOf(t, silent)).told, /no answer in 5 s/)
-  t.match(
-    (
-      await errorsOf(
-        t,
-        sqlOf(() => new Promise(() => undefined)),
-      )
-    ).told,
-    /no answer/,
-  )
+  const byLate = sqlOf((text, params) => late.pg.query(text, params))
+  t.match((await errorsOf(t, byLate)).told, /sessions schema --prefix shop/)
 })
 
 t.test(
-  'tables that are missing, and come later',
-  { skip: unlessFound('PostgreSQL') },
+  'an app starts with a store that never answers, and logs it after five seconds',
   async (t) => {
-    const pool = (await postgresServer(t)).pool()
-    const query: SqlQuery = (text, params) => pool.query(text, params)
-    await pool.query(sqlSchema('admin'))
-    const { app, told } = await errorsOf(t, sqlOf(query))
-    t.match(told, /npx fastify-authn sessions schema --prefix shop/)
-    await pool.query(sqlSchema('shop'))
-    await until(() => app.authn.stats().sessions?.isCaughtUp === true, 'the tables are found')
-    const { login, me } = clientOf(app)
-    t.equal(await me((await login()).token), 200)
+    const silent = storeWith(() => ({ watch() {} }))
+    t.match((await errorsOf(t, silent)).told, /no answer in 5 s/)
+    const hanging = sqlOf(() => new Promise(() => undefined))
+    t.match((await errorsOf(t, hanging)).told, /no answer/)
   },
 )
+
+const skip = unlessFound('PostgreSQL')
+
+t.test('an app without its tables logs it, and works when they are made', { skip }, async (t) => {
+  const pool = (await postgresServer(t)).pool()
+  await pool.query(sqlSchema('admin'))
+  const { app, told } = await errorsOf(t, sqlOfPool(pool))
+  t.match(told, /npx fastify-authn sessions schema --prefix shop/)
+  await pool.query(sqlSchema('shop'))
+  await until(() => app.authn.stats().sessions?.isCaughtUp === true, 'the tables are found')
+  const { login, me } = clientOf(app)
+  t.equal(await me((await login()).token), 200)
+})

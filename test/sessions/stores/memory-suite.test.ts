@@ -2,9 +2,10 @@ import t from 'tap'
 import { memorySessions } from '../../../lib/sessions/index.js'
 import { sessionStoreSuite } from '../../../lib/testing/index.js'
 import { everyFaultIsFound } from '../../helpers/store-faults.js'
-import type { SessionStore, SessionStoreFactory } from '../../../types/sessions.js'
+import { storeWith } from '../../helpers/sessions.js'
+import type { SessionStore } from '../../../types/sessions.js'
 
-t.test('the contract, in memory', async (t) => {
+t.test('memorySessions() passes every case of sessionStoreSuite()', async (t) => {
   const cases = sessionStoreSuite((prefix) => memorySessions({ prefix }))
   t.ok(cases.length > 15)
   await Promise.all(cases.map(({ name, run }) => t.resolves(run(), name)))
@@ -14,7 +15,7 @@ type Change = (store: SessionStore) => Partial<SessionStore>
 
 /** Stores with one fault each, and the case that finds it. */
 const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp]>> = {
-  'an idle time that nobody looks at': [
+  'an idle time that is ignored': [
     (store) => ({ create: (given) => store.create({ ...given, idle: 1000 }) }),
     /idle time/,
   ],
@@ -31,7 +32,7 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     }),
     /is found, as it was given/,
   ],
-  'texts that are trimmed': [
+  'strings that are trimmed': [
     (store) => ({ create: (given) => store.create({ ...given, data: given.data.trim() }) }),
     /strings come back/,
   ],
@@ -39,7 +40,7 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     (store) => ({ list: async (sub) => (await store.list(sub)).toReversed() }),
     /the newest first/,
   ],
-  'a successor of its own for everybody': [
+  'another successor for each request': [
     (store) => ({
       async swap(swap) {
         const result = await store.swap(swap)
@@ -64,7 +65,7 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     (store) => ({ create: (given) => store.create({ ...given, maxPerUser: 1000 }) }),
     /beyond maxPerUser/,
   ],
-  'revocations of users that are not told': [
+  'revocations of users that are not reported': [
     (store) => ({
       create: async (given) => ({ ...(await store.create(given)), userRevocation: null }),
     }),
@@ -74,11 +75,11 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     (store) => ({ revoke: (which, ttl) => store.revoke(which, ttl, 'someone') }),
     /all sessions of a user is told/,
   ],
-  'a deadline that nobody looks at': [
+  'a deadline that is ignored': [
     (store) => ({ swap: (swap) => store.swap({ ...swap, deadline: Number.MAX_VALUE }) }),
     /after its deadline/,
   ],
-  'everybody swaps': [
+  'a swap for each request': [
     (store) => ({
       async swap(swap) {
         const result = await store.swap(swap)
@@ -106,7 +107,7 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
     }),
     /all sessions of a user/,
   ],
-  'nothing told of what was before': [
+  'earlier revocations that are not reported': [
     (store) => ({
       watch(watcher) {
         let isReady = false
@@ -134,24 +135,13 @@ const faulty: Readonly<Record<string, readonly [change: Change, caseName: RegExp
   'a store that cannot be closed': [() => ({ close: async () => undefined }), /was closed/],
 }
 
-/** The factory whose stores have a fault. */
-function withFault(factory: SessionStoreFactory, change: Change): SessionStoreFactory {
-  return {
-    ...factory,
-    open(name) {
-      const store = factory.open(name)
-      return { ...store, ...change(store) }
-    },
-  }
-}
-
-t.test('every fault of a store is found', async (t) => {
+t.test('sessionStoreSuite() finds every fault of a store', async (t) => {
   await everyFaultIsFound(t, faulty, (change) =>
-    sessionStoreSuite((prefix) => withFault(memorySessions({ prefix }), change)),
+    sessionStoreSuite((prefix) => storeWith(change, memorySessions({ prefix }))),
   )
 })
 
-t.test('names and prefixes that are not told apart are found', async (t) => {
+t.test('sessionStoreSuite() finds a store that ignores its name or prefix', async (t) => {
   const one = memorySessions()
   const cases = sessionStoreSuite((prefix) => ({ ...one, prefix, open: () => one.open('x') }))
   const apart = cases.find(({ name }) => name.startsWith('registrations'))

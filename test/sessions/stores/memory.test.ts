@@ -2,7 +2,7 @@ import t from 'tap'
 import { memorySessions } from '../../../lib/sessions/index.js'
 import type { NewSession, Swap } from '../../../lib/sessions/index.js'
 
-t.test('what has expired is forgotten, and so are successors after their grace', async (t) => {
+t.test('memory drops expired sessions, revocations and successors after their grace', async (t) => {
   let now = 1000
   const store = memorySessions({ now: () => now }).open('x')
   const begin = (handle: string, lifetime: number): Promise<unknown> =>

@@ -58,40 +58,40 @@ class FakeSubscriber extends FakeClient {
   }
 }
 
-t.test('what is no client of ioredis, and prefixes', async (t) => {
-  const client = new FakeClient()
-  const code = 'ERR_AUTH_OPTION'
-  for (const wrong of [undefined, null, {}, { evalSha() {}, eval() {}, duplicate() {} }]) {
-    t.throws(() => redisSessions(wrong as never, options), { code, message: /client of ioredis/ })
-  }
-  for (const wrong of [undefined, null]) {
-    t.throws(() => redisSessions(client, wrong as never), { code, message: /prefix: 'shop'/ })
-  }
-  for (const prefix of [undefined, '', 'a b', '{a}', 'x'.repeat(65), 1, null]) {
-    const given = { prefix: prefix as string }
-    t.throws(() => redisSessions(client, given), { code, message: /1 to 64 letters/ })
-  }
-  const prefix = 'a.b:c-d_1'
-  t.match(redisSessions(client, { prefix }), { prefix, isLocal: false })
-})
-
 t.test(
-  'a client that has lost its connection is not asked: it would queue the command',
+  'redisSessions() throws for other clients than those of ioredis, and wrong prefixes',
   async (t) => {
-    const client = new FakeClient(() => [])
-    const store = redisSessions(client, options).open('shop')
-    for (const status of ['reconnecting', 'close', 'end']) {
-      client.status = status
-      await t.rejects(store.list('a'), new RegExp(`not ready, but ${status}`))
+    const client = new FakeClient()
+    const code = 'ERR_AUTH_OPTION'
+    for (const wrong of [undefined, null, {}, { evalSha() {}, eval() {}, duplicate() {} }]) {
+      t.throws(() => redisSessions(wrong as never, options), { code, message: /client of ioredis/ })
     }
-    t.strictSame(client.sent, [])
-    client.status = 'connecting'
-    t.strictSame(await store.list('a'), [], 'before its first connection it waits by itself')
-    t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
+    for (const wrong of [undefined, null]) {
+      t.throws(() => redisSessions(client, wrong as never), { code, message: /prefix: 'shop'/ })
+    }
+    for (const prefix of [undefined, '', 'a b', '{a}', 'x'.repeat(65), 1, null]) {
+      const given = { prefix: prefix as string }
+      t.throws(() => redisSessions(client, given), { code, message: /1 to 64 letters/ })
+    }
+    const prefix = 'a.b:c-d_1'
+    t.match(redisSessions(client, { prefix }), { prefix, isLocal: false })
   },
 )
 
-t.test('the second connection', async (t) => {
+t.test('a Redis client that has lost its connection gets no command to queue', async (t) => {
+  const client = new FakeClient(() => [])
+  const store = redisSessions(client, options).open('shop')
+  for (const status of ['reconnecting', 'close', 'end']) {
+    client.status = status
+    await t.rejects(store.list('a'), new RegExp(`not ready, but ${status}`))
+  }
+  t.strictSame(client.sent, [])
+  client.status = 'connecting'
+  t.strictSame(await store.list('a'), [], 'before its first connection it waits by itself')
+  t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
+})
+
+t.test('a message on the second connection is a poll, and its failures are ignored', async (t) => {
   const client = new FakeClient(() => ['1', ['9:a']])
   client.options = { keyPrefix: 'app:' }
   const told: string[] = []

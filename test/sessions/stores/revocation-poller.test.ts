@@ -39,30 +39,30 @@ const page = (cursor: string, revocations = [revocation]): RevocationPage => ({
   cursor,
 })
 
-t.test('goes on from where it was, and anew after a failure', async (t) => {
+t.test('a poll continues from the last cursor, and reads all again after a failure', async (t) => {
   const { told, asked } = heldStore(t)
   const first = await asked(1)
   t.equal(first.cursor, null)
   first.answer(page('a'))
   const second = await asked(2)
-  t.strictSame(told.splice(0), [[[revocation], 1], 'caughtUp'], 'first what, then that it is all')
+  t.strictSame(told.splice(0), [[[revocation], 1], 'caughtUp'], 'revocations first')
   t.equal(second.cursor, 'a')
   second.answer(page('b', []))
   const third = await asked(3)
-  t.strictSame([third.cursor, told.splice(0)], ['b', []], 'nothing new, nothing told')
+  t.strictSame([third.cursor, told.splice(0)], ['b', []], 'no news')
   const away = new Error('away')
   third.fail(away)
   const fourth = await asked(4)
   t.strictSame([fourth.cursor, told.splice(0)], [null, [away]])
   fourth.fail(new Error('still away'))
   const fifth = await asked(5)
-  t.strictSame([fifth.cursor, told.splice(0)], [null, []], 'that it is away is told once')
+  t.strictSame([fifth.cursor, told.splice(0)], [null, []], 'one failure is reported')
   fifth.answer(page('c'))
   await asked(6)
   t.strictSame(told, [[[revocation], 1], 'caughtUp'])
 })
 
-t.test('hints', async (t) => {
+t.test('many hints during a poll cause one poll right after it', async (t) => {
   const { poller, asked, polls } = heldStore(t)
   const first = await asked(1)
   const start = performance.now()
@@ -82,7 +82,7 @@ t.test('hints', async (t) => {
   third.answer(page('c'))
 })
 
-t.test('after its end nothing is asked or told', async (t) => {
+t.test('a stopped poller polls no more, and ignores a late answer', async (t) => {
   const { poller, told, asked, polls } = heldStore(t)
   const first = await asked(1)
   poller.stop()
@@ -93,7 +93,7 @@ t.test('after its end nothing is asked or told', async (t) => {
 })
 
 t.test(
-  'a poll that is never answered ends after five seconds, and the next one is made',
+  'a poll without an answer fails after five seconds, and the next one reads all again',
   async (t) => {
     const { poller, told, asked, polls } = heldStore(t)
     const first = await asked(1)

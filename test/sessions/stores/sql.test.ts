@@ -9,13 +9,13 @@ import { unlessFound } from '../../helpers/programs.js'
 const skip = unlessFound('PostgreSQL')
 const schema = ['suite_one', 'suite_two'].map(sqlSchema).join('\n')
 
-/** Some at once, in their order: many of them wait for something to be over. */
+/** Some at once, in their order: many of them wait for something to expire. */
 function runAll(t: Test, cases: readonly StoreCase[]): void {
   t.jobs = 4
   for (const { name, run } of cases) t.test(name, { buffered: true }, run)
 }
 
-t.test('the contract, in PGlite', async (t) => {
+t.test('sqlSessions() passes every case of sessionStoreSuite() in PGlite', async (t) => {
   const db = await openEmbedded()
   t.teardown(() => db.close())
   await db.exec(schema)
@@ -24,12 +24,16 @@ t.test('the contract, in PGlite', async (t) => {
   runAll(t, sessionStoreSuite(make))
 })
 
-t.test('the contract, in PostgreSQL', { skip }, async (t) => {
-  const server = await postgresServer(t)
-  await server.pool().query(schema)
-  const make = (prefix: string) => {
-    const pool = server.pool()
-    return sqlSessions({ query: (text, params) => pool.query(text, params), prefix })
-  }
-  runAll(t, sessionStoreSuite(make))
-})
+t.test(
+  'sqlSessions() passes every case of sessionStoreSuite() in PostgreSQL',
+  { skip },
+  async (t) => {
+    const server = await postgresServer(t)
+    await server.pool().query(schema)
+    const make = (prefix: string) => {
+      const pool = server.pool()
+      return sqlSessions({ query: (text, params) => pool.query(text, params), prefix })
+    }
+    runAll(t, sessionStoreSuite(make))
+  },
+)

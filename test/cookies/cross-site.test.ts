@@ -1,14 +1,7 @@
 import t from 'tap'
-import {
-  anyOf,
-  basicAuthenticator,
-  channels,
-  jwtAuthenticator,
-  type Authenticator,
-  type RefusalEvent,
-} from '../../lib/index.js'
+import { anyOf, basicAuthenticator, jwtAuthenticator, type Authenticator } from '../../lib/index.js'
 import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
-import { linesOf } from '../helpers/cookies.js'
+import { crossSite as rejection, linesOf } from '../helpers/cookies.js'
 import {
   startupError,
   isRejection,
@@ -17,13 +10,9 @@ import {
   send,
   type AnyResponse,
 } from '../helpers/flows.js'
+import { eventsOf } from '../helpers/sessions.js'
 
 const partner = 'https://partner.example'
-const rejection = {
-  status: 403,
-  error: 'Requests from other sites are not accepted.',
-  challenge: null,
-}
 type Headers = Record<string, string | string[]>
 
 /** Whether a request passes that has these headers; its Host is `shop.example`, and it comes by http. */
@@ -52,26 +41,16 @@ const rows: [headers: Headers, passes: boolean][] = [
   // Older browsers, and WebSockets.
   [{ origin: 'http://shop.example' }, true],
   [{ origin: 'https://shop.example' }, false],
-  [{ origin: 'http://shop.example:8080' }, false],
-  [{ origin: 'http://shop.example:80' }, false],
-  [{ origin: 'http://sub.shop.example' }, false],
-  [{ origin: 'http://shop.example.evil.example' }, false],
-  [{ origin: 'HTTP://SHOP.EXAMPLE' }, false],
-  [{ origin: 'shop.example' }, false],
   [{ origin: 'null' }, false],
   [{ origin: '' }, false],
   [{ origin: ['http://shop.example', 'http://shop.example'] }, false],
-  [{ origin: ['http://shop.example', 'https://evil.example'] }, false],
   // Trusted origins.
   [{ origin: partner }, true],
   [{ origin: partner, 'sec-fetch-site': 'cross-site' }, true],
   [{ origin: `${partner}:443` }, false],
-  [{ origin: `${partner}/` }, false],
-  [{ origin: `${partner}, ${partner}` }, false],
-  [{ origin: 'http://partner.example' }, false],
   [{ origin: 'https://PARTNER.example' }, false],
   [{ origin: 'https://sub.partner.example' }, false],
-  // What is no evidence.
+  // Other headers prove nothing.
   [{ origin: 'https://evil.example', referer: 'http://shop.example/' }, false],
   [{ origin: 'https://evil.example', 'x-requested-with': 'XMLHttpRequest' }, false],
   [{ origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' }, false],
@@ -199,10 +178,7 @@ t.test('a login from another site is a 403 before its body is read', async (t) =
     throttle: { perUsername: 1, perAddress: 1 },
   }
   const app = await appWith(t, options, undefined, { logger: { stream } })
-  const events: RefusalEvent[] = []
-  const listener = (event: RefusalEvent): unknown => events.push(event)
-  channels.failure.subscribe(listener)
-  t.teardown(() => channels.failure.unsubscribe(listener))
+  const events = eventsOf(t, 'failure')
   const payload = { username: 'alice', password: passwords.alice }
   const login = (headers: Headers, body: object | string = payload): Promise<AnyResponse> =>
     app.inject({
@@ -211,14 +187,14 @@ t.test('a login from another site is a 403 before its body is read', async (t) =
       payload: body,
       headers: { host: 'shop.example', ...headers } as never,
     })
-  for (const [headers, passes] of rows.filter(([, passes]) => !passes)) {
+  const bad = rows.filter(([, passes]) => !passes)
+  for (const [headers] of bad) {
     const response = await login(headers)
     isRejection(t, response, rejection, JSON.stringify(headers))
     t.strictSame(linesOf(response), [])
-    t.notOk(passes)
   }
   t.strictSame(service.asked, [])
-  t.equal(events.length, rows.filter(([, passes]) => !passes).length, 'one event each')
+  t.equal(events.length, bad.length, 'one event each')
   t.match(events[0], { code: 'ERR_AUTH_CROSS_SITE', authenticator: 'login' })
   const evil = { origin: 'https://evil.example' }
   const form = { ...evil, 'content-type': 'application/x-www-form-urlencoded' }
@@ -280,25 +256,12 @@ t.test('the origin is compared with that of the proxy, over a real connection to
 })
 
 t.test('startup fails for trusted origins that no browser sends', async (t) => {
-  for (const origin of [
-    'https://a.example/',
-    'https://*.a.example',
-    'null',
-    '*',
-    'a.example',
-    '',
-    'https://A.example',
-    'https://a.example:443',
-  ]) {
-    const error = await startupError(() =>
-      appWith(t, { ...standardOptions(), cookies: { trustedOrigins: [partner, origin] } }),
-    )
-    t.match(error, { code: 'ERR_AUTH_OPTION' }, origin)
-    t.match(error?.message, `option "cookies.trustedOrigins.1": found ${JSON.stringify(origin)}`)
-  }
-  const secret = await startupError(() =>
-    appWith(t, { ...standardOptions(), cookies: { trustedOrigins: ['https://u:hush@a.example'] } }),
-  )
+  const errorOf = (...trustedOrigins: string[]) =>
+    startupError(() => appWith(t, { ...standardOptions(), cookies: { trustedOrigins } }))
+  const error = await errorOf(partner, 'https://a.example/')
+  t.match(error, { code: 'ERR_AUTH_OPTION' })
+  t.match(error?.message, 'option "cookies.trustedOrigins.1": found "https://a.example/"')
+  const secret = await errorOf('https://u:hush@a.example')
   t.match(secret?.message, 'found a string with an @')
   t.notMatch(secret?.message, 'hush')
 })

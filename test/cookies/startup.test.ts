@@ -1,4 +1,4 @@
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
   authn,
@@ -80,26 +80,16 @@ t.test('startup fails for cookies that no authenticator reads or no route sets',
 })
 
 t.test('startup fails for two registrations with the same cookies', async (t) => {
-  const both = async (
-    first: object,
-    second: object,
-    options = good,
-  ): Promise<Error | undefined> => {
+  const both = (...registrations: AuthnOptions[]): Promise<Error | undefined> => {
     const app = Fastify()
     t.teardown(() => app.close())
     return startupError(async () => {
-      await app.register(
-        async (shop) => {
-          await shop.register(authn, { ...options, ...first } as AuthnOptions)
-        },
-        { prefix: '/shop' },
-      )
-      await app.register(
-        async (admin) => {
-          await admin.register(authn, { ...options, ...second } as AuthnOptions)
-        },
-        { prefix: '/admin' },
-      )
+      for (const [index, options] of registrations.entries()) {
+        const inner = async (scope: FastifyInstance): Promise<void> => {
+          await scope.register(authn, { ...good, ...options })
+        }
+        await app.register(inner, { prefix: `/${index}` })
+      }
       await app.ready()
     })
   }

@@ -1,5 +1,8 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { AnyResponse } from './flows.js'
+import type { Test } from 'tap'
+import type { AuthnOptions } from '../../lib/index.js'
+import { appWith, passwords, standardOptions, type TestApp } from './app.js'
+import { probe, type AnyResponse, type Probe } from './flows.js'
 
 /** A cookie that a reply sets: its name, its value, and its attributes in lower case. */
 export interface ReplyCookie {
@@ -29,4 +32,58 @@ export function cookiesOf(response: Pick<AnyResponse, 'headers'>): ReplyCookie[]
       attributes: Object.fromEntries(attributes),
     }
   })
+}
+
+/** Headers of a proxy that terminates TLS. */
+export const tls = { host: 'shop.example', 'x-forwarded-proto': 'https' }
+export const crossSite = {
+  status: 403,
+  error: 'Requests from other sites are not accepted.',
+  challenge: null,
+}
+const alice = { username: 'alice', password: passwords.alice }
+
+interface CookieApp extends Pick<Probe, 'take'> {
+  readonly app: TestApp
+  post(url: string, headers?: Record<string, string>, payload?: object): Promise<AnyResponse>
+  /** Logs alice in; by default over TLS. */
+  login(headers?: Record<string, string>, more?: object): Promise<AnyResponse>
+  /** The status of `/me` with a token in its cookie. */
+  me(token: string): Promise<number>
+}
+
+/** An app with cookies behind a proxy that terminates TLS, and with the protected routes `/me` and `POST /notes`. */
+export async function cookieApp(
+  t: Test,
+  options: Partial<AuthnOptions> = {},
+  server: Parameters<typeof appWith>[3] = {},
+): Promise<CookieApp> {
+  const { handler, take } = probe()
+  const config = { auth: true } as const
+  const app = await appWith(
+    t,
+    { ...standardOptions(), cookies: true, ...options },
+    (app) => {
+      app.get('/me', { config }, handler)
+      app.post('/notes', { config }, handler)
+    },
+    { trustProxy: true, ...server },
+  )
+  return {
+    app,
+    take,
+    post: (url, headers = {}, payload) =>
+      app.inject({
+        method: 'POST',
+        url,
+        headers: { ...tls, ...headers },
+        ...(payload && { payload }),
+      }),
+    login: (headers = tls, more = {}) =>
+      app.inject({ method: 'POST', url: '/login', headers, payload: { ...alice, ...more } }),
+    async me(token) {
+      const headers = { ...tls, cookie: `__Host-token=${token}` }
+      return (await app.inject({ url: '/me', headers })).statusCode
+    },
+  }
 }

@@ -124,7 +124,7 @@ function attach(record: AppRecord, registration: Registration): void {
   decorateRequests(app)
   setRegistration(registration)
   record.registered.add(app)
-  if (options.audit !== undefined) record.audits.set(app, options.audit)
+  if (options.requireMarks !== undefined) record.requiredMarks.set(app, options.requireMarks)
   if (options.auth !== undefined) markScope(app, options.auth)
   const hasKeys = (options.jwt ?? options.jwtService) !== undefined
   const own = [hasKeys && 'jwt', wantedLogin(registration) && 'login'].filter(Boolean)

@@ -19,10 +19,8 @@ export interface BasicConfig {
   password?: string | undefined
 }
 
-/** Which routes must have a mark. */
-export interface AuditOptions {
-  /** `'explicit'`: all routes. */
-  mode: 'explicit'
+/** What needs no mark although the option `requireMarks` is set. */
+export interface RequireMarksOptions {
   /**
    * Excepts routes, such as those of other plugins. Called at startup, for every route without a mark.
    *
@@ -106,10 +104,10 @@ export interface AuthnOptions<Stored extends object = StoredUser> {
   /** The mark of the scope in which the plugin is registered. Default: none. */
   auth?: AuthMark | undefined
   /**
-   * `'explicit'`: startup fails with a route in the scope of the plugin that has no mark, neither its own nor an
-   * inherited one. Default: such a route is open.
+   * `true` or an object: startup fails with a route in the scope of the plugin that has no mark, neither its own nor
+   * an inherited one. Default: such a route is open.
    */
-  audit?: 'explicit' | AuditOptions | undefined
+  requireMarks?: true | RequireMarksOptions | undefined
   /** Tokens and their keys. */
   jwt?: JwtConfig | undefined
   /** A service that the app made itself, instead of `jwt`. */

@@ -37,7 +37,7 @@ export interface AuthnRoute {
   readonly isLogin: boolean
 }
 
-/** A route without a mark, as `audit.except` sees it. */
+/** A route without a mark, as `requireMarks.except` sees it. */
 export interface UndecidedRoute extends Pick<
   AuthnRoute,
   'methods' | 'url' | 'constraints' | 'isAutomaticHead'

@@ -50,7 +50,7 @@ export async function buildApp(settings: Settings, database: Database): Promise<
       login: { routeOptions: shownLogin },
       // Closed by default: startup fails with a route that has no mark. One of another plugin gets its mark from a
       // scope around it: app.register(async (scope) => scope.register(plugin), { auth: false }).
-      audit: 'explicit',
+      requireMarks: true,
     })
 
     await app.register(publicRoutes(notes))

@@ -63,7 +63,7 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
       },
     },
   })
-  // Marked, so that the audit knows that its routes are meant to be open.
+  // `requireMarks` demands a mark: these routes are meant to be open.
   await app.register(
     async (scope) => {
       await scope.register(swaggerUi, {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { DeclaredRoute } from './routes.js'
 import type { SharedTools } from '../passwords/tools.js'
-import type { AuditOptions } from '../../types/options.js'
+import type { RequireMarksOptions } from '../../types/options.js'
 
 /** What is known of an app: a Fastify root instance with all its scopes. */
 export type AppRecord = ReturnType<typeof createRecord>
@@ -23,8 +23,8 @@ export function createRecord(root: FastifyInstance) {
     undefinedHooks: [] as string[],
     /** Scopes in which the plugin is registered, in order. */
     registered: new Set<FastifyInstance>(),
-    /** The option `audit`, by the scope of the registration. */
-    audits: new Map<FastifyInstance, AuditOptions>(),
+    /** The option `requireMarks`, by the scope of the registration. */
+    requiredMarks: new Map<FastifyInstance, RequireMarksOptions>(),
     /** Whether the guard's hook was added. */
     isProtected: false,
     /** Whether @fastify/cors was registered at the root before that. */

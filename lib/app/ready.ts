@@ -7,17 +7,17 @@ import { hasCors, isAutomaticHead, isWithin } from './fastify.js'
 import { pluginRouteOf } from '../http/plugin-route.js'
 import { registrationOf } from '../request/registration.js'
 import type { Registration, RoutePolicy } from '../feature.js'
-import { requireDecisions } from './audit.js'
+import { requireMarks } from './require-marks.js'
 import { decide, markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
 
 /** Makes the policy of every route, when the app gets ready. @throws ERR_AUTH_MARK, ERR_AUTH_AUDIT */
 export function checkRoutes(record: AppRecord): void {
-  const { root, routes, audits } = record
+  const { root, routes, requiredMarks } = record
   for (const route of routes) route.policy = decide(route)
   checkSharedTokens(routes.flatMap(({ policy }) => policy ?? []))
-  audits.forEach((option, scope) => requireDecisions(record, scope, option))
+  requiredMarks.forEach((option, scope) => requireMarks(record, scope, option))
   requireRoutes(record)
   warnBasicScopes(record)
   warnLateCors(record)
@@ -55,9 +55,9 @@ function requireRoutes({ routes, registered }: AppRecord): void {
   const ofApp = routes.filter(isOfApp)
   const open = ofApp.filter((route) => markOf(route) === undefined).map(nameOf)
   for (const scope of registered) {
-    const { auth, audit } = (registrationOf(scope) as Registration).options
-    const isProtecting = auth !== undefined && parseMark(auth, '').mode !== false
-    const option = isProtecting ? 'auth' : audit && 'audit'
+    const { options } = registrationOf(scope) as Registration
+    const isProtecting = options.auth !== undefined && parseMark(options.auth, '').mode !== false
+    const option = isProtecting ? 'auth' : options.requireMarks && 'requireMarks'
     const isEmpty = !ofApp.some(({ server }) => isWithin(server, scope))
     if (option === undefined || !isEmpty || open.length === 0) continue
     wrongOption(

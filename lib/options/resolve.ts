@@ -40,7 +40,7 @@ export function resolveOptions(options: unknown, ofFeatures: readonly string[] =
     )
   }
   const resolved = withDefaults(defaults.plugin, checked)
-  const { audit, login, credentialCache, throttle } = checked
+  const { requireMarks, login, credentialCache, throttle } = checked
   if (throttle && throttle.redis !== undefined && throttle.keyPrefix === undefined) {
     wrongOption(
       'option "throttle.keyPrefix" is missing beside "throttle.redis", and two apps with one Redis would share their counts. Expected the name of the app, as in throttle: { redis, keyPrefix: \'shop\' }.',
@@ -48,7 +48,7 @@ export function resolveOptions(options: unknown, ofFeatures: readonly string[] =
   }
   return {
     ...resolved,
-    audit: audit === 'explicit' ? { mode: audit } : audit,
+    requireMarks: requireMarks === true ? {} : requireMarks,
     // Where the app has set it, startup fails if the route could not work.
     login:
       login !== false &&

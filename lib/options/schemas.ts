@@ -7,7 +7,6 @@ import {
   fieldName,
   flag,
   nonEmpty,
-  optional,
   options,
   or,
   seconds,
@@ -65,14 +64,10 @@ const throttle = options({
   keyPrefix: text('a non-empty string'),
 })
 
-const audit = strict(
-  {
-    mode: Type.Literal('explicit', { description: "'explicit'" }),
-    except: optional(anyFunction('a function (route)')),
-    middleware: optional(flag),
-  },
-  "an object with mode: 'explicit', except, middleware",
-)
+const requireMarks = options({
+  except: anyFunction('a function (route)'),
+  middleware: flag,
+})
 
 const access = options({
   scopesOf: anyFunction('a function (user, request) that returns the scopes'),
@@ -105,7 +100,7 @@ export const pluginSchema = (ofFeatures: readonly string[]) =>
       authenticators: byName(authenticatorSchema, 'an object of authenticators by name'),
       // Checked by parseMark in lib/marks/mark.ts, whose errors name the place of the mark.
       auth: Type.Any(),
-      audit: or('explicit', audit),
+      requireMarks: or(true, requireMarks),
       jwt: jwtSchema,
       jwtService: Type.Object({}, { description: 'an instance of JwtService' }),
       basic: basicSchema,

@@ -97,7 +97,7 @@ function note({ user }: Partial<FastifyRequest>, _reply: unknown, next: () => vo
 /** A module of these controllers, with authentication. */
 async function appOf(
   controllers: Type[],
-  options?: Pick<AuthnOptions, 'userService' | 'audit' | 'auth'>,
+  options?: Pick<AuthnOptions, 'userService' | 'requireMarks' | 'auth'>,
   configure?: (consumer: MiddlewareConsumer) => void,
 ) {
   @Module({ controllers })
@@ -117,13 +117,13 @@ test('Nest: a mark on a class, or below another @RouteConfig, has no effect', as
   await start(t, open)
   for (const url of ['/class', '/twice']) assert.equal((await open.inject(url)).statusCode, 200)
 
-  const audit = { mode: 'explicit', middleware: true } as const
-  await assert.rejects(start(t, await appOf(both, { audit })), {
+  const requireMarks = { middleware: true }
+  await assert.rejects(start(t, await appOf(both, { requireMarks })), {
     code: 'ERR_AUTH_AUDIT',
     message: /GET \/class\n +GET \/twice/,
   })
   // Nest always registers @fastify/middie.
-  await assert.rejects(start(t, await appOf([MarkedMethod], { audit: 'explicit' })), {
+  await assert.rejects(start(t, await appOf([MarkedMethod], { requireMarks: true })), {
     code: 'ERR_AUTH_AUDIT',
     message: /middleware: true/,
   })

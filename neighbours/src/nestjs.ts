@@ -60,7 +60,7 @@ export async function createApp() {
   await fastify.register(authn, {
     ...configFromEnv(),
     userService: app.get<UsersService>(UsersService),
-    audit: { mode: 'explicit', middleware: true },
+    requireMarks: { middleware: true },
     errorBody: ({ statusCode, message }) => ({ statusCode, message }),
   })
   return app

@@ -99,7 +99,7 @@ t.test('undefined hooks give one warning that names their routes and scopes', as
   t.match(warnings[0]?.msg, `: ${expected.join(', ')}. `)
 })
 
-t.test('auth or audit in a scope without routes makes startup fail', async (t) => {
+t.test('auth or requireMarks in a scope without routes makes startup fail', async (t) => {
   const ok = (): string => 'ok'
   const start = (
     given: object,
@@ -125,7 +125,7 @@ t.test('auth or audit in a scope without routes makes startup fail', async (t) =
       await plugin(app)
       app.get('/in', ok)
     }
-  for (const given of [{ auth: true }, { auth: { use: 'configBasic' } }, { audit: 'explicit' }]) {
+  for (const given of [{ auth: true }, { auth: { use: 'configBasic' } }, { requireMarks: true }]) {
     const [option] = Object.keys(given)
     const message = new RegExp(`"${option}": .*no routes.*GET /x.*fastify-plugin`)
     t.match(await start(given, plain), { code: 'ERR_AUTH_OPTION', message })

@@ -201,7 +201,7 @@ t.test('publish serves the public keys of pairs, and no secrets', async (t) => {
     ],
     publish: true,
   } as const
-  const app = await appWith(t, { ...options(jwt), auth: true, audit: 'explicit' })
+  const app = await appWith(t, { ...options(jwt), auth: true, requireMarks: true })
   const reply = await app.inject(wellKnown)
   t.equal(reply.statusCode, 200)
   t.match(reply.headers, {

@@ -78,9 +78,9 @@ t.test('a hook that was added before the import marks GET and HEAD routes', asyn
   t.strictSame(hooked.runs, [])
 })
 
-t.test('an app without routes at the import is audited and reported', async (t) => {
+t.test('an app without routes at the import is checked for marks and reported', async (t) => {
   const { app } = empty
-  app.register(authn, { authenticator: { authenticate: () => null }, audit: 'explicit' })
+  app.register(authn, { authenticator: { authenticate: () => null }, requireMarks: true })
   app.after(() => app.get('/x', { config: { auth: false } }, () => 'ok'))
   t.teardown(() => app.close())
   await app.ready()

@@ -119,7 +119,6 @@ function withValue(option: string, value: unknown): Record<string, unknown> {
     jwt: { secret },
     basic: { username: 'a', password: hidden.password },
     authenticator: { authenticate: () => null },
-    audit: { mode: 'explicit' },
   }
   const inner = path.reduceRight<unknown>((each, key) => ({ [key]: each }), value)
   const whole = path.length === 0 ? value : { ...around[name], ...(inner as object) }
@@ -200,12 +199,11 @@ const values: [option: string, value: unknown, found: string, more?: string][] =
   ['authenticator.openapi', 'basic', 'an invalid string'],
   ['authenticator.openapi', null, 'null'],
   ['errorSchema', 'Problem#', 'an invalid string'],
-  ['audit', 'implicit', '"implicit"', "expected 'explicit', or an object"],
-  ['audit', true, 'true', "expected 'explicit'"],
-  ['audit', null, 'null'],
-  ['audit', {}, 'nothing', "expected 'explicit'"],
-  ['audit.mode', 'all', 'an invalid string'],
-  ['audit.except', '/docs', 'an invalid string'],
+  ['requireMarks', 'explicit', 'an invalid string', 'expected true, or an object'],
+  ['requireMarks', false, 'false', 'expected true'],
+  ['requireMarks', null, 'null'],
+  ['requireMarks.middleware', 'all', 'an invalid string'],
+  ['requireMarks.except', '/docs', 'an invalid string'],
 ]
 
 /** Options that there are not, each with one that the error proposes. */
@@ -221,7 +219,8 @@ const unknown: [option: string, known: string][] = [
   ['credentialCache.size', 'max, ttl'],
   ['throttle.perIp', 'perUsername'],
   ['login.url', 'path'],
-  ['audit.only', 'mode, except, middleware'],
+  ['audit', 'requireMarks'],
+  ['requireMarks.mode', 'except, middleware'],
 ]
 
 const taken = (route: string, start: Row['start']): Row => ({

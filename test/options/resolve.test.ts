@@ -64,12 +64,10 @@ t.test('an option overrides its own default only, and false stays false', async 
   })
 })
 
-t.test('audit is an object in the end, whether given as a string or an object', async (t) => {
-  const explicit = { mode: 'explicit' }
-  t.strictSame(plain(resolveOptions({ audit: 'explicit' }).audit), explicit)
-  t.strictSame(plain(resolveOptions({ audit: { mode: 'explicit' } }).audit), explicit)
-  const audit = { mode: 'explicit', middleware: true }
-  t.strictSame(plain(resolveOptions({ audit }).audit), audit)
+t.test('requireMarks is an object in the end, whether given as true or an object', async (t) => {
+  t.strictSame(plain(resolveOptions({ requireMarks: true }).requireMarks), {})
+  const requireMarks = { middleware: true }
+  t.strictSame(plain(resolveOptions({ requireMarks }).requireMarks), requireMarks)
 })
 
 t.test('maxCost is at least the cost of new hashes', async (t) => {

@@ -4,7 +4,7 @@ import type { Notes } from '../notes.js'
 /** Routes for everybody; two of them like to know who asks. */
 export function publicRoutes(notes: Notes) {
   return async (app: FastifyInstance) => {
-    // Open, and said so: see `audit` in app.ts.
+    // Open, and said so: see `requireMarks` in app.ts.
     app.get('/', { config: { auth: false } }, (request, reply) => {
       const isPerson = request.headers.accept?.includes('text/html') === true
       return isPerson

@@ -175,12 +175,11 @@ app.register(authn, {
   reelm: 'Notes',
 })
 
-// The audit: a predicate that forgets to answer, or answers later, does not compile.
+// Required marks: a predicate that forgets to answer, or answers later, does not compile.
 
-app.register(authn, { audit: 'explicit' })
+app.register(authn, { requireMarks: true })
 app.register(authn, {
-  audit: {
-    mode: 'explicit',
+  requireMarks: {
     except: ({ methods, url, prefix, isHidden, isAutomaticHead, config, constraints }) => {
       exactly<readonly string[]>()(methods)
       exactly<string>()(url)
@@ -191,12 +190,12 @@ app.register(authn, {
     },
   },
 })
-// @ts-expect-error -- there is no such audit
-app.register(authn, { audit: 'implicit' })
+// @ts-expect-error -- the option is left out instead
+app.register(authn, { requireMarks: false })
 // @ts-expect-error -- a promise is always something
-app.register(authn, { audit: { mode: 'explicit', except: async () => true } })
+app.register(authn, { requireMarks: { except: async () => true } })
 // @ts-expect-error -- nothing is returned
-app.register(authn, { audit: { mode: 'explicit', except: () => {} } })
+app.register(authn, { requireMarks: { except: () => {} } })
 const [route] = app.authn.routes()
 exactly<boolean | 'optional' | 'try' | undefined>()(route?.mode)
 exactly<'route' | 'scope' | 'plugin' | 'none' | undefined>()(route?.source)

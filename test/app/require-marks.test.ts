@@ -12,13 +12,13 @@ const shared = () => ({ ...standard })
 
 const ok = (): string => 'ok'
 const open = { config: { auth: false } } as const
-type Audit = NonNullable<AuthnOptions['audit']>
+type RequireMarks = NonNullable<AuthnOptions['requireMarks']>
 type Except = (route: UndecidedRoute) => boolean
 
 /** Starts an app. @returns the error of its startup, if any */
 async function start(
   t: Test,
-  audit: Audit | undefined,
+  requireMarks: RequireMarks | undefined,
   declare: (app: FastifyInstance) => unknown = () => undefined,
   before: (app: FastifyInstance) => unknown = () => undefined,
 ): Promise<(Error & { code?: unknown }) | undefined> {
@@ -26,7 +26,7 @@ async function start(
   t.teardown(() => app.close())
   return startupError(async () => {
     await before(app)
-    await app.register(authn, { ...shared(), audit })
+    await app.register(authn, { ...shared(), requireMarks })
     await declare(app)
     await app.ready()
   })
@@ -39,7 +39,7 @@ const named = (error: Error | undefined): string[] =>
 t.test('routes without a mark make startup fail, and all are named', async (t) => {
   const error = await start(
     t,
-    'explicit',
+    true,
     async (app) => {
       app.get('/b', ok)
       app.get('/decided', open, ok)
@@ -52,7 +52,7 @@ t.test('routes without a mark make startup fail, and all are named', async (t) =
     name: 'AuthnUsageError',
     code: 'ERR_AUTH_AUDIT',
     message:
-      /option "audit": found 5 routes without a mark, expected a decision for each\. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins/,
+      /option "requireMarks": found 5 routes without a mark, expected one for each\. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins/,
   })
   t.strictSame(named(error), [
     '  GET /b',
@@ -64,14 +64,14 @@ t.test('routes without a mark make startup fail, and all are named', async (t) =
 })
 
 t.test('of 23 routes without a mark, 20 are named and 23 are counted', async (t) => {
-  const error = await start(t, 'explicit', (app) => {
+  const error = await start(t, true, (app) => {
     for (let at = 100; at < 123; at += 1) app.get(`/${at}`, ok)
   })
   t.match(error?.message, 'found 23 routes')
   t.match(named(error), { length: 21, 0: '  GET /100', 19: '  GET /119', 20: '  and 3 more' })
 })
 
-t.test('a route with a mark of its own, a scope or the plugin passes the audit', async (t) => {
+t.test('a route with a mark of its own, a scope or the plugin passes', async (t) => {
   const declare = async (app: FastifyInstance): Promise<void> => {
     const needs = [{ scope: 'a' }, { role: { any: ['x', 'y'] } }] as const
     for (const auth of [true, false, 'optional', 'try', { mode: false }, ...needs] as const) {
@@ -87,11 +87,11 @@ t.test('a route with a mark of its own, a scope or the plugin passes the audit',
       )
     }
   }
-  t.equal(await start(t, 'explicit', declare), undefined)
+  t.equal(await start(t, true, declare), undefined)
   const app = Fastify()
   t.teardown(() => app.close())
   app.get('/before', ok)
-  await app.register(authn, { ...shared(), audit: 'explicit', auth: true })
+  await app.register(authn, { ...shared(), requireMarks: true, auth: true })
   app.get('/plain', ok)
   await app.ready()
   for (const url of ['/before', '/plain']) t.equal((await app.inject(url)).statusCode, 401, url)
@@ -119,7 +119,7 @@ t.test('except gets each undecided route, and those it returns true for pass', a
       handler: ok,
     })
   }
-  t.equal(await start(t, { mode: 'explicit', except }, declare), undefined)
+  t.equal(await start(t, { except }, declare), undefined)
   t.strictSame(JSON.parse(JSON.stringify(seen)), [
     {
       methods: ['GET'],
@@ -140,19 +140,15 @@ t.test('except gets each undecided route, and those it returns true for pass', a
       config: { isKnown: true },
     },
   ])
-  const error = await start(
-    t,
-    { mode: 'explicit', except: ({ url }) => url === '/docs/ui' },
-    declare,
-  )
+  const error = await start(t, { except: ({ url }) => url === '/docs/ui' }, declare)
   t.strictSame(named(error), ['  POST,PUT /x'])
 })
 
-t.test('automatic HEAD routes pass the audit with their GET route', async (t) => {
-  t.strictSame(named(await start(t, 'explicit', (app) => app.get('/x', ok))), ['  GET /x'])
+t.test('automatic HEAD routes pass with their GET route', async (t) => {
+  t.strictSame(named(await start(t, true, (app) => app.get('/x', ok))), ['  GET /x'])
   const except: Except = ({ methods }) => methods.includes('GET')
-  t.equal(await start(t, { mode: 'explicit', except }, (app) => app.get('/x', ok)), undefined)
-  const own = await start(t, 'explicit', (app) => {
+  t.equal(await start(t, { except }, (app) => app.get('/x', ok)), undefined)
+  const own = await start(t, true, (app) => {
     app.head('/x', ok)
     app.get('/x', open, ok)
   })
@@ -160,7 +156,7 @@ t.test('automatic HEAD routes pass the audit with their GET route', async (t) =>
 })
 
 t.test('a mark that a hook sets on a GET route counts for its HEAD route too', async (t) => {
-  const error = await start(t, 'explicit', (app) => {
+  const error = await start(t, true, (app) => {
     app.addHook('onRoute', (options) => {
       if (options.method === 'GET') options.config = { ...options.config, auth: true }
     })
@@ -176,22 +172,22 @@ t.test('except must return true, and an error that it throws makes startup fail'
     throw cause
   }
   const declare = (app: FastifyInstance): unknown => app.get('/x', ok)
-  t.equal(await start(t, { mode: 'explicit', except: fails }, declare), cause)
+  t.equal(await start(t, { except: fails }, declare), cause)
   for (const answer of [undefined, null, 1, 'true', Promise.resolve(true)]) {
     const except = (() => answer) as unknown as Except
-    t.match(await start(t, { mode: 'explicit', except }, declare), { code: 'ERR_AUTH_AUDIT' })
+    t.match(await start(t, { except }, declare), { code: 'ERR_AUTH_AUDIT' })
   }
 })
 
-t.test('each registration audits its own scope', async (t) => {
+t.test('each registration requires marks in its own scope', async (t) => {
   /** Which of the routes around, in and below a registration are named. */
-  const found = async (outer?: Audit, inner?: Audit): Promise<string[]> => {
+  const found = async (outer?: RequireMarks, inner?: RequireMarks): Promise<string[]> => {
     const error = await start(t, outer, async (app) => {
       app.get('/outside', ok)
       await app.register(
         async (app) => {
           app.get('/early', ok)
-          await app.register(authn, { ...shared(), audit: inner })
+          await app.register(authn, { ...shared(), requireMarks: inner })
           await app.register(async (app) => void app.get('/deep', ok))
         },
         { prefix: '/in' },
@@ -201,29 +197,28 @@ t.test('each registration audits its own scope', async (t) => {
   }
   const inside = ['  GET /in/deep', '  GET /in/early']
   const everything = [...inside, '  GET /outside']
-  const lenient: Audit = { mode: 'explicit', except: () => true }
+  const lenient: RequireMarks = { except: () => true }
   t.strictSame(await found(), [])
-  t.strictSame(await found(undefined, 'explicit'), inside)
-  t.strictSame(
-    await found('explicit'),
-    everything,
-    'an inner registration does not end the outer audit',
-  )
-  t.strictSame(await found('explicit', lenient), everything, 'nor are its exceptions')
-  t.strictSame(await found(lenient, 'explicit'), inside)
+  t.strictSame(await found(undefined, true), inside)
+  t.strictSame(await found(true), everything, 'an inner registration does not lift the outer rule')
+  t.strictSame(await found(true, lenient), everything, 'nor do its exceptions')
+  t.strictSame(await found(lenient, true), inside)
 })
 
-t.test('the last audit of one scope counts, and a registration without one keeps it', async (t) => {
-  const again = (audit?: Audit) => async (app: FastifyInstance) => {
-    await app.register(authn, { ...shared(), audit })
-    app.get('/x', ok)
-  }
-  t.strictSame(named(await start(t, 'explicit', again())), ['  GET /x'])
-  const lenient: Audit = { mode: 'explicit', except: () => true }
-  t.equal(await start(t, 'explicit', again(lenient)), undefined)
-})
+t.test(
+  'the last requireMarks of a scope counts, and a registration without it keeps it',
+  async (t) => {
+    const again = (requireMarks?: RequireMarks) => async (app: FastifyInstance) => {
+      await app.register(authn, { ...shared(), requireMarks })
+      app.get('/x', ok)
+    }
+    t.strictSame(named(await start(t, true, again())), ['  GET /x'])
+    const lenient: RequireMarks = { except: () => true }
+    t.equal(await start(t, true, again(lenient)), undefined)
+  },
+)
 
-t.test('routes of other plugins are audited, except the one of @fastify/cors', async (t) => {
+t.test('routes of other plugins need a mark, except the one of @fastify/cors', async (t) => {
   const others = async (app: FastifyInstance): Promise<void> => {
     await app.register(cors)
     await app.register(websocket)
@@ -233,18 +228,18 @@ t.test('routes of other plugins are audited, except the one of @fastify/cors', a
     app.get('/ws', { websocket: true }, ok)
   }
   const found = ['  GET /metrics', '  GET /ws']
-  t.strictSame(named(await start(t, 'explicit', declare, others)), found)
+  t.strictSame(named(await start(t, true, declare, others)), found)
   const after = async (app: FastifyInstance): Promise<void> => {
     await others(app)
     declare(app)
   }
-  t.strictSame(named(await start(t, 'explicit', after)), found)
-  const catchAll = await start(t, 'explicit', async (app) => {
+  t.strictSame(named(await start(t, true, after)), found)
+  const catchAll = await start(t, true, async (app) => {
     await app.register(cors)
     app.options('*', { constraints: { host: 'a.example' } }, ok)
     app.options('/x', ok)
     await app.register(async (inner) => void inner.options('*', ok), { prefix: '/in/' })
   })
   t.strictSame(named(catchAll), ['  OPTIONS *', '  OPTIONS /in/*', '  OPTIONS /x'], 'of the app')
-  t.strictSame(named(await start(t, 'explicit', (app) => app.options('*', ok))), ['  OPTIONS *'])
+  t.strictSame(named(await start(t, true, (app) => app.options('*', ok))), ['  OPTIONS *'])
 })

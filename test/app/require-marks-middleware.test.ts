@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fasti
 import fp from 'fastify-plugin'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { authn, type AuditOptions } from '../../lib/index.js'
+import { authn, type RequireMarksOptions } from '../../lib/index.js'
 import { standardOptions } from '../helpers/app.js'
 import { startupError, listen } from '../helpers/flows.js'
 
@@ -22,18 +22,18 @@ interface WithUse {
 interface Order {
   readonly before?: (app: FastifyInstance) => unknown
   readonly after?: (app: FastifyInstance) => unknown
-  readonly audit?: 'explicit' | AuditOptions | undefined
+  readonly requireMarks?: true | RequireMarksOptions | undefined
 }
 
 async function start(
   t: Test,
-  { before, after, audit = 'explicit' }: Order,
+  { before, after, requireMarks = true }: Order,
 ): Promise<{ app: FastifyInstance; error: (Error & { code?: unknown }) | undefined }> {
   const app = Fastify()
   t.teardown(() => app.close())
   const error = await startupError(async () => {
     await before?.(app)
-    await app.register(authn, { ...standardOptions(), audit, auth: true })
+    await app.register(authn, { ...standardOptions(), requireMarks, auth: true })
     await after?.(app)
     await app.ready()
   })
@@ -41,7 +41,7 @@ async function start(
 }
 
 for (const [name, engine] of Object.entries(engines)) {
-  t.test(`${name} makes an audited startup fail, whatever the order`, async (t) => {
+  t.test(`${name} makes startup fail where marks are required, whatever the order`, async (t) => {
     const add = async (app: FastifyInstance): Promise<void> => {
       await app.register(engine)
     }
@@ -58,8 +58,8 @@ for (const [name, engine] of Object.entries(engines)) {
       { after: wrapped },
       { before: later },
       { after: later },
-      { after: add, audit: { mode: 'explicit' } },
-      { after: add, audit: { mode: 'explicit', middleware: false } },
+      { after: add, requireMarks: {} },
+      { after: add, requireMarks: { middleware: false } },
     ]
     for (const order of orders) {
       const { error } = await start(t, order)
@@ -75,14 +75,14 @@ for (const [name, engine] of Object.entries(engines)) {
         await app.register(engine)
         ;(app as unknown as WithUse).use('/legacy', (_request, response) => response.end('legacy'))
       },
-      audit: { mode: 'explicit', middleware: true },
+      requireMarks: { middleware: true },
     })
     t.equal(error, undefined)
     const answer = await fetch(`http://127.0.0.1:${await listen(app)}/legacy`)
     t.equal(await answer.text(), 'legacy', 'without credentials')
   })
 
-  t.test(`${name} fails the audit of scopes inside its own, not beside it`, async (t) => {
+  t.test(`${name} makes startup fail for scopes inside its own, not beside it`, async (t) => {
     for (const [place, expected] of [
       ['around', 'ERR_AUTH_AUDIT'],
       ['beside', undefined],
@@ -93,7 +93,7 @@ for (const [name, engine] of Object.entries(engines)) {
         if (place === 'around') await app.register(engine)
         await app.register(
           async (scope) => {
-            await scope.register(authn, { ...standardOptions(), audit: 'explicit' })
+            await scope.register(authn, { ...standardOptions(), requireMarks: true })
             scope.get('/', { config: { auth: true } }, () => 'ours')
           },
           { prefix: '/ours' },
@@ -106,7 +106,7 @@ for (const [name, engine] of Object.entries(engines)) {
   })
 }
 
-t.test('without an audit, an app with middleware starts', async (t) => {
+t.test('without requireMarks, an app with middleware starts', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const [engine] = Object.values(engines) as [FastifyPluginCallback]

@@ -5,19 +5,19 @@ import { markOf, methodsOf, type DeclaredRoute } from './routes.js'
 import { listOf } from '../common/list-of.js'
 import { visible } from './table.js'
 import type { AppRecord } from './app-record.js'
-import type { AuditOptions } from '../../types/options.js'
+import type { RequireMarksOptions } from '../../types/options.js'
 import type { UndecidedRoute } from '../../types/routes.js'
 
 /**
- * Makes startup fail when an audited scope has routes without a mark, neither their own nor an inherited one, or
- * middleware that the option does not allow.
+ * Makes startup fail when the scope has routes without a mark, neither their own nor an inherited one, or middleware
+ * that the option does not allow.
  *
  * @throws ERR_AUTH_AUDIT that lists the routes, or names the middleware; what `except` throws
  */
-export function requireDecisions(
+export function requireMarks(
   { routes, instances }: AppRecord,
   scope: FastifyInstance,
-  { except, middleware }: AuditOptions,
+  { except, middleware }: RequireMarksOptions,
 ): void {
   const undecided = routes
     .filter((route) => markOf(route) === undefined && isWithin(route.server, scope))
@@ -30,7 +30,7 @@ export function requireDecisions(
   if (undecided.length > 0) {
     throw new AuthnUsageError(
       'ERR_AUTH_AUDIT',
-      `option "audit": found ${undecided.length} routes without a mark, expected a decision for each. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins with audit: { mode: 'explicit', except: (route) => … }.\n  ${listOf(undecided, '\n  ')}`,
+      `option "requireMarks": found ${undecided.length} routes without a mark, expected one for each. Give each config: { auth: true }, or { auth: false } if it is public; mark a scope around it; or except routes of other plugins with requireMarks: { except: (route) => … }.\n  ${listOf(undecided, '\n  ')}`,
     )
   }
   if (!middleware) refuseMiddleware(instances, scope)
@@ -51,17 +51,17 @@ function describe({ options, server, url }: DeclaredRoute): UndecidedRoute[] {
 
 /**
  * Middleware answers by the URL, outside of all routes, so marks do not protect what it serves. The option
- * `audit.middleware: true` allows it.
+ * `requireMarks.middleware: true` allows it.
  */
-function refuseMiddleware(scopes: readonly FastifyInstance[], audited: FastifyInstance): void {
+function refuseMiddleware(instances: readonly FastifyInstance[], scope: FastifyInstance): void {
   const engines = ['@fastify/express', '@fastify/middie']
-  // Middleware of a scope around the audited one runs in the audited one too.
-  const found = scopes
-    .filter((scope) => isWithin(scope, audited) || isWithin(audited, scope))
-    .flatMap((scope) => engines.filter((name) => scope.hasPlugin(name)))[0]
+  // Middleware of a scope around this one runs in this one too.
+  const found = instances
+    .filter((each) => isWithin(each, scope) || isWithin(scope, each))
+    .flatMap((each) => engines.filter((name) => each.hasPlugin(name)))[0]
   if (found === undefined) return
   throw new AuthnUsageError(
     'ERR_AUTH_AUDIT',
-    `option "audit": found ${found}, whose middleware (app.use(…)) runs before any mark is checked. Make sure that it serves nothing that must be protected, then allow it with audit: { mode: 'explicit', middleware: true }.`,
+    `option "requireMarks": found ${found}, whose middleware (app.use(…)) runs before any mark is checked. Make sure that it serves nothing that must be protected, then allow it with requireMarks: { middleware: true }.`,
   )
 }

@@ -1,4 +1,3 @@
-// Keys that a client makes up: their checksums are right, so only the store can tell.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
@@ -6,13 +5,11 @@ import { memoryApiKeys } from '../../lib/api-keys/index.js'
 import { newKey } from '../../lib/api-keys/key.js'
 import type { ApiKeyStore } from '../../lib/index.js'
 import { bearer } from '../helpers/app.js'
-import { keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
+import { job, keyApp, keyOptions, prefix, storeWith } from '../helpers/api-keys.js'
 import { settle, until } from '../helpers/load.js'
 import { rawRequest, vanish } from '../helpers/raw-socket.js'
 
-const about = { owner: 'alice', name: 'x', scopes: [], expiresAt: null }
-
-t.test('a flood of forged keys keeps neither other clients nor good keys out', async (t) => {
+t.test('good keys and other clients are served during a flood of forged keys', async (t) => {
   const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
   const held: (() => void)[] = []
   const asked: string[] = []
@@ -26,7 +23,7 @@ t.test('a flood of forged keys keeps neither other clients nor good keys out', a
   const { app, keys, issued, get } = await keyApp(t, options)
   const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
   const flood = Array.from({ length: 10_000 }, () =>
-    rawRequest('/apiKey', [`Authorization: Bearer ${newKey(prefix, about).issued.key}`]),
+    rawRequest('/apiKey', [`Authorization: Bearer ${newKey(prefix, job).issued.key}`]),
   ).join('')
   const connected = once(app.server, 'connection') as Promise<[Socket]>
   let leave = (): void => undefined
@@ -40,7 +37,7 @@ t.test('a flood of forged keys keeps neither other clients nor good keys out', a
   })
   t.equal(other.statusCode, 200, 'another client is served')
   t.equal((await get('/apiKey', bearer(issued.key))).status, 200, 'so is a cached key')
-  const second = await keys.issue(about)
+  const second = await keys.issue(job)
   leave()
   await left
   const [connection] = await connected
@@ -56,7 +53,7 @@ t.test('a flood of forged keys keeps neither other clients nor good keys out', a
   t.equal(asked.filter((id) => !good.has(id)).length, 16, 'no more after the client has left')
 })
 
-t.test('a gateway with many good keys is served, 16 look-ups at a time', async (t) => {
+t.test('600 good keys from one address are all accepted, 16 look-ups at a time', async (t) => {
   const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
   let [running, most] = [0, 0]
   const find: ApiKeyStore['find'] = async (id) => {
@@ -68,7 +65,7 @@ t.test('a gateway with many good keys is served, 16 look-ups at a time', async (
   const options = keyOptions({ store: storeWith({ find }, memory), maxPerOwner: 1000 })
   const { keys, get } = await keyApp(t, options)
   const issued = await Promise.all(
-    Array.from({ length: 600 }, (_, index) => keys.issue({ ...about, name: `job ${index}` })),
+    Array.from({ length: 600 }, (_, index) => keys.issue({ ...job, name: `job ${index}` })),
   )
   const answers = await Promise.all(issued.map(({ key }) => get('/apiKey', bearer(key))))
   t.ok(answers.every(({ status }) => status === 200))

@@ -1,4 +1,3 @@
-// The option `apiKeys`: what makes startup fail.
 import Fastify from 'fastify'
 import t from 'tap'
 import { memoryApiKeys, redisApiKeys, sqlApiKeys } from '../../lib/api-keys/index.js'
@@ -9,7 +8,7 @@ import { prefix } from '../helpers/api-keys.js'
 
 const store = memoryApiKeys({ prefix: 'shop' })
 
-async function boot(...all: AuthnOptions[]): Promise<void> {
+async function open(...all: AuthnOptions[]): Promise<void> {
   const app = Fastify()
   try {
     for (const [index, options] of all.entries()) {
@@ -36,14 +35,14 @@ const optionsWith = (apiKeys: unknown, more: AuthnOptions = {}): AuthnOptions =>
   ...more,
 })
 
-t.test('options that are right', async () => {
+t.test('startup succeeds with valid options of apiKeys', async () => {
   const maximal = {
     header: 'X-Api-Key',
     cache: { max: 1, ttl: 60 },
     maxPerOwner: 10_000,
     name: 'admin',
   }
-  await boot(
+  await open(
     optionsWith({ prefix: 'a1', store }),
     optionsWith({ prefix: 'a_0_0123456789_test'.padEnd(20, '0'), store, ...maximal }),
     optionsWith({ prefix, store, cache: false, name: 'other' }),
@@ -51,7 +50,7 @@ t.test('options that are right', async () => {
   )
 })
 
-t.test('options that are wrong', async (t) => {
+t.test('startup fails for a wrong option of apiKeys, and names it', async (t) => {
   const wrong: [string, unknown][] = [
     ['apiKeys', true],
     ['apiKeys', 'acme'],
@@ -73,22 +72,30 @@ t.test('options that are wrong', async (t) => {
   ]
   for (const [name, apiKeys] of wrong) {
     const message = new RegExp(name.replace('.', String.raw`\.`))
-    await t.rejects(boot(optionsWith(apiKeys)), { code: 'ERR_AUTH_OPTION', message }, name)
+    await t.rejects(open(optionsWith(apiKeys)), { code: 'ERR_AUTH_OPTION', message }, name)
   }
-  await t.rejects(boot(optionsWith({ prefix, store: {} })), { message: /redisApiKeys.*sqlApiKeys/ })
+  await t.rejects(open(optionsWith({ prefix, store: {} })), {
+    message: /redisApiKeys.*sqlApiKeys/,
+  })
 })
 
-t.test('what it needs, and what it does not go with', async (t) => {
-  const option = { code: 'ERR_AUTH_OPTION' }
-  const apiKeys = { prefix, store }
-  await t.rejects(boot(optionsWith(apiKeys, { userService: undefined, jwt: undefined })), option)
-  const apiKey = { authenticate: () => null }
-  await t.rejects(boot(optionsWith(apiKeys, { authenticators: { apiKey } })), option)
-  await t.rejects(boot(optionsWith(apiKeys), optionsWith({ ...apiKeys, header: 'x-key' })), option)
-  await t.rejects(boot(optionsWith(undefined)), { code: 'ERR_AUTH_MARK' })
-})
+t.test(
+  'startup fails for apiKeys without users, and for a second store or authenticator',
+  async (t) => {
+    const option = { code: 'ERR_AUTH_OPTION' }
+    const apiKeys = { prefix, store }
+    await t.rejects(open(optionsWith(apiKeys, { userService: undefined, jwt: undefined })), option)
+    const apiKey = { authenticate: () => null }
+    await t.rejects(open(optionsWith(apiKeys, { authenticators: { apiKey } })), option)
+    await t.rejects(
+      open(optionsWith(apiKeys), optionsWith({ ...apiKeys, header: 'x-key' })),
+      option,
+    )
+    await t.rejects(open(optionsWith(undefined)), { code: 'ERR_AUTH_MARK' })
+  },
+)
 
-t.test('stores', async (t) => {
+t.test('the stores of API keys throw for a wrong prefix or client', async (t) => {
   const option = { code: 'ERR_AUTH_OPTION' }
   const redis = { evalsha: () => null, eval: () => null }
   const query = async () => ({ rows: [] })
@@ -106,7 +113,7 @@ t.test('stores', async (t) => {
   t.equal(memoryApiKeys().prefix, 'fastify-authn')
 })
 
-t.test('keys in memory are a warning in production', async (t) => {
+t.test('API keys in memory are a warning in production', async (t) => {
   setNodeEnv(t, 'production')
   const lines: string[] = []
   const app = Fastify({

@@ -1,51 +1,36 @@
-// Routes that accept keys and require no scope.
 import t from 'tap'
-import { appWith, logLines } from '../helpers/app.js'
+import { appWith, logLines, type TestApp } from '../helpers/app.js'
 import { keyOptions } from '../helpers/api-keys.js'
 
 const ok = (): string => 'ok'
 
-t.test('they are named in one warning at startup', async (t) => {
+t.test('a warning at startup names the routes that accept keys and need no scope', async (t) => {
   const { lines, stream } = logLines()
+  const logger = { level: 'warn', stream }
+  const scoped = { use: 'apiKey', scope: 'a' }
+  const named = (): unknown => lines.splice(0).map(({ msg }) => String(msg).match(/[A-Z]+ \/\w+/g))
   await appWith(
     t,
     keyOptions(),
-    async (app) => {
+    (app) => {
       app.get('/open', ok)
       app.get('/token', { config: { auth: true } }, ok)
-      app.get('/scoped', { config: { auth: { use: 'apiKey', scope: 'a' } } }, ok)
+      app.get('/scoped', { config: { auth: scoped } }, ok)
       app.get('/bare', { config: { auth: { use: 'apiKey' } } }, ok)
       app.get('/both', { config: { auth: { use: ['jwt', 'apiKey'] } } }, ok)
       app.get('/role', { config: { auth: { use: 'apiKey', role: 'editor' } } }, ok)
       app.get('/try', { config: { auth: { use: 'apiKey', mode: 'try' } } }, ok)
     },
-    { logger: { level: 'warn', stream } },
+    { logger },
   )
-  const named = lines.map(({ msg }) => String(msg).match(/[A-Z]+ \/\w+/g))
-  t.strictSame(named, [['GET /bare', 'GET /both', 'GET /role', 'GET /try']])
-})
-
-t.test('also where keys are the default; no warning where all have a scope', async (t) => {
+  t.strictSame(named(), [['GET /bare', 'GET /both', 'GET /role', 'GET /try']])
   const { jwt: _, ...options } = keyOptions()
-  const { lines, stream } = logLines()
-  const server = { logger: { level: 'warn', stream } }
-  await appWith(
-    t,
-    { ...options, authenticator: 'apiKey' },
-    (app) => {
-      app.get('/bare', { config: { auth: true } }, ok)
-    },
-    server,
-  )
-  t.match(lines, [{ msg: /GET \/bare/ }])
-  lines.length = 0
-  await appWith(
-    t,
-    options,
-    (app) => {
-      app.get('/scoped', { config: { auth: { use: 'apiKey', scope: 'a' } } }, ok)
-    },
-    server,
-  )
-  t.strictSame(lines, [])
+  for (const [auth, expected] of [
+    [true, [['GET /bare']]],
+    [scoped, []],
+  ] as const) {
+    const declare = (app: TestApp): unknown => app.get('/bare', { config: { auth } }, ok)
+    await appWith(t, { ...options, authenticator: 'apiKey' }, declare, { logger })
+    t.strictSame(named(), expected)
+  }
 })

@@ -1,4 +1,3 @@
-// What every store of API keys has to do, and that the suite for it finds faults.
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../examples/demo/embedded.js'
@@ -6,6 +5,7 @@ import { memoryApiKeys, redisApiKeys, sqlApiKeys } from '../../lib/api-keys/inde
 import { newKey } from '../../lib/api-keys/key.js'
 import { apiKeysSchema } from '../../lib/api-keys/stores/sql.js'
 import { apiKeyStoreSuite, type MakeStore } from '../../lib/testing/index.js'
+import { job } from '../helpers/api-keys.js'
 import { postgresServer } from '../helpers/postgres-server.js'
 import { unlessFound } from '../helpers/programs.js'
 import { redisServer } from '../helpers/redis-server.js'
@@ -20,7 +20,7 @@ async function contract(t: Test, make: MakeStore<ApiKeyStoreFactory>): Promise<v
   const store = (await make('suite_one')).open('old')
   const now = Date.now() / 1000
   const key = (id: string, expiresAt: number | null): StoredApiKey => ({
-    ...newKey('acme', { owner: 'alice', name: 'job', scopes: [], expiresAt: null }).stored,
+    ...newKey('acme', job).stored,
     id,
     expiresAt,
     createdAt: now - 4e6,
@@ -33,9 +33,11 @@ async function contract(t: Test, make: MakeStore<ApiKeyStoreFactory>): Promise<v
   t.strictSame([left, await store.find('expired')], [['new'], null], 'deleted after 30 days')
 }
 
-t.test('memory', (t) => contract(t, (prefix) => memoryApiKeys({ prefix })))
+t.test('memoryApiKeys() passes apiKeyStoreSuite()', (t) =>
+  contract(t, (prefix) => memoryApiKeys({ prefix })),
+)
 
-t.test('PGlite', async (t) => {
+t.test('sqlApiKeys() passes apiKeyStoreSuite() in PGlite', async (t) => {
   const db = await openEmbedded()
   t.teardown(() => db.close())
   await db.exec(schema)
@@ -44,16 +46,20 @@ t.test('PGlite', async (t) => {
   )
 })
 
-t.test('PostgreSQL', { skip: unlessFound('PostgreSQL') }, async (t) => {
-  const server = await postgresServer(t)
-  await server.pool().query(schema)
-  await contract(t, (prefix) => {
-    const pool = server.pool()
-    return sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix })
-  })
-})
+t.test(
+  'sqlApiKeys() passes apiKeyStoreSuite() in PostgreSQL',
+  { skip: unlessFound('PostgreSQL') },
+  async (t) => {
+    const server = await postgresServer(t)
+    await server.pool().query(schema)
+    await contract(t, (prefix) => {
+      const pool = server.pool()
+      return sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix })
+    })
+  },
+)
 
-t.test('Redis', { skip: unlessFound('Redis') }, async (t) => {
+t.test('redisApiKeys() passes apiKeyStoreSuite()', { skip: unlessFound('Redis') }, async (t) => {
   const server = await redisServer(t)
   await contract(t, (prefix) => {
     const client = new Redis(server.port, '127.0.0.1')
@@ -62,31 +68,34 @@ t.test('Redis', { skip: unlessFound('Redis') }, async (t) => {
   })
 })
 
-t.test('Redis forgets an owner with their last key', { skip: unlessFound('Redis') }, async (t) => {
-  const client = new Redis((await redisServer(t)).port, '127.0.0.1')
-  t.teardown(() => client.disconnect())
-  const store = redisApiKeys(client, { prefix: 'shop' }).open('default')
-  const days = async (): Promise<number> => {
-    const names = await client.keys('*')
-    t.notMatch(names.join(), 'alice', 'its name does not tell the owner')
-    const index = names.find((name) => name.includes(':api-keys:')) as string
-    return (await client.ttl(index)) / 86_400
-  }
-  const issue = async (expiresAt: Date | null): Promise<string> => {
-    const about = { owner: 'alice', name: 'job', scopes: [], expiresAt }
-    const { stored } = newKey('acme', about)
-    await store.create(stored, 100)
-    return stored.id
-  }
-  const inDays = (count: number): Date => new Date(Date.now() + count * 86_400_000)
-  await issue(inDays(10))
-  t.equal(Math.round(await days()), 40)
-  const id = await issue(null)
-  await issue(inDays(5))
-  t.ok((await days()) < 0, 'it does not expire before the key does')
-  await store.revoke(id, Date.now() / 1000, null)
-  t.equal(Math.round(await days()), 40)
-})
+t.test(
+  'redisApiKeys() forgets an owner with the last key',
+  { skip: unlessFound('Redis') },
+  async (t) => {
+    const client = new Redis((await redisServer(t)).port, '127.0.0.1')
+    t.teardown(() => client.disconnect())
+    const store = redisApiKeys(client, { prefix: 'shop' }).open('default')
+    const days = async (): Promise<number> => {
+      const names = await client.keys('*')
+      t.notMatch(names.join(), 'alice', 'its name does not tell the owner')
+      const index = names.find((name) => name.includes(':api-keys:')) as string
+      return (await client.ttl(index)) / 86_400
+    }
+    const issue = async (expiresAt: Date | null): Promise<string> => {
+      const { stored } = newKey('acme', { ...job, expiresAt })
+      await store.create(stored, 100)
+      return stored.id
+    }
+    const inDays = (count: number): Date => new Date(Date.now() + count * 86_400_000)
+    await issue(inDays(10))
+    t.equal(Math.round(await days()), 40)
+    const id = await issue(null)
+    await issue(inDays(5))
+    t.ok((await days()) < 0, 'it does not expire before the key does')
+    await store.revoke(id, Date.now() / 1000, null)
+    t.equal(Math.round(await days()), 40)
+  },
+)
 
 /** A store that does what the memory store does, but for these methods; with the name of the case that finds it. */
 const faulty: Readonly<
@@ -209,7 +218,7 @@ const faulty: Readonly<
   ],
 }
 
-t.test('every fault of a store is found', async (t) => {
+t.test('apiKeyStoreSuite() finds every fault of a store', async (t) => {
   await everyFaultIsFound(t, faulty, (change) =>
     apiKeyStoreSuite((prefix) => {
       const factory = memoryApiKeys({ prefix })

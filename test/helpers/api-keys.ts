@@ -12,6 +12,8 @@ import type {
 import { appWith, standardOptions, type TestApp, type TestUserService } from './app.js'
 
 export const prefix = 'acme'
+/** What a test needs to issue a key. */
+export const job = { owner: 'alice', name: 'job', scopes: [], expiresAt: null }
 
 /** Options of the plugin with API keys. */
 export function keyOptions(

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { authn, type AuthMark } from '../../lib/index.js'
+import { authn } from '../../lib/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
 import {
   bearerChallenge,
@@ -18,10 +18,6 @@ function fastify(t: Test, options = {}): FastifyInstance {
   t.teardown(() => app.close())
   return app
 }
-
-/** `auth` in the options of app.register. */
-const scope = (auth: AuthMark, prefix?: string): object =>
-  prefix === undefined ? { auth } : { auth, prefix }
 
 t.test('a protected route rejects every method and URL that it matches', async (t) => {
   const { handler, take } = probe()
@@ -46,28 +42,6 @@ t.test('a protected route rejects every method and URL that it matches', async (
     isWelcome(t, await app.inject({ method, url, headers }), 'alice', `${method} ${url}`)
     t.equal(take(), 1)
   }
-})
-
-t.test('a HEAD request is rejected as a GET of its route is', async (t) => {
-  const { handler, take } = probe()
-  const app = await appWith(t, standardOptions(), async (app) => {
-    app.get('/closed', { config: { auth: true } }, handler)
-    app.get('/open', handler)
-    await app.register(async (app) => void app.get('/group', handler), scope(true))
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  for (const url of ['/closed', '/group']) {
-    const refused = await app.inject({ method: 'HEAD', url })
-    t.equal(refused.statusCode, 401)
-    t.equal(refused.headers['www-authenticate'], bearerChallenge)
-    t.equal(refused.headers['cache-control'], 'no-store')
-    t.equal(refused.body, '')
-    t.equal(take(), 0)
-    t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
-    t.equal(take(), 1)
-  }
-  t.equal((await app.inject({ method: 'HEAD', url: '/open' })).statusCode, 200)
-  t.equal(take(), 1)
 })
 
 t.test('a HEAD route has the mark of its own GET, not of a version that a hook adds', async (t) => {
@@ -111,8 +85,8 @@ t.test('the HEAD route of a GET that a hook has marked has that mark', async (t)
     for (const url of ['/x', '/notes', '/notes/']) {
       const refused = await app.inject({ method: 'HEAD', url })
       t.equal(refused.statusCode, 401, `${name}: ${url}`)
-      t.equal(refused.headers['www-authenticate'], bearerChallenge)
-      t.equal(take(), 0, 'the handler did not run')
+      t.match(refused.headers, { 'www-authenticate': bearerChallenge, 'cache-control': 'no-store' })
+      t.strictSame([refused.body, take()], ['', 0], 'the handler did not run')
       t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
       t.equal(take(), 1)
     }

@@ -1,9 +1,8 @@
 // What a token is for: the `typ` of its header (RFC 7515 §4.1.9, RFC 8725 §3.11).
-import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
-import { anyOf, authn, jwtAuthenticator, JwtService } from '../../lib/index.js'
+import { anyOf, jwtAuthenticator, JwtService } from '../../lib/index.js'
 import { authAttacks, mintToken } from '../../lib/testing/index.js'
-import { bearer, secret, userService } from '../helpers/app.js'
+import { appWith, bearer, secret, standardOptions, userService } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import { isRejection, isWelcome, probe, messages, tokenChallenge } from '../helpers/flows.js'
 import { hmacToken } from '../helpers/tokens.js'
@@ -19,35 +18,15 @@ const withTyp = (typ: unknown): string =>
 const withoutTyp = hmacToken({ alg: 'HS256' }, { sub: 'alice', exp }, secret)
 
 const accepted = ['JWT', 'jwt', 'jWt', 'at+jwt', 'AT+JWT', 'application/jwt', 'Application/AT+jwt']
-const rejected: unknown[] = [
-  '',
-  ' JWT',
-  'JWTS',
-  'JWT,at+jwt',
-  'application/application/jwt',
-  'reset+jwt',
-  '__proto__',
-  null,
-  0,
-  ['JWT'],
-  { typ: 'JWT' },
-]
-
-interface Subject {
-  readonly app: FastifyInstance
-  readonly users: ReturnType<typeof userService>
-  take(): number
-  get(url: string, token: string): Promise<LightMyRequestResponse>
-}
+const strings = ['', ' JWT', 'JWTS', 'JWT,at+jwt', 'application/application/jwt', '__proto__']
+const rejected: unknown[] = [...strings, 'reset+jwt', null, 0, ['JWT'], { typ: 'JWT' }]
 
 /** One app: the default, one purpose, two purposes, and a choice of two authenticators. */
-async function subject(t: Test, tokenCache?: false): Promise<Subject> {
+async function subject(t: Test, tokenCache?: false) {
   const { handler, take } = probe()
   const users = userService()
-  const app = Fastify()
-  t.teardown(() => app.close())
   const reset = jwtAuthenticator({ typ: 'Reset+JWT' })
-  await app.register(authn, {
+  const options = {
     userService: users,
     jwt: { secret, ...(tokenCache === false && { tokenCache }) },
     authenticators: {
@@ -55,13 +34,14 @@ async function subject(t: Test, tokenCache?: false): Promise<Subject> {
       two: jwtAuthenticator({ typ: ['application/reset+jwt', 'invite+jwt'] }),
       either: anyOf(jwtAuthenticator(), reset),
     },
-  })
-  app.get('/', { config: { auth: true } }, handler)
-  for (const use of ['reset', 'two', 'either']) {
-    app.get(`/${use}`, { config: { auth: { use } } }, handler)
   }
-  await app.ready()
-  return { app, users, take, get: (url, token) => app.inject({ url, headers: bearer(token) }) }
+  const app = await appWith(t, options, (app) => {
+    app.get('/', { config: { auth: true } }, handler)
+    for (const use of ['reset', 'two', 'either'])
+      app.get(`/${use}`, { config: { auth: { use } } }, handler)
+  })
+  const get = (url: string, token: string) => app.inject({ url, headers: bearer(token) })
+  return { app, users, take, get }
 }
 
 for (const tokenCache of [undefined, false] as const) {
@@ -136,61 +116,43 @@ const expiredCode = 'ERR_AUTH_JWT_EXPIRED'
 
 t.test('a typ that is no media type is rejected by every function that takes it', async (t) => {
   const service = new JwtService({ secret })
-  const none: unknown[] = ['', ' a', 'application/', 'ä', null, 7]
-  const noLists: unknown[] = [[], [''], ['a', 7]]
-  const { code: unknown } = thrownBy(() => new JwtService({ secret, typ: 'JWT' } as never))
-  t.equal(unknown, 'ERR_AUTH_OPTION', 'tokens that a login issues have none of their own')
-  for (const typ of [...none, ...noLists]) {
+  const generate = (header: unknown) => () =>
+    service.generateTokenWithClaims({ sub: 'a' }, 'HS256', header as never)
+  const one = ['', ' a', 'application/', 'ä', null, 7]
+  for (const typ of [...one, [], [''], ['a', 7]]) {
     const given = { typ } as { typ: string }
-    const attempts = [
+    for (const attempt of [
       () => jwtAuthenticator(given),
       () => service.verify(withoutTyp, 'HS256', given),
       () => service.verifier('HS256', given, 'the test'),
-      () => service.generateTokenWithClaims({ sub: 'a' }, 'HS256', given),
-    ]
-    for (const attempt of attempts) {
+      generate(given),
+    ]) {
       const { code, message } = thrownBy(attempt)
       t.equal(code, 'ERR_AUTH_OPTION', JSON.stringify(typ))
       t.match(message, /option "\w+\.typ(?:\.\d)?": found .*, expected .*media type/)
     }
   }
-  const list = { typ: ['a'] } as unknown as { typ: string }
-  t.equal(
-    thrownBy(() => service.generateTokenWithClaims({}, 'HS256', list)).code,
-    'ERR_AUTH_OPTION',
-  )
-  for (const header of [null, 'reset+jwt', [], { kid: 'x' }]) {
-    const attempt = () => service.generateTokenWithClaims({}, 'HS256', header as never)
-    t.equal(thrownBy(attempt).code, 'ERR_AUTH_OPTION', JSON.stringify(header))
-  }
+  const ofService = () => new JwtService({ secret, typ: 'JWT' } as never)
+  const headers = [{ typ: ['a'] }, null, 'reset+jwt', [], { kid: 'x' }]
+  for (const attempt of [ofService, ...headers.map(generate)])
+    t.equal(thrownBy(attempt).code, 'ERR_AUTH_OPTION')
 })
 
-t.test('authAttacks finds an authenticator that accepts any typ', async (t) => {
+t.test('authAttacks() finds an authenticator that accepts any typ', async (t) => {
   const { app } = await subject(t)
   // What is no token has no purpose.
-  const tokens = { except: [/^Authorization: /] }
-  const plain = await authAttacks(app, { url: '/', sub: 'alice', ...tokens })
-  t.strictSame(plain.problems, [])
-  const good = `Bearer ${mintToken(app, { sub: 'alice', typ: 'reset+jwt' })}`
-  const report = await authAttacks(app, { url: '/reset', good, ...tokens })
-  t.strictSame(report.problems, [], 'also where the good one has a purpose')
-  const own = { sub: 'alice', typ: 'reset+jwt', ...tokens }
-  const minted = await authAttacks(app, { url: '/reset', ...own })
-  t.strictSame([minted.problems, minted.cases], [[], report.cases])
-  // An authenticator that looks at nothing but the signature is found out.
-  const open = Fastify()
-  t.teardown(() => open.close())
-  const service = new JwtService({ secret })
+  const tokens = { sub: 'alice', except: [/^Authorization: /] }
+  for (const options of [{ url: '/' }, { url: '/reset', typ: 'reset+jwt' }]) {
+    t.strictSame((await authAttacks(app, { ...tokens, ...options })).problems, [], options.url)
+  }
   const anyTyp = { typ: ['JWT', 'at+jwt', 'reset+jwt', 'fastify-authn-test+jwt'] }
-  await open.register(authn, {
-    userService: userService(),
-    jwtService: service,
-    authenticator: jwtAuthenticator(anyTyp),
-  })
-  open.get('/', { config: { auth: true } }, () => 'in')
-  const found = await authAttacks(open, { url: '/', sub: 'alice', ...tokens })
+  const options = { ...standardOptions(), authenticator: jwtAuthenticator(anyTyp) }
+  const open = await appWith(t, options, (app) =>
+    app.get('/', { config: { auth: true } }, () => 'in'),
+  )
+  const { problems } = await authAttacks(open, { ...tokens, url: '/' })
   t.strictSame(
-    found.problems.map(({ case: name }) => name),
+    problems.map(({ case: name }) => name),
     ['token: otherPurpose'],
   )
 })

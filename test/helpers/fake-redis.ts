@@ -13,8 +13,6 @@ export class FakeRedis {
   /** As ioredis names it. */
   status = 'ready'
   mode: 'answers' | 'rejects' | 'refuses writes' | 'hangs' = 'answers'
-  /** What it says when it rejects. */
-  refusal = 'OOM command not allowed'
   readonly counters = new Map<string, Counter>()
   readonly commands: string[] = []
   /** Ends, with a failure, what hangs. */
@@ -34,16 +32,31 @@ export class FakeRedis {
     return [counter.points, counter.expires - Date.now()]
   }
 
-  multi(): FakeTransaction {
-    return new FakeTransaction(async (keys) => {
-      const [key] = keys
+  /** The transaction in which a counter and its time are read. */
+  multi(): object {
+    let key = ''
+    const exec = async (): Promise<Result[]> => {
       await this.#answer('get', key)
-      const counter = this.#read(String(key))
+      const counter = this.#read(key)
+      if (counter === undefined)
+        return [
+          [null, null],
+          [null, -2],
+        ]
       return [
-        [null, counter === undefined ? null : String(counter.points)],
-        [null, counter === undefined ? -2 : counter.expires - Date.now()],
+        [null, String(counter.points)],
+        [null, counter.expires - Date.now()],
       ]
-    })
+    }
+    const chain = {
+      get(name: string) {
+        key = name
+        return chain
+      },
+      pttl: () => chain,
+      exec,
+    }
+    return chain
   }
 
   async del(key: string): Promise<number> {
@@ -58,7 +71,7 @@ export class FakeRedis {
 
   async #answer(command: string, key: string | undefined): Promise<void> {
     this.commands.push(`${command} ${key}`)
-    if (this.mode === 'rejects') throw new Error(this.refusal)
+    if (this.mode === 'rejects') throw new Error('OOM command not allowed')
     if (this.mode === 'refuses writes' && command !== 'get') throw readOnly(command, key)
     if (this.mode !== 'hangs') return
     await new Promise((_, reject) => this.hanging.push(reject))
@@ -69,27 +82,4 @@ export class FakeRedis {
 function readOnly(name: string, key: string | undefined): Error {
   const message = "READONLY You can't write against a read only replica."
   return Object.assign(new Error(message), { command: { name, args: [key] } })
-}
-
-class FakeTransaction {
-  readonly #keys: string[] = []
-  readonly #run: (keys: readonly string[]) => Promise<Result[]>
-
-  constructor(run: (keys: readonly string[]) => Promise<Result[]>) {
-    this.#run = run
-  }
-
-  get(key: string): this {
-    this.#keys.push(key)
-    return this
-  }
-
-  pttl(key: string): this {
-    this.#keys.push(key)
-    return this
-  }
-
-  exec(): Promise<Result[]> {
-    return this.#run(this.#keys)
-  }
 }

@@ -8,7 +8,7 @@ import { until } from './load.js'
 import { findProgram } from './programs.js'
 import { freePort } from './redis-server.js'
 
-/** PostgreSQL refuses to run as root; the package has made this user. Null: as who we are. */
+/** PostgreSQL does not run as root; its package has made this user. Null: the user of the test. */
 function postgresUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const id = (kind: string): number => Number(spawnSync('id', [kind, 'postgres']).stdout)
@@ -53,23 +53,10 @@ export async function postgresServer(
   const url = `postgres://test@127.0.0.1:${port}/postgres`
   const pools: Pool[] = []
   let child: ChildProcess | null = null
+  const fsync = durable ? 'on' : 'off'
+  const words = `-D ${data} -p ${port} -h 127.0.0.1 -k ${folder} -c fsync=${fsync}`.split(' ')
   const launch = (): ChildProcess =>
-    spawn(
-      join(bin, 'postgres'),
-      [
-        '-D',
-        data,
-        '-p',
-        String(port),
-        '-h',
-        '127.0.0.1',
-        '-k',
-        folder,
-        '-c',
-        `fsync=${durable ? 'on' : 'off'}`,
-      ],
-      { ...user, cwd: folder, stdio: 'ignore' },
-    )
+    spawn(join(bin, 'postgres'), words, { ...user, cwd: folder, stdio: 'ignore' })
 
   const server: PostgresServer = {
     port,

@@ -21,8 +21,8 @@ export interface RedisServer {
 /**
  * Starts one, and ends it with the test.
  *
- * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`; or, as it is by
- * default where Redis keeps a file, but for the last second
+ * @param options - `persistent`: what it has answered is still there after `kill()` and `start()`; `'everysec'`: but
+ * for the last second, as by default
  */
 export async function redisServer(
   t: { teardown(end: () => Promise<void>): void },
@@ -38,13 +38,8 @@ export async function redisServer(
     port,
     directory,
     async start() {
-      child = spawn(
-        'redis-server',
-        `--port ${port} --bind 127.0.0.1 --appendonly ${persistence} --dir ${directory} --save`
-          .split(' ')
-          .concat(''),
-        { stdio: 'ignore' },
-      )
+      const options = `--port ${port} --bind 127.0.0.1 --appendonly ${persistence} --dir ${directory}`
+      child = spawn('redis-server', [...options.split(' '), '--save', ''], { stdio: 'ignore' })
       await until(() => answers(port), 'Redis answers')
     },
     async kill() {
@@ -66,7 +61,7 @@ export async function redisServer(
   return server
 }
 
-/** A port that nobody listens on. */
+/** A port on which no server listens. */
 export async function freePort(): Promise<number> {
   const probe = createServer()
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))

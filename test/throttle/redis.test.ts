@@ -1,15 +1,14 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import bcrypt from 'bcrypt'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { appWith, basic, logLines, secret, userService } from '../helpers/app.js'
+import { appWith, basic, logLines, passwords, standardOptions } from '../helpers/app.js'
 import { isRejection, send, type AnyResponse } from '../helpers/flows.js'
 import { fateOf, login, retryAfterOf, settle, tooMany, until } from '../helpers/load.js'
 import { programOf } from '../helpers/project.js'
 import { unlessFound } from '../helpers/programs.js'
 import { redisServer, type RedisServer } from '../helpers/redis-server.js'
 
-const without = unlessFound('Redis')
+const skip = unlessFound('Redis')
 
 interface AppProcess {
   readonly child: ChildProcess
@@ -68,171 +67,128 @@ async function redisIs(processes: readonly AppProcess[], ready: boolean): Promis
   }
 }
 
-t.test(
-  'two processes share counters in Redis, and count alone without it',
-  { skip: without },
-  async (t) => {
-    const redis = await redisServer(t)
-    const both = await Promise.all([startProcess(t, redis), startProcess(t, redis)])
-    const [a, b] = both
-    t.not(a.child.pid, b.child.pid)
+t.test('two processes share counters in Redis, and count alone without it', { skip }, async (t) => {
+  const redis = await redisServer(t)
+  const both = await Promise.all([startProcess(t, redis), startProcess(t, redis)])
+  const [a, b] = both
+  t.not(a.child.pid, b.child.pid)
+  await redisIs(both, true)
+
+  await t.test('the 11th guess gets a 429 from either process', async (t) => {
+    for (let count = 0; count < 10; count += 1) {
+      const { statusCode } = await (both[count % 2] as AppProcess).login('alice', `guess ${count}`)
+      t.equal(statusCode, 401)
+    }
+    for (const { login, enter } of both) {
+      for (const ask of [login, enter]) {
+        const response = await ask(...right('alice'))
+        isRejection(t, response, throttled)
+        t.ok(retryAfterOf(response) > 0 && retryAfterOf(response) <= 900)
+      }
+      t.equal((await login(...right('bob'))).statusCode, 200, 'other names are not affected')
+    }
+  })
+
+  await t.test('a success resets its name in both processes', async (t) => {
+    for (let count = 0; count < 9; count += 1) {
+      t.equal((await a.login('bob', `guess ${count}`)).statusCode, 401)
+    }
+    t.equal((await b.login(...right('bob'))).statusCode, 200)
+    for (let count = 0; count < 9; count += 1) {
+      t.equal((await b.login('bob', `guess ${count}`)).statusCode, 401)
+    }
+    t.equal((await a.login(...right('bob'))).statusCode, 200)
+  })
+
+  await t.test('each process counts alone when Redis is killed, and logs it once', async (t) => {
+    for (let count = 0; count < 4; count += 1) {
+      t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
+    }
+    // Requests are on their way while it goes.
+    const during = both.flatMap(({ login }) =>
+      ['dave', 'dave', 'dave'].map((name) => login(...right(name))),
+    )
+    await redis.kill()
+    for (const response of await Promise.all(during)) t.equal(response.statusCode, 200)
+    await redisIs(both, false)
+
+    for (let count = 4; count < 10; count += 1) {
+      t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
+    }
+    isRejection(t, await a.login(...right('carol')), throttled, 'all that it has seen itself')
+    t.equal((await b.login(...right('carol'))).statusCode, 200, 'the other one has seen nothing')
+    t.equal((await a.login(...right('dave'))).statusCode, 200)
+    t.equal((await a.enter(...right('dave'))).statusCode, 200)
+    for (const process of both) {
+      const about = (await process.lines()).filter(isAbout)
+      t.equal(about.length, 1, 'one line, not one a request')
+      t.equal(about[0]?.level, 50)
+    }
+  })
+
+  await t.test('the counters are shared again when Redis is back', async (t) => {
+    await redis.start()
     await redisIs(both, true)
-
-    await t.test('the 11th guess gets a 429 from either process', async (t) => {
-      for (let count = 0; count < 10; count += 1) {
-        const { statusCode } = await (both[count % 2] as AppProcess).login(
-          'alice',
-          `guess ${count}`,
-        )
-        t.equal(statusCode, 401)
-      }
-      for (const { login, enter } of both) {
-        for (const ask of [login, enter]) {
-          const response = await ask(...right('alice'))
-          isRejection(t, response, throttled)
-          t.ok(retryAfterOf(response) > 0 && retryAfterOf(response) <= 900)
-        }
-        t.equal((await login(...right('bob'))).statusCode, 200, 'other names are not affected')
-      }
-    })
-
-    await t.test('a success resets its name in both processes', async (t) => {
-      for (let count = 0; count < 9; count += 1) {
-        t.equal((await a.login('bob', `guess ${count}`)).statusCode, 401)
-      }
-      t.equal((await b.login(...right('bob'))).statusCode, 200)
-      for (let count = 0; count < 9; count += 1) {
-        t.equal((await b.login('bob', `guess ${count}`)).statusCode, 401)
-      }
-      t.equal((await a.login(...right('bob'))).statusCode, 200)
-    })
-
-    await t.test('each process counts alone when Redis is killed, and logs it once', async (t) => {
-      for (let count = 0; count < 4; count += 1) {
-        t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
-      }
-      // Requests are on their way while it goes.
-      const during = both.flatMap(({ login }) =>
-        ['dave', 'dave', 'dave'].map((name) => login(...right(name))),
-      )
-      await redis.kill()
-      for (const response of await Promise.all(during)) t.equal(response.statusCode, 200)
-      await redisIs(both, false)
-
-      for (let count = 4; count < 10; count += 1) {
-        t.equal((await a.login('carol', `guess ${count}`)).statusCode, 401)
-      }
-      isRejection(t, await a.login(...right('carol')), throttled, 'all that it has seen itself')
-      t.equal((await b.login(...right('carol'))).statusCode, 200, 'the other one has seen nothing')
-      t.equal((await a.login(...right('dave'))).statusCode, 200)
-      t.equal((await a.enter(...right('dave'))).statusCode, 200)
-      for (const process of both) {
-        const about = (await process.lines()).filter(isAbout)
-        t.equal(about.length, 1, 'one line, not one a request')
-        t.equal(about[0]?.level, 50)
-      }
-    })
-
-    await t.test('the counters are shared again when Redis is back', async (t) => {
-      await redis.start()
-      await redisIs(both, true)
-      for (let count = 0; count < 10; count += 1) {
-        const { statusCode } = await (both[count % 2] as AppProcess).login('dave', `guess ${count}`)
-        t.equal(statusCode, 401)
-      }
-      for (const { login } of both) isRejection(t, await login(...right('dave')), throttled)
-    })
-
-    await t.test('requests are answered while Redis hangs', async (t) => {
-      redis.pause()
-      const responses = await Promise.all(both.map(({ login }) => login(...right('bob'))))
-      for (const { statusCode } of responses) t.equal(statusCode, 200)
-      t.equal((await a.login('bob', 'guess')).statusCode, 401)
-      redis.resume()
-      t.equal((await a.login(...right('bob'))).statusCode, 200)
-    })
-
-    await t.test('both processes end with status 0 and no other errors in the log', async (t) => {
-      for (const process of both) {
-        const errors = (await process.lines()).filter(({ level, msg }) => {
-          return Number(level) >= 50 && !isAbout({ msg })
-        })
-        t.strictSame(errors, [])
-        t.equal(process.child.exitCode, null, 'it still runs')
-        t.equal(await process.end(), 0)
-      }
-    })
-  },
-)
-
-t.test(
-  'requests are answered whatever a Redis client does offline',
-  { skip: without },
-  async (t) => {
-    const person = { id: 1, name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
-    const settings = {
-      'that retry for ever': { maxRetriesPerRequest: null, retryStrategy: () => 20 },
-      'without an offline queue': { offlineQueue: false, retryStrategy: () => 20 },
-      'that give up': { retryStrategy: () => null },
-      'that connect when they are used': { lazyConnect: true },
+    for (let count = 0; count < 10; count += 1) {
+      const { statusCode } = await (both[count % 2] as AppProcess).login('dave', `guess ${count}`)
+      t.equal(statusCode, 401)
     }
-    for (const [name, options] of Object.entries(settings)) {
-      await t.test(name, async (t) => {
-        const redis = await redisServer(t)
-        const client = new Redis(redis.port, '127.0.0.1', options)
-        t.teardown(() => client.disconnect())
-        client.on('error', () => undefined)
-        const { lines, stream } = logLines()
-        const unhandled: unknown[] = []
-        const note = (reason: unknown): void => void unhandled.push(reason)
-        process.on('unhandledRejection', note)
-        t.teardown(() => process.off('unhandledRejection', note))
-        const app = await appWith(
-          t,
-          {
-            userService: userService([person]),
-            jwt: { secret },
-            hashing: { cost: 4 },
-            throttle: { redis: client, perUsername: 4, keyPrefix: `${name}:` },
-          },
-          () => undefined,
-          { logger: { level: 'error', stream } },
-        )
-        if (!('lazyConnect' in options)) {
-          await until(() => client.status === 'ready', 'it is connected')
-        }
-        t.equal((await login(app, 'alice', 'guess')).statusCode, 401)
-        await redis.kill()
-        await until(() => client.status !== 'ready', 'it has seen that Redis is gone')
+    for (const { login } of both) isRejection(t, await login(...right('dave')), throttled)
+  })
 
-        const all = fateOf(
-          Promise.all([
-            login(app, 'alice', 'wonderland'),
-            login(app, 'nobody', 'guess'),
-            login(app, 'alice', 'wonderland'),
-          ]),
-        )
-        await until(() => all.state !== 'pending', 'they are answered')
-        t.strictSame(
-          (all.value as AnyResponse[]).map(({ statusCode }) => statusCode),
-          [200, 401, 200],
-        )
-        for (let count = 0; count < 4; count += 1) {
-          t.equal((await login(app, 'alice', `guess ${count}`)).statusCode, 401)
-        }
-        isRejection(t, await login(app, 'alice', 'wonderland'), throttled, 'counted alone')
-        t.equal(lines.length, 1, 'one line for all of it')
-        t.match(lines[0], { level: 50 })
-        client.disconnect()
-        await settle(10)
-        t.equal(
-          (await login(app, 'bob', 'guess')).statusCode,
-          401,
-          'also when the app has closed it',
-        )
-        await settle(10)
-        t.strictSame(unhandled, [])
+  await t.test('both processes end with status 0 and no other errors in the log', async (t) => {
+    for (const process of both) {
+      const errors = (await process.lines()).filter(({ level, msg }) => {
+        return Number(level) >= 50 && !isAbout({ msg })
       })
+      t.strictSame(errors, [])
+      t.equal(process.child.exitCode, null, 'it still runs')
+      t.equal(await process.end(), 0)
     }
-  },
-)
+  })
+})
+
+const settings = {
+  'retries for ever': { maxRetriesPerRequest: null, retryStrategy: () => 20 },
+  'has no offline queue': { offlineQueue: false, retryStrategy: () => 20 },
+  'gives up': { retryStrategy: () => null },
+  'connects when it is used': { lazyConnect: true },
+}
+
+for (const [name, options] of Object.entries(settings)) {
+  t.test(`logins are answered without Redis if its client ${name}`, { skip }, async (t) => {
+    const redis = await redisServer(t)
+    const client = new Redis(redis.port, '127.0.0.1', options)
+    t.teardown(() => client.disconnect())
+    client.on('error', () => undefined)
+    const { lines, stream } = logLines()
+    const unhandled: unknown[] = []
+    const note = (reason: unknown): void => void unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    t.teardown(() => process.off('unhandledRejection', note))
+    const throttle = { redis: client, perUsername: 4, keyPrefix: 'test' }
+    const server = { logger: { level: 'error', stream } }
+    const app = await appWith(t, { ...standardOptions(), throttle }, undefined, server)
+    const status = async (username: string, password: string): Promise<number> =>
+      (await login(app, username, password)).statusCode
+    if (!('lazyConnect' in options)) await until(() => client.status === 'ready', 'it is connected')
+    t.equal(await status('alice', 'guess'), 401)
+    await redis.kill()
+    await until(() => client.status !== 'ready', 'it has seen that Redis is gone')
+
+    const tries = [['alice', passwords.alice] as const, ['nobody', 'guess'] as const]
+    const logins = [...tries, ...tries].map(([name, password]) => status(name, password))
+    const all = fateOf(Promise.all(logins))
+    await until(() => all.state !== 'pending', 'they are answered')
+    t.strictSame(all.value, [200, 401, 200, 401])
+    for (let count = 0; count < 4; count += 1) t.equal(await status('alice', `guess ${count}`), 401)
+    isRejection(t, await login(app, 'alice', passwords.alice), throttled, 'counted alone')
+    t.match(lines, [{ level: 50 }])
+    t.equal(lines.length, 1, 'one line for all of it')
+    client.disconnect()
+    await settle(10)
+    t.equal(await status('bob', 'guess'), 401, 'also when the app has closed it')
+    await settle(10)
+    t.strictSame(unhandled, [])
+  })
+}

@@ -34,9 +34,9 @@ const shared = Object.entries({
   cli: 'cli/.*',
   tokens: '(tokens|issuers)/.*',
   flows: 'flows/.*',
-  sessions: '(sessions|testing)/.*|api-keys/(api|options|requests)',
+  sessions: '(sessions|testing)/.*|api-keys/(api|options|owners|requests|scopes)',
   small:
-    'architecture|errors|events|locales|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
+    'architecture|errors|events|locales|scripts/check-publish|(app|authenticators|common|cookies|guard|http|marks|openapi|options|passwords|request|throttle|users)/.*',
 }).map(([name, tests]) => [name, new RegExp(`^test/(?:${tests})\\.test\\.ts$`)])
 const isCode = (file) => file.endsWith('.ts') && !file.endsWith('.d.ts')
 const out = path.join(root, '.tests')

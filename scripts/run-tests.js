@@ -1,8 +1,8 @@
 // Runs compiled tests (scripts/compile-tests.js), each program in a process of its own. Tells the seconds of
 // each, what failed, and at the end what was skipped and why; the last line says how many assertions were right and wrong.
 //
-//   node scripts/run-tests.js                       programs of .tests/run/, without those for docs, demo and examples
-//   node scripts/run-tests.js .tests/run/jwt.js …   these
+//   node scripts/run-tests.js .tests/run/jwt.js …   these programs
+//     --quick         all that need no server, no browser and no built package, without those for docs, demo and examples
 //     --all           all, but for the tutorials
 //     --skipped       those that the last run has left out or skipped a test of; a test that is skipped again has failed
 //     --coverage      fails too when they, with the last run for --skipped, leave out more of lib/ than .taprc allows
@@ -46,14 +46,21 @@ const needs = {
 }
 
 /** Those that take longest come first, so that none of them is left alone at the end. */
-const first = ['tutorials-mobile-api', 'flows-demo-page', 'sql', 'small', 'flows', 'cli', 'readme']
+const first = `
+  tutorials-mobile-api tutorials-api-keys tutorials-web-app flows-demo-page api-keys-processes
+  sessions sql sessions-startup flows small cli readme docs editor flows-rotation
+`
+  .trim()
+  .split(/\s+/)
 /** Each takes half a minute, most of it for npm and TypeScript. `.ci/run` follows them with --skipped. */
 const tutorial = /^tutorials-/
-/** What the docs, the demo and the examples say and show. */
-const documented = /^(?:docs|readme|scripts-start|flows-(?:demo|demo-page|docs-page))$/
+/** What the docs, the demo, the examples and editors say and show, and what does nothing without a server or a browser. */
+const notQuick =
+  /^(?:docs|editor|readme|scripts-start|flows-(?:cross-site-browser|demo|demo-page|docs-page)|api-keys-processes|sessions-stores-faults)$/
 
 const { values, positionals } = parseArgs({
   options: {
+    quick: { type: 'boolean' },
     all: { type: 'boolean' },
     coverage: { type: 'boolean' },
     skipped: { type: 'boolean' },
@@ -80,7 +87,7 @@ if (!values.skipped) for (const folder of [logs, coverage]) makeEmpty(folder)
 await severalAtATime(availableParallelism() + 1, chosen, run)
 if (values.coverage && wrong === 0) await reportCoverage()
 for (const reason of new Set(skips)) {
-  const install = needOf(reason)?.install
+  const install = values.quick ? 'npm run test:all' : needOf(reason)?.install
   const remedy = install === undefined ? '' : `; to run them: ${install}`
   console.log(`skipped: ${skips.filter((each) => each === reason).length} (${reason})${remedy}`)
 }
@@ -115,7 +122,7 @@ function programs() {
   if (positionals.length > 0) return positionals
   const all = readdirSync(path.join(root, '.tests/run'), { encoding: 'utf8' }).map(nameOf)
   const isLeft = (name) => !existsSync(logOf(name)) || reasonsIn(logOf(name)).length > 0
-  const isWanted = (name) => !tutorial.test(name) && (values.all || !documented.test(name))
+  const isWanted = (name) => !tutorial.test(name) && (values.all || !notQuick.test(name))
   const names = all.filter(values.skipped ? isLeft : isWanted)
   return names.map((name) => `.tests/run/${name}.js`)
 }
@@ -131,6 +138,7 @@ async function run(program) {
       env: {
         ...process.env,
         TAP_TIMEOUT: String(limit),
+        ...(values.quick && { TESTS_LEAVE_OUT: Object.keys(needs).join(',') }),
         ...(values.coverage && { COVERAGE_FILE: path.join(coverage, `${name}.json`) }),
       },
       // After tap's own limit, which says which test was running.

@@ -2,8 +2,7 @@
 //
 //   npm test                              what a change needs most often
 //   npm test -- test/flows/login.test.ts  these tests only
-//   npm run test:all                      also the docs, the demo, the examples, the build under TypeScript 6, and the
-//                                         coverage of lib/
+//   npm run test:all                      also what `leftOut` names
 import { parseArgs } from 'node:util'
 import { runNode, severalAtATime } from './processes.js'
 
@@ -14,27 +13,34 @@ const { values, positionals } = parseArgs({
 const chosen = positionals.map((word) =>
   word.replace(/^(?:\.\/)?test\/(.*)\.ts$/, '.tests/test/$1.js'),
 )
-const tests = chosen.length > 0 ? chosen : values.all ? ['--all', '--coverage'] : []
+const isQuick = !values.all && chosen.length === 0
+const tests = values.all ? ['--all', '--coverage'] : isQuick ? ['--quick'] : chosen
+const leftOut =
+  'docs, demo, examples, editors, build, coverage, and tests that need Redis, PostgreSQL or Chromium'
+/** The project and the files that can be checked without a built package. */
+const quick = {
+  types: '.',
+  lint: 'lib types locales test scripts --ignore-pattern=test/types --ignore-pattern=test/flows/demo*',
+}
 
-// Types, and tests of editors, need the built package.
 await steps(2, {
   'compile the tests': 'scripts/compile-tests.js',
-  ...(values.all
-    ? { 'build, under TypeScript 6': 'scripts/build.js --check' }
-    : { build: 'scripts/build.js' }),
+  ...(values.all && { 'build, under TypeScript 6': 'scripts/build.js --check' }),
+  ...(chosen.length > 0 && { build: 'scripts/build.js' }),
 })
 if (!process.exitCode) {
   await Promise.all([
     steps(1, { tests: `scripts/run-tests.js ${tests.join(' ')}` }),
     steps(1, {
-      types: 'scripts/typecheck.js',
-      lint: 'node_modules/oxlint/bin/oxlint --type-aware',
+      types: `scripts/typecheck.js ${isQuick ? quick.types : ''}`,
+      lint: `node_modules/oxlint/bin/oxlint --type-aware ${isQuick ? quick.lint : ''}`,
       // With more room for its garbage, prettier takes a sixth less of the processor.
       format:
-        '--max-semi-space-size=64 node_modules/prettier/bin/prettier.cjs --check --cache --log-level warn .',
+        '--max-semi-space-size=64 node_modules/prettier/bin/prettier.cjs --check --cache --cache-location=.cache/prettier --log-level warn .',
     }),
   ])
 }
+if (isQuick) console.log(`left to npm run test:all: ${leftOut}`)
 
 /** Runs scripts, so many of them at a time, and tells the seconds of each. */
 async function steps(count, scripts) {

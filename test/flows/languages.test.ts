@@ -3,13 +3,7 @@ import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
 import { locales } from '../../locales/index.js'
 import { appWith, bearer, passwords, standardOptions } from '../helpers/app.js'
-import {
-  bearerChallenge,
-  isRejection,
-  messages,
-  tokenChallenge,
-  type AnyResponse,
-} from '../helpers/flows.js'
+import { bearerChallenge, isRejection, tokenChallenge, type AnyResponse } from '../helpers/flows.js'
 
 const standard = standardOptions()
 /** Registrations with one key have one user service. */
@@ -17,55 +11,52 @@ const shared = () => ({ ...standard })
 
 const key = 'auth.no-credentials-provided'
 
-async function closed(t: Test, options: AuthnOptions = {}): Promise<FastifyInstance> {
-  return appWith(t, { ...shared(), ...options }, (app) => {
-    app.get('/', { config: { auth: true } }, () => 'ran')
-    app.get('/lang', (request) => request.lang)
-  })
+/** A rejection of a request without credentials, in a language. */
+const none = (language: string) => ({
+  error: locales[language]?.[key] ?? '',
+  challenge: bearerChallenge,
+  language,
+})
+
+/** An app in which something else is declared before the plugin. */
+async function appAfter(
+  t: Test,
+  declare: (app: FastifyInstance) => unknown,
+  options: AuthnOptions = shared(),
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  declare(app)
+  await app.register(authn, options)
+  app.get('/', { config: { auth: true } }, () => 'ran')
+  app.get('/lang', (request) => request.lang)
+  return app
 }
 
-const ask = (app: FastifyInstance, language?: string): Promise<AnyResponse> =>
-  app
-    .inject({
-      url: '/',
-      headers: language === undefined ? {} : { 'accept-language': language },
-    })
-    .then((response) => response)
+/** A request that prefers French. */
+const inFrench = (app: FastifyInstance, url = '/'): Promise<AnyResponse> =>
+  app.inject({ url, headers: { 'accept-language': 'fr' } })
 
-/** What clients send, and the language that they get. */
-const table: [string | undefined, string][] = [
-  [undefined, 'en'],
-  ['de-AT, en', 'de'],
-  ['de;q=0, fr;q=0.1', 'fr'],
-  ['tlh', 'en'],
-  ['zh-tw', 'zh-TW'],
-  ['de;q=abc', 'en'],
-  [`${'x,'.repeat(300)}de`, 'en'],
-]
-
-t.test('Accept-Language chooses the language of a rejection, if it is valid', async (t) => {
-  const app = await closed(t)
-  for (const [header, language] of table) {
-    isRejection(
-      t,
-      await ask(app, header),
-      { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
-      `${String(header).slice(0, 40)} is ${language}`,
-    )
+t.test('a rejection is in the language that Accept-Language prefers, or in English', async (t) => {
+  const app = await appAfter(t, () => undefined)
+  for (const [header, language] of [
+    ['de;q=0, fr;q=0.1', 'fr'],
+    ['zh-tw', 'zh-TW'],
+    ['de;q=abc', 'en'],
+    [`${'x,'.repeat(300)}de`, 'en'],
+  ] as const) {
+    const headers = { 'accept-language': header }
+    isRejection(t, await app.inject({ url: '/', headers }), none(language), header.slice(0, 40))
   }
+  isRejection(t, await app.inject('/'), none('en'))
 })
 
 t.test('rejections are sent in every language, with an English challenge', async (t) => {
-  const app = await closed(t)
+  const app = await appAfter(t, () => undefined)
   for (const [language, catalogue] of Object.entries(locales)) {
-    isRejection(t, await ask(app, language), {
-      error: catalogue[key] ?? '',
-      challenge: bearerChallenge,
-      language,
-    })
     const headers = { ...bearer('a.b.c'), 'accept-language': language }
     isRejection(t, await app.inject({ url: '/', headers }), {
-      error: catalogue['auth.jwt-invalid'] ?? '',
+      error: { ...locales.en, ...catalogue }['auth.jwt-invalid'] ?? '',
       challenge: tokenChallenge('The token is invalid'),
       language,
     })
@@ -96,51 +87,35 @@ t.test('nested registrations have languages and a defaultLanguage of their own',
 })
 
 for (const [order, outcome] of [
-  ['before', 'wins'],
-  ['after', 'comes too late'],
+  ['before', 'decides the language of a rejection'],
+  ['after', 'comes too late for a rejection'],
 ] as const) {
   t.test(`request.lang of a hook ${order} the plugin ${outcome}`, async (t) => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    const setLanguage = (): void => {
+    const setLanguage = (app: FastifyInstance): void => {
       app.addHook('onRequest', async (request) => {
         const { locale } = request.query as { locale?: string }
         if (locale !== undefined) request.lang = locale
       })
     }
-    if (order === 'before') setLanguage()
-    await app.register(authn, shared())
-    if (order === 'after') setLanguage()
-    app.get('/', { config: { auth: true } }, () => 'ran')
-    app.get('/lang', (request) => request.lang)
-    const headers = { 'accept-language': 'fr' }
-
-    t.equal((await app.inject({ url: '/lang', headers })).body, 'fr')
-    t.equal((await app.inject({ url: '/lang?locale=de', headers })).body, 'de')
-    t.equal((await app.inject({ url: '/lang?locale=tlh', headers })).body, 'tlh')
-    // The hook of the plugin answers before those that come after it.
-    const heard = order === 'before'
-    const expected: [string, string][] = [
-      ['', 'fr'],
-      ['?locale=de', heard ? 'de' : 'fr'],
-      ['?locale=de-AT', heard ? 'de' : 'fr'],
-      ['?locale=tlh', heard ? 'en' : 'fr'],
-      ['?locale=constructor', heard ? 'en' : 'fr'],
-      ['?locale=', heard ? 'en' : 'fr'],
-    ]
-    for (const [query, language] of expected) {
-      const response = await app.inject({ url: `/${query}`, headers })
-      isRejection(
-        t,
-        response,
-        { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
-        query,
-      )
+    const app = await appAfter(t, order === 'before' ? setLanguage : () => undefined)
+    if (order === 'after') setLanguage(app)
+    for (const [query, seen, heard] of [
+      ['', 'fr', 'fr'],
+      ['?locale=de', 'de', 'de'],
+      ['?locale=de-AT', 'de-AT', 'de'],
+      ['?locale=tlh', 'tlh', 'en'],
+      ['?locale=constructor', 'constructor', 'en'],
+      ['?locale=', '', 'en'],
+    ] as const) {
+      t.equal((await inFrench(app, `/lang${query}`)).body, seen)
+      // The hook of the plugin answers before those that come after it.
+      const language = order === 'before' ? heard : 'fr'
+      isRejection(t, await inFrench(app, `/${query}`), none(language), query)
     }
   })
 }
 
-t.test('a login answers in request.lang, even if it is set in preHandler', async (t) => {
+t.test('a login is answered in request.lang, even if it is set in preHandler', async (t) => {
   const app = await appWith(t, shared(), (app) => {
     app.addHook('preHandler', async (request) => {
       request.lang = 'es'
@@ -153,90 +128,66 @@ t.test('a login answers in request.lang, even if it is set in preHandler', async
     headers: { 'accept-language': 'fr' },
   })
   // Declared before the hook, which is of the scope all the same.
-  isRejection(t, response, {
-    error: locales.es?.['auth.invalid-credentials'] ?? '',
-    challenge: bearerChallenge,
-    language: 'es',
-  })
+  const error = locales.es?.['auth.invalid-credentials'] ?? ''
+  isRejection(t, response, { error, challenge: bearerChallenge, language: 'es' })
 })
 
 t.test('lang of an earlier i18n plugin decides the language of rejections', async (t) => {
-  for (const kind of ['value', 'getter', 'odd'] as const) {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    if (kind === 'value') {
-      app.decorateRequest('lang', '')
-      app.addHook('onRequest', async (request) => {
-        request.lang = 'it'
-      })
-    } else {
-      app.decorateRequest('lang', {
-        getter: () => (kind === 'getter' ? 'it' : (undefined as never)),
-      })
-    }
-    await app.register(authn, shared())
-    app.get('/', { config: { auth: true } }, () => 'ran')
-    const response = await app.inject({ url: '/', headers: { 'accept-language': 'fr' } })
-    const language = kind === 'odd' ? 'en' : 'it'
-    isRejection(
-      t,
-      response,
-      { error: locales[language]?.[key] ?? '', challenge: bearerChallenge, language },
-      kind,
-    )
-  }
-})
-
-t.test('invalid values of request.lang give rejections in English', async (t) => {
-  for (const value of [null, undefined, 5, {}, [], 'a\r\nb', Symbol('x')]) {
-    const app = Fastify()
-    t.teardown(() => app.close())
+  const fixed = (app: FastifyInstance): void => {
+    app.decorateRequest('lang', '')
     app.addHook('onRequest', async (request) => {
-      ;(request as { lang: unknown }).lang = value
+      request.lang = 'it'
     })
-    await app.register(authn, shared())
-    app.get('/', { config: { auth: true } }, () => 'ran')
-    const response = await app.inject('/')
-    isRejection(t, response, { error: messages.none, challenge: bearerChallenge }, typeof value)
+  }
+  const getter = (lang: unknown) => (app: FastifyInstance) =>
+    app.decorateRequest('lang', { getter: () => lang as string })
+  for (const [title, declare, language] of [
+    ['a value', fixed, 'it'],
+    ['a getter', getter('it'), 'it'],
+    ['a getter that returns undefined', getter(undefined), 'en'],
+  ] as const) {
+    isRejection(t, await inFrench(await appAfter(t, declare)), none(language), title)
   }
 })
 
-t.test('Accept-Language is added to Vary once, and not to *', async (t) => {
-  const cases: [string | string[], string][] = [
+t.test(
+  'a value of request.lang that is no language tag gives a rejection in English',
+  async (t) => {
+    let value: unknown
+    const app = await appAfter(t, (app) => {
+      app.addHook('onRequest', async (request) => {
+        ;(request as { lang: unknown }).lang = value
+      })
+    })
+    for (value of [null, undefined, 5, {}, [], 'a\r\nb', Symbol('x')]) {
+      isRejection(t, await app.inject('/'), none('en'), typeof value)
+    }
+  },
+)
+
+t.test('a rejection adds Accept-Language to Vary once, and not to *', async (t) => {
+  let given: string | string[] = ''
+  const app = await appAfter(t, (app) => {
+    app.addHook('onRequest', async (_, reply) => void reply.header('vary', given))
+  })
+  for (const [before, vary] of [
     ['Origin', 'Origin, Accept-Language'],
     [['Origin', 'Accept-Encoding'], 'Origin, Accept-Encoding, Accept-Language'],
-    ['Accept-Language', 'Accept-Language'],
     ['accept-language, Origin', 'accept-language, Origin'],
     ['*', '*'],
     ['X-Accept-Language', 'X-Accept-Language, Accept-Language'],
-  ]
-  for (const [given, vary] of cases) {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    app.addHook('onRequest', async (_, reply) => void reply.header('vary', given))
-    await app.register(authn, shared())
-    app.get('/', { config: { auth: true } }, () => 'ran')
-    isRejection(t, await app.inject('/'), {
-      error: messages.none,
-      challenge: bearerChallenge,
-      vary,
-    })
+  ] as const) {
+    given = before as typeof given
+    isRejection(t, await app.inject('/'), { ...none('en'), vary })
   }
 })
 
 t.test('an i18n plugin that throws gives a 500 without its message', async (t) => {
-  let calls = 0
-  const app = Fastify()
-  t.teardown(() => app.close())
-  app.decorateRequest('lang', {
-    getter(): string {
-      throw new Error('no catalogue')
-    },
-  })
-  await app.register(authn, { basic: { username: 'a', password: 'b' } })
-  app.get('/', { config: { auth: true } }, () => (calls += 1))
-  const response = await app.inject('/')
-  t.equal(response.statusCode, 500)
-  t.notMatch(response.body, /catalogue/)
-  t.equal(calls, 0)
+  const getter = (): string => {
+    throw new Error('no catalogue')
+  }
+  const app = await appAfter(t, (app) => app.decorateRequest('lang', { getter }))
+  const { statusCode, body } = await app.inject('/')
+  t.equal(statusCode, 500)
+  t.notMatch(body, /catalogue|ran/)
 })

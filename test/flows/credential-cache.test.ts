@@ -1,5 +1,4 @@
 import bcrypt from 'bcrypt'
-import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { basicAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { appWith, basic, cost, secret, userService, type TestUser } from '../helpers/app.js'
@@ -11,7 +10,6 @@ import {
   probe,
   send,
   messages,
-  type Probe,
 } from '../helpers/flows.js'
 import {
   busy,
@@ -26,7 +24,7 @@ import {
 } from '../helpers/load.js'
 
 const hash = (password: string): string => bcrypt.hashSync(password, cost)
-const people = (): TestUser[] => [
+const people = (): [TestUser, TestUser] => [
   { id: 1, name: 'alice', password: hash('wonderland') },
   { id: 2, name: 'bob', password: hash('le bricoleur') },
 ]
@@ -34,168 +32,132 @@ const alice = basic('alice', 'wonderland')
 const bob = basic('bob', 'le bricoleur')
 const wrong = basic('alice', 'wrong')
 
-interface Setting extends Probe {
-  readonly app: FastifyInstance
-  readonly get: (
-    headers: Record<string, string>,
-    remoteAddress?: string,
-  ) => Promise<LightMyRequestResponse>
-}
-
-/** An app with a route that asks for Basic. */
-async function setting(t: Test, more: AuthnOptions = {}, list = people()): Promise<Setting> {
-  const handled = probe()
+/** An app with a route for Basic, and what runs of bcrypt; `held` keeps them under way. */
+async function setting(t: Test, more: AuthnOptions = {}, held = false) {
+  const watch = watchBcrypt(t, held)
+  const list = people()
+  const service = userService(list)
+  const { handler, take } = probe()
+  const hashing = { cost, concurrency: 2 }
   const app = await appWith(
     t,
-    {
-      userService: userService(list),
-      jwt: { secret },
-      hashing: { cost, concurrency: 2 },
-      ...more,
-    },
-    (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handled.handler),
+    { userService: service, jwt: { secret }, hashing, ...more },
+    (app) => void app.get('/', { config: { auth: { use: 'basic' } } }, handler),
   )
-  const get: Setting['get'] = (headers, remoteAddress = '127.0.0.1') =>
+  const get = (headers: Record<string, string>, remoteAddress = '127.0.0.1') =>
     app.inject({ url: '/', headers, remoteAddress })
-  return { ...handled, app, get }
+  const cached = (): object => app.authn.stats().credentials
+  /** How often bcrypt runs for a request that passes. */
+  const runsOf = async (headers: Record<string, string>): Promise<number> => {
+    const before = watch.runs.length
+    t.equal((await get(headers)).statusCode, 200)
+    return watch.runs.length - before
+  }
+  return { app, get, take, watch, list, service, cached, runsOf }
 }
 
-const refused = { error: messages.invalid, challenge: basicChallenge }
-const cached = (app: FastifyInstance): object => app.authn.stats().credentials
+const one = { cost, concurrency: 1 }
+const rejected = { error: messages.invalid, challenge: basicChallenge }
 
 t.test('the second request with the same credentials runs no bcrypt', async (t) => {
-  const watch = watchBcrypt(t)
-  const service = userService(people())
-  const { app, get, take } = await setting(t, { userService: service })
+  const { get, take, watch, service, cached, runsOf } = await setting(t)
   for (const count of [1, 2, 3]) {
     isWelcome(t, await get(alice), 'alice')
     t.equal(take(), 1)
     t.equal(watch.runs.length, 1)
     t.equal(service.asked.length, count, 'the user service is asked every time')
   }
-  t.strictSame(cached(app), { hits: 2, misses: 1, size: 1 })
-  isRejection(t, await get(wrong), refused, 'another password is compared')
+  t.strictSame(cached(), { hits: 2, misses: 1, size: 1 })
+  isRejection(t, await get(wrong), rejected, 'another password is compared')
   t.equal(watch.runs.length, 2)
-  isWelcome(t, await get(bob), 'bob', 'and another user')
-  t.equal(watch.runs.length, 3)
+  t.equal(await runsOf(bob), 1, 'and another user')
   t.equal(take(), 1)
 })
 
 t.test('cached credentials get a 401 at once when the hash changes', async (t) => {
-  const watch = watchBcrypt(t)
-  const list = people()
-  const { get, take } = await setting(t, {}, list)
+  const { get, take, watch, list } = await setting(t)
+  const [user] = list
   isWelcome(t, await get(alice), 'alice')
-  Object.assign(list[0] as TestUser, { password: hash('through the looking-glass') })
+  user.password = hash('through the looking-glass')
   take()
-  isRejection(t, await get(alice), refused, 'the old password')
+  isRejection(t, await get(alice), rejected, 'the old password')
   t.equal(take(), 0)
   isWelcome(t, await get(basic('alice', 'through the looking-glass')), 'alice', 'the new one')
-  Object.assign(list[0] as TestUser, { password: hash('wonderland') })
+  user.password = hash('wonderland')
   isWelcome(t, await get(alice), 'alice', 'a new hash of the old password')
   t.equal(watch.runs.length, 4, 'each compared anew')
 })
 
 t.test('cached credentials of a deleted user get a 401 at once', async (t) => {
-  const watch = watchBcrypt(t)
-  const list = people()
-  const { get, take } = await setting(t, {}, list)
+  const { get, take, watch, list } = await setting(t)
   isWelcome(t, await get(alice), 'alice')
-  isWelcome(t, await get(alice), 'alice')
-  t.equal(take(), 2)
-  const [first] = list.splice(0, 1)
-  isRejection(t, await get(alice), refused, 'deleted')
+  t.equal(take(), 1)
+  const [user] = list.splice(0, 1)
+  isRejection(t, await get(alice), rejected, 'deleted')
   t.equal(watch.runs.length, 2, 'after the same work as any wrong password')
-  list.push({ ...(first as TestUser), password: null as unknown as string })
-  isRejection(t, await get(alice), refused, 'without a password')
+  list.push({ ...(user as TestUser), password: null as unknown as string })
+  isRejection(t, await get(alice), rejected, 'without a password')
   t.equal(take(), 0)
-  Object.assign(list.at(-1) as TestUser, first)
+  Object.assign(list.at(-1) as TestUser, user)
   isWelcome(t, await get(alice), 'alice', 'back again')
 })
 
 t.test('a login runs bcrypt each time, and caches nothing', async (t) => {
-  const watch = watchBcrypt(t)
-  const { app, get } = await setting(t)
-  isWelcome(t, await get(alice), 'alice')
+  const { app, watch, runsOf } = await setting(t)
+  t.equal(await runsOf(alice), 1)
   for (const count of [2, 3]) {
     t.equal((await login(app, 'alice', 'wonderland')).statusCode, 200)
     t.equal(watch.runs.length, count)
   }
   t.equal((await login(app, 'bob', 'le bricoleur')).statusCode, 200)
-  isWelcome(t, await get(bob), 'bob')
-  t.equal(watch.runs.length, 5)
+  t.equal(await runsOf(bob), 1)
 })
 
-t.test('false switches it off', async (t) => {
-  const watch = watchBcrypt(t)
-  const { app, get } = await setting(t, { credentialCache: false })
-  for (const count of [1, 2, 3]) {
-    isWelcome(t, await get(alice), 'alice')
-    t.equal(watch.runs.length, count)
-  }
-  t.strictSame(cached(app), { hits: 0, misses: 0, size: 0 })
-})
+t.test('credentialCache decides how many credentials are cached, and for how long', async (t) => {
+  const off = await setting(t, { credentialCache: false })
+  t.strictSame([await off.runsOf(alice), await off.runsOf(alice)], [1, 1])
+  t.strictSame(off.cached(), { hits: 0, misses: 0, size: 0 })
 
-t.test('max', async (t) => {
-  const watch = watchBcrypt(t)
-  const { app, get } = await setting(t, { credentialCache: { max: 1 } })
-  const runsOf = async (headers: Record<string, string>): Promise<number> => {
-    const before = watch.runs.length
-    t.equal((await get(headers)).statusCode, 200)
-    return watch.runs.length - before
-  }
-  t.strictSame(
-    [await runsOf(alice), await runsOf(alice), await runsOf(bob), await runsOf(alice)],
-    [1, 0, 1, 1],
-  )
-  t.match(cached(app), { size: 1 })
-})
+  const { runsOf, cached } = await setting(t, { credentialCache: { max: 1 } })
+  const runs = []
+  for (const headers of [alice, alice, bob, alice]) runs.push(await runsOf(headers))
+  t.strictSame(runs, [1, 0, 1, 1])
+  t.match(cached(), { size: 1 })
 
-t.test('ttl, 60 seconds unless it is set', async (t) => {
+  const clock = movableClock(t)
   for (const [ttl, seconds] of [
     [undefined, 60],
     [7, 7],
   ] as const) {
-    await t.test(`${ttl}`, async (t) => {
-      const clock = movableClock(t)
-      const watch = watchBcrypt(t)
-      const { get } = await setting(t, { credentialCache: { ttl } })
-      await get(alice)
-      await clock.advance(seconds * 1000 - 2000)
-      isWelcome(t, await get(alice), 'alice')
-      t.equal(watch.runs.length, 1)
-      await clock.advance(3000)
-      isWelcome(t, await get(alice), 'alice')
-      t.equal(watch.runs.length, 2)
-    })
+    const { runsOf } = await setting(t, { credentialCache: { ttl } })
+    await runsOf(alice)
+    await clock.advance(seconds * 1000 - 2000)
+    t.equal(await runsOf(alice), 0, `cached for ${seconds} s`)
+    await clock.advance(3000)
+    t.equal(await runsOf(alice), 1, 'and no longer')
   }
 })
 
-t.test('64 concurrent requests with the same credentials run bcrypt once', async (t) => {
-  for (const headers of [alice, wrong]) {
-    await t.test(headers === alice ? 'right' : 'wrong', async (t) => {
-      const watch = watchBcrypt(t, true)
-      const { app, get, take } = await setting(t, { throttle: false })
-      const all = Array.from({ length: 64 }, () => get(headers))
-      await until(() => watch.running.length === 1, 'one runs')
-      await settle(20)
-      t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
-      watch.hold(false)
-      const responses = await Promise.all(all)
-      for (const response of responses) {
-        if (headers === alice) isWelcome(t, response, 'alice')
-        else isRejection(t, response, refused)
-      }
-      t.equal(take(), headers === alice ? 64 : 0)
-      t.equal(watch.runs.length, 1)
-      t.match(cached(app), { size: headers === alice ? 1 : 0 })
-    })
-  }
-})
+for (const [name, headers] of Object.entries({ right: alice, wrong })) {
+  t.test(`64 concurrent requests with one ${name} password run bcrypt once`, async (t) => {
+    const { app, get, take, watch, cached } = await setting(t, { throttle: false }, true)
+    const all = Array.from({ length: 64 }, () => get(headers))
+    await until(() => watch.running.length === 1, 'one runs')
+    await settle(20)
+    t.strictSame(app.authn.stats().hashing, { running: 1, waiting: 0, refused: 0 })
+    watch.hold(false)
+    for (const response of await Promise.all(all)) {
+      if (headers === alice) isWelcome(t, response, 'alice')
+      else isRejection(t, response, rejected)
+    }
+    t.equal(take(), headers === alice ? 64 : 0)
+    t.equal(watch.runs.length, 1)
+    t.match(cached(), { size: headers === alice ? 1 : 0 })
+  })
+}
 
 t.test('a failure that requests share counts for each of them', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { get } = await setting(t)
+  const { get, watch } = await setting(t, {}, true)
   const all = Array.from({ length: 10 }, () => get(wrong))
   await until(() => watch.running.length === 1, 'one runs')
   await settle(20)
@@ -206,8 +168,7 @@ t.test('a failure that requests share counts for each of them', async (t) => {
 })
 
 t.test('requests with unknown names share no bcrypt run', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { get, take } = await setting(t, { hashing: { cost, concurrency: 8 } })
+  const { get, take, watch } = await setting(t, { hashing: { cost, concurrency: 8 } }, true)
   const names = ['nobody', 'somebody', 'nobody', 'alice']
   const all = names.map((name) => get(basic(name, 'the same password')))
   await until(() => watch.running.length === 3, 'one runs for each name')
@@ -215,15 +176,12 @@ t.test('requests with unknown names share no bcrypt run', async (t) => {
   t.equal(watch.running.length, 3)
   t.equal(new Set(watch.runs.map(({ against }) => against)).size, 3)
   watch.hold(false)
-  for (const response of await Promise.all(all)) isRejection(t, response, refused)
+  for (const response of await Promise.all(all)) isRejection(t, response, rejected)
   t.equal(take(), 0)
 })
 
-const loopback = '127.0.0.1'
-
 t.test('requests that share a bcrypt run are answered if the first client leaves', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { app, take } = await setting(t, { hashing: { cost, concurrency: 1 } })
+  const { app, take, watch } = await setting(t, { hashing: one }, true)
   const port = await listen(app)
   const ask = (headers: Record<string, string>, signal?: AbortSignal): ReturnType<typeof send> =>
     send(port, { path: '/', headers, ...(signal && { signal }) })
@@ -251,11 +209,8 @@ t.test('requests that share a bcrypt run are answered if the first client leaves
 })
 
 t.test('a 429 for one address is not shared with requests of other addresses', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { app, get, take } = await setting(t, {
-    hashing: { cost, concurrency: 1 },
-    throttle: { perUsername: 1 },
-  })
+  const more = { hashing: one, throttle: { perUsername: 1 } }
+  const { app, get, take, watch } = await setting(t, more, true)
   const attacker = '192.0.2.66'
   const blocker = get(bob)
   await until(() => watch.running.length === 1, 'another one runs')
@@ -263,7 +218,7 @@ t.test('a 429 for one address is not shared with requests of other addresses', a
   await until(() => app.authn.stats().hashing.waiting === 2, 'guesses wait')
   const leader = get(alice, attacker)
   await until(() => app.authn.stats().hashing.waiting === 3, 'and a request of the same address')
-  const follower = get(alice, loopback)
+  const follower = get(alice)
   await until(() => app.authn.stats().credentials.misses === 5, 'which another one shares')
   while (app.authn.stats().hashing.running > 0) {
     watch.running[0]?.finish()
@@ -277,8 +232,7 @@ t.test('a 429 for one address is not shared with requests of other addresses', a
 })
 
 t.test('all requests that share a place in a full queue get a 503', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { app, get } = await setting(t, { hashing: { cost, concurrency: 1, maxQueue: 0 } })
+  const { app, get, watch } = await setting(t, { hashing: { ...one, maxQueue: 0 } }, true)
   const blocker = get(bob)
   await until(() => watch.running.length === 1, 'another one runs')
   const all = await Promise.all([get(alice), get(alice), get(alice)])
@@ -292,8 +246,7 @@ t.test('all requests that share a place in a full queue get a 503', async (t) =>
 })
 
 t.test('all requests that share a failed bcrypt run get a 500', async (t) => {
-  const watch = watchBcrypt(t, true)
-  const { get, take } = await setting(t)
+  const { get, take, watch } = await setting(t, {}, true)
   const all = [get(alice), get(alice)]
   await until(() => watch.running.length === 1, 'it runs')
   await settle(20)
@@ -312,22 +265,16 @@ t.test('cached credentials are not accepted for the users of another service', a
   const watch = watchBcrypt(t)
   const { handler } = probe()
   const other = userService([{ id: 9, name: 'alice', password: hash('of the staff') }])
-  const app = await appWith(
-    t,
-    {
-      userService: userService(people()),
-      hashing: { cost },
-      authenticators: { staff: basicAuthenticator({ userService: other }) },
-    },
-    (app) => {
-      app.get('/', { config: { auth: { use: 'basic' } } }, handler)
-      app.get('/staff', { config: { auth: { use: 'staff' } } }, handler)
-    },
-  )
-  isWelcome(t, await app.inject({ url: '/', headers: alice }), 'alice')
-  isRejection(t, await app.inject({ url: '/staff', headers: alice }), refused)
-  const staff = basic('alice', 'of the staff')
-  isWelcome(t, await app.inject({ url: '/staff', headers: staff }), 'alice')
-  isRejection(t, await app.inject({ url: '/', headers: staff }), refused)
+  const staff = basicAuthenticator({ userService: other })
+  const options = { userService: userService(people()), authenticators: { staff } }
+  const app = await appWith(t, options, (app) => {
+    for (const use of ['basic', 'staff']) app.get(`/${use}`, { config: { auth: { use } } }, handler)
+  })
+  const known = { basic: alice, staff: basic('alice', 'of the staff') }
+  for (const [url, headers] of Object.entries(known)) {
+    isWelcome(t, await app.inject({ url: `/${url}`, headers }), 'alice', url)
+    const elsewhere = url === 'basic' ? 'staff' : 'basic'
+    isRejection(t, await app.inject({ url: `/${elsewhere}`, headers }), rejected, elsewhere)
+  }
   t.equal(watch.runs.length, 4)
 })

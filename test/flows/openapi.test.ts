@@ -19,8 +19,9 @@ import {
   type AuthnOptions,
 } from '../../lib/index.js'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { bearer, passwords, standardOptions } from '../helpers/app.js'
+import { bearer, standardOptions } from '../helpers/app.js'
 import { validated } from '../helpers/documents.js'
+import { clientOf } from '../helpers/sessions.js'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents are deep
 type Node = Record<string, any>
@@ -96,10 +97,20 @@ async function checked(t: Test, app: FastifyInstance): Promise<Node> {
 const documentOf = async (t: Test, wanted: Wanted): Promise<Node> =>
   checked(t, await appOf(t, wanted))
 
+/** Declares a GET route for each mark. */
+const gets =
+  (marks: Record<string, AuthMark | undefined>) =>
+  (app: FastifyInstance): void => {
+    for (const [url, auth] of Object.entries(marks))
+      app.get(url, auth === undefined ? {} : { config: { auth } }, answer)
+  }
+const numbered = (rows: readonly (readonly [AuthMark | undefined, ...unknown[]])[]) =>
+  gets(Object.fromEntries(rows.map(([auth], index) => [`/${index}`, auth])))
+
 /** What a document says of a GET route with a mark. */
 async function operationFor(t: Test, auth: AuthMark, options: AuthnOptions): Promise<Node> {
-  const declare = (app: FastifyInstance): unknown => app.get('/', { config: { auth } }, answer)
-  return (await documentOf(t, { authn: options, declare })).paths['/'].get as Node
+  const document = await documentOf(t, { authn: options, declare: gets({ '/': auth }) })
+  return document.paths['/'].get as Node
 }
 
 /** The schema of the body of a response. */
@@ -147,13 +158,7 @@ const marks: [AuthMark | undefined, object[] | undefined, string[]][] = [
 
 for (const [version, options] of everyVersion) {
   t.test(`${version} lists the requirements and statuses of every mark`, async (t) => {
-    const document = await documentOf(t, {
-      swagger: options,
-      declare: (app) =>
-        marks.forEach(([auth], index) =>
-          app.get(`/${index}`, auth === undefined ? {} : { config: { auth } }, answer),
-        ),
-    })
+    const document = await documentOf(t, { swagger: options, declare: numbered(marks) })
     for (const [index, [auth, security, statuses]] of marks.entries()) {
       const operation = document.paths[`/${index}`].get as Node
       t.strictSame(
@@ -167,11 +172,7 @@ for (const [version, options] of everyVersion) {
     const old = { bearerAuth: authorization, basicAuth: { type: 'basic' }, digest: authorization }
     const http = { bearerAuth: jwtScheme, basicAuth: basicScheme, digest: { scheme: 'digest' } }
     t.match(schemes, { ...(version === '2.0' ? old : http), api_key: apiKey })
-    t.equal(
-      Object.keys(schemes as object).length,
-      4,
-      'one scheme for authenticators that read the same header',
-    )
+    t.equal(Object.keys(schemes as object).length, 4, 'one for authenticators of one header')
   })
 }
 
@@ -183,11 +184,11 @@ for (const [version, options] of everyVersion) {
       const document = await documentOf(t, {
         authn: { ...standardOptions(), apiKeys },
         swagger: options,
-        declare(app) {
-          app.get('/key', { config: { auth: { use: 'apiKey' } } }, answer)
-          app.get('/any', { config: { auth: { use: ['jwt', 'apiKey'], scope: any } } }, answer)
-          app.get('/optional', { config: { auth: { mode: 'optional', use: 'apiKey' } } }, answer)
-        },
+        declare: gets({
+          '/key': { use: 'apiKey' },
+          '/any': { use: ['jwt', 'apiKey'], scope: any },
+          '/optional': { mode: 'optional', use: 'apiKey' },
+        }),
       })
       const names = ['apiKeyAuth', ...(header === undefined ? [] : ['apiKeyHeader'])]
       const keys = names.map((name) => ({ [name]: [] }))
@@ -264,11 +265,7 @@ const needs: [AuthMark, needs: string, now: object[], before: object[]][] = [
 
 for (const [version, options] of everyVersion) {
   t.test(`${version} names the scopes and roles that a route needs`, async (t) => {
-    const document = await documentOf(t, {
-      swagger: options,
-      declare: (app) =>
-        needs.forEach(([auth], index) => app.get(`/${index}`, { config: { auth } }, answer)),
-    })
+    const document = await documentOf(t, { swagger: options, declare: numbered(needs) })
     for (const [index, [auth, needed, now, before]] of needs.entries()) {
       const { security, description, responses } = document.paths[`/${index}`].get as Node
       const name = JSON.stringify(auth)
@@ -299,7 +296,7 @@ t.test('requests pass if they meet a documented requirement, others get 401 or 4
   const app = await appOf(t, {
     swagger: { ...versions['3.1'], exposeHeadRoutes: true },
     declare: async (app) => {
-      for (const [url, auth] of Object.entries(urls)) app.get(url, { config: { auth } }, answer)
+      gets(urls)(app)
       const group = { auth: { scope: all } }
       await app.register(async (inner) => void inner.get('/group', answer), group)
     },
@@ -341,11 +338,8 @@ for (const [version, options] of everyVersion) {
       const { parameters, requestBody } = paths[path].post as Node
       return (parameters?.[0] ?? requestBody.content['application/json']).schema as Node
     }
-    t.strictSame(securityIn({ paths }), {
-      '/login': undefined,
-      '/login/refresh': undefined,
-      '/logout': [{}, jwt],
-    })
+    const security = { '/login': undefined, '/login/refresh': undefined, '/logout': [{}, jwt] }
+    t.strictSame(securityIn({ paths }), security)
     for (const [path, success] of [
       ['/login', '200'],
       ['/login/refresh', '200'],
@@ -356,10 +350,8 @@ for (const [version, options] of everyVersion) {
     }
     t.strictSame(bodyOf('/login').required, ['username', 'password'])
     t.strictSame(bodyOf('/login/refresh').required, ['refreshToken'])
-    t.strictSame(Object.keys(bodyOf('/logout').properties as object), [
-      'refreshToken',
-      'everywhere',
-    ])
+    const fields = Object.keys(bodyOf('/logout').properties as object)
+    t.strictSame(fields, ['refreshToken', 'everywhere'])
     for (const path of ['/login', '/login/refresh']) {
       const { properties, required } = bodyIn((paths[path].post as Node).responses['200'])
       t.strictSame(Object.keys(properties as object), ['token', 'refreshToken', 'expiresIn'], path)
@@ -368,18 +360,11 @@ for (const [version, options] of everyVersion) {
     t.match(paths['/logout'].post, { tags: ['authentication'], summary: 'Log out' })
 
     // As a page of documents calls it: with the credentials that its `security` asks for, and the default of its body.
-    const payload = { username: 'alice', password: passwords.alice }
-    const { token } = (await app.inject({ method: 'POST', url: '/login', payload })).json<{
-      token: string
-    }>()
+    const { login, post } = clientOf(app)
+    const { token } = await login()
     const { everywhere } = bodyOf('/logout').properties as Node
-    const response = await app.inject({
-      method: 'POST',
-      url: '/logout',
-      headers: bearer(token),
-      payload: { refreshToken: 'string', everywhere: everywhere.default as boolean },
-    })
-    t.equal(response.statusCode, 204)
+    const body = { refreshToken: 'string', everywhere: everywhere.default as boolean }
+    t.equal((await post('/logout', body, bearer(token))).statusCode, 204)
   })
 }
 
@@ -392,11 +377,8 @@ const errorBody = ({ code, message }: { code: string; message: string }) => ({
   code,
   detail: message,
 })
-const defaultError = {
-  type: 'object',
-  properties: { error: { type: 'string' } },
-  required: ['error'],
-}
+const error = { type: 'string' }
+const defaultError = { type: 'object', properties: { error }, required: ['error'] }
 
 /** For each set of options: the schema of the bodies of rejections, and of malformed bodies. */
 const bodies: Record<string, [AuthnOptions, rejected: object, malformed: object]> = {
@@ -494,18 +476,15 @@ t.test('own routes get short operation ids, or ids made of the path if not uniqu
     )
     return Object.fromEntries(found.filter(([, operationId]) => operationId !== undefined)) as never
   }
-  const sessions = true
   const only = await documentOf(t, {
     register: async (app) => {
       await app.register(swagger, versions['3.1'])
-      await app.register(
-        async (scope) => {
-          await scope.register(authn, { ...everything(), sessions })
-          scope.get('/refresh', { schema: { operationId: 'refresh' } }, answer)
-          scope.get('/plain', { config: { auth: true } }, answer)
-        },
-        { prefix: '/v1' },
-      )
+      const v1 = async (scope: FastifyInstance): Promise<void> => {
+        await scope.register(authn, { ...everything(), sessions: true })
+        scope.get('/refresh', { schema: { operationId: 'refresh' } }, answer)
+        scope.get('/plain', { config: { auth: true } }, answer)
+      }
+      await app.register(v1, { prefix: '/v1' })
     },
   })
   t.strictSame(namesOf(only), {
@@ -519,17 +498,14 @@ t.test('own routes get short operation ids, or ids made of the path if not uniqu
     register: async (app) => {
       await app.register(swagger, versions['3.1'])
       app.get('/logout', { schema: { operationId: 'logout' } }, answer)
-      const named = (name: string) => ({ ...everything(), sessions: { name } })
-      await app.register(async (scope) => scope.register(authn, named('a')))
-      const admin = {
-        ...named('b'),
-        jwt: { secret: 'b'.repeat(31) + 'c' },
-        throttle: false,
-      } as const
-      await app.register(async (scope) => scope.register(authn, admin), { prefix: '/admin' })
-      const login = { path: '/shop/sign-in', routeOptions }
-      const shop = { ...everything(), jwt: { secret: 'd'.repeat(31) + 'e' }, login }
-      await app.register(async (scope) => scope.register(authn, shop))
+      const add = (secret: string, options: AuthnOptions, prefix = '') =>
+        app.register(
+          async (scope) => scope.register(authn, { ...everything(), jwt: { secret }, ...options }),
+          { prefix },
+        )
+      await add('a'.repeat(31) + 'b', { sessions: { name: 'a' } })
+      await add('b'.repeat(31) + 'c', { sessions: { name: 'b' } }, '/admin')
+      await add('d'.repeat(31) + 'e', { login: { path: '/shop/sign-in', routeOptions } })
     },
   })
   t.strictSame(namesOf(several), {
@@ -589,11 +565,8 @@ t.test('cookies add cookieAuth, and a 403 for CSRF on methods other than GET', a
   const cookie = { cookieAuth: [] }
   const document = await documentOf(t, wanted)
   const { paths, components } = document
-  t.strictSame(components.securitySchemes.cookieAuth, {
-    type: 'apiKey',
-    in: 'cookie',
-    name: '__Host-shop-token',
-  })
+  const scheme = { type: 'apiKey', in: 'cookie', name: '__Host-shop-token' }
+  t.strictSame(components.securitySchemes.cookieAuth, scheme)
   t.strictSame(securityIn(document), {
     '/login': undefined,
     '/login/refresh': undefined,
@@ -607,15 +580,8 @@ t.test('cookies add cookieAuth, and a 403 for CSRF on methods other than GET', a
   const crossSite = Object.entries(paths as Record<string, Record<string, Node>>)
     .filter(([, { post }]) => post?.responses['403']?.description.includes('another site'))
     .map(([path]) => path)
-  t.strictSame(crossSite, [
-    '/login',
-    '/login/refresh',
-    '/logout',
-    '/notes',
-    '/try',
-    '/scope',
-    '/basic',
-  ])
+  const own = ['/login', '/login/refresh', '/logout']
+  t.strictSame(crossSite, [...own, '/notes', '/try', '/scope', '/basic'])
   t.match(paths['/scope'].post.responses['403'].description, one)
   t.notOk('403' in paths['/safe'].get.responses, 'a GET changes nothing')
   t.notMatch(JSON.stringify(paths['/login'].post.responses['200']), '"token"')
@@ -660,23 +626,19 @@ t.test('a security scheme of the app replaces that of the plugin with its name',
   const before = structuredClone(securitySchemes)
   const document = await documentOf(t, {
     swagger: { openapi: { ...versions['3.0'].openapi, components: { securitySchemes } } },
-    declare: (app) => app.get('/', { config: { auth: { use: ['jwt', 'basic'] } } }, answer),
+    declare: gets({ '/': { use: ['jwt', 'basic'] } }),
   })
   t.strictSame(document.components.securitySchemes, { ...before, basicAuth: basicScheme })
   t.strictSame(securitySchemes, before, 'the object of the app is not changed')
 })
 
 t.test('unnamed authenticators are customAuth, and Swagger 2.0 omits OpenID Connect', async (t) => {
-  const declare = (app: FastifyInstance): unknown => app.get('/', answer)
-  const options = { authenticator: { authenticate, openapi: apiKey }, auth: true } as const
-  const { components } = await documentOf(t, { authn: options, declare })
+  const options = { authenticator: { authenticate, openapi: apiKey } }
+  const { components } = await documentOf(t, { authn: options, declare: gets({ '/': true }) })
   t.strictSame(components.securitySchemes, { customAuth: apiKey })
   const old = await documentOf(t, {
     swagger: versions['2.0'],
-    declare: (app) => {
-      app.get('/oidc', { config: { auth: { use: 'oidc' } } }, answer)
-      app.get('/both', { config: { auth: { use: ['oidc', 'jwt'] } } }, answer)
-    },
+    declare: gets({ '/oidc': { use: 'oidc' }, '/both': { use: ['oidc', 'jwt'] } }),
   })
   t.match(securityIn(old), { '/oidc': undefined, '/both': [jwt] })
 })
@@ -689,8 +651,8 @@ t.test('a route for tokens of an issuer lists bearerAuth and a 503', async (t) =
     jwksUri: `${url}/keys`,
     user: ({ sub }: { sub?: unknown }) => ({ id: 1, name: String(sub) }),
   }
-  const auth = { use: 'corp', scope: 'a' }
-  const operation = await operationFor(t, auth, { ...everything(), issuers: { corp } })
+  const options = { ...everything(), issuers: { corp } }
+  const operation = await operationFor(t, { use: 'corp', scope: 'a' }, options)
   t.strictSame(operation.security, [{ bearerAuth: ['a'] }])
   t.strictSame(statusesOf(operation), ['200', '401', '403', '503'])
 })
@@ -704,14 +666,11 @@ t.test('marks of scopes, sibling registrations and earlier routes are documented
         async (a) => {
           a.get('/before', { config: { auth: true } }, answer)
           await a.register(authn, everything())
-          await a.register(
-            async (inner) => {
-              inner.get('/', answer)
-              inner.get('/open', { config: { auth: false } }, answer)
-              inner.post<{ Params: { id: string } }>('/:id', answer)
-            },
-            { prefix: '/inner', auth: { use: 'basic' } },
-          )
+          const inner = async (scope: FastifyInstance): Promise<void> => {
+            gets({ '/': undefined, '/open': false })(scope)
+            scope.post<{ Params: { id: string } }>('/:id', answer)
+          }
+          await a.register(inner, { prefix: '/inner', auth: { use: 'basic' } })
         },
         { prefix: '/a' },
       )
@@ -788,11 +747,11 @@ t.test('Zod schemas of the app are documented and validate requests', async (t) 
     register: async (app) => {
       app.setValidatorCompiler(validatorCompiler)
       app.setSerializerCompiler(serializerCompiler)
-      const transforms = {
+      await app.register(swagger, {
+        ...versions['3.0'],
         transform: jsonSchemaTransform,
         transformObject: jsonSchemaTransformObject,
-      }
-      await app.register(swagger, { ...versions['3.0'], ...transforms })
+      })
       const routeOptions = {
         schema: { tags: ['entry'] },
         bodyLimit: 200,
@@ -803,10 +762,8 @@ t.test('Zod schemas of the app are documented and validate requests', async (t) 
       await app.register(authn, { ...everything(), sessions: true, login: { routeOptions } })
     },
     declare: (app) => {
-      const schema = {
-        body: z.object({ a: z.string() }),
-        response: { 200: z.object({ b: z.number() }) },
-      }
+      const [body, answer] = [z.object({ a: z.string() }), z.object({ b: z.number() })]
+      const schema = { body, response: { 200: answer } }
       app.post('/', { config: { auth: true }, schema }, () => ({ b: 1 }))
     },
   })
@@ -819,19 +776,16 @@ t.test('Zod schemas of the app are documented and validate requests', async (t) 
   })
   t.match(paths['/login/refresh'].post.requestBody, body({ required: ['refreshToken'] }))
   t.strictSame(paths['/logout'].post.tags, ['entry'], 'the tags of the login route')
-  const refresh = async (refreshToken: string): Promise<number> =>
-    (await app.inject({ method: 'POST', url: '/login/refresh', payload: { refreshToken } }))
-      .statusCode
+  const { post, refresh } = clientOf(app)
   const found = [await refresh('x'), await refresh('x'.repeat(300))]
-  t.strictSame(found, [401, 413], 'the body limit of the login route, without its hooks')
+  const statuses = found.map(({ statusCode }) => statusCode)
+  t.strictSame(statuses, [401, 413], 'the body limit of the login route, without its hooks')
   const headers = bearer(app.jwtService.generateToken('alice'))
-  const request = { method: 'POST', url: '/', payload: { a: 'a' }, headers } as const
-  t.strictSame((await app.inject(request)).json(), { b: 1 })
+  t.equal((await post('/', { a: 'a' }, headers)).body, '{"b":1}')
 })
 
 t.test('marks are documented however, and whenever, @fastify/swagger is registered', async (t) => {
-  const declare = (app: FastifyInstance): unknown =>
-    app.get('/', { config: { auth: true } }, answer)
+  const declare = gets({ '/': true })
   type Module = Promise<{ default: FastifyPluginCallback<SwaggerOptions> }>
   const module = import('@fastify/swagger') as Module
   const shared: SwaggerOptions = {
@@ -871,13 +825,13 @@ t.test('a static document of the app is not changed', async (t) => {
       await app.register(swagger, { mode: 'static', specification })
       await app.register(authn, everything())
     },
-    declare: (app) => app.get('/', { config: { auth: true } }, answer),
+    declare: gets({ '/': true }),
   })
   t.strictSame(app.swagger(), document)
 })
 
 t.test('open and optional routes override security of the whole document', async (t) => {
-  const key = { authenticate: () => null }
+  const key = { authenticate }
   const mine = { type: 'apiKey', in: 'header', name: 'x' } as const
   const security = [{ mine: [] }]
   const rows: SwaggerOptions[] = [
@@ -888,13 +842,13 @@ t.test('open and optional routes override security of the whole document', async
     const document = await documentOf(t, {
       swagger,
       authn: { ...everything(), authenticators: { key } },
-      declare(app) {
-        app.get('/jwt', { config: { auth: 'optional' } }, answer)
-        app.get('/key', { config: { auth: { mode: 'optional', use: 'key' } } }, answer)
-        app.get('/required', { config: { auth: true } }, answer)
-        app.get('/unmarked', answer)
-        app.get('/open', { config: { auth: false } }, answer)
-      },
+      declare: gets({
+        '/jwt': 'optional',
+        '/key': { mode: 'optional', use: 'key' },
+        '/required': true,
+        '/unmarked': undefined,
+        '/open': false,
+      }),
     })
     t.strictSame(securityIn(document), {
       '/login': [],

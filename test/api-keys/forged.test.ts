@@ -52,22 +52,3 @@ t.test('good keys and other clients are served during a flood of forged keys', a
   const good = new Set([issued.id, second.id])
   t.equal(asked.filter((id) => !good.has(id)).length, 16, 'no more after the client has left')
 })
-
-t.test('600 good keys from one address are all accepted, 16 look-ups at a time', async (t) => {
-  const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
-  let [running, most] = [0, 0]
-  const find: ApiKeyStore['find'] = async (id) => {
-    most = Math.max(most, ++running)
-    await settle(1)
-    running -= 1
-    return memory.find(id)
-  }
-  const options = keyOptions({ store: storeWith({ find }, memory), maxPerOwner: 1000 })
-  const { keys, get } = await keyApp(t, options)
-  const issued = await Promise.all(
-    Array.from({ length: 600 }, (_, index) => keys.issue({ ...job, name: `job ${index}` })),
-  )
-  const answers = await Promise.all(issued.map(({ key }) => get('/apiKey', bearer(key))))
-  t.ok(answers.every(({ status }) => status === 200))
-  t.equal(most, 16)
-})

@@ -2,14 +2,7 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
 import { appWith, bearer, standardOptions } from '../helpers/app.js'
-import {
-  bearerChallenge,
-  startupError,
-  isRejection,
-  isWelcome,
-  probe,
-  messages,
-} from '../helpers/flows.js'
+import { bearerChallenge, isRejection, isWelcome, probe, messages } from '../helpers/flows.js'
 
 const noToken = { error: messages.none, challenge: bearerChallenge }
 
@@ -178,20 +171,4 @@ t.test('a mark that a later onRoute hook sets protects or opens the route', asyn
   isWelcome(t, await app.inject('/public/news'), null)
   isWelcome(t, await app.inject('/other'), null)
   t.equal(take(), 3)
-})
-
-t.test('startup fails for a wrong mark that a later onRoute hook sets', async (t) => {
-  const { handler, take } = probe()
-  const app = fastify(t)
-  await app.register(authn, standardOptions())
-  app.addHook('onRoute', (route) => {
-    route.config = { ...route.config, auth: 'required' as never }
-  })
-  app.get('/typo', handler)
-  const error = await startupError(() => app.ready())
-  t.match(error, {
-    code: 'ERR_AUTH_MARK',
-    message: /GET \/typo, config\.auth: found "required", expected true, false/,
-  })
-  t.equal(take(), 0)
 })

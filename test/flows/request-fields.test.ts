@@ -139,14 +139,3 @@ t.test('an earlier scope with its own decorators gets those of the plugin', asyn
     )
   }
 })
-
-t.test('app.authn lists authenticators and features, app.jwtService signs', async (t) => {
-  const app = await appWith(t, { ...standardOptions(), basic: { username: 'a', password: 'b' } })
-  t.strictSame(app.authn.authenticators, ['jwt', 'basic', 'configBasic'])
-  t.ok(app.hasPlugin('fastify-authn'))
-  const token = app.jwtService.generateToken(7)
-  t.equal(app.jwtService.verify(token).sub, 7)
-  const plain = await appWith(t, {})
-  t.strictSame(plain.authn.authenticators, [])
-  t.strictSame(plain.authn.features, [])
-})

@@ -63,45 +63,37 @@ const option = withCode('ERR_AUTH_OPTION')
 const key = withCode('ERR_AUTH_KEY')
 const mark = withCode('ERR_AUTH_MARK')
 
-/** A mark that is wrong on a route, also one that comes before the plugin, on a scope and in the options. */
-function marks(mark: unknown, found: string | RegExp, ...more: Row['says']): Row[] {
+/** A mark that is wrong on a route, by a hook, on a route before the plugin, on a scope and in the options. */
+function marks(mark: unknown, ...says: Row['says']): Row[] {
   const auth = mark as never
-  const code = 'ERR_AUTH_MARK'
   const route = (app: FastifyInstance, config = {}): unknown => app.get('/x', { config }, () => 'x')
-  return [
-    {
-      async start(app) {
-        await app.register(authn, standardOptions())
-        route(app, { auth })
-      },
-      code,
-      says: ['GET /x', 'config.auth', found, ...more],
-    },
-    {
-      async start(app) {
-        route(app, { auth })
-        await app.register(authn, standardOptions())
-      },
-      code,
-      says: ['/x', 'config.auth', found, ...more],
-    },
-    {
-      async start(app) {
-        await app.register(authn, standardOptions())
-        await app.register(async (app) => void route(app), { prefix: '/group', auth })
-      },
-      code,
-      says: [/\/group|\/x/, 'auth', found, ...more],
-    },
-    {
-      async start(app) {
-        await app.register(authn, { ...standardOptions(), auth })
+  const plugin = (app: FastifyInstance, more = {}): unknown =>
+    app.register(authn, { ...standardOptions(), ...more })
+  const places: [says: Row['says'], start: Row['start']][] = [
+    [['GET /x', 'config.auth'], async (app) => [await plugin(app), route(app, { auth })]],
+    [['/x', 'config.auth'], async (app) => [route(app, { auth }), await plugin(app)]],
+    [
+      ['GET /x', 'config.auth'],
+      async (app) => {
+        await plugin(app)
+        app.addHook('onRoute', (each) => void (each.config = { ...each.config, auth }))
         route(app)
       },
-      code,
-      says: ['auth', found, ...more],
-    },
+    ],
+    [
+      [/\/group|\/x/, 'auth'],
+      async (app) => {
+        await plugin(app)
+        await app.register(async (app) => void route(app), { prefix: '/group', auth })
+      },
+    ],
+    [['auth'], async (app) => [await plugin(app, { auth }), route(app)]],
   ]
+  return places.map(([where, start]) => ({
+    start,
+    code: 'ERR_AUTH_MARK',
+    says: [...where, ...says],
+  }))
 }
 
 const call = (start: () => unknown, ...says: Row['says']): Row => ({
@@ -359,6 +351,7 @@ const rows: readonly Row[] = [
     'unknown option "jwtAuthenticator.claim"',
     'claimName',
   ),
+  call(() => jwtAuthenticator({ trusted: true as never }), '"jwtAuthenticator.trusted"'),
   call(
     () => jwtAuthenticator({ claimName: '' }),
     '"jwtAuthenticator.claimName": found an empty string',

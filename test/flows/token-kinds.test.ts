@@ -128,8 +128,3 @@ t.test('trusted() decides about valid tokens before the user is looked up', asyn
   }
   t.strictSame(calls, [], 'it is not asked about tokens that are not valid')
 })
-
-t.test('jwtAuthenticator() throws if trusted is no function', async (t) => {
-  const wrong = () => jwtAuthenticator({ trusted: true as never })
-  t.throws(wrong, { code: 'ERR_AUTH_OPTION', message: /trusted/ })
-})

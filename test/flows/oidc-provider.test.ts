@@ -1,9 +1,10 @@
 // Tokens of a real OpenID provider (npm `oidc-provider`), by client credentials, with a rotation.
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
 import t, { type Test } from 'tap'
-import { appWith, bearer } from '../helpers/app.js'
+import { appWith, basic, bearer } from '../helpers/app.js'
 import {
   isRejection,
   isWelcome,
@@ -61,28 +62,19 @@ function configuration(jwks: object[]): Configuration {
   }
 }
 
-interface RealIssuer {
-  readonly url: string
-  /** Answers with other keys from now on. */
-  rotate(jwks: object[]): void
-  token(resource?: string): Promise<string>
-}
-
-async function realIssuer(t: Test): Promise<RealIssuer> {
+/** A provider on a port of its own, whose keys a test replaces. */
+async function realIssuer(t: Test) {
   // It writes advice for its developer, such as to use https.
   t.intercept(console, 'info', { value: () => undefined })
   t.intercept(console, 'warn', { value: () => undefined })
   let answer: RequestListener | undefined
-  const server: Server = createServer((request, response) => answer?.(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const server = createServer((request, response) => answer?.(request, response))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.teardown(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  )
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   const rotate = (jwks: object[]): void => {
     answer = new Provider(url, configuration(jwks)).callback()
   }
@@ -91,17 +83,10 @@ async function realIssuer(t: Test): Promise<RealIssuer> {
     url,
     rotate,
     async token(resource = audience) {
-      const response = await fetch(`${url}/token`, {
-        method: 'POST',
-        headers: {
-          authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}`,
-        },
-        body: new URLSearchParams({
-          grant_type: 'client_credentials',
-          scope: 'notes:read',
-          resource,
-        }),
-      })
+      const headers = basic(client.id, encodeURIComponent(client.secret))
+      const words = { grant_type: 'client_credentials', scope: 'notes:read', resource }
+      const body = new URLSearchParams(words)
+      const response = await fetch(`${url}/token`, { method: 'POST', headers, body })
       const { access_token: token } = (await response.json()) as { access_token?: string }
       if (token === undefined) throw new Error(`no token: ${response.status}`)
       return token
@@ -109,35 +94,38 @@ async function realIssuer(t: Test): Promise<RealIssuer> {
   }
 }
 
-t.test('tokens of oidc-provider are accepted, also after a rotation', async (t) => {
-  const issuer = await realIssuer(t)
-  const { handler } = probe()
-  const corp: IssuerOptions = {
-    issuer: issuer.url,
-    audience,
-    profile: 'rfc9068',
-    user: ({ sub }) => ({ name: sub }),
-  }
-  const app = await appWith(t, { issuers: { corp } }, (app) => {
-    app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
-    app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
-  })
-  const get = (token: string, url = '/'): Promise<AnyResponse> =>
-    app.inject({ url, headers: bearer(token) })
-  const token = await issuer.token()
-  isWelcome(t, await get(token), client.id)
-  isWelcome(t, await get(token), client.id, 'cached')
-  t.equal((await get(token, '/write')).statusCode, 403)
-  const foreign = await issuer.token('https://other.example')
-  isRejection(t, await get(foreign), invalid, 'for another audience')
-  t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
+t.test(
+  'an app accepts tokens of oidc-provider, and new keys 30 seconds after the last fetch',
+  async (t) => {
+    const issuer = await realIssuer(t)
+    const { handler } = probe()
+    const corp: IssuerOptions = {
+      issuer: issuer.url,
+      audience,
+      profile: 'rfc9068',
+      user: ({ sub }) => ({ name: sub }),
+    }
+    const app = await appWith(t, { issuers: { corp } }, (app) => {
+      app.get('/', { config: { auth: { use: 'corp', scope: 'notes:read' } } }, handler)
+      app.get('/write', { config: { auth: { use: 'corp', scope: 'notes:write' } } }, handler)
+    })
+    const get = (token: string, url = '/'): Promise<AnyResponse> =>
+      app.inject({ url, headers: bearer(token) })
+    const token = await issuer.token()
+    isWelcome(t, await get(token), client.id)
+    isWelcome(t, await get(token), client.id, 'cached')
+    t.equal((await get(token, '/write')).statusCode, 403)
+    const foreign = await issuer.token('https://other.example')
+    isRejection(t, await get(foreign), invalid, 'for another audience')
+    t.match(app.authn.stats().issuers.corp, { keys: 1, fetches: 1, failures: 0 })
 
-  const { advance } = clockOf(t)
-  issuer.rotate([second, first])
-  const newer = await issuer.token()
-  isRejection(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
-  advance(31)
-  const both = Array.from({ length: 60 }, (_, at) => get(at % 2 === 0 ? token : newer))
-  t.strictSame(tally(await Promise.all(both)), { 200: 60 })
-  t.match(app.authn.stats().issuers.corp, { keys: 2, fetches: 2 })
-})
+    const { advance } = clockOf(t)
+    issuer.rotate([second, first])
+    const newer = await issuer.token()
+    isRejection(t, await get(newer), invalid, 'within 30 seconds of the last attempt')
+    advance(31)
+    const both = Array.from({ length: 60 }, (_, at) => get(at % 2 === 0 ? token : newer))
+    t.strictSame(tally(await Promise.all(both)), { 200: 60 })
+    t.match(app.authn.stats().issuers.corp, { keys: 2, fetches: 2 })
+  },
+)

@@ -14,14 +14,9 @@ const hash = users[0]?.password ?? ''
 const unusual = 'sha1:0123456789abcdef'
 
 const noIndexes = { autoIndex: false, autoCreate: false }
+const address = { city: String }
 const schema = new mongoose.Schema(
-  {
-    name: String,
-    password: String,
-    pin: String,
-    roles: [String],
-    address: { city: String },
-  },
+  { name: String, password: String, pin: String, roles: [String], address },
   noIndexes,
 )
 schema.virtual('label').get(function (this: { name?: string | null }) {
@@ -65,25 +60,18 @@ await (dataSource as unknown as { buildMetadatas(): Promise<void> }).buildMetada
 Entity.useDataSource(dataSource)
 
 /** A user as an ORM reads it from the database; the pin is a hash under a name of its own. */
+const row = (password: string) => ({ name: 'alice', password, pin: hash, roles: ['editor'] })
 const makers: Record<string, (password: string) => AuthUser> = {
-  Mongoose: (password) =>
-    Document.hydrate({
-      _id: new mongoose.Types.ObjectId(),
-      name: 'alice',
-      password,
-      pin: hash,
-      roles: ['editor'],
-      address: { city: 'Oxford' },
-    }),
-  Sequelize: (password) =>
-    Instance.build(
-      { name: 'alice', password, pin: hash, roles: ['editor'] },
-      { raw: true, isNewRecord: false },
-    ),
-  TypeORM: (password) => Entity.create({ name: 'alice', password, pin: hash, roles: ['editor'] }),
+  Mongoose: (password) => {
+    const _id = new mongoose.Types.ObjectId()
+    return Document.hydrate({ _id, ...row(password), address: { city: 'Oxford' } })
+  },
+  Sequelize: (password) => Instance.build(row(password), { raw: true, isNewRecord: false }),
+  TypeORM: (password) => Entity.create({ ...row(password) }),
 }
 
 type User = Record<string, (...args: unknown[]) => unknown>
+const hidden = ['password', 'pin']
 
 const everywhere: Record<string, (user: User) => unknown> = {
   itself: (user) => user,
@@ -107,39 +95,23 @@ const sent: Record<string, typeof everywhere> = {
     string: (user) => `user: ${user as unknown as string}`,
     _doc: (user) => user._doc,
     changes: (user) => [user.name, user.$getChanges?.()],
-    'earlier values': (user) => [
-      user.name,
-      { ...(user.$__ as { savedState?: object } | undefined)?.savedState },
+    'earlier values': ({ name, $__: internals }) => [
+      name,
+      { ...(internals as { savedState?: object } | undefined)?.savedState },
     ],
-    get: (user) => [
-      user.name,
-      user.get?.('password'),
-      user.get?.('pin'),
-      user.$__getValue?.('password'),
-    ],
+    get: (user) => [user.name, ...hidden.map((key) => user.get?.(key))],
+    $__getValue: (user) => [user.name, ...hidden.map((key) => user.$__getValue?.(key))],
   },
   Sequelize: {
     ...everywhere,
     'get()': (user) => user.get?.(),
     'get({ plain })': (user) => user.get?.({ plain: true }),
-    get: (user) => [
-      user.name,
-      user.get?.('password'),
-      user.get?.('pin'),
-      user.get?.('password', { raw: true }),
-    ],
-    getDataValue: (user) => [
-      user.name,
-      user.getDataValue?.('password'),
-      user.getDataValue?.('pin'),
-    ],
+    get: (user) => [user.name, ...hidden.map((key) => user.get?.(key))],
+    'get({ raw })': (user) => [user.name, ...hidden.map((key) => user.get?.(key, { raw: true }))],
+    getDataValue: (user) => [user.name, ...hidden.map((key) => user.getDataValue?.(key))],
     dataValues: (user) => user.dataValues,
-    'earlier values': (user) => [
-      user.name,
-      user._previousDataValues,
-      user.previous?.(),
-      user.previous?.('password'),
-    ],
+    'earlier values': (user) => [user.name, user._previousDataValues, user.previous?.()],
+    previous: (user) => [user.name, ...hidden.map((key) => user.previous?.(key))],
   },
   TypeORM: { ...everywhere, toObject: (user) => user.toObject?.() },
 }
@@ -159,19 +131,15 @@ t.test('no handler can send or log a hash of an instance of an ORM', async (t) =
           return user
         }
         const { lines, stream } = logLines()
+        const config = { auth: true } as const
         const app = await appWith(
           t,
           { userService: { findByUsername: find }, jwt: { secret } },
-          (app) => {
-            app.get<{ Params: { way: string } }>(
-              '/:way',
-              { config: { auth: true } },
-              ({ user, params, log }) => {
-                log.info({ user }, 'asked')
-                return { sent: sent[orm]?.[params.way]?.(user as unknown as User) }
-              },
-            )
-          },
+          (app) =>
+            app.get<{ Params: { way: string } }>('/:way', { config }, ({ user, params, log }) => {
+              log.info({ user }, 'asked')
+              return { sent: sent[orm]?.[params.way]?.(user as unknown as User) }
+            }),
           { logger: { level: 'info', stream } },
         )
         const headers = bearer(app.jwtService.generateToken('alice'))
@@ -194,26 +162,23 @@ t.test('no handler can send or log a hash of an instance of an ORM', async (t) =
 t.test('methods, virtuals and changes of instances of ORMs work in handlers', async (t) => {
   let stored = makers.Mongoose?.(hash)
   const answers: unknown[] = []
-  const app = await appWith(
-    t,
-    { userService: { findByUsername: () => stored ?? null }, jwt: { secret } },
-    (app) => {
-      app.get('/', { config: { auth: true } }, (request) => {
-        const user = request.user as unknown as User
-        if (stored instanceof Document) {
-          const post = new Post({ author: user })
-          const query = user.updateOne?.({ name: 'alison' }) as { exec?: unknown }
-          answers.push(
-            [user.label, user.greet?.('hello'), user.isModified?.('password')],
-            [typeof query.exec, String(post.toObject({ depopulate: true }).author)],
-          )
-        }
-        user.set?.('name', 'alison')
-        user.set?.('password', 'new')
-        return {}
-      })
-    },
-  )
+  const options = { userService: { findByUsername: () => stored ?? null }, jwt: { secret } }
+  const app = await appWith(t, options, (app) => {
+    app.get('/', { config: { auth: true } }, (request) => {
+      const user = request.user as unknown as User
+      if (stored instanceof Document) {
+        const post = new Post({ author: user })
+        const query = user.updateOne?.({ name: 'alison' }) as { exec?: unknown }
+        answers.push(
+          [user.label, user.greet?.('hello'), user.isModified?.('password')],
+          [typeof query.exec, String(post.toObject({ depopulate: true }).author)],
+        )
+      }
+      user.set?.('name', 'alison')
+      user.set?.('password', 'new')
+      return {}
+    })
+  })
   const headers = bearer(app.jwtService.generateToken('alice'))
   t.equal((await app.inject({ url: '/', headers })).statusCode, 200)
   const document = stored as unknown as { id: string; name: string; password: string }

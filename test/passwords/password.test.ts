@@ -40,12 +40,6 @@ t.test('needsRehash() is true for hashes of lower costs and for no hashes', asyn
   t.equal(needsRehash(stored, 5), false, 'the same')
   t.equal(needsRehash(stored), true, 'the default is 10')
   t.equal(needsRehash(stored.replace('$2b$', '$2y$'), 5), false, 'of PHP')
-  for (const value of [
-    '',
-    'plain text',
-    '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaA',
-    null,
-  ]) {
+  for (const value of ['', 'plain text', '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaA', null])
     t.equal(needsRehash(value as string, 4), true, 'no bcrypt hash')
-  }
 })

@@ -44,7 +44,7 @@ t.test('the default concurrency is the cores, but less than the pool has threads
     [8, '16', 8],
     [8, '1', 1],
     [8, '-5', 1],
-    // libuv reads a string that is no number as one thread.
+    // As libuv reads a string that is no number.
     [8, '', 1],
     [8, 'many', 1],
   ]

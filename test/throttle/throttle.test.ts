@@ -1,4 +1,3 @@
-// The counters by themselves: test/flows/throttle.test.ts has what clients see, and redis.test.ts a real Redis.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'
@@ -7,7 +6,7 @@ import { openRedisCounters } from '../../lib/throttle/redis-counters.js'
 import { Throttle } from '../../lib/throttle/throttle.js'
 import type { ResolvedThrottle } from '../../lib/options/resolve.js'
 import { FakeRedis } from '../helpers/fake-redis.js'
-import { fakeLog, fakeRequest, fateOf, movableClock, settle, until } from '../helpers/load.js'
+import { fakeLog, fakeRequest, movableClock, settle } from '../helpers/load.js'
 
 const require = createRequire(import.meta.url)
 const { lines, log } = fakeLog()
@@ -97,6 +96,8 @@ for (const [name, state] of Object.entries(broken)) {
     await fail(throttle, 1)
     t.equal(await isRejected(throttle), true)
     await open(throttle).succeeded()
+    for (const end of redis.hanging) end(new Error('Connection is closed.'))
+    await settle()
     t.equal(lines.length, 1, 'one line in the log')
     t.match(lines[0], { level: 'error', args: [{ err: { message: /\w/ } }, /counts alone/] })
     t.notMatch(JSON.stringify(lines), /test:|192\.0/, 'without a key of a counter')
@@ -109,16 +110,6 @@ for (const [name, state] of Object.entries(broken)) {
     t.equal(await isRejected(throttleOf({ redis, perAddress: 100 }), 'bob'), true, 'shared again')
   })
 }
-
-t.test('attempts go on while Redis hangs, and its late errors are logged once', async (t) => {
-  const redis = Object.assign(new FakeRedis(), { mode: 'hangs' })
-  const throttle = throttleOf({ redis })
-  const all = fateOf(Promise.all([isRejected(throttle), fail(throttle, 1), fail(throttle, 1)]))
-  await until(() => all.state === 'resolved', 'it goes on without Redis')
-  for (const end of redis.hanging) end(new Error('Connection is closed.'))
-  await settle()
-  t.equal(lines.length, 1)
-})
 
 t.test('an address at its limit stays limited when Redis is emptied', async (t) => {
   const redis = new FakeRedis()

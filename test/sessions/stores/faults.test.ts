@@ -5,7 +5,7 @@ import { StoreClient } from '../../../lib/stores/store-client.js'
 import { redisSessions } from '../../../lib/sessions/stores/redis.js'
 import { sqlSchema } from '../../../lib/sessions/stores/sql-schema.js'
 import { sqlSessions } from '../../../lib/sessions/stores/sql.js'
-import { newSession, swapOf, type Told } from '../../../lib/testing/stores/bench.js'
+import { newSession, swapOf, watchStore, type Told } from '../../../lib/testing/stores/bench.js'
 import { until } from '../../helpers/load.js'
 import { postgresServer } from '../../helpers/postgres-server.js'
 import { unlessFound } from '../../helpers/programs.js'
@@ -19,16 +19,9 @@ const clientOf = (store: SessionStore): StoreClient<SessionStore> =>
   new StoreClient(store, log, 'unavailable', 5)
 
 /** Watches a store, and keeps what it tells. */
-async function watched(t: Test, store: SessionStore): Promise<Told> {
-  const told: Told = { revocations: new Map(), caughtUp: 0, lost: [] }
-  store.watch({
-    revoked: (list) => list.forEach((each) => told.revocations.set(each.sid, each)),
-    caughtUp: () => void (told.caughtUp += 1),
-    lost: (error) => void told.lost.push(error),
-  })
+function watched(t: Test, store: SessionStore): Promise<Told> {
   t.teardown(() => store.close())
-  await until(() => told.caughtUp === 1, 'it is caught up')
-  return told
+  return watchStore(store)
 }
 
 /** Every method rejects, and none answers as if there were no session. */

@@ -2,140 +2,117 @@ import { Agent } from 'node:http'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as immediate } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { type AuthnOptions } from '../../lib/index.js'
+import type { AuthnOptions } from '../../lib/index.js'
 import { runAs, userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
 import { deferred, listen, nameOf, send } from '../helpers/flows.js'
 
-/** Who the context says it is. */
+/** The user of the context. */
 const current = (): unknown => nameOf({ user: userFromContext() })
+/** The users of the request and of the context. */
+const both = (request: FastifyRequest) => ({ request: nameOf(request), context: current() })
+const anonymous = { request: null, context: null }
 
-type Places = Record<string, unknown>
+const tokenOf = (app: FastifyInstance, name: string): Record<string, string> =>
+  bearer(app.jwtService.generateToken(name))
 
-/** Asks for the user of the context in everything that a handler can start. */
-async function lookEverywhere(): Promise<Places> {
-  const places: Places = { handler: current() }
-  const look = (place: string): void => {
-    places[place] = current()
-  }
-  await Promise.resolve()
-  look('after an await')
+/** An agent that sends all requests over one connection. */
+function oneConnection(t: Test): Agent {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  return agent
+}
+
+/** The users of the context in everything that a handler can start. */
+async function lookEverywhere(): Promise<unknown[]> {
+  const seen = [current()]
+  const look = (): void => void seen.push(current())
   await new Promise<void>((resolve) => {
     setTimeout(() => {
-      look('setTimeout')
+      look()
       resolve()
     }, 3)
   })
-
-  const seen: unknown[] = []
   await pipeline(
     Readable.from([Buffer.from('a'), Buffer.from('b')]),
     new Transform({
       transform(chunk, _, done) {
-        seen.push(current())
+        look()
         setImmediate(() => done(null, chunk))
       },
       flush(done) {
-        look('flush of a stream')
+        look()
         done()
       },
     }),
     async function* read(source: AsyncIterable<unknown>) {
       for await (const chunk of source) {
-        seen.push(current())
+        look()
         yield chunk
       }
     },
     async (source) => {
-      for await (const _ of source) seen.push(current())
+      for await (const _ of source) look()
     },
   )
-  places.streams = [...new Set(seen)]
-
-  look('at the end')
-  return places
+  look()
+  return seen
 }
 
-function declare(app: FastifyInstance): void {
-  // Both requests are in the handler at the same time.
-  let waiting = 0
-  let meeting = deferred()
-  const meet = async (request: FastifyRequest): Promise<Places> => {
-    waiting += 1
-    if (waiting === 2) {
-      waiting = 0
-      meeting.resolve()
-      meeting = deferred()
-    } else await meeting.promise
-    return {
-      ...(await lookEverywhere()),
-      request: nameOf(request),
-      same: request.user === userFromContext(),
+t.test(
+  'each of two requests at once finds its own user in all that its handler starts',
+  async (t) => {
+    // Both requests are in the handler at the same time.
+    let waiting = 0
+    let meeting = deferred()
+    const meet = async (request: FastifyRequest): Promise<object> => {
+      waiting += 1
+      if (waiting === 2) {
+        waiting = 0
+        meeting.resolve()
+        meeting = deferred()
+      } else await meeting.promise
+      const seen = await lookEverywhere()
+      const isSame = request.user === userFromContext()
+      return { seen: [...new Set(seen)], places: seen.length, request: nameOf(request), isSame }
     }
-  }
-  for (const auth of ['jwt', 'basic'] as const) {
-    const config = { auth: { use: auth } }
-    app.get(`/${auth}`, { config }, meet)
-    app.post<{ Body: { text: string } }>(`/${auth}`, { config }, async (request) => ({
-      ...(await meet(request)),
-      length: request.body.text.length,
-    }))
-  }
-}
-
-function assertAlways(t: Test, body: string, name: string): void {
-  const { streams, request, same, length, ...places } = JSON.parse(body) as Places
-  t.equal(request, name)
-  t.equal(same, true, 'the same object')
-  t.strictSame(streams, [name], 'streams')
-  for (const [place, seen] of Object.entries(places)) t.equal(seen, name, place)
-  t.ok(Object.keys(places).length >= 5, 'every place was looked at')
-  t.ok(length === undefined || length === 300_000)
-}
-
-t.test('userFromContext() finds the user in all that a handler starts', async (t) => {
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.addHook('onSend', async (_, reply, payload) => {
-      reply.header('x-on-send', String(current()))
-      return payload
-    })
-    declare(app)
-  })
-  const port = await listen(app)
-  const token = (name: string): Record<string, string> => bearer(app.jwtService.generateToken(name))
-  const headers = {
-    jwt: { alice: token('alice'), bob: token('bob') },
-    basic: { alice: basic('alice', passwords.alice), bob: basic('bob', passwords.bob) },
-  }
-  const body = JSON.stringify({ text: 'x'.repeat(300_000) })
-
-  for (const auth of ['jwt', 'basic'] as const) {
-    for (const method of ['GET', 'POST'] as const) {
-      await t.test(`two ${method} requests at once find their own users, ${auth}`, async (t) => {
-        const requests = (['alice', 'bob'] as const).map((name) =>
-          send(port, {
-            method,
-            path: `/${auth}`,
-            headers: {
-              ...headers[auth][name],
-              ...(method === 'POST' && { 'content-type': 'application/json' }),
-            },
-            ...(method === 'POST' && { body }),
-          }),
-        )
-        const responses = await Promise.all(requests)
-        for (const [index, name] of ['alice', 'bob'].entries()) {
-          t.equal(responses[index]?.statusCode, 200)
-          assertAlways(t, responses[index]?.body ?? '{}', name)
-          t.equal(responses[index]?.headers['x-on-send'], name)
-        }
+    const app = await appWith(t, standardOptions(), (app) => {
+      app.addHook('onSend', async (_, reply, payload) => {
+        reply.header('x-on-send', String(current()))
+        return payload
       })
+      for (const use of ['jwt', 'basic'] as const) {
+        const method = ['GET', 'POST']
+        app.route({ method, url: `/${use}`, config: { auth: { use } }, handler: meet })
+      }
+    })
+    const port = await listen(app)
+    const credentials = {
+      jwt: (name: 'alice' | 'bob') => tokenOf(app, name),
+      basic: (name: 'alice' | 'bob') => basic(name, passwords[name]),
     }
-  }
-  t.equal(userFromContext(), null, 'anonymous outside of requests')
-})
+    const post = {
+      method: 'POST',
+      type: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'x'.repeat(300_000) }),
+    }
+    for (const [use, headersOf] of Object.entries(credentials)) {
+      for (const { type, ...more } of [{ type: {} }, post]) {
+        const ask = async (name: 'alice' | 'bob'): Promise<void> => {
+          const headers = { ...headersOf(name), ...type }
+          const response = await send(port, { path: `/${use}`, headers, ...more })
+          t.equal(response.headers['x-on-send'], name)
+          const found = JSON.parse(response.body) as object
+          t.strictSame(found, { seen: [name], places: 10, request: name, isSame: true }, use)
+        }
+        await Promise.all([ask('alice'), ask('bob')])
+      }
+    }
+    t.equal(userFromContext(), null, 'anonymous outside of requests')
+  },
+)
 
 t.test('hooks, sent streams and timers after the response find the user', async (t) => {
   const seen: Record<string, unknown> = {}
@@ -178,7 +155,7 @@ t.test('hooks, sent streams and timers after the response find the user', async 
     })
   })
   const port = await listen(app)
-  const headers = bearer(app.jwtService.generateToken('alice'))
+  const headers = tokenOf(app, 'alice')
   for (const path of ['/object', '/throws', '/later']) await send(port, { path, headers })
   t.equal((await send(port, { path: '/stream', headers })).body, 'alice')
   await done.promise
@@ -195,100 +172,64 @@ t.test('each request of one connection has its own user', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     const who = async (request: FastifyRequest): Promise<object> => {
       await immediate()
-      return { request: nameOf(request), context: current() }
+      return both(request)
     }
     app.get('/closed', { config: { auth: true } }, who)
     app.get('/try', { config: { auth: 'try' } }, who)
     app.get('/open', who)
   })
   const port = await listen(app)
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  t.teardown(() => agent.destroy())
-  const token = (name: string): Record<string, string> => bearer(app.jwtService.generateToken(name))
+  const agent = oneConnection(t)
   const get = async (path: string, headers: Record<string, string> = {}): Promise<unknown> =>
     JSON.parse((await send(port, { path, headers, agent })).body)
-  const anonymous = { request: null, context: null }
-  t.strictSame(await get('/closed', token('alice')), { request: 'alice', context: 'alice' })
+  t.strictSame(await get('/closed', tokenOf(app, 'alice')), { request: 'alice', context: 'alice' })
   t.strictSame(await get('/open'), anonymous)
   t.strictSame(await get('/try'), anonymous)
   t.strictSame(await get('/try', bearer('a.b.c')), anonymous)
-  t.strictSame(await get('/closed', token('bob')), { request: 'bob', context: 'bob' })
-  t.strictSame(await get('/open', token('alice')), anonymous)
-})
-
-t.test('rejected and failed injected requests do not have the outer user', async (t) => {
-  const seen: unknown[] = []
-  const fails = { authenticate: () => Promise.reject(new Error('broken')) }
-  const options = { ...standardOptions(), authenticators: { fails } }
-  const app = await appWith(t, options, (app) => {
-    app.addHook('onSend', async ({ url }) => void seen.push([url, current()]))
-    app.get('/closed', { config: { auth: true } }, () => 'secret')
-    app.get('/broken', { config: { auth: { use: 'fails' } } }, () => 'secret')
-    app.get('/outer', { config: { auth: true } }, async () => {
-      await app.inject('/closed')
-      await app.inject('/broken')
-      return 'outer'
-    })
-  })
-  const headers = bearer(app.jwtService.generateToken('alice'))
-  await app.inject({ url: '/outer', headers })
-  t.strictSame(seen, [
-    ['/closed', null],
-    ['/broken', null],
-    ['/outer', 'alice'],
-  ])
+  t.strictSame(await get('/closed', tokenOf(app, 'bob')), { request: 'bob', context: 'bob' })
+  t.strictSame(await get('/open', tokenOf(app, 'alice')), anonymous)
 })
 
 t.test('a request that a handler injects has its own user, or none', async (t) => {
+  const sent: unknown[] = []
   const options: AuthnOptions = {
     ...standardOptions(),
     login: { tokenFunc: () => `token of ${String(current())}` },
+    authenticators: { fails: { authenticate: () => Promise.reject(new Error('broken')) } },
   }
-  const app = await appWith(t, options, async (app) => {
-    const who = (request: FastifyRequest): object => ({
-      request: nameOf(request),
-      context: current(),
-    })
-    app.setNotFoundHandler((request) => who(request))
-    app.get('/open', who)
-    app.get('/false', { config: { auth: false } }, who)
-    app.get('/optional', { config: { auth: 'optional' } }, who)
-    app.get('/try', { config: { auth: 'try' } }, who)
-    app.get('/closed', { config: { auth: true } }, who)
-    app.get('/outer', { config: { auth: true } }, async (request) => {
-      const { to, authorization } = request.headers as Record<string, string>
-      const inner = await app.inject({
-        url: to ?? '',
-        headers: authorization === undefined ? {} : { authorization: String(request.headers.as) },
-      })
-      return { status: inner.statusCode, inner: inner.body, after: current() }
-    })
-    app.get('/sign-in', { config: { auth: true } }, async () => {
-      const payload = { username: 'bob', password: passwords.bob }
-      const inner = await app.inject({ method: 'POST', url: '/login', payload })
-      return { status: inner.statusCode, inner: inner.body, after: current() }
+  const app = await appWith(t, options, (app) => {
+    app.setNotFoundHandler((request) => both(request))
+    app.addHook('onSend', async () => void sent.push(current()))
+    app.get('/open', both)
+    for (const auth of [false, 'optional', 'try', true] as const) {
+      app.get(`/${auth}`, { config: { auth } }, both)
+    }
+    app.get('/broken', { config: { auth: { use: 'fails' } } }, both)
+    app.post<{ Body: InjectOptions }>('/outer', { config: { auth: true } }, async (request) => {
+      const { statusCode, body } = await app.inject(request.body)
+      return { status: statusCode, inner: JSON.parse(body) as unknown, after: current() }
     })
   })
-  const token = bearer(app.jwtService.generateToken('alice'))
-  const through = async (to: string, as = ''): Promise<unknown> => {
-    const response = await app.inject({ url: '/outer', headers: { ...token, to, as } })
-    const { inner, ...rest } = response.json<{ inner: string }>()
-    return { ...rest, inner: JSON.parse(inner) as unknown }
+  /** What a handler of alice gets for a request, and the users of the context when both responses were sent. */
+  const through = async (payload: object): Promise<unknown> => {
+    const headers = tokenOf(app, 'alice')
+    const response = await app.inject({ method: 'POST', url: '/outer', headers, payload })
+    const { after, ...inner } = response.json<{ after: string }>()
+    t.strictSame([after, sent.pop()], ['alice', 'alice'])
+    return { ...inner, sent: sent.pop() }
   }
-  const anonymous = { status: 200, inner: { request: null, context: null }, after: 'alice' }
-  for (const to of ['/open', '/false', '/optional', '/try', '/nowhere']) {
-    t.strictSame(await through(to), anonymous, to)
+  const none = { status: 200, inner: anonymous, sent: null }
+  for (const url of ['/open', '/false', '/optional', '/try', '/nowhere']) {
+    t.strictSame(await through({ url }), none, url)
   }
-  t.strictSame(await through('/try', 'Bearer a.b.c'), anonymous)
-  t.match(await through('/closed'), { status: 401, after: 'alice' })
-  const { authorization } = bearer(app.jwtService.generateToken('bob'))
-  t.strictSame(await through('/closed', authorization), {
-    status: 200,
-    inner: { request: 'bob', context: 'bob' },
-    after: 'alice',
-  })
-  const login = await app.inject({ url: '/sign-in', headers: token })
-  t.strictSame(login.json(), { status: 200, inner: '{"token":"token of null"}', after: 'alice' })
+  t.strictSame(await through({ url: '/try', headers: bearer('a.b.c') }), none)
+  t.match(await through({ url: '/true' }), { status: 401, sent: null })
+  t.match(await through({ url: '/broken' }), { status: 500, sent: null })
+  const own = await through({ url: '/true', headers: tokenOf(app, 'bob') })
+  t.strictSame(own, { status: 200, inner: { request: 'bob', context: 'bob' }, sent: 'bob' })
+  const bob = { username: 'bob', password: passwords.bob }
+  const login = await through({ method: 'POST', url: '/login', payload: bob })
+  t.match(login, { status: 200, inner: { token: 'token of null' } })
 })
 
 t.test('content-type parsers find the user of their request', async (t) => {
@@ -306,35 +247,24 @@ t.test('content-type parsers find the user of their request', async (t) => {
       for await (const _chunk of payload) seen.push(current())
       return [...seen, current()]
     })
-    for (const [url, auth] of [
-      ['/closed', true],
-      ['/open', false],
-    ] as const) {
-      app.post<{ Body: unknown[] }>(url, { config: { auth } }, (request) => ({
-        parser: [...new Set(request.body)],
-        handler: current(),
-      }))
+    for (const auth of [true, false]) {
+      app.post<{ Body: unknown[] }>(`/${auth}`, { config: { auth } }, ({ body }) => [
+        ...new Set([...body, current()]),
+      ])
     }
   })
   // As in a process that does all its work as one user.
   const port = await runAs({ id: 0, name: 'system' }, () => listen(app))
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  t.teardown(() => agent.destroy())
+  const agent = oneConnection(t)
   for (const type of ['test/events', 'test/loop']) {
     // The second one arrives in many pieces.
     for (const length of [10, 900_000]) {
       for (const name of ['alice', 'bob', null]) {
-        const { body } = await send(port, {
-          method: 'POST',
-          path: name === null ? '/open' : '/closed',
-          headers: {
-            'content-type': type,
-            ...(name !== null && bearer(app.jwtService.generateToken(name))),
-          },
-          body: 'x'.repeat(length),
-          agent,
-        })
-        t.strictSame(JSON.parse(body), { parser: [name], handler: name }, `${type}, ${length}`)
+        const headers = { 'content-type': type, ...(name !== null && tokenOf(app, name)) }
+        const path = `/${name !== null}`
+        const body = 'x'.repeat(length)
+        const response = await send(port, { method: 'POST', path, headers, body, agent })
+        t.strictSame(JSON.parse(response.body), [name], `${type}, ${length}`)
       }
     }
   }

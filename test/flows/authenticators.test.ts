@@ -39,62 +39,43 @@ type Headers = Record<string, string>
 
 const token = (more: object = {}, key = secret): Headers =>
   bearer(hmacToken({ alg: 'HS256' }, claims(more), key))
-const key = (value: string): Headers => ({ 'x-api-key': value })
-const header = (authorization: string): Headers => ({ authorization })
 const configured = { username: 'admin', password: 'geheim:ключ' }
 
-/** Each kind of credentials is sent to each authenticator. */
+/** Each kind of credentials is sent to each authenticator. Malformed headers: test/attacks/authorization-header.test.ts. */
 const kinds = {
   'no header': {},
-  'an empty header': header(''),
-  'the scheme Digest': header('Digest abc'),
-  'the scheme Bearer alone': header('Bearer'),
+  'the scheme Digest': { authorization: 'Digest abc' },
   'a valid token': token(),
-  'a valid token without its scheme': header(token().authorization?.slice('Bearer '.length) ?? ''),
   'a token with a changed signature': token({}, `${secret}x`),
   'an expired token': token({ exp: epochSeconds() - 1 }),
-  'a token that is not valid yet': token({ nbf: epochSeconds() + 600 }),
-  'a token without exp': token({ exp: undefined }),
   'a token of an unknown user': token({ sub: 'nobody' }),
-  'a token without sub': token({ sub: undefined }),
   'the opaque token': bearer('opaque~token='),
   'the right password': basic('alice', passwords.alice),
   'a wrong password': basic('alice', passwords.bob),
-  'the password of an unknown user': basic('nobody', passwords.alice),
-  'an empty username': basic('', ''),
-  'the scheme Basic alone': header('Basic'),
-  'a Basic header that is no base64': header('Basic admin:geheim'),
   'the configured password': basic(configured.username, configured.password),
-  'the configured password and a space': basic(configured.username, `${configured.password} `),
-  'the configured username with a control character': basic('admin\x07', configured.password),
-  'the right API key': key('right'),
-  'a wrong API key': key('wrong'),
-  'a revoked API key': key('revoked'),
-  'an API key that counts as none': key('none'),
+  'the right API key': { 'x-api-key': 'right' },
+  'a wrong API key': { 'x-api-key': 'wrong' },
+  'an API key that counts as none': { 'x-api-key': 'none' },
 } satisfies Record<string, Headers>
 type Kind = keyof typeof kinds
-const allKinds = Object.keys(kinds) as Kind[]
 /** Tokens that an authenticator for tokens takes for its own, valid or not. */
 const tokens: readonly Kind[] = [
   'a valid token',
   'a token with a changed signature',
   'an expired token',
-  'a token that is not valid yet',
-  'a token without exp',
   'a token of an unknown user',
 ]
 
-/** An API key in a header of its own, for which challenges may have no scheme. */
-const apiKey = (more: Partial<Authenticator>): Authenticator => ({
+const apiKey = (optional: boolean): Authenticator => ({
+  scheme: 'ApiKey',
+  optional,
   authenticate(request) {
     const given = request.headers['x-api-key']
     if (given === undefined) return null
-    if (given === 'revoked') throw new AuthenticationError('This API key was revoked.')
     if (given === 'none') throw new AuthenticationError('auth.no-credentials-provided')
     if (given !== 'right') throw new AuthenticationError('auth.invalid-credentials')
     return { name: 'robot' }
   },
-  ...more,
 })
 
 const opaque = (optional: boolean): Authenticator => ({
@@ -127,40 +108,24 @@ function rejectedTokens(...others: string[]): Expected['rejected'] {
     const challenge = tokenChallenge(description)
     return { error, challenge: others.length === 0 ? challenge : [challenge, ...others] }
   }
-  const invalid: Kind[] = ['a token with a changed signature', 'a token without exp']
-  invalid.push('a token without sub', 'the opaque token')
   return {
-    ...each(invalid, rejection(messages.jwtInvalid, 'The token is invalid')),
+    ...each(
+      ['a token with a changed signature', 'the opaque token'],
+      rejection(messages.jwtInvalid, 'The token is invalid'),
+    ),
     'an expired token': rejection(messages.jwtExpired, 'The token expired'),
-    'a token that is not valid yet': rejection(messages.jwtEarly, 'The token is not valid yet'),
     'a token of an unknown user': rejection(messages.invalid, 'The token is not accepted'),
   }
 }
 
 /** Headers of Basic without the right name and password. */
 function rejectedPasswords(right: Kind, challenge: string | string[]): Expected['rejected'] {
-  const wrong: Kind[] = ['the right password', 'a wrong password', 'an empty username']
-  wrong.push('the password of an unknown user')
-  wrong.push('the configured password', 'the configured password and a space')
-  const malformed: Kind[] = ['the scheme Basic alone', 'a Basic header that is no base64']
-  malformed.push('the configured username with a control character')
-  return {
-    ...each(
-      wrong.filter((kind) => kind !== right),
-      { error: messages.invalid, challenge },
-    ),
-    ...each(malformed, { error: messages.none, challenge }),
-  }
+  const all: Kind[] = ['the right password', 'a wrong password', 'the configured password']
+  return each(
+    all.filter((kind) => kind !== right),
+    { error: messages.invalid, challenge },
+  )
 }
-
-const apiKeys = (challenge: string | null): Omit<Expected, 'use' | 'optional'> => ({
-  challenge,
-  users: { 'the right API key': 'robot' },
-  rejected: {
-    'a wrong API key': { error: messages.invalid, challenge },
-    'a revoked API key': { error: 'This API key was revoked.', challenge, language: null },
-  },
-})
 
 const table: Record<string, Expected> = {
   jwt: {
@@ -194,22 +159,22 @@ const table: Record<string, Expected> = {
       ...rejectedPasswords('the right password', [bearerChallenge, basicChallenge]),
     },
   },
-  'a custom one without a scheme': {
-    use: 'plain',
-    optional: apiKey({ optional: true }),
-    ...apiKeys(null),
+  'an authenticator of the app for API keys': {
+    use: 'apiKey',
+    optional: apiKey(true),
+    challenge: `ApiKey realm="${realm}"`,
+    users: { 'the right API key': 'robot' },
+    rejected: each(['a wrong API key'], {
+      error: messages.invalid,
+      challenge: `ApiKey realm="${realm}"`,
+    }),
   },
-  'a custom one with a scheme': {
-    use: 'named',
-    optional: apiKey({ optional: true, scheme: 'ApiKey' }),
-    ...apiKeys(`ApiKey realm="${realm}"`),
-  },
-  'a custom one that reads bearerToken()': {
+  'an authenticator of the app that reads bearerToken()': {
     use: 'opaque',
     optional: opaque(true),
     challenge: bearerChallenge,
     users: { 'the opaque token': 'program' },
-    rejected: each([...tokens, 'a token without sub'], {
+    rejected: each(tokens, {
       error: messages.invalid,
       challenge: tokenChallenge('The token is not accepted'),
     }),
@@ -225,10 +190,9 @@ const options = {
 } as const
 
 for (const [name, { use, optional, challenge, users, rejected }] of Object.entries(table)) {
-  t.test(`each kind of credentials gets a user or a 401 in each mode from ${name}`, async (t) => {
+  t.test(`in each mode, each kind of credentials gets a user or a 401 from ${name}`, async (t) => {
     const { handler, take } = probe()
-    const own = { plain: apiKey({}), named: apiKey({ scheme: 'ApiKey' }), opaque: opaque(false) }
-    const authenticators = { ...own, optional }
+    const authenticators = { apiKey: apiKey(false), opaque: opaque(false), optional }
     const marks: Record<string, AuthMark> = {
       required: { use },
       optional: { mode: 'optional', use },
@@ -239,7 +203,7 @@ for (const [name, { use, optional, challenge, users, rejected }] of Object.entri
       for (const [mode, auth] of Object.entries(marks))
         app.get(`/${mode}`, { config: { auth } }, handler)
     })
-    for (const kind of allKinds) {
+    for (const kind of Object.keys(kinds) as Kind[]) {
       for (const mode of Object.keys(marks)) {
         const title = `${kind}, ${mode}`
         const response = await app.inject({ url: encodeURI(`/${mode}`), headers: kinds[kind] })
@@ -315,7 +279,7 @@ const lenient: AuthnOptions = {
 }
 
 for (const [place, declare] of Object.entries(places)) {
-  t.test(`a mark ${place} gives users and 401s as authn.routes() says`, async (t) => {
+  t.test(`a mark ${place} decides between users, anonymous requests and 401s`, async (t) => {
     const { handler, take } = probe()
     const app = await appWith(t, lenient, async (app) => {
       for (const [at, [auth]] of marks.entries()) {

@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, JwtService, type AuthnOptions } from '../../lib/index.js'
 import { publicJwk, thumbprintOf } from '../../lib/tokens/keys/key.js'
-import { authAttacks, authnTesting, actingAs, mintToken } from '../../lib/testing/index.js'
+import { authAttacks, mintToken } from '../../lib/testing/index.js'
 import { appWith, bearer, logLines, passwords, userService, type TestApp } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { methodCases, moreKeys } from '../helpers/keys.js'
@@ -92,41 +92,23 @@ t.test('reloadEvery does not keep a process alive, and close() stops it', async 
 /** What is no token does not depend on the keys. */
 const except = [/^Authorization: /]
 
-t.test('forged tokens are rejected, whichever kind of key signs', async (t) => {
-  for (const signer of [a, { ...old, state: 'sign', legacy: false } as const, rsa]) {
-    const others = [b, { ...edwards, state: 'next' } as const]
-    const app = await appWith(t, options({ keys: [signer, ...others] }), declare)
-    const report = await authAttacks(app, { url: '/me', sub: 'alice', except })
-    t.strictSame(report.problems, [], String(report))
-    t.ok(report.cases > 15, `${report.cases} cases`)
-  }
-})
-
-t.test('forged tokens are rejected by an app that only verifies', async (t) => {
+t.test('every attack is rejected, whichever key signs, and where keys only verify', async (t) => {
+  const others = [b, { ...edwards, state: 'next' } as const]
+  const signers = [a, { ...old, state: 'sign', legacy: false } as const, rsa]
   const issuer = await appWith(t, options({ keys: [a] }))
-  const app = await appWith(
-    t,
-    options({ keys: [publicHalf(rsa), publicHalf(a), b] }, false),
-    declare,
-  )
+  const rows: [AuthnOptions, object][] = signers.map((signer) => [
+    options({ keys: [signer, ...others] }),
+    { sub: 'alice' },
+  ])
   const good = `Bearer ${mintToken(issuer, { sub: 'alice' })}`
-  const report = await authAttacks(app, { url: '/me', good, except })
-  t.strictSame(report.problems, [], String(report))
-  t.notOk(report.leftOut.some((each) => each.startsWith('confused')))
-})
-
-t.test('actingAs and mintToken work with a key set, if one of its keys signs', async (t) => {
-  const app = await appWith(t, options({ keys: [a] }), async (app) => {
-    await app.register(authnTesting)
-    declare(app)
-  })
-  const alice = { id: 1, name: 'alice' }
-  t.equal((await app.inject({ url: '/me', ...actingAs(alice) })).statusCode, 200)
-  const reader = await appWith(t, options({ keys: [publicHalf(a)] }, false), declare)
-  t.equal(await statusOf(reader, mintToken(app, { sub: 'alice' })), 200)
-  t.equal(await statusOf(reader, mintToken(reader, { sub: 'alice', broken: 'otherKey' })), 401)
-  t.throws(() => mintToken(reader, { sub: 'alice' }), { code: 'ERR_AUTH_KEY' })
-  t.equal((await reader.inject({ method: 'POST', url: '/login' })).statusCode, 404)
+  rows.push([options({ keys: [publicHalf(rsa), publicHalf(a), b] }, false), { good }])
+  for (const [given, attack] of rows) {
+    const app = await appWith(t, given, declare)
+    const report = await authAttacks(app, { url: '/me', except, ...attack })
+    t.strictSame(report.problems, [], String(report))
+    t.ok(report.cases > 10, `${report.cases} cases`)
+    if ('good' in attack) t.notOk(report.leftOut.some((each) => each.startsWith('confused')))
+  }
 })
 
 t.test('a reload without a signing key fails if a login or sessions need one', async (t) => {
@@ -189,18 +171,10 @@ t.test('publish serves the public keys of pairs, and no secrets', async (t) => {
     private: privatePem(pair?.privateKey as never),
     state: at % 2 === 0 ? 'next' : 'verify',
   }))
-  const ended = { ...b, state: 'verify', until: '2020-01-01T00:00:00Z' } as const
+  const expired = { ...b, state: 'verify', until: '2020-01-01T00:00:00Z' } as const
   const far = { ...publicHalf(rsa), kid: 'far', until: '2120-01-01T00:00:00Z' }
-  const { otherRsa } = moreKeys
-  const jwt = {
-    keys: [
-      ...list,
-      ended,
-      { ...far, public: publicPem(otherRsa.publicKey) },
-      { ...old, state: 'sign' },
-    ],
-    publish: true,
-  } as const
+  const other = { ...far, public: publicPem(moreKeys.otherRsa.publicKey) }
+  const jwt = { keys: [...list, expired, other, { ...old, state: 'sign' }], publish: true } as const
   const app = await appWith(t, { ...options(jwt), auth: true, requireMarks: true })
   const reply = await app.inject(wellKnown)
   t.equal(reply.statusCode, 200)
@@ -215,12 +189,8 @@ t.test('publish serves the public keys of pairs, and no secrets', async (t) => {
     [...pairs.map(({ method }) => method), 'RS256'],
   )
   for (const jwk of published) {
-    t.strictSame(
-      Object.keys(jwk).filter((name) => !members.has(name)),
-      [],
-      String(jwk.kid),
-    )
-    t.equal(jwk.use, 'sig')
+    const surplus = Object.keys(jwk).filter((name) => !members.has(name))
+    t.strictSame([surplus, jwk.use], [[], 'sig'], String(jwk.kid))
     t.not(jwk.kty, 'oct')
   }
   const pem = publicPem(pairs[0]?.pair?.publicKey as never)
@@ -270,70 +240,61 @@ t.test('the key set answers If-None-Match with 304 until its keys change', async
   t.not(later.headers.etag, etag)
 })
 
+/** Registers the plugin below a prefix. */
+async function below(app: FastifyInstance, prefix: string, given: AuthnOptions): Promise<void> {
+  await app.register(
+    async (scope) => {
+      await scope.register(authn, given)
+      scope.get('/me', () => 'in')
+    },
+    { prefix },
+  )
+}
+
+const otherKeys = [{ ...b, state: 'sign' }] as const
+
 t.test('the key set is published at the root, whatever the prefix', async (t) => {
   const app = Fastify({ exposeHeadRoutes: false })
   t.teardown(() => app.close())
   app.addHook('onRoute', () => undefined)
-  await app.register(
-    async (scope) => {
-      await scope.register(authn, { ...options({ keys: [a], publish: true }), auth: true })
-      scope.get('/me', () => 'in')
-    },
-    { prefix: '/api' },
-  )
-  await app.register(
-    async (scope) => {
-      await scope.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: '/b.json' }))
-    },
-    { prefix: '/b' },
-  )
+  await below(app, '/api', { ...options({ keys: [a], publish: true }), auth: true })
+  await below(app, '/b', options({ keys: otherKeys, publish: '/b.json' }))
   await app.ready()
-  t.equal((await app.inject(wellKnown)).statusCode, 200)
-  t.equal((await app.inject({ method: 'HEAD', url: wellKnown })).statusCode, 200)
-  t.equal((await app.inject(`/api${wellKnown}`)).statusCode, 404)
-  t.equal((await app.inject('/api/me')).statusCode, 401)
+  const statusOf = async (url: string, method: 'GET' | 'HEAD' = 'GET'): Promise<number> =>
+    (await app.inject({ method, url })).statusCode
+  t.strictSame([await statusOf(wellKnown), await statusOf(wellKnown, 'HEAD')], [200, 200])
+  t.strictSame([await statusOf('/b.json'), await statusOf('/api/me')], [200, 401])
+  t.equal(await statusOf(`/api${wellKnown}`), 404)
 })
 
 t.test('startup fails if the path of the key set is taken', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, options({ keys: [a], publish: true }))
-  const twice = app.register(
-    async (scope) => {
-      await scope.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
-    },
-    { prefix: '/b' },
-  )
-  const { code, message } = await rejectionOf(twice)
-  t.equal(code, 'ERR_AUTH_OPTION')
-  t.match(message, /"jwt\.publish": GET \/\.well-known\/jwks\.json is already declared/)
-  const other = Fastify()
-  t.teardown(() => other.close())
-  other.get(wellKnown, () => 'mine')
-  const late = await rejectionOf(other.register(authn, options({ keys: [a], publish: true })))
-  t.match(late.message, /is already declared/)
+  const owners: ((app: FastifyInstance) => unknown)[] = [
+    (app: FastifyInstance) => app.get(wellKnown, () => 'mine'),
+    (app: FastifyInstance) => app.register(authn, options({ keys: [a], publish: true })),
+  ]
+  for (const declare of owners) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await declare(app)
+    const second = below(app, '/b', options({ keys: otherKeys, publish: true }))
+    const { code, message } = await rejectionOf(second)
+    t.equal(code, 'ERR_AUTH_OPTION')
+    t.match(message, /"jwt\.publish": GET \/\.well-known\/jwks\.json is already declared/)
+  }
 })
 
-t.test('two registrations with one service publish its key set once', async (t) => {
-  const service = new JwtService({ keys: [a], publish: true })
-  const app = Fastify({ logger: { level: 'silent' } })
+t.test('registrations publish one service once, and of one scope the last keys', async (t) => {
+  const jwtService = new JwtService({ keys: [a], publish: true })
+  const shared = { userService: userService(), jwtService }
+  const app = Fastify()
   t.teardown(() => app.close())
-  const users = userService()
-  await app.register(authn, { userService: users, jwtService: service })
-  await app.register(
-    async (scope) => {
-      await scope.register(authn, { userService: users, jwtService: service })
-    },
-    { prefix: '/b' },
-  )
+  await app.register(authn, shared)
+  await below(app, '/b', shared)
   t.match((await app.inject(wellKnown)).json(), { keys: [{ kid: 'a' }] })
-})
 
-t.test('of two registrations in one scope, the keys of the last are published', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(authn, options({ keys: [a], publish: true }))
-  const last = await appWith(t, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
-  await app.register(authn, options({ keys: [{ ...b, state: 'sign' }], publish: true }))
-  t.same((await app.inject(wellKnown)).json(), (await last.inject(wellKnown)).json())
+  const [twice, last] = [Fastify(), options({ keys: otherKeys, publish: true })]
+  t.teardown(() => twice.close())
+  await twice.register(authn, options({ keys: [a], publish: true }))
+  await twice.register(authn, last)
+  t.match((await twice.inject(wellKnown)).json(), { keys: [{ kid: 'b' }] })
 })

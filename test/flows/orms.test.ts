@@ -10,7 +10,7 @@ import { appWith, bearer, logLines, secret, users } from '../helpers/app.js'
 // None of the ORMs connects to a database.
 
 const hash = users[0]?.password ?? ''
-/** No known algorithm: only the name of its field tells that it is secret. */
+/** No known algorithm: only the name of its field shows that it is secret. */
 const unusual = 'sha1:0123456789abcdef'
 
 const noIndexes = { autoIndex: false, autoCreate: false }

@@ -96,20 +96,20 @@ t.test('a request to a full queue gets a localized 503 at once', async (t) => {
   const waiting = signIn(app, 1)
   await until(() => waitingIn(app) === 1, 'one waits')
 
-  const refusedLogin = await signIn(app, 2)
-  const refusal = { status: 503, error: busy, challenge: null }
-  isRejection(t, refusedLogin, refusal, 'login')
-  t.equal(refusedLogin.headers['retry-after'], '30')
+  const rejectedLogin = await signIn(app, 2)
+  const rejection = { status: 503, error: busy, challenge: null }
+  isRejection(t, rejectedLogin, rejection, 'login')
+  t.equal(rejectedLogin.headers['retry-after'], '30')
   const german = { 'accept-language': 'de-AT, en;q=0.5' }
-  const inGerman = { ...refusal, error: busyInGerman, language: 'de' }
+  const inGerman = { ...rejection, error: busyInGerman, language: 'de' }
   isRejection(t, await signIn(app, 2, { headers: german }), inGerman, 'login, in German')
-  const refusedBasic = await app.inject({ url: '/', headers: header(3) })
-  isRejection(t, refusedBasic, refusal, 'Basic')
-  t.equal(refusedBasic.headers['retry-after'], '30')
+  const rejectedBasic = await app.inject({ url: '/', headers: header(3) })
+  isRejection(t, rejectedBasic, rejection, 'Basic')
+  t.equal(rejectedBasic.headers['retry-after'], '30')
   const germanBasic = await app.inject({ url: '/', headers: { ...header(3), ...german } })
   isRejection(t, germanBasic, inGerman, 'Basic, in German')
   const tried = await app.inject({ url: '/try', headers: header(3) })
-  isRejection(t, tried, refusal, 'in the mode try it is not anonymous')
+  isRejection(t, tried, rejection, 'in the mode try it is not anonymous')
   t.equal(take(), 0)
   isWelcome(t, await app.inject('/try'), null, 'without credentials nothing is waited for')
   t.equal(take(), 1)

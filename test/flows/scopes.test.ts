@@ -30,7 +30,7 @@ t.test('startup fails for a marked route outside of every registration', async (
       await app.register(withPlugin)
       app.get('/beside', { config: { auth: true } }, () => 'open')
     },
-    'in a marked group': async (app) => {
+    'in a protected group': async (app) => {
       await app.register(withPlugin)
       await app.register(async (app) => void app.get('/beside', () => 'open'), scope('optional'))
     },
@@ -142,8 +142,8 @@ t.test('of two registrations in one scope the last one authenticates', async (t)
   for (const url of ['/me', '/marked']) {
     isWelcome(t, await app.inject({ url, headers: { 'x-key': 'second' } }), 'second', url)
     t.equal(take(), 1)
-    const refused = await app.inject({ url, headers: { 'x-key': 'first' } })
-    isRejection(t, refused, { error: messages.invalid, challenge: null }, url)
+    const rejected = await app.inject({ url, headers: { 'x-key': 'first' } })
+    isRejection(t, rejected, { error: messages.invalid, challenge: null }, url)
     t.equal(take(), 0)
   }
 })

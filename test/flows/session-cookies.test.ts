@@ -140,7 +140,7 @@ t.test('a refresh that gets a 401 clears the cookies, a 429 or 503 does not', as
 
 t.test('a login revokes the session of the refresh cookie that the browser has', async (t) => {
   const { app, post, login, me } = await open(t, { sessions: { grace: 0.05, maxPerUser: 4 } })
-  const ended = eventsOf(t, 'logout')
+  const revoked = eventsOf(t, 'logout')
   const reused = eventsOf(t, 'reuse')
   const again = async (cookie: string, body: object = {}): Promise<AnyResponse> =>
     (await login({ cookie }, body)).response
@@ -156,7 +156,7 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
     Promise.all([first.token, other.token, third.token, token].map(me))
   t.strictSame(await statuses(), [401, 200, 200, 200], 'the limit costs no other session')
   t.equal((await post('/login/refresh', refreshCookie(first.refresh))).statusCode, 401)
-  t.match(ended, [{ authenticator: 'login', sub: 'alice', everywhere: false, revoked: 1 }])
+  t.match(revoked, [{ authenticator: 'login', sub: 'alice', everywhere: false, revoked: 1 }])
   await app.authn.sessions.revoke({ sid: sidOf(fourth.response) })
 
   // Garbage, another registration's cookie, a cookie twice, and the session of the body change nothing.
@@ -171,7 +171,7 @@ t.test('a login revokes the session of the refresh cookie that the browser has',
   await app.authn.sessions.revoke({ sid: sidOf(await again(twice)) })
   await app.authn.sessions.revoke({ sid: sidOf(await again('', { refreshToken: refresh })) })
   t.strictSame(await statuses(), [401, 200, 200, 200])
-  t.strictSame([ended.length, reused.length], [1, 0])
+  t.strictSame([revoked.length, reused.length], [1, 0])
 
   // Whoever's session it was: two people at one browser.
   const bob = { username: 'bob', password: passwords.bob }

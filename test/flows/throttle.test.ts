@@ -163,11 +163,11 @@ for (const use of uses) {
           for (const run of watch.running) run.finish(false)
           await settle(1)
         }
-        const { 401: checked = 0, 429: refused = 0 } = tally(await Promise.all(all))
-        t.equal(checked + refused, sent)
+        const { 401: checked = 0, 429: rejected = 0 } = tally(await Promise.all(all))
+        t.equal(checked + rejected, sent)
         t.ok(checked >= 10 && checked <= 10 + concurrency, `${checked} were checked`)
         t.equal(watch.runs.length, checked)
-        t.equal(app.authn.stats().throttled, refused)
+        t.equal(app.authn.stats().throttled, rejected)
       }
     },
   )

@@ -22,8 +22,8 @@ const stores: Record<string, () => ApiKeyStoreFactory> = {
 }
 
 /**
- * A process of an app with API keys: started by api-keys/processes.test.ts, which it tells its port. Its routes for
- * keys are open, so that no token stands between the test and the store. It ends with its parent.
+ * A process of an app with API keys: started by api-keys/processes.test.ts, to which it sends its port. Its routes
+ * for keys are open, so that the tests need no token. It ends with its parent.
  */
 async function main(): Promise<void> {
   const app = Fastify({ forceCloseConnections: true })

@@ -12,7 +12,7 @@ type Result = [error: null, value: string | number | null]
 export class FakeRedis {
   /** As ioredis names it. */
   status = 'ready'
-  mode: 'answers' | 'rejects' | 'refuses writes' | 'hangs' = 'answers'
+  mode: 'answers' | 'rejects' | 'rejects writes' | 'hangs' = 'answers'
   readonly counters = new Map<string, Counter>()
   readonly commands: string[] = []
   /** Ends, with a failure, what hangs. */
@@ -72,7 +72,7 @@ export class FakeRedis {
   async #answer(command: string, key: string | undefined): Promise<void> {
     this.commands.push(`${command} ${key}`)
     if (this.mode === 'rejects') throw new Error('OOM command not allowed')
-    if (this.mode === 'refuses writes' && command !== 'get') throw readOnly(command, key)
+    if (this.mode === 'rejects writes' && command !== 'get') throw readOnly(command, key)
     if (this.mode !== 'hangs') return
     await new Promise((_, reject) => this.hanging.push(reject))
   }

@@ -80,7 +80,7 @@ t.test('failures are forgotten when the window since the first one has passed', 
 
 const broken: Record<string, Partial<FakeRedis>> = {
   'rejects everything': { mode: 'rejects' },
-  'refuses writes': { mode: 'refuses writes' },
+  'rejects writes': { mode: 'rejects writes' },
   'is not connected': { status: 'reconnecting' },
   hangs: { mode: 'hangs' },
 }
@@ -150,9 +150,9 @@ t.test('an attempt that gets a 429 is not counted', async (t) => {
   await fail(throttle, 1)
   for (let count = 0; count < 5; count += 1) {
     const attempt = open(throttle)
-    const refused = attempt.refuseIfThrottled()
+    const throttled = attempt.refuseIfThrottled()
     attempt.countInAdvance()
-    await t.rejects(Promise.resolve(refused), { code: 'ERR_AUTH_TOO_MANY_ATTEMPTS' })
+    await t.rejects(Promise.resolve(throttled), { code: 'ERR_AUTH_TOO_MANY_ATTEMPTS' })
   }
   t.equal(await isRejected(throttle, 'bob'), false, 'the address is not full')
   t.equal(throttle.throttled, 5)

@@ -34,7 +34,11 @@ t.test('startup fails for a wrong option cookies, and names it', async (t) => {
     [{ sameSite: 'Lax' }, 'option "cookies.sameSite": found "Lax"'],
     [
       { trustedOrigins: 'https://a.example' },
-      'option "cookies.trustedOrigins": found an invalid string, expected an array',
+      'option "cookies.trustedOrigins": found an invalid string',
+    ],
+    [
+      { trustedOrigins: { 0: 'https://a.example' } },
+      'option "cookies.trustedOrigins": found an invalid object, expected an array',
     ],
     [{ trustedOrigins: [1] }, 'option "cookies.trustedOrigins.0": found 1'],
     ...['', '__Host-x', '-x', 'a b', 'a;b', 'a=b', 'é', 'x'.repeat(65)].map(

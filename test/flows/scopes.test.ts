@@ -41,15 +41,8 @@ t.test('startup fails for a marked route outside of every registration', async (
       await declare(app)
       await app.ready()
     })
-    t.match(
-      error,
-      {
-        code: 'ERR_AUTH_MARK',
-        message:
-          /GET \/beside, config\.auth: the route has a mark, but the plugin is not registered in its scope or in one around it\. Register the plugin there/,
-      },
-      name,
-    )
+    const message = /GET \/beside, config\.auth: .*plugin is not registered in its scope/
+    t.match(error, { code: 'ERR_AUTH_MARK', message }, name)
   }
 })
 
@@ -79,34 +72,23 @@ t.test('a route accepts only the tokens of its nearest registration', async (t) 
   })
   const app = fastify(t)
   const tokens: Record<string, string> = {}
-  const declare = (app: FastifyInstance, name: string): void => {
+  const add = async (
+    app: FastifyInstance,
+    name: string,
+    more: (app: FastifyInstance) => unknown = () => undefined,
+  ): Promise<void> => {
+    await app.register(authn, options(name))
     tokens[name] = app.jwtService.generateToken(name)
     app.get('/me', { config: { auth: true } }, handler)
+    await more(app)
   }
-  await app.register(authn, options('outer'))
-  declare(app, 'outer')
-  await app.register(
-    async (app) => {
-      await app.register(authn, options('left'))
-      declare(app, 'left')
-      await app.register(
-        async (app) => {
-          await app.register(authn, options('inner'))
-          declare(app, 'inner')
-        },
-        { prefix: '/inner' },
-      )
-    },
-    { prefix: '/left' },
-  )
-  await app.register(
-    async (app) => {
-      await app.register(authn, options('right'))
-      declare(app, 'right')
-      await app.register(async (app) => void app.get('/below', { config: { auth: true } }, handler))
-    },
-    { prefix: '/right' },
-  )
+  await add(app, 'outer')
+  const addInner = (app: FastifyInstance): unknown =>
+    app.register(async (app) => add(app, 'inner'), { prefix: '/inner' })
+  await app.register(async (app) => add(app, 'left', addInner), { prefix: '/left' })
+  const addRoute = (app: FastifyInstance): unknown =>
+    app.register(async (app) => void app.get('/below', { config: { auth: true } }, handler))
+  await app.register(async (app) => add(app, 'right', addRoute), { prefix: '/right' })
   await app.ready()
 
   const urls: [string, (typeof scopes)[number]][] = [

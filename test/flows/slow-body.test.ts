@@ -5,11 +5,12 @@ import { PassThrough } from 'node:stream'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { authn, channels, type SuccessEvent } from '../../lib/index.js'
+import { authn } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
-import { basic, bearer, cost, logLines, passwords, secret } from '../helpers/app.js'
-import { users, userService } from '../helpers/app.js'
+import { basic, bearer, cost, logLines, passwords } from '../helpers/app.js'
+import { secret, users, userService } from '../helpers/app.js'
 import { movableClock } from '../helpers/load.js'
+import { eventsOf } from '../helpers/sessions.js'
 import { hmacToken } from '../helpers/tokens.js'
 
 type Named = { name: string } | null
@@ -68,10 +69,7 @@ async function setting(t: Test, server: object = {}) {
     })
   }
   await app.ready()
-  const successes: SuccessEvent[] = []
-  const listener = (event: SuccessEvent): void => void successes.push(event)
-  channels.success.subscribe(listener)
-  t.teardown(() => channels.success.unsubscribe(listener))
+  const successes = eventsOf(t, 'success')
   const wait = async (milliseconds: number): Promise<void> => {
     ahead += milliseconds
     await clock.advance(milliseconds)

@@ -78,7 +78,10 @@ t.test('the HEAD route of a GET that a hook has marked has that mark', async (t)
     for (const url of ['/x', '/notes', '/notes/']) {
       const rejected = await app.inject({ method: 'HEAD', url })
       t.equal(rejected.statusCode, 401, `${name}: ${url}`)
-      t.match(rejected.headers, { 'www-authenticate': bearerChallenge, 'cache-control': 'no-store' })
+      t.match(rejected.headers, {
+        'www-authenticate': bearerChallenge,
+        'cache-control': 'no-store',
+      })
       t.strictSame([rejected.body, take()], ['', 0], 'the handler did not run')
       t.equal((await app.inject({ method: 'HEAD', url, headers })).statusCode, 200)
       t.equal(take(), 1)

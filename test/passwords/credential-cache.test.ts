@@ -1,4 +1,3 @@
-// What clients see is in test/flows/credential-cache.test.ts.
 import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
 import t from 'tap'

@@ -91,29 +91,32 @@ t.test('a Redis client that has lost its connection gets no command to queue', a
   t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
 })
 
-t.test('a message on the second connection is a poll, and its failures are ignored', async (t) => {
-  const client = new FakeClient(() => ['1', ['9:a']])
-  client.options = { keyPrefix: 'app:' }
-  const told: string[] = []
-  const store = redisSessions(client, options).open('shop')
-  store.watch({
-    revoked: (list) => told.push(...list.map(({ sid }) => sid)),
-    caughtUp: () => undefined,
-    lost: () => undefined,
-  })
-  const [subscriber] = client.duplicates as [FakeSubscriber]
-  subscriber.emit('error', new Error('does not end the process'))
-  await until(() => told.length === 1, 'what was revoked is told')
-  subscriber.become('ready')
-  const channel = 'app:{app:shop}:revoked'
-  t.strictSame(subscriber.channels, [channel, channel])
-  await until(() => told.length === 2, 'after the subscription it is asked for once more')
-  subscriber.emit('message')
-  await until(() => told.length === 3, 'and after a message')
-  subscriber.works = false
-  subscriber.become('ready')
-  await settle()
-  await store.close()
-  t.strictSame([told.length, subscriber.status, client.status], [3, 'end', 'ready'])
-  await store.close()
-})
+t.test(
+  'a message on the second Redis connection causes a poll, and an error there is ignored',
+  async (t) => {
+    const client = new FakeClient(() => ['1', ['9:a']])
+    client.options = { keyPrefix: 'app:' }
+    const told: string[] = []
+    const store = redisSessions(client, options).open('shop')
+    store.watch({
+      revoked: (list) => told.push(...list.map(({ sid }) => sid)),
+      caughtUp: () => undefined,
+      lost: () => undefined,
+    })
+    const [subscriber] = client.duplicates as [FakeSubscriber]
+    subscriber.emit('error', new Error('does not end the process'))
+    await until(() => told.length === 1, 'what was revoked is told')
+    subscriber.become('ready')
+    const channel = 'app:{app:shop}:revoked'
+    t.strictSame(subscriber.channels, [channel, channel])
+    await until(() => told.length === 2, 'after the subscription it is asked for once more')
+    subscriber.emit('message')
+    await until(() => told.length === 3, 'and after a message')
+    subscriber.works = false
+    subscriber.become('ready')
+    await settle()
+    await store.close()
+    t.strictSame([told.length, subscriber.status, client.status], [3, 'end', 'ready'])
+    await store.close()
+  },
+)

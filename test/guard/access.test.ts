@@ -222,6 +222,12 @@ t.test('the roles of a request are those of its user, not of its token', async (
     t.strictSame(response.json(), { error: messages.role })
     t.equal(response.headers['www-authenticate'], undefined, 'no challenge for a role')
   }
+  const { app } = await guarded(t, { role: 'editor' })
+  const prototype = Object.prototype as { role?: unknown }
+  prototype.role = 'editor'
+  t.teardown(() => delete prototype.role)
+  const { statusCode } = await app.inject({ url: '/', headers: tokenOf(app, {}) })
+  t.equal(statusCode, 403, 'a polluted Object.prototype gives no role')
 })
 
 t.test('a user whose role throws is a 500', async (t) => {

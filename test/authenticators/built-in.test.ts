@@ -75,42 +75,6 @@ t.test('request.extra has the claims of valid tokens only, even of an unknown us
   t.strictSame((await app.inject({ url: '/true', headers })).json(), expected)
 })
 
-t.test('the options of a jwtAuthenticator decide which tokens it accepts', async (t) => {
-  const { handler } = probe()
-  const rules = {
-    tolerant: { clockTolerance: 30 },
-    endless: { requireExp: false },
-    issued: { issuer: 'https://id.example' },
-    audience: { audience: ['a', 'b'] },
-  }
-  const authenticators = Object.fromEntries(
-    Object.entries(rules).map(([name, each]) => [name, jwtAuthenticator(each)]),
-  )
-  const app = await appWith(t, { ...standardOptions(), authenticators }, (app) => {
-    for (const use of Object.keys(rules)) app.get(`/${use}`, { config: { auth: { use } } }, handler)
-  })
-  const rows: [route: keyof typeof rules, claims: object, error: string | null][] = [
-    ['tolerant', { exp: epochSeconds() - 10 }, null],
-    ['tolerant', { exp: epochSeconds() - 60 }, messages.jwtExpired],
-    ['tolerant', { nbf: epochSeconds() + 10 }, null],
-    ['tolerant', { nbf: epochSeconds() + 90 }, messages.jwtEarly],
-    ['endless', { exp: undefined }, null],
-    ['endless', { exp: 1 }, messages.jwtExpired],
-    ['issued', { iss: 'https://id.example' }, null],
-    ['issued', { iss: 'https://id.example/' }, messages.jwtInvalid],
-    ['issued', {}, messages.jwtInvalid],
-    ['audience', { aud: ['x', 'a'] }, null],
-    ['audience', { aud: 'c' }, messages.jwtInvalid],
-    ['audience', {}, messages.jwtInvalid],
-  ]
-  for (const [route, more, error] of rows) {
-    const response = await app.inject({ url: `/${route}`, headers: bearer(token(more)) })
-    const title = `${route} ${JSON.stringify(more)}`
-    t.equal(response.statusCode, error === null ? 200 : 401, title)
-    if (error !== null) t.strictSame(response.json(), { error }, title)
-  }
-})
-
 t.test('a wrapper of a jwtAuthenticator that forgets init gives a 500', async (t) => {
   const inner = jwtAuthenticator()
   const authenticator = { authenticate: (request: FastifyRequest) => inner.authenticate(request) }

@@ -56,10 +56,10 @@ t.test('an Accept-Language header over 512 characters is ignored', async (t) => 
 })
 
 t.test('a language tag over 512 characters is ignored', async (t) => {
-  const translator = createTranslator({}, 'en')
+  const { translate } = createTranslator({}, 'en')
   const padded = (length: number): string => 'de'.padEnd(length, '-x')
-  t.equal(translator.translate('auth.jwt-invalid', padded(512)).language, 'de')
-  t.equal(translator.translate('auth.jwt-invalid', padded(514)).language, 'en')
+  t.equal(translate(key, padded(512)).language, 'de')
+  t.equal(translate(key, padded(514)).language, 'en')
 })
 
 t.test('a single-letter subtag is removed with the subtag before it', async (t) => {
@@ -117,39 +117,27 @@ t.test('catalogues of the app override messages and add languages', async (t) =>
   )
 })
 
-t.test('a default language without a catalogue throws ERR_AUTH_OPTION', async (t) => {
+t.test('a default language may be added or have a region, and must have a catalogue', async (t) => {
   t.equal(createTranslator({}, 'de').negotiate('tlh'), 'de')
   t.equal(createTranslator({}, 'DE-ch').negotiate(undefined), 'de')
   t.equal(createTranslator({ tlh: {} }, 'tlh').negotiate('xx'), 'tlh')
   for (const wrong of ['tlh', '', 'english', '__proto__']) {
     const { code, message } = thrownBy(() => createTranslator({}, wrong))
     t.equal(code, 'ERR_AUTH_OPTION', wrong)
-    t.match(
-      message,
-      `option "defaultLanguage": found ${JSON.stringify(wrong)}, for which there is no catalogue. Add one to "languages", or choose one of `,
-    )
     for (const tag of ['ar', 'en', 'pt-BR']) t.match(message, ` ${tag},`)
   }
 })
 
 t.test('a catalogue with a bad tag or message key throws ERR_AUTH_OPTION', async (t) => {
   const tags = ['', 'd', 'de_DE', 'english language', 'de-', 'a2', 'constructor', 'toolongtag']
-  for (const tag of tags) {
-    const { code, message } = thrownBy(() => createTranslator({ [tag]: {} }, 'en'))
-    t.equal(code, 'ERR_AUTH_OPTION', tag)
-    t.equal(
-      message,
-      `fastify-authn: option "languages": found the key ${JSON.stringify(tag)}, expected a language tag (BCP 47) such as "de" or "pt-BR".`,
-    )
-  }
-  const pollution = JSON.parse('{"__proto__":{"auth.jwt-expired":"x"}}') as object
-  t.equal(thrownBy(() => createTranslator(pollution as never, 'en')).code, 'ERR_AUTH_OPTION')
-  for (const wrong of ['auth.expired', 'jwt-expired', '', 'constructor', 'AUTH.JWT-EXPIRED']) {
-    const { code, message } = thrownBy(() => createTranslator({ de: { [wrong]: 'x' } }, 'en'))
-    t.equal(code, 'ERR_AUTH_OPTION', wrong)
-    t.match(
-      message,
-      `option "languages.de": found the message key ${JSON.stringify(wrong)}, expected one of auth.invalid-credentials, `,
-    )
+  const keys = ['auth.expired', 'jwt-expired', '', 'constructor', 'AUTH.JWT-EXPIRED']
+  const wrong: object[] = [
+    ...tags.map((tag) => ({ [tag]: {} })),
+    ...keys.map((key) => ({ de: { [key]: 'x' } })),
+    JSON.parse('{"__proto__":{"auth.jwt-expired":"x"}}') as object,
+  ]
+  for (const languages of wrong) {
+    const { code } = thrownBy(() => createTranslator(languages as never, 'en'))
+    t.equal(code, 'ERR_AUTH_OPTION', JSON.stringify(languages))
   }
 })

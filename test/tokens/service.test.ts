@@ -179,21 +179,6 @@ t.test('a load that failed can be tried again', async (t) => {
   t.equal(service.verify(service.generateToken('alice')).sub, 'alice')
 })
 
-t.test('a JwtService with a bad option or key throws, and quotes no secret', async (t) => {
-  const cases: [string, unknown, string, string][] = [
-    ['nothing', undefined, 'ERR_AUTH_OPTION', 'option "jwt": found nothing'],
-    ['no key', { expiry: 5 }, 'ERR_AUTH_OPTION', 'option "jwt": no key is set.'],
-    ['a typo', { secret, expires: 5 }, 'ERR_AUTH_OPTION', 'unknown option "jwt.expires"'],
-    ['a short secret', { secret: 'hunter2' }, 'ERR_AUTH_KEY', 'option "jwt.secret": is 56 bits'],
-  ]
-  for (const [title, config, code, text] of cases) {
-    const caught = thrownBy(() => new JwtService(config as JwtConfig))
-    t.equal(caught.code, code, title)
-    t.match(caught.message, text)
-    t.notOk(reveals(caught.error, 'hunter2'), 'nothing of the secret is shown')
-  }
-})
-
 t.test('reload() replaces all keys at once', async (t) => {
   const fs = memoryFs({
     'rsa.pem': privatePem(keys.rsa.privateKey),
@@ -328,19 +313,6 @@ t.test('require() throws if the key for a method is missing or too short', async
   }
   await service.reload()
   t.pass('what could not be had is not required of a reload')
-})
-
-t.test('canSign() and canVerify() tell which methods have a key', async (t) => {
-  const service = new JwtService({
-    secret,
-    rsa: { public: publicPem(keys.rsa.publicKey) },
-    ecdsa: { private: privatePem(keys.p256.privateKey) },
-    signingMethod: 'RS256',
-  })
-  t.strictSame([service.canSign(), service.canVerify()], [false, true], 'the default method')
-  t.strictSame([service.canSign('HS256'), service.canVerify('HS256')], [true, true])
-  t.strictSame([service.canSign('ES256'), service.canVerify('ES256')], [true, true])
-  t.strictSame([service.canSign('EdDSA'), service.canVerify('EdDSA')], [false, false])
 })
 
 t.test('a forged token is invalid, whatever its claims', async (t) => {

@@ -155,17 +155,6 @@ t.test('automatic HEAD routes pass with their GET route', async (t) => {
   t.strictSame(named(own), ['  HEAD /x'], 'a HEAD route of the app does not')
 })
 
-t.test('a mark that a hook sets on a GET route counts for its HEAD route too', async (t) => {
-  const error = await start(t, true, (app) => {
-    app.addHook('onRoute', (options) => {
-      if (options.method === 'GET') options.config = { ...options.config, auth: true }
-    })
-    app.get('/x', ok)
-    app.post('/x', ok)
-  })
-  t.strictSame(named(error), ['  POST /x'])
-})
-
 t.test('except must return true, and an error that it throws makes startup fail', async (t) => {
   const cause = new Error('no')
   const fails = (): never => {
@@ -234,12 +223,5 @@ t.test('routes of other plugins need a mark, except the one of @fastify/cors', a
     declare(app)
   }
   t.strictSame(named(await start(t, true, after)), found)
-  const catchAll = await start(t, true, async (app) => {
-    await app.register(cors)
-    app.options('*', { constraints: { host: 'a.example' } }, ok)
-    app.options('/x', ok)
-    await app.register(async (inner) => void inner.options('*', ok), { prefix: '/in/' })
-  })
-  t.strictSame(named(catchAll), ['  OPTIONS *', '  OPTIONS /in/*', '  OPTIONS /x'], 'of the app')
   t.strictSame(named(await start(t, true, (app) => app.options('*', ok))), ['  OPTIONS *'])
 })

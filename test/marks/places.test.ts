@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fasti
 import t from 'tap'
 import { startupError } from '../../lib/cli/environment.js'
 import { guard } from '../../lib/guard/guarded-request.js'
-import { authn, type Authenticator, type AuthMark } from '../../lib/index.js'
+import { authn, type AuthMark } from '../../lib/index.js'
 import { appWith, bearer, secret, userService } from '../helpers/app.js'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
@@ -114,27 +114,6 @@ t.test('a request to an unrecorded route gets a 500', async (t) => {
     guard(request, {} as FastifyReply, resolve)
   })
   t.match(error, { code: 'ERR_AUTH_UNGUARDED', statusCode: 500 })
-})
-
-t.test('a cookie that comes twice gets a 401, also on optional routes', async (t) => {
-  const key: Authenticator = { authenticate: () => null }
-  const app = await appWith(
-    t,
-    { userService: userService(), jwt: { secret }, cookies: true, authenticators: { key } },
-    (app) => {
-      app.get('/x', { config: { auth: { mode: 'optional', use: ['jwt', 'key'] } } }, (request) => {
-        const { user } = request
-        request.user = user
-        return { user: request.user }
-      })
-    },
-  )
-  const { token } = { token: app.jwtService.generateToken('alice') }
-  const get = (headers: Record<string, string>) => app.inject({ url: '/x', headers })
-  t.equal((await get({ cookie: `token=${token}; token=${token}` })).statusCode, 401)
-  t.equal((await get({ cookie: `token=${token}` })).json().user.name, 'alice')
-  t.equal((await get(bearer(token))).json().user.name, 'alice')
-  t.equal((await get({})).json().user, null)
 })
 
 t.test('the command line passes on errors that are not about the configuration', async (t) => {

@@ -17,7 +17,7 @@ t.test('startup fails for a mark if there are users, but no jwt', async (t) => {
     { jwt: undefined },
     { authenticators: {} },
   ]) {
-    const { code, message } = await rejectionOf(start({ ...users, ...options } as AuthnOptions))
+    const { code, message } = await rejectionOf(start({ ...users, ...options }))
     t.equal(code, 'ERR_AUTH_OPTION')
     const remedy = /"userService" is set.*AUTH_JWT_SECRET.*--env-file=\.env.*authenticator: 'basic'/
     t.match(message, remedy)

@@ -53,31 +53,28 @@ t.test('app.authn.apiKeys rejects missing, unknown and wrong arguments', async (
   t.equal((await keys.list('alice')).length, 1)
 })
 
-t.test(
-  'list() returns the keys of an owner, newest first, without the keys themselves',
-  async (t) => {
-    const { keys, issued } = await keyApp(t)
-    const { key, ...info } = issued
-    t.strictSame(await keys.list('alice'), [info])
-    t.match(info, {
-      owner: 'alice',
-      name: 'deploy job',
-      scopes: ['notes:read'],
-      createdAt: Date,
-      expiresAt: null,
-      lastUsedAt: null,
-      revokedAt: null,
-      replacedBy: null,
-    })
-    t.match(key, new RegExp(`^acme_${info.id}`))
-    const later = await keys.issue({ ...good, name: 'x'.repeat(100), expiresAt: inDays(1) })
-    t.strictSame(
-      (await keys.list('alice')).map(({ id }) => id),
-      [later.id, issued.id],
-    )
-    t.strictSame(await keys.list('bob'), [])
-  },
-)
+t.test('list() describes the keys of an owner, newest first, without secrets', async (t) => {
+  const { keys, issued } = await keyApp(t)
+  const { key, ...info } = issued
+  t.strictSame(await keys.list('alice'), [info])
+  t.match(info, {
+    owner: 'alice',
+    name: 'deploy job',
+    scopes: ['notes:read'],
+    createdAt: Date,
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+    replacedBy: null,
+  })
+  t.match(key, new RegExp(`^acme_${info.id}`))
+  const later = await keys.issue({ ...good, name: 'x'.repeat(100), expiresAt: inDays(1) })
+  t.strictSame(
+    (await keys.list('alice')).map(({ id }) => id),
+    [later.id, issued.id],
+  )
+  t.strictSame(await keys.list('bob'), [])
+})
 
 t.test('revoke() succeeds once, for the owner or for null', async (t) => {
   const { get, keys, issued } = await keyApp(t)
@@ -127,26 +124,21 @@ t.test('rotate() makes one successor, and the old key expires after the overlap'
   t.equal((await Promise.all(calls)).filter((each) => each !== null).length, 1, 'one wins')
 })
 
-t.test(
-  'issue() is a 409 beyond maxPerOwner, also for 200 calls at once; rotate() is not',
-  async (t) => {
-    const { app, keys, issued } = await keyApp(t, keyOptions({ maxPerOwner: 10 }))
-    const calls = Array.from({ length: 200 }, () =>
-      keys.issue(good).catch((error: unknown) => error),
-    )
-    const errors = (await Promise.all(calls)).filter((each) => each instanceof Error)
-    t.equal(errors.length, 191)
-    t.match(errors[0], { code: 'ERR_AUTH_API_KEY', statusCode: 409, message: /10 .*maxPerOwner/ })
-    t.equal((await keys.list('alice')).length, 10)
-    const next = await keys.rotate(issued.id, { owner: 'alice', overlap: 0 })
-    t.equal(typeof next?.key, 'string', 'a rotation is always possible')
-    await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
-    await keys.revoke(String(next?.id), { owner: 'alice' })
-    await keys.issue(good)
-    await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
-    t.equal(app.authn.stats().apiKeys?.storeFailures, 0)
-  },
-)
+t.test('of 200 concurrent issue() calls, those beyond maxPerOwner are a 409', async (t) => {
+  const { app, keys, issued } = await keyApp(t, keyOptions({ maxPerOwner: 10 }))
+  const calls = Array.from({ length: 200 }, () => keys.issue(good).catch((error: unknown) => error))
+  const errors = (await Promise.all(calls)).filter((each) => each instanceof Error)
+  t.equal(errors.length, 191)
+  t.match(errors[0], { code: 'ERR_AUTH_API_KEY', statusCode: 409, message: /10 .*maxPerOwner/ })
+  t.equal((await keys.list('alice')).length, 10)
+  const next = await keys.rotate(issued.id, { owner: 'alice', overlap: 0 })
+  t.equal(typeof next?.key, 'string', 'a rotation is always possible')
+  await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
+  await keys.revoke(String(next?.id), { owner: 'alice' })
+  await keys.issue(good)
+  await t.rejects(keys.issue(good), { code: 'ERR_AUTH_API_KEY' })
+  t.equal(app.authn.stats().apiKeys?.storeFailures, 0)
+})
 
 t.test('a route that issues the 101st key of an owner answers 409', async (t) => {
   const app = await appWith(t, keyOptions(), (app) => {
@@ -192,19 +184,16 @@ t.test('the events of a request have the id of its key, unless the key is malfor
   t.strictSame(seen, [issued.id, issued.id, issued.id, undefined, issued.id])
 })
 
-t.test(
-  'issue() keeps expiresAt to the millisecond, and changed results change no key',
-  async (t) => {
-    const { get, keys } = await keyApp(t)
-    let time = Date.UTC(2039, 0)
-    while (Math.trunc((time / 1000) * 1000) === time) time += 1
-    const expiresAt = new Date(time)
-    t.strictSame((await keys.issue({ ...good, expiresAt })).expiresAt, expiresAt)
-    const { key, scopes } = await keys.issue({ ...good, scopes: [] })
-    ;(scopes as string[]).push('notes:read')
-    t.equal((await get('/notes', bearer(key))).status, 403)
-  },
-)
+t.test('issue() keeps milliseconds, and a changed result changes no key', async (t) => {
+  const { get, keys } = await keyApp(t)
+  let time = Date.UTC(2039, 0)
+  while (Math.trunc((time / 1000) * 1000) === time) time += 1
+  const expiresAt = new Date(time)
+  t.strictSame((await keys.issue({ ...good, expiresAt })).expiresAt, expiresAt)
+  const { key, scopes } = await keys.issue({ ...good, scopes: [] })
+  ;(scopes as string[]).push('notes:read')
+  t.equal((await get('/notes', bearer(key))).status, 403)
+})
 
 t.test('a key is revoked even if the look-up for its event fails', async (t) => {
   eventsOf(t, 'apiKey')

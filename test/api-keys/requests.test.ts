@@ -148,41 +148,38 @@ t.test('the owner of a key may be a number, and a deleted one is a 401', async (
   t.equal(await keys.revoke(seven.id, { owner: '7' }), true)
 })
 
-t.test(
-  'a key has its own scopes, less those that access takes away, and the roles of its owner',
-  async (t) => {
-    const options = keyOptions()
-    const stored = { id: 1, name: 'alice', password: '', roles: ['editor'], scope: 'notes:read' }
-    options.userService = userService([stored])
-    const { get, keys, issued } = await keyApp(t, options)
-    t.equal((await get('/notes', bearer(issued.key))).status, 200)
-    t.equal((await get('/editors', bearer(issued.key))).status, 200)
-    const none = await keys.issue(job)
-    t.equal((await get('/apiKey', bearer(none.key))).status, 200)
-    t.match(await get('/notes', bearer(none.key)), {
-      status: 403,
-      challenge: /error="insufficient_scope".*scope="notes:read"/,
-    })
+t.test('a key has its own scopes, which access limits, and roles of its owner', async (t) => {
+  const options = keyOptions()
+  const stored = { id: 1, name: 'alice', password: '', roles: ['editor'], scope: 'notes:read' }
+  options.userService = userService([stored])
+  const { get, keys, issued } = await keyApp(t, options)
+  t.equal((await get('/notes', bearer(issued.key))).status, 200)
+  t.equal((await get('/editors', bearer(issued.key))).status, 200)
+  const none = await keys.issue(job)
+  t.equal((await get('/apiKey', bearer(none.key))).status, 200)
+  t.match(await get('/notes', bearer(none.key)), {
+    status: 403,
+    challenge: /error="insufficient_scope".*scope="notes:read"/,
+  })
 
-    const asked: unknown[] = []
-    const limited = await keyApp(t, {
-      ...keyOptions(),
-      access: {
-        scopesOf: (_, request) => {
-          asked.push(request.extra.apiKey?.id)
-          return ['notes:write', 'notes:read'].slice(0, asked.length > 1 ? 1 : 2)
-        },
+  const asked: unknown[] = []
+  const limited = await keyApp(t, {
+    ...keyOptions(),
+    access: {
+      scopesOf: (_, request) => {
+        asked.push(request.extra.apiKey?.id)
+        return ['notes:write', 'notes:read'].slice(0, asked.length > 1 ? 1 : 2)
       },
-    })
-    t.equal((await limited.get('/notes', bearer(limited.issued.key))).status, 200)
-    const narrowed = await limited.get('/notes', bearer(limited.issued.key))
-    t.equal(narrowed.status, 403, 'taken from the owner')
-    t.strictSame(asked, [limited.issued.id, limited.issued.id])
-    const readOnly = await limited.keys.issue(job)
-    asked.length = 0
-    t.equal((await limited.get('/notes', bearer(readOnly.key))).status, 403, 'nothing is added')
-  },
-)
+    },
+  })
+  t.equal((await limited.get('/notes', bearer(limited.issued.key))).status, 200)
+  const narrowed = await limited.get('/notes', bearer(limited.issued.key))
+  t.equal(narrowed.status, 403, 'taken from the owner')
+  t.strictSame(asked, [limited.issued.id, limited.issued.id])
+  const readOnly = await limited.keys.issue(job)
+  asked.length = 0
+  t.equal((await limited.get('/notes', bearer(readOnly.key))).status, 403, 'nothing is added')
+})
 
 t.test('a route for tokens and keys rejects each by its own rules, in any order', async (t) => {
   const uses = ['jwt', 'jwt-apiKey', 'apiKey-jwt', 'basic-apiKey-jwt']
@@ -212,55 +209,52 @@ t.test('without tokens, apiKey is the default authenticator after basic', async 
   t.strictSame(app.authn.authenticators, ['basic', 'apiKey'])
 })
 
-t.test(
-  'requests share one look-up, after which a revoked key or a client that left gets nothing',
-  async (t) => {
-    const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
-    const waiting: (() => void)[] = []
-    let holds = false
-    const find: ApiKeyStore['find'] = async (id) => {
-      const found = await memory.find(id)
-      if (holds) await new Promise<void>((resolve) => waiting.push(resolve))
-      return found
-    }
-    const options = keyOptions({ store: storeWith({ find }, memory) })
-    const { app, get, keys, issued, stats } = await keyApp(t, options)
-    holds = true
-    const sent = [issued.key, issued.key, guessOf(issued.key)]
-    const both = sent.map((key) => get('/apiKey', bearer(key)))
-    await until(() => waiting.length === 1, 'the store is asked')
-    waiting[0]?.()
-    t.strictSame(
-      (await Promise.all(both)).map(({ status }) => status),
-      [200, 200, 401],
-    )
-    t.equal(stats().lookups, 1)
+t.test('requests share a look-up, and a key revoked during it is a 401', async (t) => {
+  const memory = memoryApiKeys({ prefix: 'shop' }).open('default')
+  const waiting: (() => void)[] = []
+  let holds = false
+  const find: ApiKeyStore['find'] = async (id) => {
+    const found = await memory.find(id)
+    if (holds) await new Promise<void>((resolve) => waiting.push(resolve))
+    return found
+  }
+  const options = keyOptions({ store: storeWith({ find }, memory) })
+  const { app, get, keys, issued, stats } = await keyApp(t, options)
+  holds = true
+  const sent = [issued.key, issued.key, guessOf(issued.key)]
+  const both = sent.map((key) => get('/apiKey', bearer(key)))
+  await until(() => waiting.length === 1, 'the store is asked')
+  waiting[0]?.()
+  t.strictSame(
+    (await Promise.all(both)).map(({ status }) => status),
+    [200, 200, 401],
+  )
+  t.equal(stats().lookups, 1)
 
-    const fresh = await keys.issue(job)
-    const late = get('/apiKey', bearer(fresh.key))
-    await until(() => waiting.length === 2, 'the store is asked')
-    holds = false
-    t.equal(await keys.revoke(fresh.id, { owner: null }), true)
-    waiting[1]?.()
-    t.equal((await late).status, 401)
-    t.equal((await get('/apiKey', bearer(fresh.key))).status, 401, 'it is not cached')
+  const fresh = await keys.issue(job)
+  const late = get('/apiKey', bearer(fresh.key))
+  await until(() => waiting.length === 2, 'the store is asked')
+  holds = false
+  t.equal(await keys.revoke(fresh.id, { owner: null }), true)
+  waiting[1]?.()
+  t.equal((await late).status, 401)
+  t.equal((await get('/apiKey', bearer(fresh.key))).status, 401, 'it is not cached')
 
-    holds = true
-    const { key } = await keys.issue(job)
-    const { asked } = options.userService
-    asked.length = 0
-    const address = await app.listen({ host: '127.0.0.1', port: 0 })
-    const connections = once(app.server, 'connection') as Promise<[Socket]>
-    const text = rawRequest('/apiKey', [`Authorization: Bearer ${key}`])
-    const isAsked = until(() => waiting.length === 3, 'the store is asked')
-    await vanish(Number(new URL(address).port), text, isAsked)
-    const [connection] = await connections
-    await until(() => connection.destroyed, 'the client has left')
-    waiting[2]?.()
-    await settle(10)
-    t.strictSame(asked, [], 'a client that has left')
-  },
-)
+  holds = true
+  const { key } = await keys.issue(job)
+  const { asked } = options.userService
+  asked.length = 0
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const connections = once(app.server, 'connection') as Promise<[Socket]>
+  const text = rawRequest('/apiKey', [`Authorization: Bearer ${key}`])
+  const isAsked = until(() => waiting.length === 3, 'the store is asked')
+  await vanish(Number(new URL(address).port), text, isAsked)
+  const [connection] = await connections
+  await until(() => connection.destroyed, 'the client has left')
+  waiting[2]?.()
+  await settle(10)
+  t.strictSame(asked, [], 'a client that has left')
+})
 
 t.test('without a cache, a request does not use a look-up that began before it', async (t) => {
   const memory = memoryApiKeys().open('default')

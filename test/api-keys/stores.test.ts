@@ -12,6 +12,8 @@ import { redisServer } from '../helpers/redis-server.js'
 import { everyFaultIsFound } from '../helpers/store-faults.js'
 import type { ApiKeyStore, ApiKeyStoreFactory, StoredApiKey } from '../../types/api-keys.js'
 
+const noRedis = unlessFound('Redis')
+const noPostgres = unlessFound('PostgreSQL')
 const schema = ['suite_one', 'suite_two'].map(apiKeysSchema).join('\n')
 
 /** The suite, and that keys are deleted 30 days after their end, when the next one is created. */
@@ -46,20 +48,16 @@ t.test('sqlApiKeys() passes apiKeyStoreSuite() in PGlite', async (t) => {
   )
 })
 
-t.test(
-  'sqlApiKeys() passes apiKeyStoreSuite() in PostgreSQL',
-  { skip: unlessFound('PostgreSQL') },
-  async (t) => {
-    const server = await postgresServer(t)
-    await server.pool().query(schema)
-    await contract(t, (prefix) => {
-      const pool = server.pool()
-      return sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix })
-    })
-  },
-)
+t.test('sqlApiKeys() passes apiKeyStoreSuite() in PostgreSQL', { skip: noPostgres }, async (t) => {
+  const server = await postgresServer(t)
+  await server.pool().query(schema)
+  await contract(t, (prefix) => {
+    const pool = server.pool()
+    return sqlApiKeys({ query: (text, params) => pool.query(text, params), prefix })
+  })
+})
 
-t.test('redisApiKeys() passes apiKeyStoreSuite()', { skip: unlessFound('Redis') }, async (t) => {
+t.test('redisApiKeys() passes apiKeyStoreSuite()', { skip: noRedis }, async (t) => {
   const server = await redisServer(t)
   await contract(t, (prefix) => {
     const client = new Redis(server.port, '127.0.0.1')
@@ -68,34 +66,30 @@ t.test('redisApiKeys() passes apiKeyStoreSuite()', { skip: unlessFound('Redis') 
   })
 })
 
-t.test(
-  'redisApiKeys() forgets an owner with the last key',
-  { skip: unlessFound('Redis') },
-  async (t) => {
-    const client = new Redis((await redisServer(t)).port, '127.0.0.1')
-    t.teardown(() => client.disconnect())
-    const store = redisApiKeys(client, { prefix: 'shop' }).open('default')
-    const days = async (): Promise<number> => {
-      const names = await client.keys('*')
-      t.notMatch(names.join(), 'alice', 'its name does not tell the owner')
-      const index = names.find((name) => name.includes(':api-keys:')) as string
-      return (await client.ttl(index)) / 86_400
-    }
-    const issue = async (expiresAt: Date | null): Promise<string> => {
-      const { stored } = newKey('acme', { ...job, expiresAt })
-      await store.create(stored, 100)
-      return stored.id
-    }
-    const inDays = (count: number): Date => new Date(Date.now() + count * 86_400_000)
-    await issue(inDays(10))
-    t.equal(Math.round(await days()), 40)
-    const id = await issue(null)
-    await issue(inDays(5))
-    t.ok((await days()) < 0, 'it does not expire before the key does')
-    await store.revoke(id, Date.now() / 1000, null)
-    t.equal(Math.round(await days()), 40)
-  },
-)
+t.test('redisApiKeys() forgets an owner with the last key', { skip: noRedis }, async (t) => {
+  const client = new Redis((await redisServer(t)).port, '127.0.0.1')
+  t.teardown(() => client.disconnect())
+  const store = redisApiKeys(client, { prefix: 'shop' }).open('default')
+  const days = async (): Promise<number> => {
+    const names = await client.keys('*')
+    t.notMatch(names.join(), 'alice', 'its name does not tell the owner')
+    const index = names.find((name) => name.includes(':api-keys:')) as string
+    return (await client.ttl(index)) / 86_400
+  }
+  const issue = async (expiresAt: Date | null): Promise<string> => {
+    const { stored } = newKey('acme', { ...job, expiresAt })
+    await store.create(stored, 100)
+    return stored.id
+  }
+  const inDays = (count: number): Date => new Date(Date.now() + count * 86_400_000)
+  await issue(inDays(10))
+  t.equal(Math.round(await days()), 40)
+  const id = await issue(null)
+  await issue(inDays(5))
+  t.ok((await days()) < 0, 'it does not expire before the key does')
+  await store.revoke(id, Date.now() / 1000, null)
+  t.equal(Math.round(await days()), 40)
+})
 
 /** A store that does what the memory store does, but for these methods; with the name of the case that finds it. */
 const faulty: Readonly<

@@ -421,39 +421,36 @@ for (const [version, options] of everyVersion) {
   })
 }
 
-t.test(
-  'responses refer to an errorSchema that is a $ref, also in scopes without errorBody',
-  async (t) => {
-    const document = await documentOf(t, {
-      register: async (app) => {
-        const options = everything()
-        app.addSchema({ $id: 'Problem', ...ownError })
-        await app.register(swagger, versions['3.1'])
-        const errorSchema = { $ref: 'Problem#' }
-        await app.register(authn, { ...options, errorBody, errorSchema })
-        for (const [url, more] of [
-          ['/inherited', {}],
-          ['/other', { errorBody: () => ({}) }],
-        ] as const)
-          await app.register(async (scope) => {
-            await scope.register(authn, { ...options, login: false, ...more })
-            scope.post(url, { config: { auth: true } }, answer)
-          })
-      },
-    })
-    const [name] = Object.keys(document.components.schemas as object)
-    const $ref = `#/components/schemas/${name}`
-    for (const path of ['/login', '/inherited']) {
-      const response = document.paths[path].post.responses['401'] as Node
-      t.match(bodyIn(response), { $ref }, path)
-      t.match(response.description, /wrong|accepted/)
-    }
-    const { description: _, ...other } = bodyIn(
-      document.paths['/other'].post.responses['401'] as Node,
-    )
-    t.strictSame(other, anyMembers, 'errorBody without errorSchema: any members')
-  },
-)
+t.test('responses refer to an errorSchema that is a $ref, also in inner scopes', async (t) => {
+  const document = await documentOf(t, {
+    register: async (app) => {
+      const options = everything()
+      app.addSchema({ $id: 'Problem', ...ownError })
+      await app.register(swagger, versions['3.1'])
+      const errorSchema = { $ref: 'Problem#' }
+      await app.register(authn, { ...options, errorBody, errorSchema })
+      for (const [url, more] of [
+        ['/inherited', {}],
+        ['/other', { errorBody: () => ({}) }],
+      ] as const)
+        await app.register(async (scope) => {
+          await scope.register(authn, { ...options, login: false, ...more })
+          scope.post(url, { config: { auth: true } }, answer)
+        })
+    },
+  })
+  const [name] = Object.keys(document.components.schemas as object)
+  const $ref = `#/components/schemas/${name}`
+  for (const path of ['/login', '/inherited']) {
+    const response = document.paths[path].post.responses['401'] as Node
+    t.match(bodyIn(response), { $ref }, path)
+    t.match(response.description, /wrong|accepted/)
+  }
+  const { description: _, ...other } = bodyIn(
+    document.paths['/other'].post.responses['401'] as Node,
+  )
+  t.strictSame(other, anyMembers, 'errorBody without errorSchema: any members')
+})
 
 t.test('no body is described for authenticators with onUnauthorized', async (t) => {
   const own = { authenticate, onUnauthorized: () => undefined }

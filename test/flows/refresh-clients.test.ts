@@ -236,51 +236,45 @@ for (const kind of kinds) {
   })
 }
 
-t.test(
-  'page: the timer refreshes before the token expires, and later after failures',
-  async (t) => {
-    const { answer, refreshes, state } = await setUp(t, 'page')
-    const fire = async () => {
-      state.timer?.run()
-      for (let turns = 0; turns < 50; turns += 1) await turn()
-      return state.timer?.milliseconds
-    }
-    t.equal(state.timer?.milliseconds, 200_000, 'after the login')
-    t.strictSame([await fire(), refreshes()], [200_000, 1])
-    const busy = status(503)
-    answer('/login/refresh', busy, busy, busy, busy)
-    t.strictSame([await fire(), refreshes()], [30_000, 5])
-    t.strictSame([await fire(), refreshes(), state.logouts], [200_000, 6, 0])
-  },
-)
-
-t.test(
-  'app: the client refreshes by its clock, and keeps its tokens through a restart',
-  async (t) => {
-    const { app, client, me, open, answer, refreshes, state } = await setUp(t, 'app')
-    state.now = 199_000
-    t.strictSame([await me(), refreshes()], [200, 0])
-    const slow = held((reach) => reach())
-    answer('/login/refresh', slow.answer)
-    state.now = 201_000
-    t.strictSame([await me(), refreshes()], [200, 1], 'in the background')
-    const { kept } = state
-    slow.release()
+t.test('page: a timer refreshes before the token expires, later after failures', async (t) => {
+  const { answer, refreshes, state } = await setUp(t, 'page')
+  const fire = async () => {
+    state.timer?.run()
     for (let turns = 0; turns < 50; turns += 1) await turn()
-    t.not(state.kept?.token, kept?.token)
-    answer('/login/refresh', offline, offline)
-    state.now = 402_000
-    t.equal(await me(), 200, 'the token is still valid')
-    for (let turns = 0; turns < 50; turns += 1) await turn()
-    state.now = 502_000
-    const before = refreshes()
-    t.strictSame([await me(), refreshes() - before], [200, 1], 'before the request')
-    t.match(state.sent.slice(-2), ['/login/refresh 200', '/me 200'])
+    return state.timer?.milliseconds
+  }
+  t.equal(state.timer?.milliseconds, 200_000, 'after the login')
+  t.strictSame([await fire(), refreshes()], [200_000, 1])
+  const busy = status(503)
+  answer('/login/refresh', busy, busy, busy, busy)
+  t.strictSame([await fire(), refreshes()], [30_000, 5])
+  t.strictSame([await fire(), refreshes(), state.logouts], [200_000, 6, 0])
+})
 
-    t.equal((await (await open()).request('/me')).status, 200, 'after a restart')
-    t.match(await app.authn.sessions.list('alice'), [{ userAgent: 'a phone' }])
-    await t.rejects(client.request('https://evil.example/'), TypeError)
-    await client.logOut()
-    t.equal((await (await open()).request('/me')).status, 401)
-  },
-)
+t.test('app: the client refreshes by its clock, and keeps tokens over a restart', async (t) => {
+  const { app, client, me, open, answer, refreshes, state } = await setUp(t, 'app')
+  state.now = 199_000
+  t.strictSame([await me(), refreshes()], [200, 0])
+  const slow = held((reach) => reach())
+  answer('/login/refresh', slow.answer)
+  state.now = 201_000
+  t.strictSame([await me(), refreshes()], [200, 1], 'in the background')
+  const { kept } = state
+  slow.release()
+  for (let turns = 0; turns < 50; turns += 1) await turn()
+  t.not(state.kept?.token, kept?.token)
+  answer('/login/refresh', offline, offline)
+  state.now = 402_000
+  t.equal(await me(), 200, 'the token is still valid')
+  for (let turns = 0; turns < 50; turns += 1) await turn()
+  state.now = 502_000
+  const before = refreshes()
+  t.strictSame([await me(), refreshes() - before], [200, 1], 'before the request')
+  t.match(state.sent.slice(-2), ['/login/refresh 200', '/me 200'])
+
+  t.equal((await (await open()).request('/me')).status, 200, 'after a restart')
+  t.match(await app.authn.sessions.list('alice'), [{ userAgent: 'a phone' }])
+  await t.rejects(client.request('https://evil.example/'), TypeError)
+  await client.logOut()
+  t.equal((await (await open()).request('/me')).status, 401)
+})

@@ -69,65 +69,62 @@ t.test('a token whose type names an access token or a kind of user is accepted',
   t.equal(app.jwtService.verify(tokenWith({ type: 'refresh' })).sub, 'alice', 'verify() takes any')
 })
 
-t.test(
-  'a valid token is a 401 unless trusted() returns true, before its user is looked up',
-  async (t) => {
-    const calls: unknown[][] = []
-    const users = userService()
-    const answer: { current: () => unknown } = { current: () => true }
-    const trusted: JwtAuthenticatorOptions['trusted'] = (claims, request) => {
-      calls.push([claims.sub, request.url, users.asked.length])
-      return answer.current() as boolean
-    }
-    const { lines, stream } = logLines()
-    const app = await appWith(
-      t,
-      { ...standardOptions(), userService: users, authenticator: jwtAuthenticator({ trusted }) },
-      (app) => {
-        app.get('/', { config: { auth: true } }, ({ user }) => (user as { name: string }).name)
-        app.get('/try', { config: { auth: 'try' } }, ({ user, extra }) => [user, extra.jwtClaims])
-      },
-      { logger: { stream } },
-    )
-    const get = (url = '/', claims = {}) => app.inject({ url, headers: bearer(tokenWith(claims)) })
-    const rejected = (error: unknown) => async (): Promise<never> => {
-      throw error
-    }
+t.test('a valid token is a 401 without a user look-up unless trusted() is true', async (t) => {
+  const calls: unknown[][] = []
+  const users = userService()
+  const answer: { current: () => unknown } = { current: () => true }
+  const trusted: JwtAuthenticatorOptions['trusted'] = (claims, request) => {
+    calls.push([claims.sub, request.url, users.asked.length])
+    return answer.current() as boolean
+  }
+  const { lines, stream } = logLines()
+  const app = await appWith(
+    t,
+    { ...standardOptions(), userService: users, authenticator: jwtAuthenticator({ trusted }) },
+    (app) => {
+      app.get('/', { config: { auth: true } }, ({ user }) => (user as { name: string }).name)
+      app.get('/try', { config: { auth: 'try' } }, ({ user, extra }) => [user, extra.jwtClaims])
+    },
+    { logger: { stream } },
+  )
+  const get = (url = '/', claims = {}) => app.inject({ url, headers: bearer(tokenWith(claims)) })
+  const rejected = (error: unknown) => async (): Promise<never> => {
+    throw error
+  }
 
-    t.equal((await get()).body, 'alice')
-    t.strictSame(calls, [['alice', '/', 0]])
-    answer.current = () => Promise.resolve(true)
-    t.equal((await get()).body, 'alice')
+  t.equal((await get()).body, 'alice')
+  t.strictSame(calls, [['alice', '/', 0]])
+  answer.current = () => Promise.resolve(true)
+  t.equal((await get()).body, 'alice')
 
-    const asked = users.asked.length
-    const others = [false, undefined, null, 1, 'true', {}, [true], Promise.resolve(1)]
-    for (const other of others) {
-      answer.current = () => other
-      t.equal((await get()).statusCode, 401, typeof other)
-      t.match(lines.at(-2), { code: 'ERR_AUTH_JWT_INVALID', reason: 'not trusted' })
-    }
-    t.strictSame((await get('/try')).json(), [null, null], 'in the mode try it is anonymous')
-    const failing = [
-      () => {
-        throw new Error('database')
-      },
-      rejected(new Error('database')),
-      rejected(undefined),
-    ]
-    for (const each of failing) {
-      answer.current = each
-      const { statusCode, body } = await get()
-      t.equal(statusCode, 500)
-      t.notMatch(body, 'database')
-    }
-    answer.current = rejected(new AuthenticationError('auth.jwt-expired'))
-    t.equal((await get()).statusCode, 401)
-    t.equal(users.asked.length, asked, 'no user is looked up')
+  const asked = users.asked.length
+  const others = [false, undefined, null, 1, 'true', {}, [true], Promise.resolve(1)]
+  for (const other of others) {
+    answer.current = () => other
+    t.equal((await get()).statusCode, 401, typeof other)
+    t.match(lines.at(-2), { code: 'ERR_AUTH_JWT_INVALID', reason: 'not trusted' })
+  }
+  t.strictSame((await get('/try')).json(), [null, null], 'in the mode try it is anonymous')
+  const failing = [
+    () => {
+      throw new Error('database')
+    },
+    rejected(new Error('database')),
+    rejected(undefined),
+  ]
+  for (const each of failing) {
+    answer.current = each
+    const { statusCode, body } = await get()
+    t.equal(statusCode, 500)
+    t.notMatch(body, 'database')
+  }
+  answer.current = rejected(new AuthenticationError('auth.jwt-expired'))
+  t.equal((await get()).statusCode, 401)
+  t.equal(users.asked.length, asked, 'no user is looked up')
 
-    calls.length = 0
-    for (const claims of [{ exp: 1 }, { type: 'refresh' }, { sub: null }, { aud: 'x' }]) {
-      t.equal((await get('/', claims)).statusCode, 401)
-    }
-    t.strictSame(calls, [], 'it is not asked about tokens that are not valid')
-  },
-)
+  calls.length = 0
+  for (const claims of [{ exp: 1 }, { type: 'refresh' }, { sub: null }, { aud: 'x' }]) {
+    t.equal((await get('/', claims)).statusCode, 401)
+  }
+  t.strictSame(calls, [], 'it is not asked about tokens that are not valid')
+})

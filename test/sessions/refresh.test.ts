@@ -24,33 +24,30 @@ async function setting(t: Test, options: Partial<AuthnOptions> = {}) {
   return { app, store, exchange, ...client }
 }
 
-t.test(
-  'a route of the app refreshes, rejects and throttles as that of the plugin does',
-  async (t) => {
-    const { exchange, login, me, store, refresh } = await setting(t, {
-      throttle: { perAddress: 6 },
-    })
-    const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
-    const first = await login()
-    const response = await exchange(first.refreshToken)
-    t.equal(response.headers['cache-control'], 'no-store')
-    const next = pairOf(response)
-    t.equal(await me(next.token), 200)
-    t.match(successes[0], { authenticator: 'refresh', user: { name: 'alice' } })
-    const wrong = ['', 7, null, undefined, 'x', newRefreshToken().text]
-    for (const [index, each] of wrong.entries()) {
-      const code = `ERR_AUTH_${index < 4 ? 'NO_CREDENTIALS' : 'REFRESH_INVALID'}`
-      const rejected = await exchange(each)
-      t.match(JSON.parse(rejected.body), { statusCode: 401, code }, String(each))
-      t.match(failures.at(-1), { authenticator: 'refresh', code })
-    }
-    for (let count = 0; count < 4; count += 1) await exchange(`y${count}`)
-    const asked = store.calls.length
-    t.equal((await exchange(next.refreshToken)).statusCode, 429, 'wrong ones have been counted')
-    t.equal((await refresh(next.refreshToken)).statusCode, 429, 'for both routes')
-    t.equal(store.calls.length, asked)
-  },
-)
+t.test('a route of the app refreshes, rejects and throttles as the plugin does', async (t) => {
+  const { exchange, login, me, store, refresh } = await setting(t, {
+    throttle: { perAddress: 6 },
+  })
+  const [successes, failures] = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
+  const first = await login()
+  const response = await exchange(first.refreshToken)
+  t.equal(response.headers['cache-control'], 'no-store')
+  const next = pairOf(response)
+  t.equal(await me(next.token), 200)
+  t.match(successes[0], { authenticator: 'refresh', user: { name: 'alice' } })
+  const wrong = ['', 7, null, undefined, 'x', newRefreshToken().text]
+  for (const [index, each] of wrong.entries()) {
+    const code = `ERR_AUTH_${index < 4 ? 'NO_CREDENTIALS' : 'REFRESH_INVALID'}`
+    const rejected = await exchange(each)
+    t.match(JSON.parse(rejected.body), { statusCode: 401, code }, String(each))
+    t.match(failures.at(-1), { authenticator: 'refresh', code })
+  }
+  for (let count = 0; count < 4; count += 1) await exchange(`y${count}`)
+  const asked = store.calls.length
+  t.equal((await exchange(next.refreshToken)).statusCode, 429, 'wrong ones have been counted')
+  t.equal((await refresh(next.refreshToken)).statusCode, 429, 'for both routes')
+  t.equal(store.calls.length, asked)
+})
 
 t.test('a route of the app that refreshes sets cookies, and a 401 deletes them', async (t) => {
   const { post, exchange } = await setting(t, { cookies: true })

@@ -29,85 +29,79 @@ function holdClock(t: Test): { now: number } {
   return clock
 }
 
-t.test(
-  'a revocation is kept until it expires, whether made here or read from the store',
-  async (t) => {
-    const clock = holdClock(t)
-    const lost: unknown[] = []
-    const revocations = new Revocations((error) => lost.push(error))
-    revocations.caughtUp()
-    revocations.add('a', 10)
-    revocations.revoked(
-      [
-        { sid: 'b', until: 5020 },
-        { sid: 'past', until: 4999 },
-        { sid: 'a', until: 5001 },
-      ],
-      5000,
-    )
-    t.strictSame(
-      [revocations.has('a'), revocations.has('b'), revocations.has('past'), revocations.size],
-      [true, true, false, 2],
-    )
-    clock.now += 9.9
-    t.equal(revocations.size, 2, 'a shorter time does not count')
-    clock.now += 0.2
-    t.strictSame([revocations.size, revocations.has('a'), revocations.has('b')], [1, false, true])
-    clock.now += 10
-    t.equal(revocations.size, 0)
-    revocations.add('for days', 1e6)
-    for (let turn = 0; turn < 100; turn += 1) {
-      revocations.add(`short ${turn}`, 1)
-      clock.now += 1
-    }
-    const kept = Array.from({ length: 100 }, (_, turn) => revocations.has(`short ${turn}`))
-    t.ok(kept.filter(Boolean).length <= 11, 'what came after a long one is dropped too')
-    t.equal(revocations.size, 1)
-    revocations.lost('why')
-    t.strictSame(lost, ['why'])
-  },
-)
+t.test('a revocation is kept until it expires, made here or read from the store', async (t) => {
+  const clock = holdClock(t)
+  const lost: unknown[] = []
+  const revocations = new Revocations((error) => lost.push(error))
+  revocations.caughtUp()
+  revocations.add('a', 10)
+  revocations.revoked(
+    [
+      { sid: 'b', until: 5020 },
+      { sid: 'past', until: 4999 },
+      { sid: 'a', until: 5001 },
+    ],
+    5000,
+  )
+  t.strictSame(
+    [revocations.has('a'), revocations.has('b'), revocations.has('past'), revocations.size],
+    [true, true, false, 2],
+  )
+  clock.now += 9.9
+  t.equal(revocations.size, 2, 'a shorter time does not count')
+  clock.now += 0.2
+  t.strictSame([revocations.size, revocations.has('a'), revocations.has('b')], [1, false, true])
+  clock.now += 10
+  t.equal(revocations.size, 0)
+  revocations.add('for days', 1e6)
+  for (let turn = 0; turn < 100; turn += 1) {
+    revocations.add(`short ${turn}`, 1)
+    clock.now += 1
+  }
+  const kept = Array.from({ length: 100 }, (_, turn) => revocations.has(`short ${turn}`))
+  t.ok(kept.filter(Boolean).length <= 11, 'what came after a long one is dropped too')
+  t.equal(revocations.size, 1)
+  revocations.lost('why')
+  t.strictSame(lost, ['why'])
+})
 
-t.test(
-  'without its store, an app begins and revokes no session, and tokens stay valid',
-  async (t) => {
-    const { lines, stream } = logLines()
-    const store = breakable(heldStore().factory)
-    const app = await sessionApp(t, { sessions: { store: store.factory } }, undefined, {
-      logger: { stream },
-    })
-    const { login, refresh, me, post } = clientOf(app)
-    const [first, revoked] = [await login(), await login()]
-    await post('/logout', { refreshToken: revoked.refreshToken })
-    const before = lines.length
-    store.failure = Object.assign(new Error('connection lost'), { detail: 'Key (x)=(secret)' })
-    store.watchers[0]?.lost(store.failure)
-    for (const answer of [
-      await post('/login', { username: 'alice', password: 'wonderland' }),
-      await refresh(first.refreshToken),
-      await post('/logout', { refreshToken: first.refreshToken }),
-      await post('/logout', { everywhere: true }, { authorization: `Bearer ${first.token}` }),
-    ]) {
-      isRejection(t, answer, unavailable)
-      t.equal(answer.headers['retry-after'], '2')
-    }
-    t.strictSame([await me(first.token), await me(revoked.token)], [200, 401])
-    const { sessions } = app.authn
-    t.match(await rejectionOf(sessions.list('alice')), {
-      code: 'ERR_AUTH_STORE_UNAVAILABLE',
-    })
-    t.match(app.authn.stats().sessions, { storeFailures: 5, isCaughtUp: false })
-    const told = lines.slice(before).filter(({ level }) => level === 50)
-    t.equal(told.length, 1, 'once a minute')
-    t.match(told[0], { reason: 'connection lost' })
-    t.notMatch(JSON.stringify(lines), 'secret')
+t.test('without its store, an app begins and revokes no session; tokens stay valid', async (t) => {
+  const { lines, stream } = logLines()
+  const store = breakable(heldStore().factory)
+  const app = await sessionApp(t, { sessions: { store: store.factory } }, undefined, {
+    logger: { stream },
+  })
+  const { login, refresh, me, post } = clientOf(app)
+  const [first, revoked] = [await login(), await login()]
+  await post('/logout', { refreshToken: revoked.refreshToken })
+  const before = lines.length
+  store.failure = Object.assign(new Error('connection lost'), { detail: 'Key (x)=(secret)' })
+  store.watchers[0]?.lost(store.failure)
+  for (const answer of [
+    await post('/login', { username: 'alice', password: 'wonderland' }),
+    await refresh(first.refreshToken),
+    await post('/logout', { refreshToken: first.refreshToken }),
+    await post('/logout', { everywhere: true }, { authorization: `Bearer ${first.token}` }),
+  ]) {
+    isRejection(t, answer, unavailable)
+    t.equal(answer.headers['retry-after'], '2')
+  }
+  t.strictSame([await me(first.token), await me(revoked.token)], [200, 401])
+  const { sessions } = app.authn
+  t.match(await rejectionOf(sessions.list('alice')), {
+    code: 'ERR_AUTH_STORE_UNAVAILABLE',
+  })
+  t.match(app.authn.stats().sessions, { storeFailures: 5, isCaughtUp: false })
+  const told = lines.slice(before).filter(({ level }) => level === 50)
+  t.equal(told.length, 1, 'once a minute')
+  t.match(told[0], { reason: 'connection lost' })
+  t.notMatch(JSON.stringify(lines), 'secret')
 
-    store.failure = null
-    store.watchers[0]?.caughtUp()
-    const next = pairOf(await refresh(first.refreshToken))
-    t.equal(await me(next.token), 200)
-  },
-)
+  store.failure = null
+  store.watchers[0]?.caughtUp()
+  const next = pairOf(await refresh(first.refreshToken))
+  t.equal(await me(next.token), 200)
+})
 
 t.test('a refresh is a 503 if the store does not answer within five seconds', async (t) => {
   const store = breakable(heldStore().factory)
@@ -151,34 +145,28 @@ t.test('a swap has a deadline, which a slow user service does not shorten', asyn
   }
 })
 
-t.test(
-  'a late swap, and a successor that cannot be decrypted, are a 503 and no reuse',
-  async (t) => {
-    let outcome: unknown = { outcome: 'late' }
-    const store = storeWith(() => ({ swap: async () => outcome as never }))
-    const app = await sessionApp(t, { sessions: { store } })
-    const { login, refresh, me } = clientOf(app)
-    const { token, refreshToken } = await login()
-    isRejection(t, await refresh(refreshToken), unavailable)
-    outcome = { outcome: 'repeated', session: {}, sealed: 'x', now: 0 }
-    isRejection(t, await refresh(refreshToken), unavailable)
-    t.equal(await me(token), 200)
-  },
-)
+t.test('a late swap, and an unreadable successor, are a 503 and no reuse', async (t) => {
+  let outcome: unknown = { outcome: 'late' }
+  const store = storeWith(() => ({ swap: async () => outcome as never }))
+  const app = await sessionApp(t, { sessions: { store } })
+  const { login, refresh, me } = clientOf(app)
+  const { token, refreshToken } = await login()
+  isRejection(t, await refresh(refreshToken), unavailable)
+  outcome = { outcome: 'repeated', session: {}, sealed: 'x', now: 0 }
+  isRejection(t, await refresh(refreshToken), unavailable)
+  t.equal(await me(token), 200)
+})
 
-t.test(
-  'a session that this process has revoked is not refreshed, even if the store allows it',
-  async (t) => {
-    const store = storeWith(() => ({ revoke: async () => [] }))
-    const app = await sessionApp(t, { sessions: { store } })
-    const { login, refresh, me, post } = clientOf(app)
-    const { token, refreshToken } = await login()
-    t.equal((await post('/logout', { refreshToken })).statusCode, 204)
-    t.equal((await refresh(refreshToken)).statusCode, 401)
-    t.equal(await me(token), 401)
-    t.strictSame(await app.authn.sessions.list('alice'), [])
-  },
-)
+t.test('a session revoked here is not refreshed, even if the store allows it', async (t) => {
+  const store = storeWith(() => ({ revoke: async () => [] }))
+  const app = await sessionApp(t, { sessions: { store } })
+  const { login, refresh, me, post } = clientOf(app)
+  const { token, refreshToken } = await login()
+  t.equal((await post('/logout', { refreshToken })).statusCode, 204)
+  t.equal((await refresh(refreshToken)).statusCode, 401)
+  t.equal(await me(token), 401)
+  t.strictSame(await app.authn.sessions.list('alice'), [])
+})
 
 t.test('tokens of sessions are a 503 until the process has read the revocations', async (t) => {
   const store = breakable(heldStore().factory)

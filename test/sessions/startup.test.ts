@@ -30,30 +30,27 @@ t.test('sqlSessions() throws for a pool or another object instead of its options
   t.throws(() => sqlSessions(bound as never), { code, message: line })
 })
 
-t.test(
-  'a query function that is not bound to its pool is logged, or makes startup fail',
-  async (t) => {
-    class Private {
-      readonly #rows: unknown[] = []
-      async query() {
-        return { rows: this.#rows }
-      }
+t.test('a query function without its pool is logged, or makes startup fail', async (t) => {
+  class Private {
+    readonly #rows: unknown[] = []
+    async query() {
+      return { rows: this.#rows }
     }
-    for (const query of [new Pool().query, new Private().query]) {
-      t.match((await errorsOf(t, sqlOf(query))).told, line)
-    }
-    const plain = {
-      rows: [],
-      query() {
-        return this
-      },
-    }
-    for (const query of [plain.query, async () => [{ rows: [] }]]) {
-      const error = await rejectionOf(sessionApp(t, { sessions: { store: sqlOf(query as never) } }))
-      t.match(error, { code, message: line }, 'a result without rows')
-    }
-  },
-)
+  }
+  for (const query of [new Pool().query, new Private().query]) {
+    t.match((await errorsOf(t, sqlOf(query))).told, line)
+  }
+  const plain = {
+    rows: [],
+    query() {
+      return this
+    },
+  }
+  for (const query of [plain.query, async () => [{ rows: [] }]]) {
+    const error = await rejectionOf(sessionApp(t, { sessions: { store: sqlOf(query as never) } }))
+    t.match(error, { code, message: line }, 'a result without rows')
+  }
+})
 
 const sqlOf = (query: SqlQuery): SessionStoreFactory => sqlSessions({ query, prefix: 'shop' })
 const sqlOfPool = (pool: Pool): SessionStoreFactory =>
@@ -89,15 +86,12 @@ t.test('an app starts with a store that cannot be reached, and logs it once', as
   t.match((await errorsOf(t, byLate)).told, /sessions schema --prefix shop/)
 })
 
-t.test(
-  'an app starts with a store that never answers, and logs it after five seconds',
-  async (t) => {
-    const silent = storeWith(() => ({ watch() {} }))
-    t.match((await errorsOf(t, silent)).told, /no answer in 5 s/)
-    const hanging = sqlOf(() => new Promise(() => undefined))
-    t.match((await errorsOf(t, hanging)).told, /no answer/)
-  },
-)
+t.test('an app starts after five seconds with a store that never answers', async (t) => {
+  const silent = storeWith(() => ({ watch() {} }))
+  t.match((await errorsOf(t, silent)).told, /no answer in 5 s/)
+  const hanging = sqlOf(() => new Promise(() => undefined))
+  t.match((await errorsOf(t, hanging)).told, /no answer/)
+})
 
 const skip = unlessFound('PostgreSQL')
 

@@ -95,18 +95,14 @@ function redisStore(t: Test, { port }: RedisServer): { client: Redis; store: Ses
   return { client, store: redisSessions(client, { prefix: 'app' }).open('shop') }
 }
 
-t.test(
-  'sessions and revocations in Redis survive a kill, during which every call rejects',
-  { skip: noRedis },
-  async (t) => {
-    const server = await redisServer(t, { persistent: true })
-    const [{ store }, { store: other }] = [redisStore(t, server), redisStore(t, server)]
-    await killedAndBack(t, { store, other, kill: server.kill, start: server.start })
-  },
-)
+t.test('calls reject while Redis is killed; sessions survive', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t, { persistent: true })
+  const [{ store }, { store: other }] = [redisStore(t, server), redisStore(t, server)]
+  await killedAndBack(t, { store, other, kill: server.kill, start: server.start })
+})
 
 t.test(
-  'sessions in PostgreSQL survive a kill, during which every call rejects',
+  'calls reject while PostgreSQL is killed; sessions survive',
   { skip: noPostgres },
   async (t) => {
     const { server, open } = await postgresStore(t)
@@ -115,133 +111,117 @@ t.test(
   },
 )
 
-t.test(
-  'a swap that a paused Redis gets after its deadline changes nothing',
-  { skip: noRedis },
-  async (t) => {
-    const server = await redisServer(t)
-    const [{ store }, { store: other }] = [redisStore(t, server), redisStore(t, server)]
-    const told = await watched(t, store)
-    const session = newSession()
-    await store.create(session)
-    const { now } = await other.find(session.handle)
-    server.pause()
-    const swap = swapOf(session, { deadline: now + 1 })
-    const start = performance.now()
-    const swapped = clientOf(other)
-      .call((it) => it.swap(swap), 1)
-      .then(
-        () => 0,
-        () => performance.now() - start,
-      )
-    await everyCallRejects(t, store)
-    const waited = await swapped
-    t.ok(waited > 900 && waited < 1900, `until its deadline: ${waited} ms`)
-    await until(() => told.lost.length === 1, 'that it is away is told')
-    server.resume()
-    await until(() => told.caughtUp === 2, 'it is caught up again')
-    const { session: stored } = await store.find(session.handle)
-    t.equal(stored?.lastUsed, stored?.created, 'the swap came after its deadline')
-    t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
-  },
-)
-
-t.test(
-  'a swap that waits for a lock of PostgreSQL until its deadline changes nothing',
-  { skip: noPostgres },
-  async (t) => {
-    const { pool, open } = await postgresStore(t)
-    const store = open()
-    const session = newSession()
-    await store.create(session)
-    const { now } = await store.find(session.handle)
-    const holder = await pool.connect()
-    await holder.query('BEGIN')
-    await holder.query('SELECT 1 FROM app_sessions FOR UPDATE')
-    const swap = swapOf(session, { deadline: now + 1 })
-    await t.rejects(
-      clientOf(store).call((it) => it.swap(swap), 1),
-      { code: 'ERR_AUTH_STORE_UNAVAILABLE' },
+t.test('a swap after its deadline in Redis changes nothing', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t)
+  const [{ store }, { store: other }] = [redisStore(t, server), redisStore(t, server)]
+  const told = await watched(t, store)
+  const session = newSession()
+  await store.create(session)
+  const { now } = await other.find(session.handle)
+  server.pause()
+  const swap = swapOf(session, { deadline: now + 1 })
+  const start = performance.now()
+  const swapped = clientOf(other)
+    .call((it) => it.swap(swap), 1)
+    .then(
+      () => 0,
+      () => performance.now() - start,
     )
-    await holder.query('COMMIT')
-    holder.release()
-    t.ok((await store.find(session.handle)).now >= now + 1, 'until its deadline')
-    const stored = await store.find(session.handle)
-    t.equal(stored.session?.lastUsed, stored.session?.created, 'the deadline counts after the wait')
-    t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
-  },
-)
+  await everyCallRejects(t, store)
+  const waited = await swapped
+  t.ok(waited > 900 && waited < 1900, `until its deadline: ${waited} ms`)
+  await until(() => told.lost.length === 1, 'that it is away is told')
+  server.resume()
+  await until(() => told.caughtUp === 2, 'it is caught up again')
+  const { session: stored } = await store.find(session.handle)
+  t.equal(stored?.lastUsed, stored?.created, 'the swap came after its deadline')
+  t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
+})
 
-t.test(
-  'of 20 swaps that wait for one lock of PostgreSQL, one swaps and 19 repeat',
-  { skip: noPostgres },
-  async (t) => {
-    const { pool, open } = await postgresStore(t)
-    const store = open()
-    const [session, revoked] = [newSession(), newSession()] as const
-    for (const each of [session, revoked]) await store.create(each)
-    const holder = await pool.connect()
-    await holder.query('BEGIN')
-    // What waits for a row that has been changed meanwhile reads it anew.
-    await holder.query("UPDATE app_sessions SET address = 'changed'")
-    const swaps = Array.from({ length: 20 }, () => store.swap(swapOf(session)))
-    const swap = store.swap(swapOf(revoked))
-    const revocations = [
-      store.revoke({ sid: revoked.sid }, 60),
-      store.revoke({ sub: revoked.sub }, 60),
-    ]
-    const waiting = async (): Promise<boolean> => {
-      const { rowCount } = await holder.query(
-        'SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()',
-      )
-      return rowCount === 23
-    }
-    await until(waiting, 'all of them wait')
-    await holder.query('COMMIT')
-    holder.release()
-    const outcomes = (await Promise.all(swaps)).map(({ outcome }) => outcome)
-    t.equal(outcomes.filter((outcome) => outcome === 'swapped').length, 1, 'one swaps')
-    t.equal(outcomes.filter((outcome) => outcome === 'repeated').length, 19, 'the others repeat')
-    t.equal((await Promise.all(revocations)).flat().length, 1, 'one revokes it')
-    t.match((await swap).outcome, /^(?:swapped|unknown)$/)
-    t.equal((await store.find(revoked.handle)).session, null, 'and nothing is left')
-  },
-)
+t.test('a swap behind a lock until its deadline is lost', { skip: noPostgres }, async (t) => {
+  const { pool, open } = await postgresStore(t)
+  const store = open()
+  const session = newSession()
+  await store.create(session)
+  const { now } = await store.find(session.handle)
+  const holder = await pool.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT 1 FROM app_sessions FOR UPDATE')
+  const swap = swapOf(session, { deadline: now + 1 })
+  await t.rejects(
+    clientOf(store).call((it) => it.swap(swap), 1),
+    { code: 'ERR_AUTH_STORE_UNAVAILABLE' },
+  )
+  await holder.query('COMMIT')
+  holder.release()
+  t.ok((await store.find(session.handle)).now >= now + 1, 'until its deadline')
+  const stored = await store.find(session.handle)
+  t.equal(stored.session?.lastUsed, stored.session?.created, 'the deadline counts after the wait')
+  t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'the token is the current one')
+})
 
-t.test(
-  'no session is lost while Redis rejects writes, and all are when it is emptied',
-  { skip: noRedis },
-  async (t) => {
-    const server = await redisServer(t)
-    const { client, store } = redisStore(t, server)
-    const session = newSession()
-    await store.create(session)
+t.test('of 20 swaps behind a lock of PostgreSQL, 19 repeat', { skip: noPostgres }, async (t) => {
+  const { pool, open } = await postgresStore(t)
+  const store = open()
+  const [session, revoked] = [newSession(), newSession()] as const
+  for (const each of [session, revoked]) await store.create(each)
+  const holder = await pool.connect()
+  await holder.query('BEGIN')
+  // What waits for a row that has been changed meanwhile reads it anew.
+  await holder.query("UPDATE app_sessions SET address = 'changed'")
+  const swaps = Array.from({ length: 20 }, () => store.swap(swapOf(session)))
+  const swap = store.swap(swapOf(revoked))
+  const revocations = [
+    store.revoke({ sid: revoked.sid }, 60),
+    store.revoke({ sub: revoked.sub }, 60),
+  ]
+  const waiting = async (): Promise<boolean> => {
+    const { rowCount } = await holder.query(
+      'SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()',
+    )
+    return rowCount === 23
+  }
+  await until(waiting, 'all of them wait')
+  await holder.query('COMMIT')
+  holder.release()
+  const outcomes = (await Promise.all(swaps)).map(({ outcome }) => outcome)
+  t.equal(outcomes.filter((outcome) => outcome === 'swapped').length, 1, 'one swaps')
+  t.equal(outcomes.filter((outcome) => outcome === 'repeated').length, 19, 'the others repeat')
+  t.equal((await Promise.all(revocations)).flat().length, 1, 'one revokes it')
+  t.match((await swap).outcome, /^(?:swapped|unknown)$/)
+  t.equal((await store.find(revoked.handle)).session, null, 'and nothing is left')
+})
 
-    await client.config('SET', 'min-replicas-to-write', '1')
-    await t.rejects(store.swap(swapOf(session)), /NOREPLICAS/)
-    await t.rejects(store.create(newSession()), /NOREPLICAS/)
-    await t.rejects(store.revoke({ sid: session.sid }, 60), /NOREPLICAS/)
-    await client.config('SET', 'min-replicas-to-write', '0')
-    await client.call('REPLICAOF', '127.0.0.1', '1')
-    await t.rejects(store.swap(swapOf(session)), /READONLY/)
-    await client.call('REPLICAOF', 'NO', 'ONE')
-    await client.config('SET', 'maxmemory', '1')
-    await t.rejects(store.swap(swapOf(session)), /OOM/)
-    await client.config('SET', 'maxmemory', '0')
-    t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'nothing has changed')
+t.test('sessions survive while Redis rejects writes', { skip: noRedis }, async (t) => {
+  const server = await redisServer(t)
+  const { client, store } = redisStore(t, server)
+  const session = newSession()
+  await store.create(session)
 
-    await client.del(`{app:shop}:sealed:${session.handle}`)
-    await t.rejects(store.swap(swapOf(session)), /gone before its time/, 'no reuse')
-    t.not((await store.find(session.handle)).session, null)
+  await client.config('SET', 'min-replicas-to-write', '1')
+  await t.rejects(store.swap(swapOf(session)), /NOREPLICAS/)
+  await t.rejects(store.create(newSession()), /NOREPLICAS/)
+  await t.rejects(store.revoke({ sid: session.sid }, 60), /NOREPLICAS/)
+  await client.config('SET', 'min-replicas-to-write', '0')
+  await client.call('REPLICAOF', '127.0.0.1', '1')
+  await t.rejects(store.swap(swapOf(session)), /READONLY/)
+  await client.call('REPLICAOF', 'NO', 'ONE')
+  await client.config('SET', 'maxmemory', '1')
+  await t.rejects(store.swap(swapOf(session)), /OOM/)
+  await client.config('SET', 'maxmemory', '0')
+  t.equal((await store.swap(swapOf(session))).outcome, 'swapped', 'nothing has changed')
 
-    await client.script('FLUSH')
-    t.not((await store.find(session.handle)).session, null, 'scripts are sent again')
-    await server.kill()
-    await server.start()
-    await until(() => client.status === 'ready', 'it is connected again')
-    t.equal((await store.swap(swapOf(session))).outcome, 'unknown', 'the session is lost')
-  },
-)
+  await client.del(`{app:shop}:sealed:${session.handle}`)
+  await t.rejects(store.swap(swapOf(session)), /gone before its time/, 'no reuse')
+  t.not((await store.find(session.handle)).session, null)
+
+  await client.script('FLUSH')
+  t.not((await store.find(session.handle)).session, null, 'scripts are sent again')
+  await server.kill()
+  await server.start()
+  await until(() => client.status === 'ready', 'it is connected again')
+  t.equal((await store.swap(swapOf(session))).outcome, 'unknown', 'the session is lost')
+})
 
 t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => {
   const server = await redisServer(t)
@@ -269,36 +249,32 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
   t.equal(await client.zcard(revoked), 3, 'revocations that no longer matter go with the next ones')
 })
 
-t.test(
-  'expired sessions, successors and revocations are deleted from PostgreSQL',
-  { skip: noPostgres },
-  async (t) => {
-    const { pool, open } = await postgresStore(t)
-    const store = open()
-    const [swapped, expired, used, revoked] = [
-      newSession(),
-      newSession({ idle: 0.01 }),
-      newSession({ idle: 0.3 }),
-      newSession({ revocationTtl: 0.01 }),
-    ] as const
-    for (const session of [swapped, expired, used, revoked]) await store.create(session)
-    await store.swap(swapOf(swapped, { grace: 0.05 }))
-    await store.swap(swapOf(used, { idle: 90 }))
-    await store.revoke({ sid: revoked.sid }, 0.01)
-    const count = async (from: string): Promise<number> => {
-      const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM app_${from}`)
-      return Number(rows[0]?.count)
-    }
-    t.equal(await count('sessions WHERE sealed IS NOT NULL'), 2)
-    const counts = (from: string, wanted: number): Promise<void> =>
-      until(async () => (await count(from)) === wanted, `${wanted} ${from}`)
-    await counts('sessions WHERE sweep_at < clock_timestamp()', 2)
-    await watched(t, store)
-    await counts('sessions', 2)
-    await counts('revocations', 0)
-    await counts('sessions WHERE sealed IS NOT NULL', 1)
-    t.equal(await count('graces'), 1, 'the other one is within its grace')
-    t.not((await store.find(used.handle)).session, null, 'what was used is looked at again later')
-    t.equal(await count('sessions WHERE sweep_at < clock_timestamp()'), 0)
-  },
-)
+t.test('PostgreSQL drops what has expired', { skip: noPostgres }, async (t) => {
+  const { pool, open } = await postgresStore(t)
+  const store = open()
+  const [swapped, expired, used, revoked] = [
+    newSession(),
+    newSession({ idle: 0.01 }),
+    newSession({ idle: 0.3 }),
+    newSession({ revocationTtl: 0.01 }),
+  ] as const
+  for (const session of [swapped, expired, used, revoked]) await store.create(session)
+  await store.swap(swapOf(swapped, { grace: 0.05 }))
+  await store.swap(swapOf(used, { idle: 90 }))
+  await store.revoke({ sid: revoked.sid }, 0.01)
+  const count = async (from: string): Promise<number> => {
+    const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM app_${from}`)
+    return Number(rows[0]?.count)
+  }
+  t.equal(await count('sessions WHERE sealed IS NOT NULL'), 2)
+  const counts = (from: string, wanted: number): Promise<void> =>
+    until(async () => (await count(from)) === wanted, `${wanted} ${from}`)
+  await counts('sessions WHERE sweep_at < clock_timestamp()', 2)
+  await watched(t, store)
+  await counts('sessions', 2)
+  await counts('revocations', 0)
+  await counts('sessions WHERE sealed IS NOT NULL', 1)
+  t.equal(await count('graces'), 1, 'the other one is within its grace')
+  t.not((await store.find(used.handle)).session, null, 'what was used is looked at again later')
+  t.equal(await count('sessions WHERE sweep_at < clock_timestamp()'), 0)
+})

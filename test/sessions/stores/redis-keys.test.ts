@@ -58,25 +58,22 @@ class FakeSubscriber extends FakeClient {
   }
 }
 
-t.test(
-  'redisSessions() throws for other clients than those of ioredis, and wrong prefixes',
-  async (t) => {
-    const client = new FakeClient()
-    const code = 'ERR_AUTH_OPTION'
-    for (const wrong of [undefined, null, {}, { evalSha() {}, eval() {}, duplicate() {} }]) {
-      t.throws(() => redisSessions(wrong as never, options), { code, message: /client of ioredis/ })
-    }
-    for (const wrong of [undefined, null]) {
-      t.throws(() => redisSessions(client, wrong as never), { code, message: /prefix: 'shop'/ })
-    }
-    for (const prefix of [undefined, '', 'a b', '{a}', 'x'.repeat(65), 1, null]) {
-      const given = { prefix: prefix as string }
-      t.throws(() => redisSessions(client, given), { code, message: /1 to 64 letters/ })
-    }
-    const prefix = 'a.b:c-d_1'
-    t.match(redisSessions(client, { prefix }), { prefix, isLocal: false })
-  },
-)
+t.test('redisSessions() throws for wrong clients and wrong prefixes', async (t) => {
+  const client = new FakeClient()
+  const code = 'ERR_AUTH_OPTION'
+  for (const wrong of [undefined, null, {}, { evalSha() {}, eval() {}, duplicate() {} }]) {
+    t.throws(() => redisSessions(wrong as never, options), { code, message: /client of ioredis/ })
+  }
+  for (const wrong of [undefined, null]) {
+    t.throws(() => redisSessions(client, wrong as never), { code, message: /prefix: 'shop'/ })
+  }
+  for (const prefix of [undefined, '', 'a b', '{a}', 'x'.repeat(65), 1, null]) {
+    const given = { prefix: prefix as string }
+    t.throws(() => redisSessions(client, given), { code, message: /1 to 64 letters/ })
+  }
+  const prefix = 'a.b:c-d_1'
+  t.match(redisSessions(client, { prefix }), { prefix, isLocal: false })
+})
 
 t.test('a Redis client that has lost its connection gets no command to queue', async (t) => {
   const client = new FakeClient(() => [])
@@ -91,32 +88,29 @@ t.test('a Redis client that has lost its connection gets no command to queue', a
   t.equal(client.sent[0]?.[1], '{app:shop}', 'all keys are in one slot')
 })
 
-t.test(
-  'a message on the second Redis connection causes a poll, and an error there is ignored',
-  async (t) => {
-    const client = new FakeClient(() => ['1', ['9:a']])
-    client.options = { keyPrefix: 'app:' }
-    const told: string[] = []
-    const store = redisSessions(client, options).open('shop')
-    store.watch({
-      revoked: (list) => told.push(...list.map(({ sid }) => sid)),
-      caughtUp: () => undefined,
-      lost: () => undefined,
-    })
-    const [subscriber] = client.duplicates as [FakeSubscriber]
-    subscriber.emit('error', new Error('does not end the process'))
-    await until(() => told.length === 1, 'what was revoked is told')
-    subscriber.become('ready')
-    const channel = 'app:{app:shop}:revoked'
-    t.strictSame(subscriber.channels, [channel, channel])
-    await until(() => told.length === 2, 'after the subscription it is asked for once more')
-    subscriber.emit('message')
-    await until(() => told.length === 3, 'and after a message')
-    subscriber.works = false
-    subscriber.become('ready')
-    await settle()
-    await store.close()
-    t.strictSame([told.length, subscriber.status, client.status], [3, 'end', 'ready'])
-    await store.close()
-  },
-)
+t.test('a message of Redis causes a poll, and an error of its connection nothing', async (t) => {
+  const client = new FakeClient(() => ['1', ['9:a']])
+  client.options = { keyPrefix: 'app:' }
+  const told: string[] = []
+  const store = redisSessions(client, options).open('shop')
+  store.watch({
+    revoked: (list) => told.push(...list.map(({ sid }) => sid)),
+    caughtUp: () => undefined,
+    lost: () => undefined,
+  })
+  const [subscriber] = client.duplicates as [FakeSubscriber]
+  subscriber.emit('error', new Error('does not end the process'))
+  await until(() => told.length === 1, 'what was revoked is told')
+  subscriber.become('ready')
+  const channel = 'app:{app:shop}:revoked'
+  t.strictSame(subscriber.channels, [channel, channel])
+  await until(() => told.length === 2, 'after the subscription it is asked for once more')
+  subscriber.emit('message')
+  await until(() => told.length === 3, 'and after a message')
+  subscriber.works = false
+  subscriber.become('ready')
+  await settle()
+  await store.close()
+  t.strictSame([told.length, subscriber.status, client.status], [3, 'end', 'ready'])
+  await store.close()
+})

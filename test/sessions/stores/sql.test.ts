@@ -15,7 +15,7 @@ function runAll(t: Test, cases: readonly StoreCase[]): void {
   for (const { name, run } of cases) t.test(name, { buffered: true }, run)
 }
 
-t.test('sqlSessions() passes every case of sessionStoreSuite() in PGlite', async (t) => {
+t.test('sqlSessions() passes sessionStoreSuite() in PGlite', async (t) => {
   const db = await openEmbedded()
   t.teardown(() => db.close())
   await db.exec(schema)
@@ -24,16 +24,12 @@ t.test('sqlSessions() passes every case of sessionStoreSuite() in PGlite', async
   runAll(t, sessionStoreSuite(make))
 })
 
-t.test(
-  'sqlSessions() passes every case of sessionStoreSuite() in PostgreSQL',
-  { skip },
-  async (t) => {
-    const server = await postgresServer(t)
-    await server.pool().query(schema)
-    const make = (prefix: string) => {
-      const pool = server.pool()
-      return sqlSessions({ query: (text, params) => pool.query(text, params), prefix })
-    }
-    runAll(t, sessionStoreSuite(make))
-  },
-)
+t.test('sqlSessions() passes sessionStoreSuite() in PostgreSQL', { skip }, async (t) => {
+  const server = await postgresServer(t)
+  await server.pool().query(schema)
+  const make = (prefix: string) => {
+    const pool = server.pool()
+    return sqlSessions({ query: (text, params) => pool.query(text, params), prefix })
+  }
+  runAll(t, sessionStoreSuite(make))
+})

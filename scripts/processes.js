@@ -16,9 +16,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 }
 
 /** Runs `node ...args` in the root of the project. @returns its exit code or signal, and its seconds as text */
-export async function runNode(args, options) {
+export async function runNode(args, { node = process.execPath, ...options }) {
   const start = performance.now()
-  const child = spawn(process.execPath, args, { cwd: root, ...options })
+  const child = spawn(node, args, { cwd: root, ...options })
   running.add(child)
   const [code, signal] = await once(child, 'exit')
   running.delete(child)

@@ -5,12 +5,21 @@
 //     --quick         all that need no server, no browser and no built package, without those for docs, demo and examples
 //     --all           all, but for the tutorials
 //     --skipped       those that the last run has left out or skipped a test of; a test that is skipped again has failed
+//     --node <file>   under this Node.js, by its file such as node22/bin/node; may be given several times
 //     --coverage      fails too when they, with the last run for --skipped, leave out more of lib/ than .taprc allows
 // The variable TAP_TIMEOUT, which is tap's own, says how many seconds a program may take, if not 270.
 //
 // Not `tap run`: it puts a module loader into each program and each process that a test starts, which takes a third more of
 // the processor: 248 s instead of 179 s for the whole suite, and 8 s after each installation.
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
@@ -64,9 +73,13 @@ const { values, positionals } = parseArgs({
     all: { type: 'boolean' },
     coverage: { type: 'boolean' },
     skipped: { type: 'boolean' },
+    node: { type: 'string', multiple: true },
   },
   allowPositionals: true,
 })
+/** The optimizing compiler of WebAssembly takes more of the processor than it saves PGlite. */
+const flags =
+  '--no-warnings --enable-source-maps --liftoff-only --import ./scripts/coverage.js'.split(' ')
 const logs = path.join(root, '.tests/logs')
 const coverage = path.join(root, '.tests/coverage')
 /** Where `tap report` looks for it. */
@@ -81,7 +94,9 @@ let wrong = 0
 /** The reason of each test that was skipped. */
 const skips = []
 const place = (program) => first.indexOf(nameOf(program)) + 1 || first.length + 1
-const chosen = programs().toSorted((a, b) => place(a) - place(b))
+const chosen = programs()
+  .toSorted((a, b) => place(a) - place(b))
+  .flatMap((program) => values.node?.map((node) => underNode(program, node)) ?? { program })
 if (!values.skipped) for (const folder of [logs, coverage]) makeEmpty(folder)
 // Some of them wait for a clock or for a server: one more than there are cores.
 await severalAtATime(availableParallelism() + 1, chosen, run)
@@ -127,25 +142,33 @@ function programs() {
   return names.map((name) => `.tests/run/${name}.js`)
 }
 
-async function run(program) {
+/** A program has a folder for what its tests write, by its name: under each Node.js it has another one. */
+function underNode(program, node) {
+  const bin = path.dirname(node)
+  const version = path.basename(path.dirname(bin))
+  const copy = `.tests/${version}/${nameOf(program)}-${version}.js`
+  cpSync(path.join(root, program), path.join(root, copy))
+  return { program: copy, node, env: { PATH: `${bin}${path.delimiter}${process.env.PATH}` } }
+}
+
+async function run({ program, node, env }) {
   const name = nameOf(program)
   const log = logOf(name)
   const output = await open(log, 'w')
-  const { code, seconds } = await runNode(
-    ['--no-warnings', '--enable-source-maps', '--import', './scripts/coverage.js', program],
-    {
-      stdio: ['ignore', output.fd, output.fd],
-      env: {
-        ...process.env,
-        TAP_TIMEOUT: String(limit),
-        ...(values.quick && { TESTS_LEAVE_OUT: Object.keys(needs).join(',') }),
-        ...(values.coverage && { COVERAGE_FILE: path.join(coverage, `${name}.json`) }),
-      },
-      // After tap's own limit, which says which test was running.
-      timeout: (limit + 10) * 1000,
-      killSignal: 'SIGKILL',
+  const { code, seconds } = await runNode([...flags, program], {
+    node,
+    stdio: ['ignore', output.fd, output.fd],
+    env: {
+      ...process.env,
+      ...env,
+      TAP_TIMEOUT: String(limit),
+      ...(values.quick && { TESTS_LEAVE_OUT: Object.keys(needs).join(',') }),
+      ...(values.coverage && { COVERAGE_FILE: path.join(coverage, `${name}.json`) }),
     },
-  )
+    // After tap's own limit, which says which test was running.
+    timeout: (limit + 10) * 1000,
+    killSignal: 'SIGKILL',
+  })
   await output.close()
   const text = readFileSync(log, 'utf8')
   const { pass, fail } = totals(text, code)

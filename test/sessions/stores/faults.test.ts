@@ -249,7 +249,7 @@ t.test('every key in Redis has a time to live', { skip: noRedis }, async (t) => 
   t.equal(await client.zcard(revoked), 3, 'revocations that no longer matter go with the next ones')
 })
 
-t.test('PostgreSQL drops what has expired', { skip: noPostgres }, async (t) => {
+t.test('PostgreSQL drops expired sessions', { skip: noPostgres }, async (t) => {
   const { pool, open } = await postgresStore(t)
   const store = open()
   const [swapped, expired, used, revoked] = [

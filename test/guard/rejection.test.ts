@@ -16,7 +16,7 @@ const german = 'Ihr Authentifizierungstoken ist abgelaufen.'
 type Write = NonNullable<Authenticator['onUnauthorized']>
 
 /** An app of which requests without the right key are rejected with one error, and what onUnauthorized does with it. */
-function refusing(
+function rejecting(
   t: Test,
   write: Write,
   {
@@ -142,7 +142,7 @@ for (const [name, write, status, body, challenge] of ways) {
   t.test(`a client gets a ${status} where onUnauthorized ${name}`, async (t) => {
     const seen: unknown[] = []
     const { lines, stream } = logLines()
-    const app = await refusing(
+    const app = await rejecting(
       t,
       (error, request, reply) => {
         seen.push([error.code, request.url, challengeOf(reply)])
@@ -166,7 +166,7 @@ for (const [name, write, status, body, challenge] of ways) {
 
 t.test('onUnauthorized is not called for requests that pass', async (t) => {
   let calls = 0
-  const app = await refusing(t, () => void (calls += 1))
+  const app = await rejecting(t, () => void (calls += 1))
   t.equal((await app.inject('/try')).body, 'anonymous')
   t.equal((await app.inject({ url: '/', headers: { 'x-key': 'right' } })).body, 'handled')
   t.equal(calls, 0)
@@ -192,18 +192,18 @@ t.test('a 401 of an authenticator without a scheme, and a 503, have no challenge
   const look: Write = (_, __, reply) => {
     seen = challengeOf(reply)
   }
-  const bare = await refusing(t, look, { scheme: null })
+  const bare = await rejecting(t, look, { scheme: null })
   t.equal((await bare.inject('/')).headers['www-authenticate'], undefined)
   t.equal(seen, undefined)
   seen = 'not asked'
   const error = new AuthenticationError('auth.overloaded', { retryAfter: 2 })
-  const busy = await (await refusing(t, look, { error })).inject('/')
+  const busy = await (await rejecting(t, look, { error })).inject('/')
   t.strictSame([busy.statusCode, busy.headers['retry-after'], seen], [503, '2', undefined])
 })
 
 t.test('concurrent requests get a shared error each in its own language', async (t) => {
   const seen: AuthenticationErrorLike[] = []
-  const app = await refusing(t, async (error, _, reply) => {
+  const app = await rejecting(t, async (error, _, reply) => {
     // All requests are in here at the same time.
     await new Promise((resolve) => setTimeout(resolve, 20))
     seen.push(error)
@@ -249,7 +249,7 @@ t.test('onUnauthorized gets an error with the class, fields and cause of the app
   }
   const error = new Revoked('auth.invalid-credentials', { cause: 'revoked', retryAfter: 3 })
   let seen: unknown
-  const app = await refusing(t, (given) => void (seen = given), { error })
+  const app = await rejecting(t, (given) => void (seen = given), { error })
   const headers = { 'accept-language': 'de' }
   t.equal((await app.inject({ url: '/', headers })).statusCode, 401)
   t.ok(seen instanceof Revoked)
@@ -262,7 +262,7 @@ t.test('onUnauthorized gets an error with the class, fields and cause of the app
 t.test('a message of the app is sent as it is, whatever the language of the request', async (t) => {
   const error = new AuthenticationError('This key was revoked.')
   let seen: unknown
-  const app = await refusing(t, (given) => void (seen = given), { error })
+  const app = await rejecting(t, (given) => void (seen = given), { error })
   const response = await app.inject({ url: '/', headers: { 'accept-language': 'de' } })
   t.strictSame(response.json(), { error: 'This key was revoked.' })
   t.equal(response.headers['content-language'], undefined)

@@ -15,7 +15,6 @@ export const noCredentials = { error: 'Invalid or missing authentication header.
 export const wrongCredentials = { error: 'Invalid credentials.' }
 export const wrongToken = { error: 'Your authentication token is invalid.' }
 export const notAccepted = { error: 'This route does not accept these credentials.' }
-export const expiredToken = { error: 'Your authentication token is expired.' }
 
 const realm = 'realm="Authorization required"'
 export const bearerChallenge = `Bearer ${realm}`

@@ -12,8 +12,9 @@ import {
   tokenChallenge,
   type AnyResponse,
 } from '../helpers/flows.js'
-import { clockOf, keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
+import { clockOf, jwkOf, keysPath, startIssuer, type TestIssuer } from '../helpers/issuer.js'
 import { busy, tally, until } from '../helpers/load.js'
+import { keys } from '../helpers/tokens.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
 const waiting = { status: 503, error: busy, challenge: null }
@@ -110,6 +111,15 @@ t.test('200 tokens with unknown kids cause one fetch', async (t) => {
   t.equal(issuer.fetches(), 2)
   isWelcome(t, await get(issuer.token()), 'alice')
   t.equal(app.authn.stats().issuers.corp?.failures, 0)
+})
+
+t.test('a token of an algorithm that the issuer does not list gets a 401', async (t) => {
+  const issuer = await startIssuer(t)
+  issuer.published.push(jwkOf(keys.rsa, { kid: 'rsa' }))
+  const { get } = await setting(t, issuer, { algorithms: ['ES256'] })
+  isWelcome(t, await get(issuer.token()), 'alice')
+  const rsa = { key: keys.rsa.privateKey, alg: 'RS256' as const, header: { kid: 'rsa' } }
+  isRejection(t, await get(issuer.token(rsa)), invalid)
 })
 
 t.test('the claims are in request.extra, and a missing scope gets a 403', async (t) => {

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { JwtService, type AuthnOptions, type IssuerOptions } from '../../lib/index.js'
-import { resolveIssuers } from '../../lib/issuers/options.js'
 import { appWith, secret, userService, type TestApp } from '../helpers/app.js'
 import { rejectionOf } from '../helpers/errors.js'
 
@@ -69,38 +68,6 @@ t.test('an issuer that is also jwt.issuer makes startup fail', async (t) => {
     const error = await rejectionOf(appWith(t, { ...options, issuers: { corp: good } }))
     t.match(error, { code, message })
   }
-})
-
-t.test('an issuer gets defaults for the options that it does not set', async (t) => {
-  const given: IssuerOptions = {
-    issuer: 'urn:corp',
-    audience: ['a', 'b'],
-    audienceClaim: 'client_id',
-    jwksUri: 'https://id.example.com/keys?tenant=1',
-    algorithms: ['RS256'],
-    profile: 'rfc9068',
-    user,
-    clockTolerance: 5,
-    requireExp: false,
-  }
-  const [plain, full] = resolveIssuers({ plain: good, full: given }, [], undefined)
-  t.match(plain, {
-    name: 'plain',
-    issuer,
-    audience: [audience],
-    audienceClaim: 'aud',
-    jwksUri: undefined,
-    algorithms: undefined,
-    rules: { clockTolerance: 0, requireExp: true, issuer, audience: [audience] },
-  })
-  t.strictSame([...(plain?.rules.typ ?? [])], [undefined, 'jwt', 'at+jwt'])
-  t.match(full, {
-    audience: ['a', 'b'],
-    jwksUri: 'https://id.example.com/keys?tenant=1',
-    algorithms: ['RS256'],
-    rules: { clockTolerance: 5, requireExp: false, issuer: 'urn:corp', audience: false },
-  })
-  t.strictSame([...(full?.rules.typ ?? [])], ['at+jwt'])
 })
 
 t.test('a mark without use selects the only issuer, and never Basic beside it', async (t) => {

@@ -64,12 +64,6 @@ t.test('an option overrides its own default only, and false stays false', async 
   })
 })
 
-t.test('requireMarks is an object in the end, whether given as true or an object', async (t) => {
-  t.strictSame(plain(resolveOptions({ requireMarks: true }).requireMarks), {})
-  const requireMarks = { middleware: true }
-  t.strictSame(plain(resolveOptions({ requireMarks }).requireMarks), requireMarks)
-})
-
 t.test('maxCost is at least the cost of new hashes', async (t) => {
   t.match(resolveHashing({ cost: 15 }), { cost: 15, maxCost: 15 })
   t.match(resolveHashing({ cost: 15, maxCost: 16 }), { cost: 15, maxCost: 16 })

@@ -1,14 +1,16 @@
 import websocket from '@fastify/websocket'
-import Fastify from 'fastify'
-import t from 'tap'
+import Fastify, { type FastifyServerOptions } from 'fastify'
+import t, { type Test } from 'tap'
 import {
   anyOf,
   authn,
   basicAuthenticator,
   jwtAuthenticator,
   type Authenticator,
+  type AuthnOptions,
 } from '../../lib/index.js'
 import { appWith, basic, passwords, standardOptions } from '../helpers/app.js'
+import { crossSite } from '../helpers/cookies.js'
 import {
   basicChallenge,
   bearerChallenge,
@@ -20,11 +22,6 @@ import {
 } from '../helpers/flows.js'
 import { upgrade } from '../helpers/websocket.js'
 
-const crossSite = {
-  status: 403,
-  error: 'Requests from other sites are not accepted.',
-  challenge: null,
-}
 const evil = { origin: 'https://evil.example' }
 
 t.test('a route with several authenticators accepts a cookie without a header', async (t) => {
@@ -47,12 +44,6 @@ t.test('a route with several authenticators accepts a cookie without a header', 
   const cookie = `token=${app.jwtService.generateToken('alice')}`
   const post = (url: string, headers: Record<string, string>) =>
     app.inject({ method: 'POST', url, headers })
-  const user = async (url: string, headers: Record<string, string>): Promise<unknown> => {
-    const response = await post(url, headers)
-    return response.statusCode === 200
-      ? response.json<{ user: string }>().user
-      : response.statusCode
-  }
   const bob = basic('bob', passwords.bob)
   const robot = { 'x-api-key': 'k' }
   const rows: [url: string, headers: Record<string, string>, result: unknown][] = [
@@ -69,7 +60,9 @@ t.test('a route with several authenticators accepts a cookie without a header', 
     ['/both', { cookie: 'token=broken' }, 401],
   ]
   for (const [url, headers, result] of rows) {
-    t.equal(await user(url, headers), result, `${url} ${Object.keys(headers).join()}`)
+    const { statusCode, body } = await post(url, headers)
+    const { user = statusCode } = JSON.parse(body) as { user?: unknown }
+    t.equal(user, result, `${url} ${Object.keys(headers).join()}`)
   }
   take()
   for (const url of ['/both', '/key', '/nested']) {
@@ -91,8 +84,9 @@ t.test('a registration without cookies ignores them', async (t) => {
   })
   const token = app.jwtService.generateToken('alice')
   const cookie = `token=${token}; __Host-token=${token}`
-  for (const url of ['/me', '/both'])
-    t.equal((await app.inject({ url, headers: { cookie } })).statusCode, 401)
+  for (const url of ['/me', '/both']) {
+    t.equal((await app.inject({ url, headers: { cookie } })).statusCode, 401, url)
+  }
   t.equal(take(), 0)
   const headers = { cookie, ...evil }
   const anonymous = await app.inject({ method: 'POST', url: '/optional', headers })
@@ -100,14 +94,12 @@ t.test('a registration without cookies ignores them', async (t) => {
   t.equal(anonymous.headers['cache-control'], undefined)
 })
 
-t.test('a WebSocket with a cookie is accepted from own and trusted origins only', async (t) => {
-  const app = Fastify()
+/** An app whose WebSocket `/chat` sends the name of its user. */
+async function chat(t: Test, options: Partial<AuthnOptions>, server: FastifyServerOptions = {}) {
+  const app = Fastify(server)
   t.teardown(() => app.close())
   await app.register(websocket)
-  await app.register(authn, {
-    ...standardOptions(),
-    cookies: { trustedOrigins: ['http://partner.example'] },
-  })
+  await app.register(authn, { ...standardOptions(), ...options })
   let opened = 0
   await app.register(async (scope) => {
     scope.get('/chat', { websocket: true, config: { auth: true } }, (socket, request) => {
@@ -116,13 +108,31 @@ t.test('a WebSocket with a cookie is accepted from own and trusted origins only'
     })
   })
   const port = await listen(app)
+  return {
+    port,
+    token: app.jwtService.generateToken('alice'),
+    /** The status of an upgrade, or 101 if alice is in. */
+    async statusOf(headers: Record<string, string>): Promise<number> {
+      opened = 0
+      const result = await upgrade(port, '/chat', headers, 1)
+      const isOpen = 'messages' in result
+      if (isOpen) t.strictSame(result.messages, ['alice'])
+      t.equal(opened, isOpen ? 1 : 0, 'the handler')
+      return isOpen ? 101 : result.refused.statusCode
+    },
+  }
+}
+
+t.test('a WebSocket with a cookie is accepted from own and trusted origins only', async (t) => {
+  const trustedOrigins = ['http://partner.example']
+  const { port, token, statusOf } = await chat(t, { cookies: { trustedOrigins } })
   const own = `http://127.0.0.1:${port}`
-  const cookie = `token=${app.jwtService.generateToken('alice')}`
-  const rows: [headers: Record<string, string>, status: number | null][] = [
-    [{ cookie }, null],
-    [{ cookie, origin: own }, null],
-    [{ cookie, origin: 'http://partner.example' }, null],
-    [{ cookie, 'sec-fetch-site': 'same-origin' }, null],
+  const cookie = `token=${token}`
+  const rows: [headers: Record<string, string>, status: number][] = [
+    [{ cookie }, 101],
+    [{ cookie, origin: own }, 101],
+    [{ cookie, origin: 'http://partner.example' }, 101],
+    [{ cookie, 'sec-fetch-site': 'same-origin' }, 101],
     [{ cookie, ...evil }, 403],
     [{ cookie, origin: `http://localhost:${port}` }, 403],
     [{ cookie, origin: 'null' }, 403],
@@ -131,34 +141,20 @@ t.test('a WebSocket with a cookie is accepted from own and trusted origins only'
     [{ ...evil }, 401],
   ]
   for (const [headers, status] of rows) {
-    opened = 0
-    const result = await upgrade(port, '/chat', headers, 1)
     const title = JSON.stringify({ ...headers, cookie: 'cookie' in headers })
-    if (status === null) t.strictSame(result, { messages: ['alice'] }, title)
-    else t.equal('refused' in result && result.refused.statusCode, status, title)
-    t.equal(opened, status === null ? 1 : 0, 'the handler')
+    t.equal(await statusOf(headers), status, title)
   }
 })
 
 t.test('a WebSocket is accepted from the origin of a proxy that says wss', async (t) => {
-  const app = Fastify({ trustProxy: true })
-  t.teardown(() => app.close())
-  await app.register(websocket)
-  await app.register(authn, { ...standardOptions(), cookies: true })
-  await app.register(async (scope) => {
-    scope.get('/chat', { websocket: true, config: { auth: true } }, (socket, request) =>
-      socket.send(String(nameOf(request))),
-    )
-  })
-  const port = await listen(app)
-  const cookie = `__Host-token=${app.jwtService.generateToken('alice')}`
-  const proxied = { cookie, 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'wss' }
-  const own = await upgrade(port, '/chat', { ...proxied, origin: 'https://shop.example' }, 1)
-  t.strictSame(own, { messages: ['alice'] })
-  const other = await upgrade(port, '/chat', { ...proxied, origin: 'http://shop.example' }, 1)
-  t.equal('refused' in other && other.refused.statusCode, 403)
-  const local = { origin: 'http://localhost:3000', cookie }
-  const forwarded = { 'x-forwarded-host': 'localhost:3000', 'x-forwarded-proto': 'ws' }
-  const dev = await upgrade(port, '/chat', { ...local, ...forwarded }, 1)
-  t.strictSame(dev, { messages: ['alice'] })
+  const { token, statusOf } = await chat(t, { cookies: true }, { trustProxy: true })
+  const cookie = `__Host-token=${token}`
+  for (const [host, protocol, origin, status] of [
+    ['shop.example', 'wss', 'https://shop.example', 101],
+    ['shop.example', 'wss', 'http://shop.example', 403],
+    ['localhost:3000', 'ws', 'http://localhost:3000', 101],
+  ] as const) {
+    const proxied = { 'x-forwarded-host': host, 'x-forwarded-proto': protocol }
+    t.equal(await statusOf({ cookie, origin, ...proxied }), status, `${protocol} ${origin}`)
+  }
 })

@@ -214,22 +214,3 @@ for (const use of uses) {
     await until(() => closed.state === 'resolved', 'the app closes')
   })
 }
-
-t.test('each of 1,000 concurrent logins gets a token or a 503', async (t) => {
-  const good = userService()
-  const service = serviceOf(async (name, request) => {
-    await settle(1)
-    return good.findByUsername(name, request)
-  })
-  const { app, enter, errors } = await setting(t, 'login', service, {
-    hashing: { cost, maxWait: 60 },
-  })
-  const all = await Promise.all(Array.from({ length: 1000 }, () => enter()))
-  const { 200: through = 0, 503: rejected = 0, ...others } = tally(all)
-  t.strictSame(others, {})
-  t.equal(through + rejected, 1000)
-  t.ok(through > 16, `${through} got a token`)
-  t.strictSame(app.authn.stats().hashing, { running: 0, waiting: 0, refused: rejected })
-  t.strictSame(errors(), [])
-  t.equal((await enter()).statusCode, 200)
-})

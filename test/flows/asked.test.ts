@@ -1,23 +1,17 @@
 import t, { type Test } from 'tap'
 import { memoryApiKeys } from '../../lib/api-keys/index.js'
-import { anyOf, basicAuthenticator, channels, jwtAuthenticator } from '../../lib/index.js'
+import { anyOf, basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
 import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
 import { startIssuer } from '../helpers/issuer.js'
+import { eventsOf } from '../helpers/sessions.js'
 import { hmacToken, epochSeconds } from '../helpers/tokens.js'
-import type { AuthMark, AuthnOptions, RefusalEvent, SuccessEvent } from '../../lib/index.js'
-
-type Told = Pick<SuccessEvent & RefusalEvent, 'authenticator' | 'accepts' | 'code'>
+import type { AuthMark, AuthnOptions } from '../../lib/index.js'
 
 /** An app with users, tokens, API keys and an issuer, and what it tells of each request. */
 async function setting(t: Test, marks: Record<string, AuthMark>, more: Partial<AuthnOptions> = {}) {
   const issuer = await startIssuer(t)
   const { lines, stream } = logLines()
-  const told: Told[] = []
-  for (const channel of [channels.success, channels.failure]) {
-    const listener = (event: SuccessEvent | RefusalEvent): void => void told.push(event as Told)
-    channel.subscribe(listener)
-    t.teardown(() => channel.unsubscribe(listener))
-  }
+  const told = [eventsOf(t, 'success'), eventsOf(t, 'failure')]
   const options: AuthnOptions = {
     ...standardOptions(),
     basic: { username: 'admin', password: 'open sesame' },
@@ -41,18 +35,13 @@ async function setting(t: Test, marks: Record<string, AuthMark>, more: Partial<A
   const about = { owner: 'alice', name: 'job', scopes: [], expiresAt: null }
   const { key } = await app.authn.apiKeys.issue(about)
   const get = async (url: string, headers: Record<string, string> = {}) => {
-    told.length = lines.length = 0
+    for (const list of [lines, ...told]) list.length = 0
     const { statusCode, body, headers: sent } = await app.inject({ url, headers })
     const log = lines.find(({ msg }) => msg === 'Request rejected') ?? {}
-    t.equal(told.length, statusCode === 200 && body.startsWith('[null') ? 0 : 1)
-    const [event] = told
-    return {
-      statusCode,
-      body: JSON.parse(body) as unknown,
-      log,
-      event,
-      challenge: sent['www-authenticate'],
-    }
+    const events: { authenticator: string; code?: string }[] = told.flat()
+    t.equal(events.length, statusCode === 200 && body.startsWith('[null') ? 0 : 1)
+    const challenge = sent['www-authenticate']
+    return { statusCode, body: JSON.parse(body) as unknown, log, event: events[0], challenge }
   }
   const token = bearer(app.jwtService.generateToken('alice'))
   return { app, get, key, token, ofIssuer: bearer(issuer.token()) }
@@ -129,10 +118,7 @@ t.test('credentials that only other routes accept get a 401 that says so', async
     },
     {
       authenticators: {
-        other: {
-          scheme: 'Bearer',
-          authenticate: () => null,
-        },
+        other: { scheme: 'Bearer', authenticate: () => null },
         broken: {
           accepts() {
             throw new Error('accepts')
@@ -146,55 +132,47 @@ t.test('credentials that only other routes accept get a 401 that says so', async
       },
     },
   )
-  const keys = [bearer(key), bearer('acme_garbage'), { 'x-api-key': key }] as Record<
-    string,
-    string
-  >[]
-  const noKeys = ['ERR_AUTH_API_KEY_NOT_ACCEPTED', 'not accepted here: apiKey']
+  const ofKey = { 'x-api-key': key }
+  const noKeys = 'ERR_AUTH_API_KEY_NOT_ACCEPTED'
+  const others = 'ERR_AUTH_CREDENTIALS_NOT_ACCEPTED'
+  const errors: Record<string, string> = {
+    [noKeys]: 'This route does not accept API keys.',
+    [others]: 'This route does not accept these credentials.',
+  }
+  const rows: [url: string, headers: object, code: string, name: string][] = [
+    ['/key', token, others, 'jwt'],
+    ['/key', ofIssuer, others, 'keycloak'],
+    ['/jwt', ofIssuer, others, 'keycloak'],
+    ['/basic', token, others, 'jwt'],
+  ]
   for (const url of ['/jwt', '/basic', '/both']) {
-    for (const headers of keys) {
-      const { statusCode, body, log, event, challenge } = await get(url, headers)
-      t.equal(statusCode, 401)
-      t.strictSame(body, { error: 'This route does not accept API keys.' })
-      t.strictSame([log.code, log.reason], noKeys)
-      t.equal(event?.code, log.code)
-      t.ok(challenge)
-      t.notMatch(JSON.stringify(log), key)
-    }
+    for (const headers of [bearer(key), bearer('acme_garbage'), ofKey])
+      rows.push([url, headers, noKeys, 'apiKey'])
   }
-  for (const [url, headers, name] of [
-    ['/key', token, 'jwt'],
-    ['/key', ofIssuer, 'keycloak'],
-    ['/jwt', ofIssuer, 'keycloak'],
-    ['/basic', token, 'jwt'],
-  ] as const) {
-    const { statusCode, body, log } = await get(url, headers)
-    t.strictSame(
-      [statusCode, body],
-      [401, { error: 'This route does not accept these credentials.' }],
-    )
-    t.match(log, {
-      code: 'ERR_AUTH_CREDENTIALS_NOT_ACCEPTED',
-      reason: `not accepted here: ${name}`,
-    })
+  for (const [url, headers, code, name] of rows) {
+    const { statusCode, body, log, event, challenge } = await get(url, { ...headers })
+    t.strictSame([statusCode, body], [401, { error: errors[code] }])
+    t.match(log, { code, reason: `not accepted here: ${name}` })
+    t.equal(event?.code, code)
+    t.ok(challenge)
+    t.notMatch(JSON.stringify(log), key)
   }
-  const expired = hmacToken({ alg: 'HS256' }, { sub: 'alice', exp: 1 }, 'another secret')
+  const expired = bearer(hmacToken({ alg: 'HS256' }, { sub: 'alice', exp: 1 }, 'another secret'))
   for (const [url, headers, code] of [
-    ['/jwt', bearer(expired), 'ERR_AUTH_JWT_INVALID'],
-    ['/jwt', { ...bearer(expired), 'x-api-key': key }, 'ERR_AUTH_JWT_INVALID'],
+    ['/jwt', expired, 'ERR_AUTH_JWT_INVALID'],
+    ['/jwt', { ...expired, ...ofKey }, 'ERR_AUTH_JWT_INVALID'],
     ['/jwt', bearer('garbage'), 'ERR_AUTH_JWT_INVALID'],
     ['/jwt', alice, 'ERR_AUTH_NO_CREDENTIALS'],
     ['/jwt', {}, 'ERR_AUTH_NO_CREDENTIALS'],
+    // Nothing tells whether a password is right.
+    ['/jwt', basic('admin', 'open sesame'), 'ERR_AUTH_NO_CREDENTIALS'],
+    ['/jwt', basic('admin', 'wrong'), 'ERR_AUTH_NO_CREDENTIALS'],
     ['/key', bearer('garbage'), 'ERR_AUTH_API_KEY_INVALID'],
     ['/other', token, 'ERR_AUTH_NO_CREDENTIALS'],
+    ['/optional', bearer(key), noKeys],
   ] as const) {
     t.match((await get(url, headers)).log, { code }, `${url} ${JSON.stringify(headers)}`)
   }
-  for (const password of ['open sesame', 'wrong']) {
-    const { log } = await get('/jwt', basic('admin', password))
-    t.match(log, { code: 'ERR_AUTH_NO_CREDENTIALS' }, 'nothing tells whether a password is right')
-  }
-  t.equal((await get('/optional', { 'x-api-key': key })).statusCode, 200, 'no credentials for it')
-  t.match((await get('/optional', bearer(key))).log, { code: noKeys[0] })
+  t.equal((await get('/optional', ofKey)).statusCode, 200, 'no credentials for it')
   t.strictSame((await get('/try', bearer(key))).body, [null, null])
 })

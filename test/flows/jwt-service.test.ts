@@ -7,16 +7,15 @@ import {
   type JwtConfig,
   type SigningMethod,
 } from '../../lib/index.js'
-import { appWith, bearer, logLines, passwords, secret512, userService } from '../helpers/app.js'
+import { appWith, bearer, logLines, secret512, userService } from '../helpers/app.js'
 import { anyService, isWelcome, probe } from '../helpers/flows.js'
+import { clientOf } from '../helpers/sessions.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
 
-const login = {
-  method: 'POST',
-  url: '/login',
-  payload: { username: 'alice', password: passwords.alice },
-} as const
-const users = (): AuthnOptions => ({ userService: anyService(userService()) })
+const withUsers = (options: AuthnOptions): AuthnOptions => ({
+  userService: anyService(userService()),
+  ...options,
+})
 
 t.test('an expiry of more than a day gives a warning with the number of days', async (t) => {
   const day = 86_400
@@ -34,8 +33,7 @@ t.test('an expiry of more than a day gives a warning with the number of days', a
       configFromEnv({ AUTH_JWT_SECRET: secret512, AUTH_JWT_EXPIRY: String(expiry) }),
     ]) {
       const { lines, stream } = logLines()
-      const logger = { level: 'warn', stream }
-      await appWith(t, { ...users(), ...options }, () => undefined, { logger })
+      await appWith(t, withUsers(options), undefined, { logger: { level: 'warn', stream } })
       if (said === null) t.strictSame(lines, [])
       else t.match(lines, [{ level: 40, msg: said }])
       t.notMatch(JSON.stringify(lines), secret512)
@@ -54,15 +52,12 @@ t.test('key files at absolute and relative paths sign and verify tokens of a log
     [{ rsa: { private: relative(process.cwd(), file) } }, 'PS512'],
   ]
   for (const [config, signingMethod] of rows) {
-    const { handler } = probe()
-    const app = await appWith(
-      t,
-      { ...users(), jwt: { ...config, signingMethod } },
-      (app) => void app.get('/me', { config: { auth: true } }, handler),
-    )
-    const response = await app.inject(login)
-    t.equal(response.statusCode, 200)
-    const { token } = response.json<{ token: string }>()
-    isWelcome(t, await app.inject({ url: '/me', headers: bearer(token) }), 'alice')
+    const options = withUsers({ jwt: { ...config, signingMethod } })
+    const app = await appWith(t, options, (app) => {
+      app.get('/me', { config: { auth: true } }, probe().handler)
+    })
+    const { login } = clientOf(app)
+    const headers = bearer((await login()).token)
+    isWelcome(t, await app.inject({ url: '/me', headers }), 'alice')
   }
 })

@@ -31,9 +31,8 @@ import {
   realm,
   messages,
   tokenChallenge,
-  type ExpectedRejection,
 } from '../helpers/flows.js'
-import { claims, hmacToken, epochSeconds } from '../helpers/tokens.js'
+import { claims, hmacToken } from '../helpers/tokens.js'
 
 type Headers = Record<string, string>
 
@@ -41,30 +40,38 @@ const token = (more: object = {}, key = secret): Headers =>
   bearer(hmacToken({ alg: 'HS256' }, claims(more), key))
 const configured = { username: 'admin', password: 'geheim:ключ' }
 
-/** Each kind of credentials is sent to each authenticator. Malformed headers: test/attacks/authorization-header.test.ts. */
-const kinds = {
-  'no header': {},
-  'the scheme Digest': { authorization: 'Digest abc' },
-  'a valid token': token(),
-  'a token with a changed signature': token({}, `${secret}x`),
-  'an expired token': token({ exp: epochSeconds() - 1 }),
-  'a token of an unknown user': token({ sub: 'nobody' }),
-  'the opaque token': bearer('opaque~token='),
-  'the right password': basic('alice', passwords.alice),
-  'a wrong password': basic('alice', passwords.bob),
-  'the configured password': basic(configured.username, configured.password),
-  'the right API key': { 'x-api-key': 'right' },
-  'a wrong API key': { 'x-api-key': 'wrong' },
-  'an API key that counts as none': { 'x-api-key': 'none' },
-} satisfies Record<string, Headers>
-type Kind = keyof typeof kinds
-/** Tokens that an authenticator for tokens takes for its own, valid or not. */
-const tokens: readonly Kind[] = [
-  'a valid token',
-  'a token with a changed signature',
-  'an expired token',
-  'a token of an unknown user',
-]
+/** The bodies of rejections, and what the challenge of Bearer says where a token is bad. */
+const rejections: Record<string, [error: string, description?: string]> = {
+  none: [messages.none],
+  other: [messages.notAccepted],
+  wrong: [messages.invalid],
+  invalid: [messages.jwtInvalid, 'The token is invalid'],
+  expired: [messages.jwtExpired, 'The token expired'],
+  unknown: [messages.invalid, 'The token is not accepted'],
+}
+const uses = ['jwt', 'basic', 'configBasic', ['jwt', 'basic'], 'apiKey', 'opaque'] as const
+
+/**
+ * What each authenticator of {@link uses} does with each kind of credentials: one of {@link rejections}, of which `none`
+ * and `other` count as no credentials, or the name of a user. Malformed headers: test/attacks/authorization-header.test.ts.
+ */
+const kinds: Record<string, [headers: Headers, outcomes: string]> = {
+  'no header': [{}, 'none none none none none none'],
+  'a valid token': [token(), 'alice other other alice other unknown'],
+  'a forged token': [token({}, `${secret}x`), 'invalid other other invalid other unknown'],
+  'an expired token': [token({ exp: 1 }), 'expired other other expired other unknown'],
+  'a token of an unknown user': [
+    token({ sub: 'nobody' }),
+    'unknown other other unknown other unknown',
+  ],
+  'the opaque token': [bearer('opaque~token='), 'invalid none none invalid none program'],
+  'the right password': [basic('alice', passwords.alice), 'none alice wrong alice none none'],
+  'a wrong password': [basic('alice', passwords.bob), 'none wrong wrong wrong none none'],
+  'the configured password': [basic('admin', 'geheim:ключ'), 'none wrong admin wrong none none'],
+  'the right API key': [{ 'x-api-key': 'right' }, 'none none none none robot none'],
+  'a wrong API key': [{ 'x-api-key': 'wrong' }, 'none none none none wrong none'],
+  'an API key that counts as none': [{ 'x-api-key': 'none' }, 'none none none none none none'],
+}
 
 const apiKey = (optional: boolean): Authenticator => ({
   scheme: 'ApiKey',
@@ -89,96 +96,29 @@ const opaque = (optional: boolean): Authenticator => ({
   },
 })
 
-interface Expected {
-  readonly use: string | readonly string[]
-  /** Its twin that is `optional: true`. */
-  readonly optional: Authenticator
-  readonly challenge: ExpectedRejection['challenge']
-  readonly users: Partial<Record<Kind, string>>
-  /** Kinds that are neither here nor in `users` count as no credentials. */
-  readonly rejected: Partial<Record<Kind, ExpectedRejection>>
-}
+/** The twins of {@link uses} that are `optional: true`. */
+const optionals: Authenticator[] = [
+  jwtAuthenticator({ optional: true }),
+  basicAuthenticator({ optional: true }),
+  { ...configBasicAuthenticator(configured), optional: true },
+  anyOf(jwtAuthenticator({ optional: true }), basicAuthenticator({ optional: true })),
+  apiKey(true),
+  opaque(true),
+]
 
-const each = (kinds: readonly Kind[], expected: ExpectedRejection): Expected['rejected'] =>
-  Object.fromEntries(kinds.map((kind) => [kind, expected]))
-
-/** Tokens that are no valid token of ours, with the challenges of the authenticators beside jwt. */
-function rejectedTokens(...others: string[]): Expected['rejected'] {
-  const rejection = (error: string, description: string): ExpectedRejection => {
-    const challenge = tokenChallenge(description)
-    return { error, challenge: others.length === 0 ? challenge : [challenge, ...others] }
-  }
-  return {
-    ...each(
-      ['a token with a changed signature', 'the opaque token'],
-      rejection(messages.jwtInvalid, 'The token is invalid'),
-    ),
-    'an expired token': rejection(messages.jwtExpired, 'The token expired'),
-    'a token of an unknown user': rejection(messages.invalid, 'The token is not accepted'),
-  }
-}
-
-/** Headers of Basic without the right name and password. */
-function rejectedPasswords(right: Kind, challenge: string | string[]): Expected['rejected'] {
-  const all: Kind[] = ['the right password', 'a wrong password', 'the configured password']
-  return each(
-    all.filter((kind) => kind !== right),
-    { error: messages.invalid, challenge },
-  )
-}
-
-const table: Record<string, Expected> = {
-  jwt: {
-    use: 'jwt',
-    optional: jwtAuthenticator({ optional: true }),
-    challenge: bearerChallenge,
-    users: { 'a valid token': 'alice' },
-    rejected: rejectedTokens(),
-  },
-  basic: {
-    use: 'basic',
-    optional: basicAuthenticator({ optional: true }),
-    challenge: basicChallenge,
-    users: { 'the right password': 'alice' },
-    rejected: rejectedPasswords('the right password', basicChallenge),
-  },
-  configBasic: {
-    use: 'configBasic',
-    optional: { ...configBasicAuthenticator(configured), optional: true },
-    challenge: basicChallenge,
-    users: { 'the configured password': 'admin' },
-    rejected: rejectedPasswords('the configured password', basicChallenge),
-  },
-  'jwt and basic': {
-    use: ['jwt', 'basic'],
-    optional: anyOf(jwtAuthenticator({ optional: true }), basicAuthenticator({ optional: true })),
-    challenge: [bearerChallenge, basicChallenge],
-    users: { 'a valid token': 'alice', 'the right password': 'alice' },
-    rejected: {
-      ...rejectedTokens(basicChallenge),
-      ...rejectedPasswords('the right password', [bearerChallenge, basicChallenge]),
-    },
-  },
-  'an authenticator of the app for API keys': {
-    use: 'apiKey',
-    optional: apiKey(true),
-    challenge: `ApiKey realm="${realm}"`,
-    users: { 'the right API key': 'robot' },
-    rejected: each(['a wrong API key'], {
-      error: messages.invalid,
-      challenge: `ApiKey realm="${realm}"`,
-    }),
-  },
-  'an authenticator of the app that reads bearerToken()': {
-    use: 'opaque',
-    optional: opaque(true),
-    challenge: bearerChallenge,
-    users: { 'the opaque token': 'program' },
-    rejected: each(tokens, {
-      error: messages.invalid,
-      challenge: tokenChallenge('The token is not accepted'),
-    }),
-  },
+/** The challenges of {@link uses}, with what is said about a token. */
+function challengesOf(at: number, description?: string): string | string[] {
+  const ofBearer = description === undefined ? bearerChallenge : tokenChallenge(description)
+  const ofKey = `ApiKey realm="${realm}"`
+  const all = [
+    ofBearer,
+    basicChallenge,
+    basicChallenge,
+    [ofBearer, basicChallenge],
+    ofKey,
+    ofBearer,
+  ]
+  return all[at] ?? []
 }
 
 const options = {
@@ -189,36 +129,42 @@ const options = {
   throttle: false,
 } as const
 
-for (const [name, { use, optional, challenge, users, rejected }] of Object.entries(table)) {
-  t.test(`in each mode, each kind of credentials gets a user or a 401 from ${name}`, async (t) => {
-    const { handler, take } = probe()
-    const authenticators = { apiKey: apiKey(false), opaque: opaque(false), optional }
-    const marks: Record<string, AuthMark> = {
-      required: { use },
-      optional: { mode: 'optional', use },
-      try: { mode: 'try', use },
-      'an authenticator that is optional': { use: 'optional' },
-    }
-    const app = await appWith(t, { ...options, authenticators }, (app) => {
-      for (const [mode, auth] of Object.entries(marks))
-        app.get(`/${mode}`, { config: { auth } }, handler)
-    })
-    for (const kind of Object.keys(kinds) as Kind[]) {
-      for (const mode of Object.keys(marks)) {
-        const title = `${kind}, ${mode}`
-        const response = await app.inject({ url: encodeURI(`/${mode}`), headers: kinds[kind] })
-        // Where only other routes of the app accept them, it says so.
-        const error = tokens.includes(kind) ? messages.notAccepted : messages.none
-        const rejection = rejected[kind] ?? { error, challenge }
-        const isAnonymous =
-          kind in rejected ? mode === 'try' : !(kind in users) && mode !== 'required'
-        if (kind in users) isWelcome(t, response, users[kind], title)
-        else if (isAnonymous) isWelcome(t, response, null, title)
-        else isRejection(t, response, rejection, title)
-        t.equal(take(), kind in users || isAnonymous ? 1 : 0, `${title}: runs of the handler`)
+for (const [at, use] of uses.entries()) {
+  t.test(
+    `in each mode, credentials of each kind get a user or a 401 from ${[use].flat().join(' or ')}`,
+    async (t) => {
+      const { handler, take } = probe()
+      const optional = optionals[at] as Authenticator
+      const authenticators = { apiKey: apiKey(false), opaque: opaque(false), optional }
+      const marks: Record<string, AuthMark> = {
+        required: { use },
+        optional: { mode: 'optional', use },
+        try: { mode: 'try', use },
+        'an authenticator that is optional': { use: 'optional' },
       }
-    }
-  })
+      const app = await appWith(t, { ...options, authenticators }, (app) => {
+        for (const [mode, auth] of Object.entries(marks))
+          app.get(`/${mode}`, { config: { auth } }, handler)
+      })
+      for (const [kind, [headers, outcomes]] of Object.entries(kinds)) {
+        const outcome = outcomes.split(' ')[at] ?? ''
+        const rejection = rejections[outcome]
+        const isNone = outcome === 'none' || outcome === 'other'
+        for (const mode of Object.keys(marks)) {
+          const title = `${kind}, ${mode}`
+          const response = await app.inject({ url: encodeURI(`/${mode}`), headers })
+          const isAnonymous = mode === 'try' || (isNone && mode !== 'required')
+          if (rejection === undefined) isWelcome(t, response, outcome, title)
+          else if (isAnonymous) isWelcome(t, response, null, title)
+          else {
+            const [error, description] = rejection
+            isRejection(t, response, { error, challenge: challengesOf(at, description) }, title)
+          }
+          t.equal(take(), rejection && !isAnonymous ? 0 : 1, `${title}: runs of the handler`)
+        }
+      }
+    },
+  )
 }
 
 type Seen = string | null | 401
@@ -297,7 +243,7 @@ for (const [place, declare] of Object.entries(places)) {
         `${title}: GET and HEAD in the report`,
       )
       for (const [index, kind] of five.entries()) {
-        const response = await app.inject({ url: `/${at}`, headers: kinds[kind] })
+        const response = await app.inject({ url: `/${at}`, headers: kinds[kind]?.[0] ?? {} })
         const seen = expected[index]
         if (seen === 401) t.equal(response.statusCode, 401, `${title}, ${kind}`)
         else isWelcome(t, response, seen, `${title}, ${kind}`)

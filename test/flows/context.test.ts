@@ -3,7 +3,7 @@ import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { AuthnOptions } from '../../lib/index.js'
 import { runAs, userFromContext } from '../../lib/request/context.js'
 import { appWith, basic, bearer, passwords, standardOptions } from '../helpers/app.js'
@@ -17,13 +17,6 @@ const anonymous = { request: null, context: null }
 
 const tokenOf = (app: FastifyInstance, name: string): Record<string, string> =>
   bearer(app.jwtService.generateToken(name))
-
-/** An agent that sends all requests over one connection. */
-function oneConnection(t: Test): Agent {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  t.teardown(() => agent.destroy())
-  return agent
-}
 
 /** The users of the context in everything that a handler can start. */
 async function lookEverywhere(): Promise<unknown[]> {
@@ -168,28 +161,6 @@ t.test('hooks, sent streams and timers after the response find the user', async 
   })
 })
 
-t.test('each request of one connection has its own user', async (t) => {
-  const app = await appWith(t, standardOptions(), (app) => {
-    const who = async (request: FastifyRequest): Promise<object> => {
-      await immediate()
-      return both(request)
-    }
-    app.get('/closed', { config: { auth: true } }, who)
-    app.get('/try', { config: { auth: 'try' } }, who)
-    app.get('/open', who)
-  })
-  const port = await listen(app)
-  const agent = oneConnection(t)
-  const get = async (path: string, headers: Record<string, string> = {}): Promise<unknown> =>
-    JSON.parse((await send(port, { path, headers, agent })).body)
-  t.strictSame(await get('/closed', tokenOf(app, 'alice')), { request: 'alice', context: 'alice' })
-  t.strictSame(await get('/open'), anonymous)
-  t.strictSame(await get('/try'), anonymous)
-  t.strictSame(await get('/try', bearer('a.b.c')), anonymous)
-  t.strictSame(await get('/closed', tokenOf(app, 'bob')), { request: 'bob', context: 'bob' })
-  t.strictSame(await get('/open', tokenOf(app, 'alice')), anonymous)
-})
-
 t.test('a request that a handler injects has its own user, or none', async (t) => {
   const sent: unknown[] = []
   const options: AuthnOptions = {
@@ -232,7 +203,7 @@ t.test('a request that a handler injects has its own user, or none', async (t) =
   t.match(login, { status: 200, inner: { token: 'token of null' } })
 })
 
-t.test('content-type parsers find the user of their request', async (t) => {
+t.test('content-type parsers find the user of their own request of a connection', async (t) => {
   const app = await appWith(t, standardOptions(), (app) => {
     app.addContentTypeParser('test/events', (_, payload, done) => {
       const seen = [current()]
@@ -255,7 +226,8 @@ t.test('content-type parsers find the user of their request', async (t) => {
   })
   // As in a process that does all its work as one user.
   const port = await runAs({ id: 0, name: 'system' }, () => listen(app))
-  const agent = oneConnection(t)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
   for (const type of ['test/events', 'test/loop']) {
     // The second one arrives in many pieces.
     for (const length of [10, 900_000]) {

@@ -138,12 +138,7 @@ for (const use of uses) {
     `${use}: a request whose user service never answers gets a 503 after userServiceTimeout`,
     async (t) => {
       const { service, tell } = tellable()
-      const answers: ReturnType<typeof deferred<unknown>>[] = []
-      tell(() => {
-        const answer = deferred<unknown>()
-        answers.push(answer)
-        return answer.promise
-      })
+      tell(() => new Promise(() => undefined))
       const { app, enter, take, errors, lines } = await setting(t, use, service, {
         userServiceTimeout: 0.02,
       })
@@ -167,11 +162,6 @@ for (const use of uses) {
       t.equal(warnings.length, use === 'login' ? 2 : 3)
       t.match(warnings[0], { code: 'ERR_AUTH_USER_SERVICE_TIMEOUT' })
 
-      const [first, ...others] = answers
-      first?.resolve({ name: 'alice' })
-      for (const answer of others) answer.resolve(Promise.reject(new Error('too late')))
-      await settle(10)
-      t.strictSame([take(), errors()], [0, []], 'what comes too late does nothing')
       tell(null)
       t.equal((await enter()).statusCode, 200)
     },

@@ -74,7 +74,7 @@ async function openShop(t: Test, trusted: (port: number) => string[]) {
   }
 }
 
-/** What all pages here can do. It is text, since it runs in the browser. */
+/** What all pages here can do. It is a string, since it runs in the browser. */
 const script = `
   function element(parent, name, properties) {
     return parent.appendChild(Object.assign(document.createElement(name), properties))
@@ -100,7 +100,7 @@ const script = `
     return new Promise((resolve) => {
       const socket = new WebSocket(url)
       socket.onmessage = ({ data }) => resolve(data)
-      socket.onerror = () => resolve('refused')
+      socket.onerror = () => resolve('rejected')
     })
   }
   function plantCookies() {
@@ -170,18 +170,18 @@ t.test(
       ['evil.test', 'cross-site', false],
       ['evil.shop.test', 'same-site', true],
     ] as const) {
-      // To another site the browser itself does not send the cookie; within one, nobody but us is in the way.
+      // To another site the browser itself does not send the cookie; within one, only the plugin rejects it.
       const status = hasCookie ? 403 : 401
-      const refused = [{ status, hasCookie, site }]
+      const rejected = [{ status, hasCookie, site }]
       await visit(host)
       const form = await during(() => leave(notes, () => formTo('_self')))
-      t.match(form, refused, `${host}: a form`)
+      t.match(form, rejected, `${host}: a form`)
       await visit(host)
-      t.match(await during(() => formTo('frame')), refused, `${host}: a form in a frame`)
+      t.match(await during(() => formTo('frame')), rejected, `${host}: a form in a frame`)
       const fetched = await during(() => call(page, 'post', notes, 'no-cors'))
-      t.match(fetched, refused, `${host}: fetch`)
+      t.match(fetched, rejected, `${host}: fetch`)
       const socket = await during(async () => {
-        t.equal(await call(page, 'openSocket', `${socketUrl}/chat`), 'refused')
+        t.equal(await call(page, 'openSocket', `${socketUrl}/chat`), 'rejected')
       })
       t.match(socket, [{ what: 'GET /chat', status, hasCookie }], `${host}: a WebSocket`)
       const bob = { username: 'bob', password: passwords.bob }
@@ -189,7 +189,7 @@ t.test(
       t.match(
         other,
         [{ what: 'POST /login', status: 403, site }],
-        `${host}: login as somebody else`,
+        `${host}: a login as another user`,
       )
       // A page may embed what it cannot read.
       const framed = await during(() => call(page, 'openFrame', me))

@@ -363,13 +363,13 @@ t.test('a database that fails is a 500, never a 401', async (t) => {
     close: async () => void (closed += 1),
   })
   const answer = expectAnswer(t, app)
-  const fault = { error: 'Something went wrong here.' }
+  const failure = { error: 'Something went wrong here.' }
   await answer({ url: '/admin/health' }, 200, { status: 'ok' })
   works = false
-  await answer({ url: '/admin/health' }, 500, fault)
-  await answer({ url: '/account', headers: basic(alice) }, 500, fault)
+  await answer({ url: '/admin/health' }, 500, failure)
+  await answer({ url: '/account', headers: basic(alice) }, 500, failure)
   const payload = { username: alice.name, password: alice.password }
-  await answer({ method: 'POST', url: '/login', payload }, 500, fault)
+  await answer({ method: 'POST', url: '/login', payload }, 500, failure)
   works = true
   await answer({ url: '/account', headers: basic(alice) }, 401, wrongCredentials)
   await app.close()

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, type AuthnOptions } from '../../lib/index.js'
 import {

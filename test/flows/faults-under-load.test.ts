@@ -22,7 +22,7 @@ import {
   type AnyResponse,
   type Probe,
 } from '../helpers/flows.js'
-import { busy, busyInGerman, fateOf, login, settle, tally, until } from '../helpers/load.js'
+import { busy, busyInGerman, fateOf, login, until } from '../helpers/load.js'
 
 const uses = ['login', 'basic', 'jwt'] as const
 type Use = (typeof uses)[number]

@@ -25,29 +25,26 @@ const reads: Record<string, (app: FastifyInstance) => unknown> = {
 t.test('what is read without its option throws, and names the option', async (t) => {
   const app = fastify(t)
   await app.register(authn, { basic })
-  const check = (title: string): void => {
+  for (const when of ['before the app is ready', 'after that']) {
     for (const [option, read] of Object.entries(reads)) {
       const expected = { code: 'ERR_AUTH_OPTION', message: `option ${option} is not set` }
-      t.match(
-        t.throws(() => read(app)),
-        expected,
-        `${option}, ${title}`,
-      )
+      t.throws(() => read(app), expected, `${option}, ${when}`)
     }
+    await app.ready()
   }
-  check('before the app is ready')
-  await app.ready()
-  check('after that')
 })
 
-t.test('a handler without its option answers 500, and not an empty 200', async (t) => {
-  const app = await appWith(t, standardOptions(), (app) => {
-    app.post('/sign-up', (request, reply) => app.authn.sessions.begin('alice', request, reply))
-  })
-  t.equal((await app.inject({ method: 'POST', url: '/sign-up' })).statusCode, 500)
-})
+t.test(
+  'a handler that uses sessions without the option gets a 500, not an empty 200',
+  async (t) => {
+    const app = await appWith(t, standardOptions(), (app) => {
+      app.post('/sign-up', (request, reply) => app.authn.sessions.begin('alice', request, reply))
+    })
+    t.equal((await app.inject({ method: 'POST', url: '/sign-up' })).statusCode, 500)
+  },
+)
 
-t.test('app.authn is printed, copied and looked through without a throw', async (t) => {
+t.test('app.authn can be printed, copied and turned into JSON without the options', async (t) => {
   const { authn: offer } = await appWith(t, { basic })
   const names = ['authenticators', 'features', 'stats', 'routes', 'printRoutes']
   t.strictSame(Object.keys({ ...offer }), names)
@@ -128,45 +125,33 @@ t.test('keys of an inner scope are not those of the scopes around it', async (t)
   t.throws(() => app.jwtService, { code: 'ERR_AUTH_OPTION' })
 })
 
-t.test(
-  'without keys, the app or another plugin may decorate jwtService, before and after',
-  async (t) => {
-    const own = { sign: () => 'own' }
-    const other = fp(async (app: FastifyInstance) => void app.decorate('jwtService', own as never))
-    const places: Record<string, (app: FastifyInstance) => Promise<unknown>> = {
-      before: async (app) => {
-        await app.register(other)
-        await app.register(authn, { basic })
-      },
-      after: async (app) => {
-        await app.register(authn, { basic })
-        await app.register(other)
-      },
-      'after, as a getter': async (app) => {
-        await app.register(authn, { basic })
-        app.decorate('jwtService', { getter: () => own as never })
-      },
-      'registered twice': async (app) => {
-        await app.register(authn, { basic })
-        await app.register(authn, { basic })
-        await app.register(other)
-      },
-    }
-    for (const [title, declare] of Object.entries(places)) {
-      const app = fastify(t)
-      await declare(app)
-      await app.register(async (scope) => {
-        t.equal(scope.jwtService, own, `${title}: an inner scope`)
-      })
-      await app.ready()
-      t.equal(app.jwtService, own, title)
-    }
+t.test('without keys, the app or another plugin may decorate jwtService', async (t) => {
+  const own = { sign: () => 'own' }
+  const other = fp(async (app: FastifyInstance) => void app.decorate('jwtService', own as never))
+  const ours = (app: FastifyInstance) => app.register(authn, { basic })
+  const theirs = (app: FastifyInstance) => app.register(other)
+  const getter = (app: FastifyInstance) =>
+    app.decorate('jwtService', { getter: () => own as never })
+  const orders: Record<string, ((app: FastifyInstance) => unknown)[]> = {
+    before: [theirs, ours],
+    after: [ours, theirs],
+    'after, as a getter': [ours, getter],
+    'after two registrations': [ours, ours, theirs],
+  }
+  for (const [title, steps] of Object.entries(orders)) {
     const app = fastify(t)
-    await app.register(authn, { basic })
+    for (const step of steps) await step(app)
     await app.register(async (scope) => {
-      scope.decorate('jwtService', own as never)
-      t.equal(scope.jwtService, own)
+      t.equal(scope.jwtService, own, `${title}: an inner scope`)
     })
-    t.throws(() => app.jwtService, { code: 'ERR_AUTH_OPTION' })
-  },
-)
+    await app.ready()
+    t.equal(app.jwtService, own, title)
+  }
+  const app = fastify(t)
+  await ours(app)
+  await app.register(async (scope) => {
+    scope.decorate('jwtService', own as never)
+    t.equal(scope.jwtService, own)
+  })
+  t.throws(() => app.jwtService, { code: 'ERR_AUTH_OPTION' })
+})

@@ -13,7 +13,7 @@ import {
 import { serviceOf } from '../helpers/flows.js'
 import { claims, hmacToken, keys, privatePem } from '../helpers/tokens.js'
 
-const secret = 'the-secret-of-this-test-that-nobody-may-read'
+const secret = 'the-secret-of-this-test-that-no-log-may-have'
 const password = 'wonderland'
 const passphrase = 'open sesame please'
 const wrongPasswords = ['Tr0ub4dor&3', 'hunter2-hunter2', 'x'.repeat(100), `${password}\u0000tail`]

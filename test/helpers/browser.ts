@@ -6,7 +6,7 @@ export interface Visit {
   readonly page: Page
   /** URLs of all requests, but for data that stands in the page itself. */
   readonly requests: string[]
-  /** Errors and warnings of the console, and errors that nobody has caught. */
+  /** Errors and warnings of the console, and uncaught errors. */
   readonly complaints: string[]
 }
 

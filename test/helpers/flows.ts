@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import type { UserService } from '../../lib/index.js'
 import { userFromContext } from '../../lib/request/context.js'
 
-/** What every refusal and every challenge says where no realm is configured. */
+/** What every rejection and every challenge says where no realm is configured. */
 export const realm = 'Authorization required'
 export const basicChallenge = `Basic realm="${realm}", charset="UTF-8"`
 export const bearerChallenge = `Bearer realm="${realm}"`
@@ -52,13 +52,13 @@ export function probe(): Probe {
   }
 }
 
-/** What a refusal must be: every header of it. */
+/** What a rejection must be: every header of it. */
 export interface ExpectedRejection {
   status?: number
   error: string
   /** Null: the header must not be there. */
   challenge: string | readonly string[] | null
-  /** Null: the text is no message of the catalogue, so its language is not known. */
+  /** Null: the string is no message of the catalogue, so its language is not known. */
   language?: string | null
   vary?: string
 }
@@ -101,7 +101,7 @@ export function isRejection(
   )
 }
 
-/** A success of the handler of {@link probe}: nothing of a refusal is in it. */
+/** A success of the handler of {@link probe}: nothing of a rejection is in it. */
 export function isWelcome(t: Test, response: AnyResponse, name: unknown, message = 'passed'): void {
   const { headers } = response
   same(
@@ -124,12 +124,12 @@ export function isWelcome(t: Test, response: AnyResponse, name: unknown, message
   )
 }
 
-/** A fault: a 500 that says nothing of what happened. */
+/** An internal error: a 500 that says nothing of what happened. */
 export function isFault(
   t: Test,
   response: AnyResponse,
   code = 'ERR_AUTH_USER_SERVICE',
-  message = 'fault',
+  message = 'internal error',
 ): void {
   const { headers } = response
   same(
@@ -204,12 +204,12 @@ export function send(
   })
 }
 
-/** The error with which an app refuses to boot; undefined when it boots. */
+/** The error with which startup fails; undefined when the app starts. */
 export async function startupError(
-  boot: () => unknown,
+  start: () => unknown,
 ): Promise<(Error & { code?: unknown }) | undefined> {
   try {
-    await boot()
+    await start()
     return undefined
   } catch (error) {
     return error as Error

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import type { AnyResponse } from './flows.js'
 
-/** The texts of refusals that ask the client to wait. */
+/** The messages of rejections that ask the client to wait. */
 export const busy = 'The server is busy. Please try again later.'
 export const tooMany = 'Too many failed attempts. Please try again later.'
 export const busyInGerman = 'Der Server ist ausgelastet. Bitte versuchen Sie es später erneut.'

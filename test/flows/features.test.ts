@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('keys of an inner scope are not those of the scopes around it', async (t) => {
+t.test('app.jwtService throws outside of the scope whose registration has keys', async (t) => {
   const app = fastify(t)
   const options = standardOptions()
   await app.register(async (scope) => {

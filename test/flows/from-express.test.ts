@@ -1,15 +1,15 @@
 // What an app on Express and Passport leaves: users with hashes of bcrypt, tokens of jsonwebtoken, sessions, and routes
 // that have not moved yet. docs/guides/coming-from-express-passport.md.
-import { createHmac } from 'node:crypto'
 import fastifyExpress from '@fastify/express'
 import bcrypt from 'bcrypt'
 import express, { type Request } from 'express'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, authn, jwtAuthenticator } from '../../lib/index.js'
 import type { Authenticator, AuthnOptions } from '../../lib/index.js'
-import { bearer, cost, secret } from '../helpers/app.js'
+import { appWith, bearer, cost, secret, type TestApp } from '../helpers/app.js'
 import { listen } from '../helpers/flows.js'
+import { hmacToken } from '../helpers/tokens.js'
 
 interface Row {
   readonly id: number
@@ -55,68 +55,58 @@ function optionsFor(rows: readonly Row[]): AuthnOptions<Row> {
   }
 }
 
-function fastify(t: Test): FastifyInstance {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  return app
-}
+/** An app that shows its user at `/me`. */
+const setting = (t: Test, options: AuthnOptions<Row>): Promise<TestApp> =>
+  appWith(t, options as unknown as AuthnOptions, (app) => {
+    app.get('/me', { config: { auth: true } }, (request) => request.user)
+  })
+
+const enter = (app: TestApp, email: string, password: string) =>
+  app.inject({ method: 'POST', url: '/login', payload: { email, password } })
+const statusOf = async (app: TestApp, token: string): Promise<number> =>
+  (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+const tokenOf = async (app: TestApp): Promise<string> =>
+  (await enter(app, 'alice@example.com', 'wonderland')).json<{ token: string }>().token
 
 /** As `jsonwebtoken` makes it. */
-function oldToken(claims: object, key = secret): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
-}
+const oldToken = (claims: object, key = secret): string =>
+  hmacToken({ alg: 'HS256', typ: 'JWT' }, claims, key)
 
 t.test('users log in with hashes of bcrypt, bcryptjs and PHP', async (t) => {
   const rows = table()
-  const app = fastify(t)
-  await app.register(authn, { ...optionsFor(rows), sessions: true, cookies: true })
-  app.get('/me', { config: { auth: true } }, (request) => request.user)
-  const enter = (email: string, password: string) =>
-    app.inject({ method: 'POST', url: '/login', payload: { email, password } })
-
+  const options = { ...optionsFor(rows), sessions: true, cookies: true as const }
+  const app = await setting(t, options)
   const passwords = ['wonderland', 'le bricoleur', 'noël']
   for (const [index, { id, email }] of rows.entries()) {
-    const login = await enter(email, String(passwords[index]))
+    const login = await enter(app, email, String(passwords[index]))
     t.equal(login.statusCode, 200, email)
     const cookies = Object.fromEntries(login.cookies.map(({ name, value }) => [name, value]))
     const me = await app.inject({ url: '/me', cookies })
     t.strictSame(me.json(), { id, email }, 'without the hash')
-    t.equal((await enter(email, 'wrong')).statusCode, 401)
+    t.equal((await enter(app, email, 'wrong')).statusCode, 401)
   }
   t.match(rows[2]?.password_hash, /^\$2b\$05\$/, 'a weak hash is replaced at the login')
-  t.equal((await enter('carol@example.com', 'noël')).statusCode, 200)
+  t.equal((await enter(app, 'carol@example.com', 'noël')).statusCode, 200)
 })
 
 t.test('tokens of jsonwebtoken and of new logins are accepted at the same time', async (t) => {
-  const app = fastify(t)
-  await app.register(authn, optionsFor(table()))
-  app.get('/me', { config: { auth: true } }, (request) => request.user)
-  const login = await app.inject({
-    method: 'POST',
-    url: '/login',
-    payload: { email: 'alice@example.com', password: 'wonderland' },
-  })
-  const statusOf = async (token: string): Promise<number> =>
-    (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+  const app = await setting(t, optionsFor(table()))
   const now = Math.floor(Date.now() / 1000)
-  t.equal(await statusOf(login.json<{ token: string }>().token), 200)
-  t.equal(await statusOf(oldToken({ id: 2, iat: now, exp: now + 3600 })), 200)
-  t.equal(await statusOf(oldToken({ id: 9, iat: now, exp: now + 3600 })), 401, 'no such user')
-  t.equal(await statusOf(oldToken({ id: 2, iat: now - 9, exp: now - 5 })), 401, 'expired')
-  t.equal(await statusOf(oldToken({ id: 2, exp: now + 3600 }, 'another key'.repeat(3))), 401)
+  for (const [title, token, status] of [
+    ['of a new login', await tokenOf(app), 200],
+    ['of before', oldToken({ id: 2, iat: now, exp: now + 3600 }), 200],
+    ['of no user', oldToken({ id: 9, iat: now, exp: now + 3600 }), 401],
+    ['expired', oldToken({ id: 2, iat: now - 9, exp: now - 5 }), 401],
+    ['forged', oldToken({ id: 2, exp: now + 3600 }, 'another key'.repeat(3)), 401],
+  ] as const) {
+    t.equal(await statusOf(app, token), status, title)
+  }
 })
 
-t.test('with the old claim only, tokens of new logins are rejected', async (t) => {
-  const app = fastify(t)
-  const options = { ...optionsFor(table()), authenticators: {} }
-  await app.register(authn, { ...options, authenticator: jwtAuthenticator({ claimName: 'id' }) })
-  app.get('/me', { config: { auth: true } }, (request) => request.user)
-  const payload = { email: 'alice@example.com', password: 'wonderland' }
-  const login = await app.inject({ method: 'POST', url: '/login', payload })
-  const headers = bearer(login.json<{ token: string }>().token)
-  t.equal((await app.inject({ url: '/me', headers })).statusCode, 401)
+t.test('an app that reads only the old claim rejects tokens of new logins', async (t) => {
+  const old = { authenticators: {}, authenticator: jwtAuthenticator({ claimName: 'id' }) }
+  const app = await setting(t, { ...optionsFor(table()), ...old })
+  t.equal(await statusOf(app, await tokenOf(app)), 401)
 })
 
 t.test('Express routes work beside Fastify routes with sessions of Passport', async (t) => {
@@ -144,7 +134,8 @@ t.test('Express routes work beside Fastify routes with sessions of Passport', as
       return user
     },
   }
-  const app = fastify(t)
+  const app = Fastify()
+  t.teardown(() => app.close())
   await app.register(fastifyExpress)
   app.use(sessions)
   app.use('/old', oldApp)

@@ -65,21 +65,19 @@ t.test('rejections are sent in every language, with an English challenge', async
 })
 
 t.test('nested registrations have languages and a defaultLanguage of their own', async (t) => {
+  const languages = { tlh: { [key]: 'nuqneH' } }
+  const inner = { ...shared(), login: false, defaultLanguage: 'tlh', languages } as const
   const app = await appWith(t, { ...shared(), defaultLanguage: 'de' }, async (app) => {
-    app.get('/', { config: { auth: true } }, () => 'ran')
-    await app.register(
-      async (app) => {
-        await app.register(authn, {
-          ...shared(),
-          login: false,
-          defaultLanguage: 'tlh',
-          languages: { tlh: { [key]: 'nuqneH' } },
-        })
-        app.get('/', { config: { auth: true } }, () => 'ran')
-        app.get('/lang', (request) => request.lang)
-      },
-      { prefix: '/inner' },
-    )
+    const routes = (app: FastifyInstance): void => {
+      app.get('/', { config: { auth: true } }, () => 'ran')
+      app.get('/lang', (request) => request.lang)
+    }
+    routes(app)
+    const scope = async (app: FastifyInstance): Promise<void> => {
+      await app.register(authn, inner)
+      routes(app)
+    }
+    await app.register(scope, { prefix: '/inner' })
   })
   t.strictSame((await app.inject('/')).json(), { error: locales.de?.[key] })
   t.strictSame((await app.inject('/inner')).json(), { error: 'nuqneH' })

@@ -2,14 +2,10 @@
 // line `app.register(require('fastify-authn'))`. So no helper that imports the package may be used.
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 
-interface Early {
-  readonly app: FastifyInstance
-  readonly runs: string[]
-}
-
-function early(declare: (app: FastifyInstance, run: () => string) => unknown): Early {
+/** An app whose handlers remember their runs. */
+function early(declare: (app: FastifyInstance, run: () => string) => unknown) {
   const runs: string[] = []
   const app = Fastify()
   declare(app, () => {
@@ -29,8 +25,8 @@ const route = early((app, run) => {
 const child = early((app, run) => {
   app.register(async (app) => void app.get('/early', { config: { auth: true } }, run))
 })
-const typo = early((app, run) => {
-  app.get('/typo', { config: { auth: 'required' as never } }, run)
+const wrongMark = early((app, run) => {
+  app.get('/early', { config: { auth: 'required' as never } }, run)
 })
 const empty = early(() => undefined)
 const hooked = early((app) => {
@@ -46,30 +42,28 @@ documented.register(swagger, { openapi: {} })
 
 const { authn } = await import('../../lib/index.js')
 
-/** The error of startup, if any. */
-async function start(t: Test, { app }: Early): Promise<unknown> {
-  t.teardown(() => app.close())
-  app.register(authn, { authenticator: { scheme: 'Bearer', authenticate: () => null } })
-  try {
-    await app.ready()
-    return undefined
-  } catch (error) {
-    return error
-  }
-}
+const authenticator = { scheme: 'Bearer', authenticate: () => null }
 
-for (const [name, each] of Object.entries({ group, route, child, typo })) {
-  t.test(`a ${name} that was declared before the import makes startup fail`, async (t) => {
-    t.match(await start(t, each), {
+for (const [name, { app, runs }] of Object.entries({
+  'a group with a mark': group,
+  'a route with a mark': route,
+  'a scope with a route': child,
+  'a route with a wrong mark': wrongMark,
+})) {
+  t.test(`${name} that was declared before the import makes startup fail`, async (t) => {
+    t.teardown(() => app.close())
+    app.register(authn, { authenticator })
+    const error = await Promise.resolve(app.ready()).catch((reason: unknown) => reason)
+    t.match(error, {
       code: 'ERR_AUTH_MARK',
       message: /loaded after routes or scopes.*Import fastify-authn before/,
     })
-    t.strictSame(each.runs, [], 'the handler did not run')
+    t.strictSame(runs, [], 'the handler did not run')
   })
 }
 
 t.test('a hook that was added before the import marks GET and HEAD routes', async (t) => {
-  hooked.app.register(authn, { authenticator: { scheme: 'Bearer', authenticate: () => null } })
+  hooked.app.register(authn, { authenticator })
   hooked.app.after(() => hooked.app.get('/x', () => hooked.runs.push('ran')))
   t.teardown(() => hooked.app.close())
   for (const method of ['GET', 'HEAD'] as const) {
@@ -80,7 +74,7 @@ t.test('a hook that was added before the import marks GET and HEAD routes', asyn
 
 t.test('an app without routes at the import is checked for marks and reported', async (t) => {
   const { app } = empty
-  app.register(authn, { authenticator: { authenticate: () => null }, requireMarks: true })
+  app.register(authn, { authenticator, requireMarks: true })
   app.after(() => app.get('/x', { config: { auth: false } }, () => 'ok'))
   t.teardown(() => app.close())
   await app.ready()
@@ -92,7 +86,7 @@ t.test('an app without routes at the import is checked for marks and reported', 
 
 t.test('@fastify/swagger before the import gives a warning, and no security', async (t) => {
   t.teardown(() => documented.close())
-  documented.register(authn, { authenticator: { authenticate: () => null } })
+  documented.register(authn, { authenticator })
   documented.register(async (app) => {
     app.get('/', { config: { auth: true } }, () => 'ran')
   })

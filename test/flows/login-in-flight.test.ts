@@ -71,7 +71,7 @@ const changes: Record<string, (row: Row, rows: Row[]) => unknown> = {
 }
 
 for (const [name, change] of Object.entries(changes)) {
-  t.test(`a login gets a 401 if its user ${name} when the password was compared`, async (t) => {
+  t.test(`a login gets a 401 if its user ${name} once the password is compared`, async (t) => {
     for (const sessions of [true, false]) {
       for (const isSame of [false, true]) {
         const { app, row, rows } = await setting(t, { sessions }, isSame)

@@ -53,7 +53,7 @@ t.test('logins with any spelling of a name have one subject', async (t) => {
   t.strictSame(warnings(), [])
 })
 
-t.test('login.subject may return a number or a promise, from the typed name', async (t) => {
+t.test('login.subject gets the typed name, and may return a number or a promise', async (t) => {
   const given: unknown[][] = []
   const fromName = (user: TestUser, username: string): string => {
     given.push([user.id, user.password, username])

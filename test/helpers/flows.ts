@@ -70,32 +70,35 @@ export interface AnyResponse {
   readonly body: string
 }
 
+/** What every comparison of a response looks at. */
+function partsOf({ statusCode, body, headers }: AnyResponse) {
+  return {
+    status: statusCode,
+    body,
+    challenge: headers['www-authenticate'],
+    language: headers['content-language'],
+    cache: headers['cache-control'],
+  }
+}
+
 export function isRejection(
   t: Test,
   response: AnyResponse,
   { status = 401, error, challenge, language = 'en', vary = 'Accept-Language' }: ExpectedRejection,
   message = 'rejected',
 ): void {
-  const { headers } = response
+  const { 'content-type': type, vary: foundVary } = response.headers
   same(
     t,
-    {
-      status: response.statusCode,
-      body: response.body,
-      type: headers['content-type'],
-      challenge: headers['www-authenticate'],
-      language: headers['content-language'],
-      vary: headers.vary,
-      cache: headers['cache-control'],
-    },
+    { ...partsOf(response), type, vary: foundVary },
     {
       status,
       body: JSON.stringify({ error }),
-      type: 'application/json; charset=utf-8',
       challenge: challenge ?? undefined,
       language: language ?? undefined,
-      vary,
       cache: 'no-store',
+      type: 'application/json; charset=utf-8',
+      vary,
     },
     message,
   )
@@ -103,25 +106,9 @@ export function isRejection(
 
 /** A success of the handler of {@link probe}: nothing of a rejection is in it. */
 export function isWelcome(t: Test, response: AnyResponse, name: unknown, message = 'passed'): void {
-  const { headers } = response
-  same(
-    t,
-    {
-      status: response.statusCode,
-      body: response.body,
-      challenge: headers['www-authenticate'],
-      language: headers['content-language'],
-      cache: headers['cache-control'],
-    },
-    {
-      status: 200,
-      body: JSON.stringify({ user: name, context: name }),
-      challenge: undefined,
-      language: undefined,
-      cache: undefined,
-    },
-    message,
-  )
+  const body = JSON.stringify({ user: name, context: name })
+  const none = { challenge: undefined, language: undefined, cache: undefined }
+  same(t, partsOf(response), { status: 200, body, ...none }, message)
 }
 
 /** An internal error: a 500 that says nothing of what happened. */
@@ -131,26 +118,17 @@ export function isFault(
   code = 'ERR_AUTH_USER_SERVICE',
   message = 'internal error',
 ): void {
-  const { headers } = response
+  const { status, body, challenge } = partsOf(response)
+  const error = {
+    statusCode: 500,
+    code,
+    error: 'Internal Server Error',
+    message: 'The request could not be authenticated because of an internal error.',
+  }
   same(
     t,
-    {
-      status: response.statusCode,
-      body: JSON.parse(response.body) as object,
-      type: headers['content-type'],
-      challenge: headers['www-authenticate'],
-    },
-    {
-      status: 500,
-      body: {
-        statusCode: 500,
-        code,
-        error: 'Internal Server Error',
-        message: 'The request could not be authenticated because of an internal error.',
-      },
-      type: 'application/json; charset=utf-8',
-      challenge: undefined,
-    },
+    { status, body: JSON.parse(body) as object, challenge, type: response.headers['content-type'] },
+    { status: 500, body: error, challenge: undefined, type: 'application/json; charset=utf-8' },
     message,
   )
 }

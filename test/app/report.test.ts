@@ -1,20 +1,14 @@
 import cors from '@fastify/cors'
 import websocket from '@fastify/websocket'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { anyOf, authn, basicAuthenticator, jwtAuthenticator } from '../../lib/index.js'
 import type { AuthnOptions, AuthnRoute } from '../../lib/index.js'
-import { appWith, standardOptions } from '../helpers/app.js'
+import { fastify, appWith, standardOptions } from '../helpers/app.js'
 
 const standard = standardOptions()
 /** Registrations with one key have one user service. */
 const shared = () => ({ ...standard })
-
-function fastify(t: Test, options = {}): FastifyInstance {
-  const app = Fastify(options)
-  t.teardown(() => app.close())
-  return app
-}
 
 const ok = (): string => 'ok'
 

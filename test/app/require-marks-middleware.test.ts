@@ -1,10 +1,10 @@
 // Types of @fastify/express and @fastify/middie would add `app.use` to the whole program.
-import Fastify, { type FastifyInstance, type FastifyPluginCallback } from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import fp from 'fastify-plugin'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { authn, type RequireMarksOptions } from '../../lib/index.js'
-import { standardOptions } from '../helpers/app.js'
+import { fastify, standardOptions } from '../helpers/app.js'
 import { startupError, listen } from '../helpers/flows.js'
 
 const load = async (name: string): Promise<FastifyPluginCallback> =>
@@ -29,8 +29,7 @@ async function start(
   t: Test,
   { before, after, requireMarks = true }: Order,
 ): Promise<{ app: FastifyInstance; error: (Error & { code?: unknown }) | undefined }> {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   const error = await startupError(async () => {
     await before?.(app)
     await app.register(authn, { ...standardOptions(), requireMarks, auth: true })
@@ -87,8 +86,7 @@ for (const [name, engine] of Object.entries(engines)) {
       ['around', 'ERR_AUTH_AUDIT'],
       ['beside', undefined],
     ] as const) {
-      const app = Fastify()
-      t.teardown(() => app.close())
+      const app = fastify(t)
       const error = await startupError(async () => {
         if (place === 'around') await app.register(engine)
         await app.register(
@@ -107,8 +105,7 @@ for (const [name, engine] of Object.entries(engines)) {
 }
 
 t.test('without requireMarks, an app with middleware starts', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   const [engine] = Object.values(engines) as [FastifyPluginCallback]
   await app.register(engine)
   await app.register(authn, standardOptions())

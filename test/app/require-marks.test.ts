@@ -1,9 +1,9 @@
 import cors from '@fastify/cors'
 import websocket from '@fastify/websocket'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions, type UndecidedRoute } from '../../lib/index.js'
-import { standardOptions } from '../helpers/app.js'
+import { fastify, standardOptions } from '../helpers/app.js'
 import { startupError } from '../helpers/flows.js'
 
 const standard = standardOptions()
@@ -22,8 +22,7 @@ async function start(
   declare: (app: FastifyInstance) => unknown = () => undefined,
   before: (app: FastifyInstance) => unknown = () => undefined,
 ): Promise<(Error & { code?: unknown }) | undefined> {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   return startupError(async () => {
     await before(app)
     await app.register(authn, { ...shared(), requireMarks })
@@ -88,8 +87,7 @@ t.test('a route with a mark of its own, a scope or the plugin passes', async (t)
     }
   }
   t.equal(await start(t, true, declare), undefined)
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   app.get('/before', ok)
   await app.register(authn, { ...shared(), requireMarks: true, auth: true })
   app.get('/plain', ok)

@@ -1,19 +1,14 @@
-import Fastify, {
-  type FastifyInstance,
-  type RouteOptions,
-  type RouteShorthandOptions,
-} from 'fastify'
+import type { FastifyInstance, RouteOptions, RouteShorthandOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import t from 'tap'
 import { authn } from '../../lib/index.js'
-import { logLines } from '../helpers/app.js'
+import { fastify, logLines } from '../helpers/app.js'
 import { startupError } from '../helpers/flows.js'
 
 const options = { basic: { username: 'a', password: 'b' } }
 
 t.test('a config that a hook replaces makes startup fail', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   app.addHook('onRoute', (route) => {
     route.config = { auth: true }
   })
@@ -32,8 +27,7 @@ t.test('the mark that a route has when the app gets ready counts', async (t) => 
     changed: [{ auth: false }, { auth: { use: 'configBasic' } }, 401],
   }
   for (const [name, [config, change, status]] of Object.entries(late)) {
-    const app = Fastify()
-    t.teardown(() => app.close())
+    const app = fastify(t)
     const routes: RouteOptions[] = []
     app.addHook('onRoute', (route) => void routes.push(route))
     app.addHook('onReady', async () => {
@@ -47,8 +41,7 @@ t.test('the mark that a route has when the app gets ready counts', async (t) => 
 })
 
 t.test('a mark that is set in a config after its route makes startup fail', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   const config: { auth?: boolean } = {}
   const error = await startupError(async () => {
     await app.register(authn, options)
@@ -61,8 +54,7 @@ t.test('a mark that is set in a config after its route makes startup fail', asyn
 
 t.test('undefined hooks give one warning that names their routes and scopes', async (t) => {
   const { lines, stream } = logLines()
-  const app = Fastify({ logger: { stream } })
-  t.teardown(() => app.close())
+  const app = fastify(t, { logger: { stream } })
   // As @fastify/rate-limit does, which comes before the plugin.
   app.addHook('onRoute', (route) => {
     route.onRequest ??= (_request, _reply, done) => done()
@@ -106,8 +98,7 @@ t.test('auth or requireMarks in a scope without routes makes startup fail', asyn
     wrap: (plugin: (app: FastifyInstance) => Promise<void>) => (app: FastifyInstance) => unknown,
     declare: (app: FastifyInstance) => unknown = (app) => app.get('/x', ok),
   ): Promise<unknown> => {
-    const app = Fastify()
-    t.teardown(() => app.close())
+    const app = fastify(t)
     return startupError(async () => {
       await app.register(
         wrap(async (inner) => {

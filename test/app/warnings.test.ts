@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
-import { standardOptions } from '../helpers/app.js'
+import { fastify, standardOptions } from '../helpers/app.js'
 
 const ok = (): string => 'ok'
 
@@ -14,8 +14,7 @@ interface Warned {
 
 /** Starts an app. @returns the warnings of this package */
 async function start(t: Test, declare: (app: FastifyInstance) => unknown): Promise<Warned[]> {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   await declare(app)
   const warnings: Warned[] = []
   const listen = (warning: Warned): void => void warnings.push(warning)

@@ -1,10 +1,10 @@
 import { deepStrictEqual, ok } from 'node:assert'
 import formbody from '@fastify/formbody'
 import * as fc from 'fast-check'
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn } from '../../lib/index.js'
-import { rawLines, passwords, secret, users } from '../helpers/app.js'
+import { fastify, rawLines, passwords, secret, users } from '../helpers/app.js'
 import { credulousService, isQuiet, unusable, type CredulousService } from '../helpers/attacks.js'
 import { anyCharacter, bounded } from '../helpers/cases.js'
 import { bearerChallenge, isRejection, messages, type AnyResponse } from '../helpers/flows.js'
@@ -27,8 +27,7 @@ async function subjectOf(
 ): Promise<Subject> {
   const { lines, stream } = rawLines()
   const service = credulousService(hash)
-  const app = Fastify({ logger: { level: 'debug', stream }, ...server })
-  t.teardown(() => app.close())
+  const app = fastify(t, { logger: { level: 'debug', stream }, ...server })
   if (form) await app.register(formbody)
   await app.register(authn, {
     userService: service,

@@ -1,10 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import authn, { anyOf, configFromEnv, jwtAuthenticator, JwtService } from '../../lib/index.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { privatePem, publicPem } from '../helpers/tokens.js'
 import type { AuthnOptions } from '../../types/options.js'
+import { fastify } from '../helpers/app.js'
 
 const secret = 'qF3-Zk8_wLr1Tn5Yd7Hs0Xv2Bm4Gc6Pj9Ae'
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -23,8 +24,7 @@ async function start(
   second: AuthnOptions,
   { nested = false }: { nested?: boolean } = {},
 ): Promise<FastifyInstance> {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   if (nested) await app.register(authn, first)
   else await app.register(async (one) => one.register(authn, first), { prefix: '/one' })
   await app.register(
@@ -111,8 +111,7 @@ t.test('startup allows one key with one user service, or with other audiences', 
 })
 
 t.test('a registration that was replaced may share a key with its successor', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   await app.register(authn, { ...env(), ...users, login: false })
   await app.register(authn, { ...env(), ...others, login: false })
   await app.ready()
@@ -146,8 +145,7 @@ t.test('startup fails for one key and two user services in one registration', as
     more: AuthnOptions = {},
     isUsed = true,
   ): Promise<unknown> => {
-    const app = Fastify()
-    t.teardown(() => app.close())
+    const app = fastify(t)
     const authenticators = { admin: { ...jwtAuthenticator(own) } }
     const jwt = { secret: long, audience: 'people' }
     await app.register(authn, { ...users, jwt, authenticators, ...more })
@@ -187,8 +185,7 @@ t.test('startup fails for one key and two user services in one registration', as
   t.equal(await startWith({ ...others, claimName: 'admin' }, replaced), null, 'no route asks "jwt"')
   const members = { authenticators: { admin: anyOf(jwtAuthenticator(others)) } }
   t.match(await startWith({}, members), error, 'in anyOf()')
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   await app.register(authn, { jwt: { secret }, ...users, auth: true })
   app.get('/me', () => 'me')
   await app.register(async (inner) => {

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
   authn,
@@ -7,7 +7,15 @@ import {
   type AuthnOptions,
   type ErrorBody,
 } from '../../lib/index.js'
-import { appWith, basic, bearer, logLines, passwords, standardOptions } from '../helpers/app.js'
+import {
+  fastify,
+  appWith,
+  basic,
+  bearer,
+  logLines,
+  passwords,
+  standardOptions,
+} from '../helpers/app.js'
 import { startupError, messages, type AnyResponse } from '../helpers/flows.js'
 
 type MakeBody = NonNullable<AuthnOptions['errorBody']>
@@ -235,8 +243,7 @@ interface FastifyReplyLike {
 }
 
 t.test('an inner registration inherits errorBody, unless it has its own', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   const options = standardOptions()
   const scope =
     (errorBody?: MakeBody, inside: (scope: FastifyInstance) => unknown = () => undefined) =>

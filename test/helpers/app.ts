@@ -47,6 +47,13 @@ export function standardOptions(): AuthnOptions<TestUser> & { userService: TestU
 /** An app as tests use it. */
 export type TestApp = FastifyInstance
 
+/** An app without the plugin, closed when the test ends. */
+export function fastify(t: Test, server: FastifyServerOptions = {}): TestApp {
+  const app = Fastify(server)
+  t.teardown(() => app.close())
+  return app
+}
+
 /**
  * An app with the plugin, closed when the test ends. Unknown users cost no more than known ones: without
  * `hashing.cost`, 50 ms each.
@@ -59,8 +66,7 @@ export async function appWith(
   declare: (app: TestApp) => unknown = () => undefined,
   server: FastifyServerOptions = {},
 ): Promise<TestApp> {
-  const app = Fastify(server)
-  t.teardown(() => app.close())
+  const app = fastify(t, server)
   await app.register(authn, { ...options, hashing: { cost, ...options.hashing } })
   await declare(app)
   await app.ready()

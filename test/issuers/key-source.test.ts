@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as later } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { channels, type AuthenticationError } from '../../lib/index.js'
+import type { AuthenticationError, IssuerEvent } from '../../lib/index.js'
 import { KeySource } from '../../lib/issuers/key-source.js'
 import { limits } from '../../lib/issuers/limits.js'
 import { resolveIssuers } from '../../lib/issuers/options.js'
@@ -16,8 +16,8 @@ import {
   type TestIssuer,
 } from '../helpers/issuer.js'
 import { fakeLog, until } from '../helpers/load.js'
+import { eventsOf } from '../helpers/sessions.js'
 import { keys } from '../helpers/tokens.js'
-import type { IssuerEvent } from '../../lib/index.js'
 import type { VerifySignature } from '../../lib/tokens/engine.js'
 
 interface Setting {
@@ -42,13 +42,8 @@ async function setting(t: Test): Promise<Setting> {
       typ: undefined,
     })
   const source = new KeySource(resolved, verifierOf, log)
-  const events: IssuerEvent[] = []
-  const listener = (event: IssuerEvent): void => void events.push(event)
-  channels.issuer.subscribe(listener)
-  t.teardown(() => {
-    channels.issuer.unsubscribe(listener)
-    source.stop()
-  })
+  const events = eventsOf(t, 'issuer')
+  t.teardown(() => source.stop())
   return {
     issuer,
     source,

@@ -1,6 +1,5 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
-import Fastify, { type FastifyInstance, type FastifyReply, type LightMyRequestChain } from 'fastify'
+import type { FastifyInstance, FastifyReply, LightMyRequestChain } from 'fastify'
 import t, { type Test } from 'tap'
 import {
   anyOf,
@@ -16,7 +15,7 @@ import {
 import { userFromContext } from '../../lib/request/context.js'
 import { actingAs, authnTesting } from '../../lib/testing/index.js'
 import { setNodeEnv } from '../helpers/environment.js'
-import { bearer, secret, standardOptions, users } from '../helpers/app.js'
+import { fastify, bearer, secret, standardOptions, users } from '../helpers/app.js'
 import {
   bearerChallenge,
   isRejection,
@@ -28,6 +27,7 @@ import {
 } from '../helpers/flows.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { root } from '../helpers/project.js'
+import { eventsOf } from '../helpers/sessions.js'
 
 /** The tests merge no fields into AuthUser. */
 const alice: AuthUser & { name: string } = { name: 'alice' }
@@ -46,8 +46,7 @@ async function appWithKit(
   more: AuthnOptions = {},
   declare: (app: FastifyInstance) => void = () => undefined,
 ): Promise<Subject> {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   const options = standardOptions()
   if (when === 'before') await app.register(authnTesting)
   await app.register(authn, {
@@ -126,8 +125,7 @@ t.test('handlers and events see the acting user with its claims and extra', asyn
   const [stored] = users
   if (stored === undefined) throw new Error('no users')
   const seen: Record<string, unknown>[] = []
-  const other = Fastify()
-  t.teardown(() => other.close())
+  const other = fastify(t)
   await other.register(authn, standardOptions())
   await other.register(authnTesting)
   other.get('/me', { config: { auth: true } }, (request) => {
@@ -141,11 +139,7 @@ t.test('handlers and events see the acting user with its claims and extra', asyn
     })
     return request.user
   })
-  const published: object[] = []
-  const listener = (message: unknown): void => void published.push(message as object)
-  subscribe('fastify-authn:success', listener)
-  t.teardown(() => unsubscribe('fastify-authn:success', listener))
-
+  const published = eventsOf(t, 'success')
   const claims = { sub: 'alice', roles: ['admin'] }
   const acting = actingAs(stored, { claims, extra: { tenant: 7 } })
   const response = await other.inject({ url: '/me', ...acting })
@@ -212,8 +206,7 @@ t.test('the kit makes startup fail in production, however NODE_ENV spells it', a
   setNodeEnv(t, 'production')
   for (const name of ['production', 'Production', 'prod', 'production ', ' PROD\r']) {
     process.env.NODE_ENV = name
-    const app = Fastify()
-    t.teardown(() => app.close())
+    const app = fastify(t)
     const { code, message } = await rejectionOf(app.register(authnTesting))
     t.equal(code, 'ERR_AUTH_TESTING', JSON.stringify(name))
     t.match(message, `NODE_ENV is ${JSON.stringify(name)}`)
@@ -221,8 +214,7 @@ t.test('the kit makes startup fail in production, however NODE_ENV spells it', a
 })
 
 t.test('a kit that is registered in an inner scope serves the whole app', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   await app.register(authn, { ...standardOptions(), jwt: { secret } })
   await app.register(async (scope) => {
     await scope.register(authnTesting)
@@ -245,8 +237,7 @@ t.test('scopes and roles of actingAs() win; others come from claims and access',
     rolesOf: () => (asked.push('rolesOf'), ['of access']),
   }
   const appFor = async (more: AuthnOptions): Promise<FastifyInstance> => {
-    const app = Fastify()
-    t.teardown(() => app.close())
+    const app = fastify(t)
     await app.register(authnTesting)
     await app.register(authn, { ...standardOptions(), ...more } as AuthnOptions)
     app.get('/scope', { config: { auth: { scope: 'a' } } }, (request) => request.user)

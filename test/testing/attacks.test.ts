@@ -1,11 +1,11 @@
 import { AssertionError } from 'node:assert'
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import { AuthenticationError, authn, jwtAuthenticator, type AuthnOptions } from '../../lib/index.js'
 import { claimsOf } from '../helpers/sessions.js'
 import { authAttacks, mintToken, type AttackOptions } from '../../lib/testing/index.js'
 import { AttackReport, statusProblemOf } from '../../lib/testing/report.js'
-import { appWith, basic, passwords, secret, userService } from '../helpers/app.js'
+import { fastify, appWith, basic, passwords, secret, userService } from '../helpers/app.js'
 import { unusable } from '../helpers/attacks.js'
 import { anyService } from '../helpers/flows.js'
 import { keys, privatePem, publicPem } from '../helpers/tokens.js'
@@ -30,8 +30,7 @@ async function ours(t: Test, options: AuthnOptions = {}, auth: unknown = true) {
 
 /** An app with a handwritten guard. */
 function theirs(t: Test, guard: (header: string) => boolean): FastifyInstance {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   app.addHook('preHandler', async (request, reply) => {
     const { authorization = '' } = request.headers
     if (authorization === '' || !guard(authorization)) await reply.code(401).send()
@@ -120,8 +119,7 @@ t.test('every attack with cookies and every CSRF attack is rejected', async (t) 
 })
 
 t.test('authAttacks() finds a cookie that is read carelessly', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   app.post('/me', (request, reply) => {
     const cookies = (request.headers.cookie ?? '').split('; ').map((pair) => pair.split('='))
     const found = cookies.find(([name]) => name?.toLowerCase() === 'session')
@@ -137,8 +135,7 @@ t.test('authAttacks() finds a cookie that is read carelessly', async (t) => {
 })
 
 t.test('authAttacks() attacks API keys of the app, whose rejections may be a 403', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   await app.register(authn, {
     authenticator: {
       authenticate: ({ headers }) => {
@@ -157,8 +154,7 @@ t.test('authAttacks() attacks API keys of the app, whose rejections may be a 403
   t.equal(strict.problems.length, strict.cases)
   t.match(strict.problems[0], { status: 403, why: /expected 401; the credentials were accepted/ })
 
-  const loose = Fastify()
-  t.teardown(() => loose.close())
+  const loose = fastify(t)
   loose.get('/me', (request, reply) =>
     String(request.headers['x-api-key']).startsWith('k3') ? 'in' : reply.code(401).send(),
   )
@@ -268,8 +264,7 @@ t.test('a report names a rate limit and a user who is locked out', async (t) => 
   const locked = await authAttacks(app, { url: '/me', good: 'Bearer good' })
   t.match(locked.problems, [{ case: /after all the others/, status: 401 }])
 
-  const limited = Fastify()
-  t.teardown(() => limited.close())
+  const limited = fastify(t)
   const seen = new Set<string>()
   limited.get('/me', (request, reply) => {
     seen.add(request.ip)

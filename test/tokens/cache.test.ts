@@ -1,9 +1,8 @@
 // Only the signature of a token is cached.
-import Fastify from 'fastify'
 import t from 'tap'
 import { authn, EXTRA_JWT_CLAIMS, JwtService } from '../../lib/index.js'
 import { TokenCache } from '../../lib/tokens/cache.js'
-import { bearer, secret, userService } from '../helpers/app.js'
+import { fastify, bearer, secret, userService } from '../helpers/app.js'
 import { thrownBy } from '../helpers/errors.js'
 import type { JwtConfig } from '../../types/jwt.js'
 
@@ -104,8 +103,7 @@ t.test(
   'the user is looked up, and sub is checked, on every request with a cached token',
   async (t) => {
     const users = userService()
-    const app = Fastify()
-    t.teardown(() => app.close())
+    const app = fastify(t)
     await app.register(authn, { userService: users, jwt: { secret } })
     const seen: unknown[] = []
     app.get('/', { config: { auth: true } }, (request) => {

@@ -1,9 +1,8 @@
 import { createHmac, verify as verifyBytes, constants } from 'node:crypto'
-import Fastify from 'fastify'
 import t from 'tap'
 import { authn, JwtService } from '../../lib/index.js'
 import { rejectionOf, reveals, thrownBy } from '../helpers/errors.js'
-import { secret, userService } from '../helpers/app.js'
+import { fastify, secret, userService } from '../helpers/app.js'
 import { configOf, hmacSecret, methodCases, moreKeys, type MethodCase } from '../helpers/keys.js'
 import { memoryFs } from '../helpers/memory-fs.js'
 import {
@@ -132,8 +131,7 @@ t.test('each key file is read once by load(), and once by each reload()', async 
   const loaded = await Promise.all([service.load(), service.load()])
   t.strictSame(loaded, [service, service])
   t.equal(await service.load(), service)
-  const app = Fastify()
-  t.teardown(() => app.close())
+  const app = fastify(t)
   const options = { jwtService: service, userService: userService(), login: false } as const
   await app.register(authn, options)
   await app.register(async (inner) => inner.register(authn, options))

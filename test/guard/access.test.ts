@@ -192,20 +192,21 @@ t.test('the scopes of a token are its scope, or its scp if there is none', async
 
 // Which fields of a user are its roles: flows/orms.test.ts.
 t.test('the roles of a request are those of its user, not of its token', async (t) => {
+  const user = Object.assign(Object.create(null) as object, { role: 'editor' })
+  const bare = await guarded(t, { role: 'editor' }, { userService: { findByUsername: () => user } })
   const { app, ran } = await guarded(t, { role: 'editor' })
   const headers = tokenOf(app, { roles: ['editor'], role: 'editor' })
   const prototype = Object.prototype as { role?: unknown }
   t.teardown(() => delete prototype.role)
-  for (const role of [undefined, 'editor']) {
-    if (role !== undefined) prototype.role = role
+  for (const isPolluted of [false, true]) {
+    if (isPolluted) prototype.role = 'editor'
     const response = await app.inject({ url: '/', headers })
     t.strictSame([response.statusCode, response.json()], [403, { error: messages.role }])
     t.equal(response.headers['www-authenticate'], undefined, 'no challenge for a role')
   }
+  delete prototype.role
   t.equal(ran(), 0, 'a polluted Object.prototype gives no role')
-  const user = Object.assign(Object.create(null) as object, { role: 'editor' })
-  const other = await guarded(t, { role: 'editor' }, { userService: { findByUsername: () => user } })
-  t.equal((await other.app.inject({ url: '/', headers: tokenOf(other.app, {}) })).statusCode, 200)
+  t.equal((await bare.app.inject({ url: '/', headers: tokenOf(bare.app, {}) })).statusCode, 200)
 })
 
 t.test('a user whose role throws is a 500', async (t) => {

@@ -90,7 +90,7 @@ t.test('mintApiKey() takes the scope in which the plugin is registered', async (
   const app = fastify(t)
   let inner: typeof app | undefined
   await app.register(async (scope) => {
-    inner = scope as typeof app
+    inner = scope
     await scope.register(authn, keyOptions())
     scope.get('/in', { config: { auth: { use: 'apiKey' } } }, about)
   })

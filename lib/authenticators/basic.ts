@@ -3,6 +3,7 @@ import { MALFORMED, parseBasic } from '../http/authorization.js'
 import { basicAuthenticatorSchema } from '../options/authenticator-schemas.js'
 import { check } from '../options/check.js'
 import { defaults, withDefaults } from '../options/defaults.js'
+import { loadBcrypt } from '../passwords/bcrypt.js'
 import { perRegistration } from '../request/registration.js'
 import type { Authenticator } from '../../types/authenticator.js'
 import type { BasicAuthenticatorOptions } from '../../types/options.js'
@@ -42,7 +43,11 @@ export function basicAuthenticator<Stored extends object>(
     scheme: 'Basic',
     openapi: { type: 'http', scheme: 'basic' },
     optional,
-    init: state.init,
+    // The state is there at once, also for an authenticator that wraps this one and does not wait.
+    init(app) {
+      state.init(app)
+      return loadBcrypt()
+    },
     authenticate(request) {
       const check = state.of(request)
       const pair = parseBasic(request.headers.authorization)

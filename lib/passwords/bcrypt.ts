@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto'
-import bcrypt from 'bcrypt'
 
 /** bcrypt uses this many bytes of a password and ignores the rest. */
 export const longestPassword = 72
 
-/** @throws for a string that is no bcrypt hash */
-export const { getRounds: costOf } = bcrypt
+let bcrypt: typeof import('bcrypt')
+
+/** Has to be awaited before anything is compared or hashed. Apps with tokens alone do not load the package. */
+export async function loadBcrypt(): Promise<void> {
+  bcrypt ??= (await import('bcrypt')).default
+}
+
+/** @param hash - for which {@link isBcryptHash} holds */
+export function costOf(hash: string): number {
+  return Number(hash.slice(4, 6))
+}
 
 /** A hash that no password matches, always the same for a name, so that unknown users take as long as known ones. */
 export function dummyHash(cost: number, username: string): string {

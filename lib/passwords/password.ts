@@ -1,5 +1,5 @@
 import { wrongOption } from '../errors/errors.js'
-import { costOf, hash, longestPassword, isBcryptHash } from './bcrypt.js'
+import { costOf, hash, isBcryptHash, loadBcrypt, longestPassword } from './bcrypt.js'
 import { HashingQueue } from './queue.js'
 import { defaults } from '../options/defaults.js'
 
@@ -25,6 +25,7 @@ export async function hashPassword(
     )
   }
   checkCost(cost)
+  await loadBcrypt()
   queue ??= new HashingQueue(defaults.hashing)
   return queue.run(() => hash(password, cost))
 }

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { loadBcrypt } from './bcrypt.js'
 import { createCredentialCheck } from './check.js'
 import type { CheckTools } from './check-tools.js'
 import { CredentialCache } from './credential-cache.js'
@@ -32,7 +33,8 @@ export async function createPasswordTools(
   app: SharedTools,
   log: FastifyBaseLogger,
 ) {
-  const { maxPasswordBytes, userServiceTimeout } = options
+  const { maxPasswordBytes, userServiceTimeout, userService } = options
+  if (userService !== undefined) await loadBcrypt()
   const given = withoutUndefined(options.hashing ?? {})
   const hashing = resolveHashing({ ...app.hashing?.given, ...given })
   const { queue } = (app.hashing ??= { queue: new HashingQueue(hashing), given })

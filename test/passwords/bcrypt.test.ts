@@ -1,7 +1,9 @@
 import bcrypt from 'bcrypt'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { compare, costOf, dummyHash, isBcryptHash } from '../../lib/passwords/bcrypt.js'
+import { compare, costOf, dummyHash, isBcryptHash, loadBcrypt } from '../../lib/passwords/bcrypt.js'
+
+t.before(loadBcrypt)
 
 t.test('each name has one dummy hash of the wanted cost', async (t) => {
   const property = fc.property(

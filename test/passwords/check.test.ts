@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { ABANDONED } from '../../lib/http/disconnect.js'
-import { costOf } from '../../lib/passwords/bcrypt.js'
+import { costOf, loadBcrypt } from '../../lib/passwords/bcrypt.js'
 import { createCredentialCheck } from '../../lib/passwords/check.js'
 import type { CheckTools } from '../../lib/passwords/check-tools.js'
 import { HashingQueue } from '../../lib/passwords/queue.js'
@@ -9,6 +9,8 @@ import { Throttle } from '../../lib/throttle/throttle.js'
 import { rejectionOf } from '../helpers/errors.js'
 import { serviceOf } from '../helpers/flows.js'
 import { fakeRequest, fateOf, settle, until, watchBcrypt } from '../helpers/load.js'
+
+t.before(loadBcrypt)
 
 const password = 'wonderland'
 const alice = { name: 'alice', password: bcrypt.hashSync(password, 4) }

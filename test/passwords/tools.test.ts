@@ -1,6 +1,7 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { resolveOptions } from '../../lib/options/resolve.js'
+import { loadBcrypt } from '../../lib/passwords/bcrypt.js'
 import {
   createPasswordTools,
   type PasswordTools,
@@ -9,6 +10,8 @@ import {
 import type { AuthnOptions } from '../../lib/index.js'
 import { serviceOf } from '../helpers/flows.js'
 import { fakeRequest, settle, until, watchBcrypt } from '../helpers/load.js'
+
+t.before(loadBcrypt)
 
 const stored = { name: 'alice', password: bcrypt.hashSync('wonderland', 4) }
 const service = serviceOf((name) => (name === 'alice' ? stored : null))

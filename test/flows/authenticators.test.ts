@@ -49,10 +49,8 @@ const rejections: Record<string, [error: string, description?: string]> = {
   expired: [messages.jwtExpired, 'The token expired'],
   unknown: [messages.invalid, 'The token is not accepted'],
 }
-const uses = ['jwt', 'basic', 'configBasic', ['jwt', 'basic'], 'apiKey', 'opaque'] as const
-
 /**
- * What each authenticator of {@link uses} does with each kind of credentials: one of {@link rejections}, of which `none`
+ * What each of {@link subjects} does with each kind of credentials: one of {@link rejections}, of which `none`
  * and `other` count as no credentials, or the name of a user. Malformed headers: test/attacks/authorization-header.test.ts.
  */
 const kinds: Record<string, [headers: Headers, outcomes: string]> = {
@@ -96,30 +94,31 @@ const opaque = (optional: boolean): Authenticator => ({
   },
 })
 
-/** The twins of {@link uses} that are `optional: true`. */
-const optionals: Authenticator[] = [
-  jwtAuthenticator({ optional: true }),
-  basicAuthenticator({ optional: true }),
-  { ...configBasicAuthenticator(configured), optional: true },
-  anyOf(jwtAuthenticator({ optional: true }), basicAuthenticator({ optional: true })),
-  apiKey(true),
-  opaque(true),
-]
-
-/** The challenges of {@link uses}, with what is said about a token. */
-function challengesOf(at: number, description?: string): string | string[] {
-  const ofBearer = description === undefined ? bearerChallenge : tokenChallenge(description)
-  const ofKey = `ApiKey realm="${realm}"`
-  const all = [
-    ofBearer,
-    basicChallenge,
-    basicChallenge,
-    [ofBearer, basicChallenge],
-    ofKey,
-    ofBearer,
-  ]
-  return all[at] ?? []
+interface Subject {
+  readonly use: string | readonly string[]
+  /** Its twin that is `optional: true`. */
+  readonly optional: Authenticator
+  /** Its challenges, given that of Bearer. */
+  readonly challenge: (ofBearer: string) => string | string[]
 }
+
+const optional = { optional: true }
+const subjects: readonly Subject[] = [
+  { use: 'jwt', optional: jwtAuthenticator(optional), challenge: (ofBearer) => ofBearer },
+  { use: 'basic', optional: basicAuthenticator(optional), challenge: () => basicChallenge },
+  {
+    use: 'configBasic',
+    optional: { ...configBasicAuthenticator(configured), ...optional },
+    challenge: () => basicChallenge,
+  },
+  {
+    use: ['jwt', 'basic'],
+    optional: anyOf(jwtAuthenticator(optional), basicAuthenticator(optional)),
+    challenge: (ofBearer) => [ofBearer, basicChallenge],
+  },
+  { use: 'apiKey', optional: apiKey(true), challenge: () => `ApiKey realm="${realm}"` },
+  { use: 'opaque', optional: opaque(true), challenge: (ofBearer) => ofBearer },
+]
 
 const options = {
   userService: userService(),
@@ -129,42 +128,37 @@ const options = {
   throttle: false,
 } as const
 
-for (const [at, use] of uses.entries()) {
-  t.test(
-    `in each mode, credentials of each kind get a user or a 401 from ${[use].flat().join(' or ')}`,
-    async (t) => {
-      const { handler, take } = probe()
-      const optional = optionals[at] as Authenticator
-      const authenticators = { apiKey: apiKey(false), opaque: opaque(false), optional }
-      const marks: Record<string, AuthMark> = {
-        required: { use },
-        optional: { mode: 'optional', use },
-        try: { mode: 'try', use },
-        'an authenticator that is optional': { use: 'optional' },
-      }
-      const app = await appWith(t, { ...options, authenticators }, (app) => {
-        for (const [mode, auth] of Object.entries(marks))
-          app.get(`/${mode}`, { config: { auth } }, handler)
-      })
-      for (const [kind, [headers, outcomes]] of Object.entries(kinds)) {
-        const outcome = outcomes.split(' ')[at] ?? ''
-        const rejection = rejections[outcome]
+for (const [at, { use, optional, challenge: challengeOf }] of subjects.entries()) {
+  const names = [use].flat().join(' or ')
+  t.test(`in each mode, credentials get a user or a 401 from ${names}`, async (t) => {
+    const { handler, take } = probe()
+    const authenticators = { apiKey: apiKey(false), opaque: opaque(false), optional }
+    const marks: Record<string, AuthMark> = {
+      required: { use },
+      optional: { mode: 'optional', use },
+      try: { mode: 'try', use },
+      'an authenticator that is optional': { use: 'optional' },
+    }
+    const app = await appWith(t, { ...options, authenticators }, (app) => {
+      for (const [mode, auth] of Object.entries(marks))
+        app.get(`/${mode}`, { config: { auth } }, handler)
+    })
+    for (const [kind, [headers, outcomes]] of Object.entries(kinds)) {
+      const outcome = outcomes.split(' ')[at] ?? ''
+      const [error, description] = rejections[outcome] ?? []
+      const challenge = challengeOf(description ? tokenChallenge(description) : bearerChallenge)
+      for (const mode of Object.keys(marks)) {
+        const title = `${kind}, ${mode}`
+        const response = await app.inject({ url: encodeURI(`/${mode}`), headers })
         const isNone = outcome === 'none' || outcome === 'other'
-        for (const mode of Object.keys(marks)) {
-          const title = `${kind}, ${mode}`
-          const response = await app.inject({ url: encodeURI(`/${mode}`), headers })
-          const isAnonymous = mode === 'try' || (isNone && mode !== 'required')
-          if (rejection === undefined) isWelcome(t, response, outcome, title)
-          else if (isAnonymous) isWelcome(t, response, null, title)
-          else {
-            const [error, description] = rejection
-            isRejection(t, response, { error, challenge: challengesOf(at, description) }, title)
-          }
-          t.equal(take(), rejection && !isAnonymous ? 0 : 1, `${title}: runs of the handler`)
-        }
+        const isAnonymous = mode === 'try' || (isNone && mode !== 'required')
+        if (error === undefined) isWelcome(t, response, outcome, title)
+        else if (isAnonymous) isWelcome(t, response, null, title)
+        else isRejection(t, response, { error, challenge }, title)
+        t.equal(take(), error && !isAnonymous ? 0 : 1, `${title}: runs of the handler`)
       }
-    },
-  )
+    }
+  })
 }
 
 type Seen = string | null | 401

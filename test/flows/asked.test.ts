@@ -66,22 +66,21 @@ t.test('events, log and request.extra name the authenticator that was asked', as
   )
   const accepts = ['jwt', 'apiKey', 'keycloak', 'basic']
   const good = { jwt: token, apiKey: bearer(key), keycloak: ofIssuer, basic: alice }
+  const changed = ({ authorization }: typeof token) => ({ authorization: `${authorization}x` })
+  const wrong = basic('alice', 'wrong')
   for (const [authenticator, headers] of Object.entries(good)) {
     const { statusCode, body, event } = await get('/', headers)
     t.strictSame([statusCode, body], [200, ['alice', authenticator]])
     t.match(event, { authenticator, accepts })
-  }
-  const bad = {
-    jwt: bearer(`${token.authorization.slice(7)}x`),
-    apiKey: bearer(`${key}x`),
-    keycloak: bearer(`${ofIssuer.authorization.slice(7)}x`),
-    basic: basic('alice', 'wrong'),
-  }
-  for (const [authenticator, headers] of Object.entries(bad)) {
-    const { statusCode, log, event } = await get('/', headers)
-    t.equal(statusCode, 401)
-    t.match(event, { authenticator, accepts })
-    t.match(log, { authenticator, accepts })
+    const rejected = await get('/', headers === alice ? wrong : changed(headers))
+    t.equal(rejected.statusCode, 401)
+    t.match(
+      [rejected.event, rejected.log],
+      [
+        { authenticator, accepts },
+        { authenticator, accepts },
+      ],
+    )
   }
   t.match((await get('/')).event, { authenticator: accepts.join('|'), accepts })
 
@@ -97,7 +96,7 @@ t.test('events, log and request.extra name the authenticator that was asked', as
   const { log, event } = await get('/one')
   t.match(event, { authenticator: 'apiKey', accepts: ['apiKey'] })
   t.notOk('accepts' in log, 'the log does not repeat a single one')
-  for (const headers of [{}, bad.apiKey]) {
+  for (const headers of [{}, changed(good.apiKey)]) {
     t.strictSame((await get('/try', headers)).body, [null, null], 'anonymous: none')
   }
   t.match(app.authn.printRoutes(), /^GET +\/ +required +- +jwt, apiKey, keycloak, basic /m)

@@ -114,8 +114,7 @@ t.test('the plugin creates no Fastify instance, even when keys are reloaded', as
 t.test('startup fails, naming decoratorName, if @fastify/jwt decorates user too', async (t) => {
   const app = fastify(t)
   await app.register(fastifyJwt, { secret: theirs })
-  const error = await startupError(() => Promise.resolve(app.register(authn, standardOptions())))
-  t.match(error, {
+  t.match(await startupError(() => app.register(authn, standardOptions())), {
     code: 'ERR_AUTH_DECORATOR',
     message: /"user".*@fastify\/jwt.*decoratorName: 'jwtUser'/,
   })

@@ -111,11 +111,9 @@ t.test('hooks, sent streams and timers after the response find the user', async 
   const seen: Record<string, unknown> = {}
   const done = deferred()
   const app = await appWith(t, standardOptions(), (app) => {
-    const look = (place: string) => async () => {
-      seen[place] = current()
+    for (const name of ['preValidation', 'preHandler'] as const) {
+      app.addHook(name, async () => void (seen[name] = current()))
     }
-    app.addHook('preValidation', look('preValidation'))
-    app.addHook('preHandler', look('preHandler'))
     app.addHook('preSerialization', async (_, __, payload) => {
       seen.preSerialization = current()
       return payload
@@ -125,20 +123,12 @@ t.test('hooks, sent streams and timers after the response find the user', async 
       void reply.code(500).send({ error: (error as Error).message })
     })
     const config = { auth: true } as const
-    app.get('/object', { config }, () => ({}))
-    app.get('/throws', { config }, () => {
-      throw new Error('x')
-    })
-    app.get('/stream', { config }, (_, reply) =>
-      reply.send(
-        Readable.from(
-          (async function* read() {
-            await immediate()
-            yield String(current())
-          })(),
-        ),
-      ),
-    )
+    app.get('/throws', { config }, () => Promise.reject(new Error('x')))
+    async function* read() {
+      await immediate()
+      yield String(current())
+    }
+    app.get('/stream', { config }, (_, reply) => reply.send(Readable.from(read())))
     app.get('/later', { config }, () => {
       setTimeout(() => {
         seen.later = current()
@@ -149,16 +139,22 @@ t.test('hooks, sent streams and timers after the response find the user', async 
   })
   const port = await listen(app)
   const headers = tokenOf(app, 'alice')
-  for (const path of ['/object', '/throws', '/later']) await send(port, { path, headers })
+  for (const path of ['/throws', '/later']) await send(port, { path, headers })
   t.equal((await send(port, { path: '/stream', headers })).body, 'alice')
   await done.promise
-  t.strictSame(seen, {
-    preValidation: 'alice',
-    preHandler: 'alice',
-    preSerialization: 'alice',
-    errorHandler: 'alice',
-    later: 'alice',
+  const places = ['preValidation', 'preHandler', 'preSerialization', 'errorHandler', 'later']
+  t.strictSame(seen, Object.fromEntries(places.map((place) => [place, 'alice'])))
+})
+
+t.test('a hook that replaces request.user replaces the user of the context too', async (t) => {
+  const app = await appWith(t, standardOptions(), (app) => {
+    const preHandler = async (request: FastifyRequest): Promise<void> => {
+      request.user = { name: 'bob' } as never
+    }
+    app.get('/', { config: { auth: true }, preHandler }, both)
   })
+  const { body } = await app.inject({ url: '/', headers: tokenOf(app, 'alice') })
+  t.equal(body, '{"request":"bob","context":"bob"}')
 })
 
 t.test('a request that a handler injects has its own user, or none', async (t) => {

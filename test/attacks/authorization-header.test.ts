@@ -108,7 +108,7 @@ async function areRejected(
   isQuiet(t, subject, [...secrets, ...sent])
 }
 
-/** Valid credentials are accepted, so what is rejected beside them is rejected for its own fault. */
+/** Valid credentials are accepted, so what is rejected beside them is rejected for its own flaw. */
 async function welcomes({ app, take, service }: Target, t: Test): Promise<void> {
   const pair = basic('alice', passwords.alice)
   const token = bearer(app.jwtService.generateToken('alice'))

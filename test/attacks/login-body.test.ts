@@ -94,7 +94,7 @@ const noJson = [400, 'FST_ERR_CTP_INVALID_JSON_BODY'] as const
 const empty = [400, 'FST_ERR_CTP_EMPTY_JSON_BODY'] as const
 const unknownType = [415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE'] as const
 
-/** The right credentials get a token, so what is rejected beside them is rejected for its own fault. */
+/** The right credentials get a token, so what is rejected beside them is rejected for its own flaw. */
 async function isIn(t: Test, { service }: Subject, response: AnyResponse, name = 'alice') {
   t.equal(response.statusCode, 200, `${name} is in`)
   t.equal(response.headers['cache-control'], 'no-store')

@@ -88,7 +88,7 @@ async function areRejected(
   }
 }
 
-/** Asserts that a token is accepted, so what is rejected beside it is rejected for its own fault. */
+/** Asserts that a token is accepted, so what is rejected beside it is rejected for its own flaw. */
 async function isAccepted(t: Test, apps: Apps, token: string, method = 'HS256'): Promise<void> {
   const { app, take, service } = appOf(apps, method)
   const response = await app.inject({ url: `/${method}/required`, headers: bearer(token) })

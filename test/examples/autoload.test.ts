@@ -7,7 +7,7 @@ import {
   login,
   noCredentials,
   notAccepted,
-  refusal,
+  rejection,
   welcome,
   wrongCredentials,
 } from '../helpers/examples.js'
@@ -28,8 +28,8 @@ t.test('routes of a file without a mark are protected', async (t) => {
   const { answer, token } = await setUp(t)
   const url = '/notes'
   await answer({ url, headers: token }, 200, { notes: [], of: 'alice' }, welcome)
-  await answer({ url }, 401, noCredentials, refusal())
-  await answer({ url, headers: basic(admin) }, 401, noCredentials, refusal())
+  await answer({ url }, 401, noCredentials, rejection())
+  await answer({ url, headers: basic(admin) }, 401, noCredentials, rejection())
   await answer({ url: '/notes/public' }, 200, { notes: [] }, welcome)
 })
 
@@ -38,15 +38,15 @@ t.test('routes of an open file are open, unless their own mark protects them', a
   await answer({ url: '/health' }, 200, { status: 'ok' }, welcome)
   const url = '/health/details'
   await answer({ url, headers: token }, 200, { status: 'ok', asked: 'alice' }, welcome)
-  await answer({ url }, 401, noCredentials, refusal())
+  await answer({ url }, 401, noCredentials, rejection())
 })
 
 t.test('the mark of a folder applies to its files', async (t) => {
   const { app, answer, token } = await setUp(t)
   const url = '/admin/stats'
-  await answer({ url }, 401, noCredentials, refusal(basicChallenge))
-  await answer({ url, headers: token }, 401, notAccepted, refusal(basicChallenge))
-  await answer({ url, headers: basic(alice) }, 401, wrongCredentials, refusal(basicChallenge))
+  await answer({ url }, 401, noCredentials, rejection(basicChallenge))
+  await answer({ url, headers: token }, 401, notAccepted, rejection(basicChallenge))
+  await answer({ url, headers: basic(alice) }, 401, wrongCredentials, rejection(basicChallenge))
   const { statusCode, headers, ...response } = await app.inject({ url, headers: basic(admin) })
   t.match(
     { statusCode, headers, body: response.json<object>() },

@@ -6,7 +6,7 @@ import {
   bearer,
   expectAnswer,
   login,
-  refusal,
+  rejection,
   tokenChallenge,
   welcome,
 } from '../helpers/examples.js'
@@ -18,8 +18,8 @@ const inLanguage = (language: string) => ({
   'content-language': language,
   vary: 'Accept-Language',
 })
-const refusalIn = (language: string, challenge?: string) => ({
-  ...refusal(challenge),
+const rejectionIn = (language: string, challenge?: string) => ({
+  ...rejection(challenge),
   'content-language': language,
 })
 
@@ -57,7 +57,7 @@ t.test('rejections come from the catalogues, or from the plugin if they lack one
     ['en', 'Invalid or missing authentication header.', 'en'],
     ['fr', 'L’en-tête d’authentification est absent ou non valide.', 'fr'],
   ] as const) {
-    await answer({ url, headers: speaks(asked) }, 401, { error }, refusalIn(language))
+    await answer({ url, headers: speaks(asked) }, 401, { error }, rejectionIn(language))
   }
 
   const expired = bearer(app.jwtService.generateTokenWithClaims({ sub: 'alice', exp: 1 }))
@@ -67,7 +67,7 @@ t.test('rejections come from the catalogues, or from the plugin if they lack one
     ['de', 'Ihr Authentifizierungstoken ist abgelaufen.', 'de'],
   ] as const) {
     const headers = { ...expired, ...speaks(asked) }
-    await answer({ url, headers }, 401, { error }, refusalIn(language, challenge))
+    await answer({ url, headers }, 401, { error }, rejectionIn(language, challenge))
   }
 
   const payload = { username: 'alice', password: 'wrong' }
@@ -77,6 +77,6 @@ t.test('rejections come from the catalogues, or from the plugin if they lack one
     ['eo', 'Wrong name or password.', 'en'],
   ] as const) {
     const request = { method: 'POST', url: '/login', payload, headers: speaks(asked) } as const
-    await answer(request, 401, { error }, refusalIn(language))
+    await answer(request, 401, { error }, rejectionIn(language))
   }
 })

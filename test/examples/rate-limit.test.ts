@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { hashPassword } from 'fastify-authn'
 import { buildApp } from '../../examples/rate-limit.js'
-import { alice, bob, expectAnswer, login, noCredentials, refusal } from '../helpers/examples.js'
+import { alice, bob, expectAnswer, login, noCredentials, rejection } from '../helpers/examples.js'
 
 const url = '/me'
 /** A limit of @fastify/rate-limit, of which so much is left. */
@@ -64,7 +64,7 @@ t.test('anonymous requests are limited by address', async (t) => {
 t.test('rejected requests do not count against the limit of a user', async (t) => {
   const { app, answer } = await setUp(t)
   for (let turn = 0; turn < 5; turn += 1) {
-    await answer({ url }, 401, noCredentials, { ...refusal(), ...unlimited })
+    await answer({ url }, 401, noCredentials, { ...rejection(), ...unlimited })
   }
   await answer({ url: '/news' }, 200, { news: 'none' }, left(3, 2))
   const headers = await login(t, app, '/login', alice)

@@ -13,7 +13,7 @@ import {
   login,
   noCredentials,
   notAccepted,
-  refusal,
+  rejection,
   wrongCredentials,
 } from '../helpers/examples.js'
 
@@ -55,10 +55,10 @@ function open(t: Test, app: FastifyInstance, protocols: string[], headers = {}):
 }
 
 /** The upgrade is rejected, and how. */
-async function isRefused(t: Test, socket: WebSocket, body: unknown): Promise<void> {
+async function isRejected(t: Test, socket: WebSocket, body: unknown): Promise<void> {
   const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
   const text = Buffer.concat(await response.toArray()).toString()
-  const expected = { ...refusal(), 'www-authenticate': undefined, upgrade: undefined }
+  const expected = { ...rejection(), 'www-authenticate': undefined, upgrade: undefined }
   t.match(
     { status: response.statusCode, headers: response.headers },
     { status: 401, headers: expected },
@@ -77,25 +77,25 @@ t.test('a ticket opens one socket, and is rejected afterwards', async (t) => {
   t.equal(message.toString(), 'alice: Hello!')
   socket.close()
   await once(socket, 'close')
-  await isRefused(t, open(t, app, ['chat', ticket]), wrongCredentials)
+  await isRejected(t, open(t, app, ['chat', ticket]), wrongCredentials)
 })
 
 t.test('no ticket, a wrong one or a token gets a 401 instead of a socket', async (t) => {
   const { app, answer, token } = await setUp(t)
-  await isRefused(t, open(t, app, ['chat']), noCredentials)
-  await isRefused(t, open(t, app, []), noCredentials)
-  await isRefused(t, open(t, app, ['chat', `ticket.${'A'.repeat(43)}`]), wrongCredentials)
+  await isRejected(t, open(t, app, ['chat']), noCredentials)
+  await isRejected(t, open(t, app, []), noCredentials)
+  await isRejected(t, open(t, app, ['chat', `ticket.${'A'.repeat(43)}`]), wrongCredentials)
   // A token in its place, or in its header.
   const jwt = token.authorization.slice('Bearer '.length)
-  await isRefused(t, open(t, app, ['chat', `ticket.${jwt}`]), wrongCredentials)
-  await isRefused(t, open(t, app, ['chat'], token), notAccepted)
+  await isRejected(t, open(t, app, ['chat', `ticket.${jwt}`]), wrongCredentials)
+  await isRejected(t, open(t, app, ['chat'], token), notAccepted)
   // And a ticket is good for nothing else.
   const ticket = await ticketOf(t, app, token)
   const headers = bearer(ticket)
   const challenged = { 'www-authenticate': /error="invalid_token"/ }
   const wrong = { error: 'Your authentication token is invalid.' }
   await answer({ method: 'POST', url: '/tickets', headers }, 401, wrong, challenged)
-  await answer({ method: 'POST', url: '/tickets' }, 401, noCredentials, refusal())
+  await answer({ method: 'POST', url: '/tickets' }, 401, noCredentials, rejection())
 })
 
 t.test('of five requests with one ticket at once, one opens a socket', async (t) => {
@@ -121,14 +121,14 @@ t.test('of five requests with one ticket at once, one opens a socket', async (t)
 t.test('an expired ticket gets a 401', async (t) => {
   const { app, token } = await setUp(t, { ticketSeconds: 0 })
   const ticket = await ticketOf(t, app, token)
-  await isRefused(t, open(t, app, ['chat', `ticket.${ticket}`]), wrongCredentials)
+  await isRejected(t, open(t, app, ['chat', `ticket.${ticket}`]), wrongCredentials)
 })
 
 t.test('the ticket of a deleted user gets a 401', async (t) => {
   const { app, users, token } = await setUp(t)
   const ticket = await ticketOf(t, app, token)
   users.clear()
-  await isRefused(t, open(t, app, ['chat', `ticket.${ticket}`]), wrongCredentials)
+  await isRejected(t, open(t, app, ['chat', `ticket.${ticket}`]), wrongCredentials)
 })
 
 t.test('the socket is closed when the token expires', async (t) => {

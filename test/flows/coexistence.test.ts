@@ -263,6 +263,6 @@ t.test('WebSocket upgrades get the user or the 401 of any other request', async 
   ] as const) {
     const answer = await upgrade(port, path, headers, 1)
     if ('messages' in answer) t.fail(`${path} was opened`)
-    else isRejection(t, answer.refused, expected, path)
+    else isRejection(t, answer.rejected, expected, path)
   }
 })

@@ -118,7 +118,7 @@ async function chat(t: Test, options: Partial<AuthnOptions>, server: FastifyServ
       const isOpen = 'messages' in result
       if (isOpen) t.strictSame(result.messages, ['alice'])
       t.equal(opened, isOpen ? 1 : 0, 'the handler')
-      return isOpen ? 101 : result.refused.statusCode
+      return isOpen ? 101 : result.rejected.statusCode
     },
   }
 }

@@ -165,9 +165,9 @@ t.test('an errorBody that returns no object is logged, and the default body sent
     const { lines, stream } = logLines()
     const app = await withBody(t, errorBody, { authenticators: { own } }, { logger: { stream } })
     const errors = (): number => lines.filter(({ level }) => level === 50).length
-    const refused = await app.inject('/me')
-    t.equal(refused.statusCode, 401, title)
-    t.equal(refused.body, JSON.stringify({ error: messages.none }), title)
+    const rejected = await app.inject('/me')
+    t.equal(rejected.statusCode, 401, title)
+    t.equal(rejected.body, JSON.stringify({ error: messages.none }), title)
     t.equal(errors(), 1, title)
     const malformed = await app.inject({ method: 'POST', url: '/login', payload: {} })
     t.equal(malformed.statusCode, 400, title)

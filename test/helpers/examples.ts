@@ -10,7 +10,7 @@ process.env.AUTH_BASIC_PASSWORD = 'open sesame'
 export const alice = { name: 'alice', password: 'wonderland-1865' }
 export const bob = { name: 'bob', password: 'builder-1999' }
 
-/** Bodies of refusals. */
+/** Bodies of rejections. */
 export const noCredentials = { error: 'Invalid or missing authentication header.' }
 export const wrongCredentials = { error: 'Invalid credentials.' }
 export const wrongToken = { error: 'Your authentication token is invalid.' }
@@ -25,7 +25,7 @@ export const tokenChallenge = (description: string): string =>
   `${bearerChallenge}, error="invalid_token", error_description="${description}"`
 
 /** Headers of a 401; a challenge that is undefined must not be there. */
-export const refusal = (
+export const rejection = (
   challenge: string | string[] | undefined = bearerChallenge,
 ): Record<string, unknown> => ({
   'www-authenticate': challenge,
@@ -34,5 +34,5 @@ export const refusal = (
   vary: 'Accept-Language',
 })
 
-/** Headers of an answer that is no refusal. */
+/** Headers of an answer that is no rejection. */
 export const welcome = { 'www-authenticate': undefined, 'content-language': undefined }

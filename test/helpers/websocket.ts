@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { AnyResponse } from './flows.js'
 
-/** The answer to an upgrade: the refusal, or the first text messages of the socket. */
-export type Upgrade = { refused: AnyResponse } | { messages: string[] }
+/** The answer to an upgrade: the rejection, or the first text messages of the socket. */
+export type Upgrade = { rejected: AnyResponse } | { messages: string[] }
 
 /** Texts of unmasked frames below 126 bytes (RFC 6455 §5.2), which is what the servers here send. */
 function readTexts(bytes: Buffer): string[] {
@@ -75,7 +75,7 @@ export function upgrade(
       })
       response.on('end', () => {
         const { statusCode = 0, headers } = response
-        resolve({ refused: { statusCode, headers, body } })
+        resolve({ rejected: { statusCode, headers, body } })
       })
     })
     opening.on('error', reject)

@@ -47,7 +47,7 @@ t.test('a user is returned as it is, and null or undefined as null, sync or asyn
   t.equal(await findUser(answering(query), 'x', request), user, 'as query builders return it')
 })
 
-t.test('whatever a service throws or rejects with is a fault with that cause', async (t) => {
+t.test('whatever a service throws or rejects with is a 500 with that cause', async (t) => {
   const alike = Object.assign(new Error('401'), { code: 'ERR_AUTH_INVALID_CREDENTIALS' })
   const late = Object.assign(new Error('x'), { code: 'ERR_AUTH_USER_SERVICE_TIMEOUT' })
   for (const cause of [new Error('down'), alike, late, 'a string', null, undefined, 0]) {
@@ -72,7 +72,7 @@ t.test('whatever a service throws or rejects with is a fault with that cause', a
   }
 })
 
-t.test('an array, a function or a primitive instead of a user is a fault', async (t) => {
+t.test('an array, a function or a primitive instead of a user is a 500', async (t) => {
   const wrong = [[user], false, 0, 1n, '', 'alice', Symbol('x'), () => ({})]
   for (const answer of wrong) {
     for (const { code, error } of [

@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { cli, FakeTerminal, piped } from '../../helpers/cli.js'
+import { cli, piped } from '../../helpers/cli.js'
 
 t.test('a password that is piped in is hashed', async (t) => {
   const { exit, stdout, stderr } = await cli('hash --cost 4', { stdin: piped('open sesame\n') })
@@ -8,14 +8,6 @@ t.test('a password that is piped in is hashed', async (t) => {
   t.equal(stderr, '')
   t.match(stdout, /^\$2b\$04\$[./\w]{53}\n$/)
   t.ok(await bcrypt.compare('open sesame', stdout.trim()))
-})
-
-t.test('a password that is typed twice is hashed', async (t) => {
-  const stdin = new FakeTerminal('geheim ä\r', 'geheim ä\r')
-  const { exit, stdout, stderr } = await cli('hash --cost=4', { stdin })
-  t.equal(exit, 0)
-  t.equal(stderr, 'Password: \nOnce more: \n')
-  t.ok(await bcrypt.compare('geheim ä', stdout.trim()))
 })
 
 t.test('--json prints the hash with the default cost of 10', async (t) => {

@@ -66,7 +66,7 @@ app.register(authn, { authenticator: { scheme: 'Token' } })
 app.register(authn, { authenticator: { authenticate: () => 'alice' } })
 // @ts-expect-error -- a user is an object
 app.register(authn, { authenticator: { authenticate: () => true } })
-// @ts-expect-error -- nobody is null
+// @ts-expect-error -- anonymous is null
 export const undecided: Authenticator<Row> = { authenticate: async () => undefined }
 // @ts-expect-error -- an authenticator is no function
 app.register(authn, { authenticators: { machines: () => null } })

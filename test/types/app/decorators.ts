@@ -68,7 +68,7 @@ exactly<AuthUser | null>()(userFromContext())
 exactly<Row | null>()(userFromContext<Row>())
 exactly<number>()(runAs({ id: 1, name: 'alice' }, () => 7))
 exactly<Promise<string>>()(runAs(null, async () => 'done'))
-// @ts-expect-error -- the result of a look-up may be nobody, which has to be said
+// @ts-expect-error -- the result of a look-up may be null, which has to be said
 runAs(undefined, () => 7)
-// @ts-expect-error -- outside of a request there is nobody
-export const nobody = userFromContext().id
+// @ts-expect-error -- outside of a request there is no user
+export const anonymous = userFromContext().id

@@ -21,7 +21,7 @@ const like: AuthenticationErrorLike = new AuthenticationError('Any text.', {
   code: 'ERR_AUTH_TOO_MANY_ATTEMPTS',
   retryAfter: 60,
 })
-// @ts-expect-error -- no code of a refusal
+// @ts-expect-error -- no code of a rejection
 export const misuse = new AuthenticationError('Any text.', { code: 'ERR_AUTH_OPTION' })
 // @ts-expect-error -- no option
 export const forbidden = new AuthenticationError('Any text.', { status: 403 })

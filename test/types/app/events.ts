@@ -21,7 +21,7 @@ for (const outcome of ['success', 'login'] as const) {
     exactly<string>()(event.authenticator)
     exactly<number | null>()(event.duration)
     exactly<string | symbol>()(name)
-    // @ts-expect-error -- only refusals have a code
+    // @ts-expect-error -- only rejections have a code
     event.code.toLowerCase()
   })
 }

@@ -53,13 +53,13 @@ app.put<OneNote, Marked>('/:id', { config: { auth: 'try' } }, () => 'never')
 
 // A mark among the type arguments marks nothing: without config the route is open.
 
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.put<OneNote, Marked>('/:id', async (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.put<OneNote, Marked>('/:id', {}, async (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.put<OneNote, Marked>('/:id', { handler: async (request) => request.user.id })
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.route<OneNote, Marked>({ method: 'PUT', url: '/', handler: async ({ user }) => user.id })
 
 // Handlers that stand elsewhere.
@@ -88,11 +88,11 @@ app.get('/', { config: { auth: true } }, whoever)
 app.get('/', { config: { auth: true, rateLimit: { max: 5 } } }, whoever)
 // @ts-expect-error -- an open route
 app.get('/', whoever)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: 'try' } }, whoever)
 // @ts-expect-error -- an open route, whatever its type arguments say
 app.put<OneNote, Marked>('/:id', change)
-// @ts-expect-error -- a request on which nobody may be
+// @ts-expect-error -- a request that may be anonymous
 app.get('/', (request) => whoever(request))
 
 // Options that stand elsewhere keep their mark when they are not widened.

@@ -43,7 +43,7 @@ app.register(authn, { auth: { scope: { any: ['a', 'b'] }, role: 'editor' } })
 app.register(async (scope) => {
   scope.get('/', { config: { auth: { scope: 'a' } } }, (request) => request.user.id)
 })
-// Checked at boot: another plugin may have an option of this name.
+// Checked at startup: another plugin may have an option of this name.
 app.register(admin, { auth: { scope: ['a'] } })
 // @ts-expect-error -- both forms
 app.register(authn, { auth: { scope: { all: ['a'], any: ['b'] } } })

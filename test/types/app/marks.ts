@@ -5,24 +5,24 @@ import { exactly } from '../exactly.js'
 
 const app = Fastify()
 
-// No mark, and every mark under which nobody may be there.
+// No mark, and every mark under which the request may be anonymous.
 
 app.get('/', (request) => {
   exactly<AuthUser | null>()(request.user)
-  // @ts-expect-error -- nobody may be there
+  // @ts-expect-error -- the request may be anonymous
   return request.user.id
 })
 // @ts-expect-error -- an empty config is no mark
 app.get('/', { config: {} }, (request) => request.user.id)
 // @ts-expect-error -- open
 app.get('/', { config: { auth: false } }, (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: 'optional' } }, (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: 'try' } }, (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: { mode: 'optional' } } }, (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: { mode: 'try', use: 'jwt' } } }, (request) => request.user.id)
 declare const anyMark: AuthMark
 declare const aBoolean: boolean
@@ -58,7 +58,7 @@ app.route({
 app.route({
   method: ['GET', 'HEAD'],
   url: '/',
-  // @ts-expect-error -- nobody may be there
+  // @ts-expect-error -- the request may be anonymous
   handler: (request) => request.user.id,
 })
 app.get('/', { config: { auth: true }, handler: (request) => request.user.id })
@@ -97,7 +97,7 @@ app.post(
 )
 app.get('/', {
   preHandler: async (request) => {
-    // @ts-expect-error -- nobody may be there
+    // @ts-expect-error -- the request may be anonymous
     exactly<number>()(request.user.id)
   },
   handler: () => 'open',

@@ -5,7 +5,7 @@ import authn from 'fastify-authn'
 const http2 = Fastify({ http2: true })
 http2.register(authn, {})
 http2.get('/', { config: { auth: true } }, (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 http2.get('/', (request) => request.user.id)
 
 const logger = Object.assign(Fastify().log, { trail: (text: string) => text })

@@ -37,7 +37,7 @@ export async function tests(): Promise<void> {
   actingAs({ id: 1 })
   // @ts-expect-error -- a promise is no user
   actingAs(Promise.resolve({ id: 1, name: 'alice' }))
-  // @ts-expect-error -- nobody
+  // @ts-expect-error -- no user
   actingAs(null)
   // @ts-expect-error -- a text is no claims set
   actingAs({ id: 1, name: 'alice' }, { claims: 'sub' })
@@ -46,7 +46,7 @@ export async function tests(): Promise<void> {
   mintToken(app, { sub: 1, expiresIn: 60, notBefore: -60, algorithm: 'ES256', claims: { a: 1 } })
   const broken: BrokenToken = 'expired'
   mintToken(app, { sub: 'alice', broken, typ: 'reset+jwt' })
-  // @ts-expect-error -- no such fault
+  // @ts-expect-error -- no such flaw
   mintToken(app, { sub: 'alice', broken: 'late' })
   // @ts-expect-error -- no algorithm
   mintToken(app, { sub: 'alice', algorithm: 'none' })
@@ -55,11 +55,11 @@ export async function tests(): Promise<void> {
   // @ts-expect-error -- the owner is the user
   actingAs({ id: 1, name: 'alice' }, { apiKey: { owner: 'bob' } })
   exactly<Promise<string>>()(mintApiKey(app, { owner: 1 }))
-  const fault: BrokenApiKey = 'otherPrefix'
-  await mintApiKey(app, { owner: 'alice', scopes: ['a'], expiresAt: null, broken: fault })
+  const flaw: BrokenApiKey = 'otherPrefix'
+  await mintApiKey(app, { owner: 'alice', scopes: ['a'], expiresAt: null, broken: flaw })
   // @ts-expect-error -- no owner
   await mintApiKey(app, { scopes: [] })
-  // @ts-expect-error -- no such fault
+  // @ts-expect-error -- no such flaw
   await mintApiKey(app, { owner: 'alice', broken: 'late' })
   for (const { name, run } of apiKeyStoreSuite((prefix) => memoryApiKeys({ prefix }))) {
     exactly<string>()(name)

@@ -55,7 +55,7 @@ app.route({
 })
 app.post('/', {
   schema,
-  // @ts-expect-error -- nobody may be there
+  // @ts-expect-error -- the request may be anonymous
   handler: async (request) => ({ id: request.user.id }),
 })
 

@@ -21,7 +21,7 @@ app.register(authn, { apiKeys: { prefix: 'acme' } })
 const options: authn.AuthnOptions = { authenticator: authn.anyOf(authn.jwtAuthenticator()) }
 app.register(authn, options)
 app.get('/', { config: { auth: true } }, (request) => request.user.id)
-// @ts-expect-error -- nobody may be there
+// @ts-expect-error -- the request may be anonymous
 app.get('/', { config: { auth: 'try' } }, (request) => request.user.id)
 export const user: authn.AuthUser | null = context.userFromContext()
 

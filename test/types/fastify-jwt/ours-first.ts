@@ -22,7 +22,7 @@ app.get('/', { config: { auth: true } }, async (request) => {
 })
 app.get('/open', (request) => {
   exactly<AuthUser | null>()(request.user)
-  // @ts-expect-error -- nobody may be there
+  // @ts-expect-error -- the request may be anonymous
   return request.user.id
 })
 

@@ -43,7 +43,7 @@ app.post('/', { schema, config: { auth: 'optional' } }, async (request) => {
 })
 app.post('/', { schema }, (request, reply) => {
   exactly<AuthUser | null>()(request.user)
-  // @ts-expect-error -- nobody may be there
+  // @ts-expect-error -- the request may be anonymous
   void reply.send({ id: request.user.id })
 })
 app.route({
@@ -83,7 +83,7 @@ const notes: FastifyPluginAsyncTypebox = async (scope) => {
     exactly<string>()(request.body.text)
     return { id: request.user.id }
   })
-  // @ts-expect-error -- nobody may be there
+  // @ts-expect-error -- the request may be anonymous
   scope.put('/open', { schema }, async (request) => ({ id: request.user.id }))
 }
 const tags: FastifyPluginCallbackTypebox<{ limit: number }> = (scope, { limit }, done) => {

@@ -12,7 +12,7 @@ const app = Fastify()
 app.register(authn, { userService: { findByUsername: () => ({ name: 'alice' }) } })
 app.get('/', { config: { auth: true } }, (request) => {
   exactly<AuthUser>()(request.user)
-  // @ts-expect-error -- nobody has said that users have a name
+  // @ts-expect-error -- no declaration says that users have a name
   return request.user.name
 })
 app.get('/typed', { config: { auth: true } }, (request) => {
@@ -52,7 +52,7 @@ app.register(authn, { userService: { findByUsername: () => 'alice' } })
 // @ts-expect-error -- a typo
 basicAuthenticator({ userService: { findByUsername: () => users[0] }, passwordField: 'hsah' })
 
-// Where nobody says what users look like, nothing can be held against it.
+// Without a declaration of the user, any user fits.
 
 declare const anyUsers: UserService
 app.register(authn, { userService: anyUsers, passwordField: 'hash' })

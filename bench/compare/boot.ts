@@ -28,6 +28,11 @@ const allKeys = {
 const apps = {
   'Fastify alone': { plugin: 'bare' },
   'fastify-authn, HMAC': { plugin: 'ours', authn: authnFor('HS256') },
+  'fastify-authn, HMAC, without users': {
+    plugin: 'ours',
+    hasUsers: false,
+    authn: authnFor('HS256'),
+  },
   'fastify-authn, HMAC, RSA and ECDSA': { plugin: 'ours', authn: { jwt: allKeys } },
   '@fastify/jwt, HMAC': { plugin: 'fastifyJwt', key: keys.HS256 },
 }

@@ -6,7 +6,7 @@ const plugins = {
   bare: () => () => {},
   async ours() {
     const { default: authn } = await import('../../dist/esm/lib/index.js')
-    const userService = { findByUsername: findUser }
+    const userService = settings.hasUsers === false ? undefined : { findByUsername: findUser }
     return (app) => app.register(authn, { userService, ...settings.authn })
   },
   async fastifyJwt() {

@@ -1,3 +1,4 @@
+// Which language a header asks for: test/http/language.test.ts.
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { authn, type AuthnOptions } from '../../lib/index.js'
@@ -37,32 +38,21 @@ async function appAfter(
 const inFrench = (app: FastifyInstance, url = '/'): Promise<AnyResponse> =>
   app.inject({ url, headers: { 'accept-language': 'fr' } })
 
-t.test('a rejection is in the language that Accept-Language prefers, or in English', async (t) => {
-  const app = await appAfter(t, () => undefined)
-  for (const [header, language] of [
-    ['de;q=0, fr;q=0.1', 'fr'],
-    ['zh-tw', 'zh-TW'],
-    ['de;q=abc', 'en'],
-    [`${'x,'.repeat(300)}de`, 'en'],
-  ] as const) {
-    const headers = { 'accept-language': header }
-    isRejection(t, await app.inject({ url: '/', headers }), none(language), header.slice(0, 40))
-  }
-  isRejection(t, await app.inject('/'), none('en'))
-})
-
-t.test('rejections are sent in every language, with an English challenge', async (t) => {
-  const app = await appAfter(t, () => undefined)
-  for (const [language, catalogue] of Object.entries(locales)) {
-    const headers = { ...bearer('a.b.c'), 'accept-language': language }
-    isRejection(t, await app.inject({ url: '/', headers }), {
-      error: { ...locales.en, ...catalogue }['auth.jwt-invalid'] ?? '',
-      challenge: tokenChallenge('The token is invalid'),
-      language,
-    })
-  }
-  t.ok(Object.keys(locales).length > 20)
-})
+t.test(
+  'a rejection is in the language of Accept-Language, with an English challenge',
+  async (t) => {
+    const app = await appAfter(t, () => undefined)
+    for (const [language, catalogue] of Object.entries(locales)) {
+      const headers = { ...bearer('a.b.c'), 'accept-language': language }
+      isRejection(t, await app.inject({ url: '/', headers }), {
+        error: { ...locales.en, ...catalogue }['auth.jwt-invalid'] ?? '',
+        challenge: tokenChallenge('The token is invalid'),
+        language,
+      })
+    }
+    t.ok(Object.keys(locales).length > 20)
+  },
+)
 
 t.test('nested registrations have languages and a defaultLanguage of their own', async (t) => {
   const languages = { tlh: { [key]: 'nuqneH' } }

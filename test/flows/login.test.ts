@@ -179,14 +179,9 @@ t.test('a login is below the prefix of its scope, and open in a protected one', 
 })
 
 t.test('login.signingMethod signs the tokens of logins', async (t) => {
-  const privateOf = (pair: typeof keys.rsa) => ({ private: privatePem(pair.privateKey) })
-  const jwt: JwtConfig = {
-    secret: secret512,
-    rsa: privateOf(keys.rsa),
-    ecdsa: privateOf(keys.p256),
-    eddsa: privateOf(keys.ed25519),
-  }
-  const methods: SigningMethod[] = ['HS512', 'RS256', 'PS384', 'ES256', 'EdDSA']
+  const ecdsa = { private: privatePem(keys.p256.privateKey) }
+  const jwt: JwtConfig = { secret: secret512, ecdsa }
+  const methods: SigningMethod[] = ['HS512', 'ES256']
   for (const signingMethod of methods) {
     const app = await appWith(t, { ...standardOptions(), jwt, login: { signingMethod } })
     const token = tokenOf(t, await post(app, alice))

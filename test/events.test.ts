@@ -53,23 +53,6 @@ t.test('a rejection with an unknown code is published as a failure', async (t) =
   t.equal(lines[0]?.level, 'info')
 })
 
-t.test('a reason is logged if it is a string', async (t) => {
-  const reasons: [cause: unknown, logged: object][] = [
-    ['exp', { reason: 'exp' }],
-    [new Error('with a token in it'), {}],
-    [undefined, {}],
-  ]
-  for (const [cause, logged] of reasons) {
-    const { request, lines } = fakeRequest()
-    reportRefusal(request, new AuthenticationError('auth.jwt-invalid', { cause }), 'jwt', 0)
-    t.strictSame(lines[0]?.args[0], {
-      code: 'ERR_AUTH_JWT_INVALID',
-      authenticator: 'jwt',
-      ...logged,
-    })
-  }
-})
-
 t.test('a subscriber that joins during a request gets null as its duration', async (t) => {
   const started = startClock()
   const published = listenTo(t, ...names)

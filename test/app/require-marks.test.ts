@@ -62,14 +62,6 @@ t.test('routes without a mark make startup fail, and all are named', async (t) =
   ])
 })
 
-t.test('of 23 routes without a mark, 20 are named and 23 are counted', async (t) => {
-  const error = await start(t, true, (app) => {
-    for (let at = 100; at < 123; at += 1) app.get(`/${at}`, ok)
-  })
-  t.match(error?.message, 'found 23 routes')
-  t.match(named(error), { length: 21, 0: '  GET /100', 19: '  GET /119', 20: '  and 3 more' })
-})
-
 t.test('a route with a mark of its own, a scope or the plugin passes', async (t) => {
   const declare = async (app: FastifyInstance): Promise<void> => {
     const needs = [{ scope: 'a' }, { role: { any: ['x', 'y'] } }] as const

@@ -107,9 +107,10 @@ t.test('tokens of the app are accepted beside issuers only where jwt is listed',
   isRejection(t, await get('/jwt-corp', partner.token(other)), notHere)
   const malformed = [`${encode('{}')}.${encode('{"iss":1}')}.x`, own.replace('.', '.x')]
   for (const url of ['/corp-partner', '/corp']) isRejection(t, await get(url, own), notHere, url)
-  for (const token of [foreign, 'x', 'x.y.z', ...malformed]) {
-    isRejection(t, await get('/corp-partner', token), invalid, token.slice(0, 20))
-    isRejection(t, await get('/corp', token), invalid, token.slice(0, 20))
+  for (const token of [foreign, 'x', 'x.y.z', '???', '..', ...malformed]) {
+    for (const url of ['/corp-partner', '/corp', '/jwt-corp']) {
+      isRejection(t, await get(url, token), invalid, `${url} ${token.slice(0, 20)}`)
+    }
   }
 })
 

@@ -160,9 +160,7 @@ t.test('a service with key files throws ERR_AUTH_KEY before load()', async (t) =
     require: () => service.require('ES256', 'sign', 'the test'),
   }
   for (const [name, call] of Object.entries(calls)) {
-    const { code, message } = thrownBy(call)
-    t.equal(code, 'ERR_AUTH_KEY', name)
-    t.match(message, 'Await its load()', name)
+    t.match(thrownBy(call), { code: 'ERR_AUTH_KEY', message: 'Await its load()' }, name)
   }
   await service.load()
   t.equal(service.verify(service.generateToken('alice')).sub, 'alice')

@@ -147,7 +147,9 @@ t.test(
       t.equal(answer.responses.length, 1, 'one answer')
     }
     service.asked.splice(0)
-    for (const second of [line(wrongPair), line(pairOf('bob')), token('bob'), right]) {
+    const inLowerCase = `authorization: ${pairOf('alice')}`
+    const seconds = [line(wrongPair), line(pairOf('bob')), token('bob'), right, inLowerCase]
+    for (const second of seconds) {
       const { statuses } = await exchange(port, [
         rawRequest('/both/required', [right, second, close]),
       ])

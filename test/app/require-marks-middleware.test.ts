@@ -103,11 +103,3 @@ for (const [name, engine] of Object.entries(engines)) {
     }
   })
 }
-
-t.test('without requireMarks, an app with middleware starts', async (t) => {
-  const app = fastify(t)
-  const [engine] = Object.values(engines) as [FastifyPluginCallback]
-  await app.register(engine)
-  await app.register(authn, standardOptions())
-  t.equal(await startupError(() => app.ready()), undefined)
-})

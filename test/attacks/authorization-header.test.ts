@@ -57,31 +57,24 @@ const absent = (challenge: Expected['challenge']): Expected => ({
   challenge,
 })
 
+const challenges = [basicChallenge, bearerChallenge]
+const wrongBasic = (error: string): Record<Use, Expected> => ({
+  basic: wrong(error, basicChallenge),
+  config: wrong(error, basicChallenge),
+  jwt: absent(bearerChallenge),
+  both: wrong(error, challenges),
+})
+const noBasic = { basic: absent(basicChallenge), config: absent(basicChallenge) }
+
 const expectations: Record<Kind, Record<Use, Expected>> = {
-  'malformed Basic': {
-    basic: wrong(messages.none, basicChallenge),
-    config: wrong(messages.none, basicChallenge),
-    jwt: absent(bearerChallenge),
-    both: wrong(messages.none, [basicChallenge, bearerChallenge]),
-  },
-  'wrong Basic': {
-    basic: wrong(messages.invalid, basicChallenge),
-    config: wrong(messages.invalid, basicChallenge),
-    jwt: absent(bearerChallenge),
-    both: wrong(messages.invalid, [basicChallenge, bearerChallenge]),
-  },
+  'malformed Basic': wrongBasic(messages.none),
+  'wrong Basic': wrongBasic(messages.invalid),
   'bad Bearer': {
-    basic: absent(basicChallenge),
-    config: absent(basicChallenge),
+    ...noBasic,
     jwt: wrong(messages.jwtInvalid, bearerProblem),
     both: wrong(messages.jwtInvalid, [basicChallenge, bearerProblem]),
   },
-  other: {
-    basic: absent(basicChallenge),
-    config: absent(basicChallenge),
-    jwt: absent(bearerChallenge),
-    both: absent([basicChallenge, bearerChallenge]),
-  },
+  other: { ...noBasic, jwt: absent(bearerChallenge), both: absent(challenges) },
 }
 
 const secrets = [passwords.alice, hash, secret, basic('alice', passwords.alice).authorization]

@@ -1,21 +1,12 @@
-import Fastify from 'fastify'
 import t from 'tap'
-import { authn } from '../../lib/index.js'
-import { secret, standardOptions } from '../helpers/app.js'
+import { appWith, secret, standardOptions } from '../helpers/app.js'
 
 /** The startup error for options of the plugin and the mark of a route. */
-async function said(options: object, auth: unknown = true): Promise<string> {
-  const app = Fastify()
-  try {
-    await app.register(authn, { ...standardOptions(), ...options })
-    app.get('/', { config: { auth } as never }, () => 'never')
-    await app.ready()
-    return ''
-  } catch (error) {
-    return String(error)
-  } finally {
-    await app.close()
-  }
+function said(options: object, auth: unknown = true): Promise<string> {
+  const starting = appWith(t, { ...standardOptions(), ...options }, (app) =>
+    app.get('/', { config: { auth } as never }, () => 'never'),
+  )
+  return starting.then(() => '', String)
 }
 
 const meant = (text: string): string | undefined => /Did you mean "([^"]*)"\?/.exec(text)?.[1]

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import t from 'tap'
 import { configFromEnv } from '../../../lib/index.js'
-import { variables } from '../../../lib/cli/environment.js'
+import { startupError, variables } from '../../../lib/cli/environment.js'
 import { cli } from '../../helpers/cli.js'
 import { encryptedPem, passphrase } from '../../helpers/keys.js'
 import { keys, privatePem, publicPem } from '../../helpers/tokens.js'
@@ -112,4 +112,8 @@ t.test('doctor checks a file of variables and a key set', async (t) => {
   t.match(both, { exit: 1, findings: [/^error: /] })
   const gone = await doctor({ ...env, AUTH_JWT_KEYS: `${file}.gone` })
   t.match(gone, { exit: 1, findings: [/^error: .*ENOENT/] })
+})
+
+t.test('doctor passes on errors that are not about the configuration', async (t) => {
+  t.throws(() => startupError(new RangeError('other')), RangeError)
 })

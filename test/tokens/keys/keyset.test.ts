@@ -1,5 +1,5 @@
 // Key sets of a service. Whole requests: test/flows/key-set.test.ts.
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { JwtService } from '../../../lib/index.js'
 import { publicJwk, thumbprintOf } from '../../../lib/tokens/keys/key.js'
 import { rejectionOf, thrownBy } from '../../helpers/errors.js'
@@ -164,17 +164,9 @@ t.test('signing fails without a key in state sign, or if several could sign', as
   )
 })
 
-/** Holds the clock of a test. */
-function heldClock(t: Test): { at: number } {
-  const clock = { at: Date.now() }
-  const { now } = Date
-  Date.now = () => clock.at
-  t.teardown(() => (Date.now = now))
-  return clock
-}
-
 t.test('a key verifies nothing from its until on, cached tokens included', async (t) => {
-  const clock = heldClock(t)
+  const clock = { at: Date.now() }
+  t.intercept(Date, 'now', { value: () => clock.at })
   const ends = clock.at + 60_000
   const end = new Date(ends).toISOString()
   const { service, reload } = await serviceOf([a, { ...old, until: end }])

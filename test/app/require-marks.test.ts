@@ -184,18 +184,15 @@ t.test('each registration requires marks in its own scope', async (t) => {
   t.strictSame(await found(lenient, true), inside)
 })
 
-t.test(
-  'the last requireMarks of a scope counts, and a registration without it keeps it',
-  async (t) => {
-    const again = (requireMarks?: RequireMarks) => async (app: FastifyInstance) => {
-      await app.register(authn, { ...shared(), requireMarks })
-      app.get('/x', ok)
-    }
-    t.strictSame(named(await start(t, true, again())), ['  GET /x'])
-    const lenient: RequireMarks = { except: () => true }
-    t.equal(await start(t, true, again(lenient)), undefined)
-  },
-)
+t.test('the last requireMarks of a scope counts; a registration without it keeps it', async (t) => {
+  const again = (requireMarks?: RequireMarks) => async (app: FastifyInstance) => {
+    await app.register(authn, { ...shared(), requireMarks })
+    app.get('/x', ok)
+  }
+  t.strictSame(named(await start(t, true, again())), ['  GET /x'])
+  const lenient: RequireMarks = { except: () => true }
+  t.equal(await start(t, true, again(lenient)), undefined)
+})
 
 t.test('routes of other plugins need a mark, except the one of @fastify/cors', async (t) => {
   const others = async (app: FastifyInstance): Promise<void> => {

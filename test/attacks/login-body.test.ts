@@ -175,37 +175,34 @@ t.test('fields in __proto__ do not count, even if Fastify lets them through', as
   }
 })
 
-t.test(
-  'a username with control characters gets a 400, one over 1024 characters a 401',
-  async (t) => {
-    const subject = await subjectOf(t)
-    const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
-    const names = [
-      ...[...controls, '\u007f'].flatMap((control) => [
-        control,
-        `alice${control}`,
-        `${control}alice`,
-      ]),
-      '\ud800',
-      '\udc00',
-      'alice\ud800',
-      '\udc00\ud800',
-    ]
-    for (const username of names) {
-      const response = await subject.post(json({ username, password }))
-      isBad(t, subject, response, validation, json(username))
-    }
-    for (const username of ['a'.repeat(1025), 'a'.repeat(16_000), '\u{1f600}'.repeat(257)]) {
-      const response = await subject.post(json({ username, password }))
-      isRejection(t, response, { error: messages.invalid, challenge: bearerChallenge }, 'too long')
-      t.same(subject.service.asked, [])
-    }
-    for (const username of ['a'.repeat(1024), '\u{1f600}', '\u0080', ' alice ', '__proto__', '0']) {
-      await isIn(t, subject, await subject.post(json({ username, password })), username)
-    }
-    isQuiet(t, subject, secrets)
-  },
-)
+t.test('a username with control characters gets a 400, one over 1024 bytes a 401', async (t) => {
+  const subject = await subjectOf(t)
+  const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
+  const names = [
+    ...[...controls, '\u007f'].flatMap((control) => [
+      control,
+      `alice${control}`,
+      `${control}alice`,
+    ]),
+    '\ud800',
+    '\udc00',
+    'alice\ud800',
+    '\udc00\ud800',
+  ]
+  for (const username of names) {
+    const response = await subject.post(json({ username, password }))
+    isBad(t, subject, response, validation, json(username))
+  }
+  for (const username of ['a'.repeat(1025), 'a'.repeat(16_000), '\u{1f600}'.repeat(257)]) {
+    const response = await subject.post(json({ username, password }))
+    isRejection(t, response, { error: messages.invalid, challenge: bearerChallenge }, 'too long')
+    t.same(subject.service.asked, [])
+  }
+  for (const username of ['a'.repeat(1024), '\u{1f600}', '\u0080', ' alice ', '__proto__', '0']) {
+    await isIn(t, subject, await subject.post(json({ username, password })), username)
+  }
+  isQuiet(t, subject, secrets)
+})
 
 t.test('a password that is almost right gets a 401', async (t) => {
   const subject = await subjectOf(t)

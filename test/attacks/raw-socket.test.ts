@@ -127,39 +127,36 @@ t.test('credentials in malformed HTTP reach no handler and no user lookup', asyn
   t.same(subject.service.asked, [], 'no user was looked up')
 })
 
-t.test(
-  'a request with several Authorization headers is rejected, even if one is right',
-  async (t) => {
-    const subject = await subjectOf(t)
-    const { port, take, token, service } = subject
-    const right = line(pairOf('alice'))
-    const shut: [string, string[]][] = [
-      ['wrong, right', [line(wrongPair), right]],
-      ['empty, right', ['Authorization:', right]],
-      ['a bad token, right', [line('Bearer x'), right]],
-      ['wrong, a good token', [line(wrongPair), token('alice')]],
-      ['the scheme, then the rest', [line('Basic'), line(pairOf('alice').slice(6))]],
-      ['wrong, 500 times right', [line(wrongPair), ...Array.from({ length: 100 }, () => right)]],
-    ]
-    for (const [title, head] of shut) {
-      const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
-      isShut(t, subject, answer, title)
-      t.equal(answer.responses.length, 1, 'one answer')
-    }
-    service.asked.splice(0)
-    const inLowerCase = `authorization: ${pairOf('alice')}`
-    const seconds = [line(wrongPair), line(pairOf('bob')), token('bob'), right, inLowerCase]
-    for (const second of seconds) {
-      const { statuses } = await exchange(port, [
-        rawRequest('/both/required', [right, second, close]),
-      ])
-      t.same(statuses, [401])
-      t.same(take(), [], 'the handler did not run')
-      t.same(service.asked.splice(0), [], 'no user was looked up')
-    }
-    await isAlive(t, subject)
-  },
-)
+t.test('several Authorization headers get a 401, even if one is right', async (t) => {
+  const subject = await subjectOf(t)
+  const { port, take, token, service } = subject
+  const right = line(pairOf('alice'))
+  const shut: [string, string[]][] = [
+    ['wrong, right', [line(wrongPair), right]],
+    ['empty, right', ['Authorization:', right]],
+    ['a bad token, right', [line('Bearer x'), right]],
+    ['wrong, a good token', [line(wrongPair), token('alice')]],
+    ['the scheme, then the rest', [line('Basic'), line(pairOf('alice').slice(6))]],
+    ['wrong, 500 times right', [line(wrongPair), ...Array.from({ length: 100 }, () => right)]],
+  ]
+  for (const [title, head] of shut) {
+    const answer = await exchange(port, [rawRequest('/both/required', [...head, close])])
+    isShut(t, subject, answer, title)
+    t.equal(answer.responses.length, 1, 'one answer')
+  }
+  service.asked.splice(0)
+  const inLowerCase = `authorization: ${pairOf('alice')}`
+  const seconds = [line(wrongPair), line(pairOf('bob')), token('bob'), right, inLowerCase]
+  for (const second of seconds) {
+    const { statuses } = await exchange(port, [
+      rawRequest('/both/required', [right, second, close]),
+    ])
+    t.same(statuses, [401])
+    t.same(take(), [], 'the handler did not run')
+    t.same(service.asked.splice(0), [], 'no user was looked up')
+  }
+  await isAlive(t, subject)
+})
 
 const closings = new WeakMap<Socket, Promise<void>>()
 

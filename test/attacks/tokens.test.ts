@@ -163,40 +163,37 @@ function secretsOf(publicKey: KeyObject): [string, string | Buffer][] {
   ]
 }
 
-t.test(
-  'an HMAC token keyed with any form of the public key is rejected (RFC 8725 §2.1)',
-  async (t) => {
-    const methods = ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256'] as const
-    const apps = await appsOf(t, methods)
-    const families = [
-      { pair: keys.rsa, named: ['RS256', 'PS256'] },
-      { pair: keys.p256, named: ['ES256'] },
-      { pair: keys.ed25519, named: ['EdDSA'] },
-    ]
-    for (const { pair, named } of families) {
-      const secrets = secretsOf(pair.publicKey)
-      if (pair === keys.p256) {
-        secrets.push(['certificate', certificateOf(pair.privateKey, pair.publicKey)])
-      }
-      const tokens = secrets.flatMap(([title, key]) =>
-        ['HS256', 'HS384', 'HS512', ...named].map((alg): Named => [
-          `${alg} keyed with the public key: ${title}`,
-          hmacToken(
-            header(alg),
-            claims(),
-            key,
-            alg.startsWith('HS') ? `sha${alg.slice(2)}` : 'sha256',
-          ),
-        ]),
-      )
-      await areRejected(t, apps, tokens, [...named, 'HS256'])
+t.test('an HMAC token keyed with a public key is rejected (RFC 8725 §2.1)', async (t) => {
+  const methods = ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256'] as const
+  const apps = await appsOf(t, methods)
+  const families = [
+    { pair: keys.rsa, named: ['RS256', 'PS256'] },
+    { pair: keys.p256, named: ['ES256'] },
+    { pair: keys.ed25519, named: ['EdDSA'] },
+  ]
+  for (const { pair, named } of families) {
+    const secrets = secretsOf(pair.publicKey)
+    if (pair === keys.p256) {
+      secrets.push(['certificate', certificateOf(pair.privateKey, pair.publicKey)])
     }
-    for (const method of methods) {
-      const token = appOf(apps, method).app.jwtService.generateToken('alice')
-      await isAccepted(t, apps, token, method)
-    }
-  },
-)
+    const tokens = secrets.flatMap(([title, key]) =>
+      ['HS256', 'HS384', 'HS512', ...named].map((alg): Named => [
+        `${alg} keyed with the public key: ${title}`,
+        hmacToken(
+          header(alg),
+          claims(),
+          key,
+          alg.startsWith('HS') ? `sha${alg.slice(2)}` : 'sha256',
+        ),
+      ]),
+    )
+    await areRejected(t, apps, tokens, [...named, 'HS256'])
+  }
+  for (const method of methods) {
+    const token = appOf(apps, method).app.jwtService.generateToken('alice')
+    await isAccepted(t, apps, token, method)
+  }
+})
 
 t.test('an authenticator rejects tokens of every method but its own', async (t) => {
   const usable = signingMethods.filter((method) => method !== 'ES384' && method !== 'ES512')

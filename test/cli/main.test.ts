@@ -115,20 +115,17 @@ async function mainWith(words: readonly string[], stdout: Writable, stderr = new
   return { exitCode: process.exitCode, stderr: stderr.text }
 }
 
-t.test(
-  'output that cannot be written exits with 1, and a closed pipe with the result',
-  async (t) => {
-    t.strictSame(await mainWith(['secret'], new Written()), { exitCode: 0, stderr: '' })
-    t.equal((await mainWith(['inspect', 'x'], new Written())).exitCode, 1)
-    t.equal((await mainWith([], new Written())).exitCode, 2)
-    t.strictSame(await mainWith(['secret'], new Broken('EPIPE')), { exitCode: 0, stderr: '' })
-    t.equal((await mainWith(['inspect', 'x'], new Broken('EPIPE'))).exitCode, 1, 'the answer stays')
-    const full = { exitCode: 1, stderr: /output cannot be written \(ENOSPC\)/ }
-    t.match(await mainWith(['secret'], new Broken('ENOSPC')), full)
-    const stderr = Object.assign(new Broken('ENOSPC'), { text: '' })
-    t.equal((await mainWith(['nothing'], new Written(), stderr)).exitCode, 2)
-  },
-)
+t.test('output that cannot be written exits with 1, a closed pipe with the result', async (t) => {
+  t.strictSame(await mainWith(['secret'], new Written()), { exitCode: 0, stderr: '' })
+  t.equal((await mainWith(['inspect', 'x'], new Written())).exitCode, 1)
+  t.equal((await mainWith([], new Written())).exitCode, 2)
+  t.strictSame(await mainWith(['secret'], new Broken('EPIPE')), { exitCode: 0, stderr: '' })
+  t.equal((await mainWith(['inspect', 'x'], new Broken('EPIPE'))).exitCode, 1, 'the answer stays')
+  const full = { exitCode: 1, stderr: /output cannot be written \(ENOSPC\)/ }
+  t.match(await mainWith(['secret'], new Broken('ENOSPC')), full)
+  const stderr = Object.assign(new Broken('ENOSPC'), { text: '' })
+  t.equal((await mainWith(['nothing'], new Written(), stderr)).exitCode, 2)
+})
 
 /** Runs lines of shell in which BIN is the program. */
 function shell(file: string, line: string, env: Record<string, string> = {}) {

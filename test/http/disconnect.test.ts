@@ -4,16 +4,13 @@ import t from 'tap'
 import { isGone, onGone } from '../../lib/http/disconnect.js'
 import { fakeRequest } from '../helpers/load.js'
 
-t.test(
-  'a client is gone when its connection is destroyed, and one of inject() never',
-  async (t) => {
-    const { request, leave } = fakeRequest()
-    t.equal(isGone(request), false)
-    leave()
-    t.equal(isGone(request), true)
-    t.equal(isGone({ raw: { socket: new EventEmitter() } } as unknown as FastifyRequest), false)
-  },
-)
+t.test('a client is gone when its connection is destroyed, one of inject() never', async (t) => {
+  const { request, leave } = fakeRequest()
+  t.equal(isGone(request), false)
+  leave()
+  t.equal(isGone(request), true)
+  t.equal(isGone({ raw: { socket: new EventEmitter() } } as unknown as FastifyRequest), false)
+})
 
 t.test('listeners are called once, in order, unless they are removed', async (t) => {
   const { request, socket, leave } = fakeRequest()

@@ -170,38 +170,35 @@ t.test('authAttacks() finds an access.scopesOf that compares badly', async (t) =
   )
 })
 
-t.test(
-  'authAttacks() finds an onUnauthorized that answers 200 or 401 instead of 403',
-  async (t) => {
-    for (const [status, why] of [
-      [200, 'let through'],
-      [401, 'expected 403; the credentials themselves were refused'],
-    ] as const) {
-      const authenticator = {
-        ...anyOf(jwtAuthenticator(), basicAuthenticator()),
-        onUnauthorized: (
-          error: { statusCode: number },
-          _: unknown,
-          reply: { code(status: number): { send(body: string): unknown } },
-        ) => reply.code(error.statusCode === 403 ? status : 401).send('own'),
-      }
-      const { app } = await appFor(t, {
-        auth: { scope: 'a', role: 'editor' },
-        options: { authenticator },
-        fields: { role: 'editor' },
-        kit: true,
-      })
-      const report = await authAttacks(app, attack('a'))
-      t.ok(report.problems.length > 30, String(report))
-      t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
-      const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
-      t.strictSame(kinds, new Set(['scope of the token', 'role of the user']))
-      if (status !== 401) continue
-      const meant = await authAttacks(app, attack('a', { refusals: [401] }))
-      t.strictSame(meant.problems, [], 'where it is meant')
+t.test('authAttacks() finds an onUnauthorized that sends 200 or 401 instead of 403', async (t) => {
+  for (const [status, why] of [
+    [200, 'let through'],
+    [401, 'expected 403; the credentials themselves were refused'],
+  ] as const) {
+    const authenticator = {
+      ...anyOf(jwtAuthenticator(), basicAuthenticator()),
+      onUnauthorized: (
+        error: { statusCode: number },
+        _: unknown,
+        reply: { code(status: number): { send(body: string): unknown } },
+      ) => reply.code(error.statusCode === 403 ? status : 401).send('own'),
     }
-  },
-)
+    const { app } = await appFor(t, {
+      auth: { scope: 'a', role: 'editor' },
+      options: { authenticator },
+      fields: { role: 'editor' },
+      kit: true,
+    })
+    const report = await authAttacks(app, attack('a'))
+    t.ok(report.problems.length > 30, String(report))
+    t.ok(report.problems.every((problem) => problem.status === status && problem.why === why))
+    const kinds = new Set(report.problems.map((problem) => problem.case.replace(/:.*/s, '')))
+    t.strictSame(kinds, new Set(['scope of the token', 'role of the user']))
+    if (status !== 401) continue
+    const meant = await authAttacks(app, attack('a', { refusals: [401] }))
+    t.strictSame(meant.problems, [], 'where it is meant')
+  }
+})
 
 t.test('authAttacks() takes HEAD, and rejects bad options', async (t) => {
   const { app } = await appFor(t, { auth: { scope: 'a' } })

@@ -61,47 +61,37 @@ t.test('kid defaults to the thumbprint that jose computes (RFC 7638)', async (t)
   }
 })
 
-t.test(
-  'paths in a key set file are relative to it, and passphrases come from the environment',
-  async (t) => {
-    const list: KeyFileEntry[] = [
-      { alg: 'ES256', private: 'a.pem', state: 'sign' },
-      { alg: 'ES256', private: '../b.pem', state: 'next', passphraseEnv: 'AUTHN_TEST' },
-      { alg: 'RS256', private: '/c.pem', state: 'sign' },
-      shared,
-    ]
-    const fs = memoryFs({
-      'etc/keys/set.json': `\ufeff${JSON.stringify(list)}`,
-      'etc/keys/a.pem': pem,
-      'etc/b.pem': encryptedPem(moreKeys.otherP256.privateKey),
-      '/c.pem': rsaPem,
-    })
-    const { message } = await rejectionOf(readKeyEntries('etc/keys/set.json', fs))
-    t.match(
-      message,
-      /"jwt\.keys\[1\]\.passphraseEnv" \(key set file "etc\/keys\/set\.json"\): names/,
-    )
-    t.match(message, /AUTHN_TEST, which is not set/)
-    process.env.AUTHN_TEST = passphrase
-    t.teardown(() => delete process.env.AUTHN_TEST)
-    t.strictSame(
-      (await readKeyEntries('etc/keys/set.json', fs)).map(({ state, bits }) => [state, bits]),
-      [
-        ['sign', undefined],
-        ['next', undefined],
-        ['sign', 2048],
-        ['verify', 256],
-      ],
-    )
-    const text = JSON.stringify(list)
-    t.same(parseKeySetFile(text, 'x.json'), list)
-    t.equal(
-      (await checkKeySetFile(text, 'etc/keys/new.json', fs)).length,
-      4,
-      'before it is written',
-    )
-  },
-)
+t.test('paths in a key set file are relative to it, passphrases come from variables', async (t) => {
+  const list: KeyFileEntry[] = [
+    { alg: 'ES256', private: 'a.pem', state: 'sign' },
+    { alg: 'ES256', private: '../b.pem', state: 'next', passphraseEnv: 'AUTHN_TEST' },
+    { alg: 'RS256', private: '/c.pem', state: 'sign' },
+    shared,
+  ]
+  const fs = memoryFs({
+    'etc/keys/set.json': `\ufeff${JSON.stringify(list)}`,
+    'etc/keys/a.pem': pem,
+    'etc/b.pem': encryptedPem(moreKeys.otherP256.privateKey),
+    '/c.pem': rsaPem,
+  })
+  const { message } = await rejectionOf(readKeyEntries('etc/keys/set.json', fs))
+  t.match(message, /"jwt\.keys\[1\]\.passphraseEnv" \(key set file "etc\/keys\/set\.json"\): names/)
+  t.match(message, /AUTHN_TEST, which is not set/)
+  process.env.AUTHN_TEST = passphrase
+  t.teardown(() => delete process.env.AUTHN_TEST)
+  t.strictSame(
+    (await readKeyEntries('etc/keys/set.json', fs)).map(({ state, bits }) => [state, bits]),
+    [
+      ['sign', undefined],
+      ['next', undefined],
+      ['sign', 2048],
+      ['verify', 256],
+    ],
+  )
+  const text = JSON.stringify(list)
+  t.same(parseKeySetFile(text, 'x.json'), list)
+  t.equal((await checkKeySetFile(text, 'etc/keys/new.json', fs)).length, 4, 'before it is written')
+})
 
 /** The errors of a list, and of the same list in a file. */
 async function errorsOf(list: unknown): Promise<CaughtError[]> {
@@ -213,21 +203,18 @@ t.test('two entries with the same key, kid or role make startup fail', async (t)
   }
 })
 
-t.test(
-  'a key set file that is no JSON array is rejected, and inherited members do not count',
-  async (t) => {
-    for (const list of [[], {}, 'x', null, 1]) {
-      const { message } = thrownBy(() => parseKeySetFile(JSON.stringify(list), 'k.json'))
-      t.match(message, /"jwt\.keys" \(key set file "k\.json"\): expected an array/)
-    }
-    for (const text of ['', '[', `[{"secret": ${secret}}]`, '[1,]', '\u0000']) {
-      const { message, error } = thrownBy(() => parseKeySetFile(text, 'k.json'))
-      t.match(message, /"jwt\.keys" \(key set file "k\.json"\): the file is not JSON/)
-      t.notOk(reveals(error, secret))
-    }
-    const prototype = Object.prototype as { legacy?: unknown }
-    prototype.legacy = true
-    t.teardown(() => delete prototype.legacy)
-    t.equal((await readKeyEntries([sign], memoryFs({})))[0]?.legacy, false, 'nothing is inherited')
-  },
-)
+t.test('a key set file must be a JSON array, and inherited members do not count', async (t) => {
+  for (const list of [[], {}, 'x', null, 1]) {
+    const { message } = thrownBy(() => parseKeySetFile(JSON.stringify(list), 'k.json'))
+    t.match(message, /"jwt\.keys" \(key set file "k\.json"\): expected an array/)
+  }
+  for (const text of ['', '[', `[{"secret": ${secret}}]`, '[1,]', '\u0000']) {
+    const { message, error } = thrownBy(() => parseKeySetFile(text, 'k.json'))
+    t.match(message, /"jwt\.keys" \(key set file "k\.json"\): the file is not JSON/)
+    t.notOk(reveals(error, secret))
+  }
+  const prototype = Object.prototype as { legacy?: unknown }
+  prototype.legacy = true
+  t.teardown(() => delete prototype.legacy)
+  t.equal((await readKeyEntries([sign], memoryFs({})))[0]?.legacy, false, 'nothing is inherited')
+})

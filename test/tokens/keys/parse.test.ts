@@ -162,38 +162,35 @@ t.test('a bad key makes startup fail; the error names option, file and remedy', 
   }
 })
 
-t.test(
-  'a key file that cannot be read makes startup fail without quoting the option',
-  async (t) => {
-    const fs = {
-      async readFile(path: string): Promise<never> {
-        const error = new Error(`ENOENT: no such file or directory, open '${path}'`)
-        throw Object.assign(error, { code: 'ENOENT', path })
-      },
-    }
-    const values = [
-      'keys/the-private-key-of-production.pem',
-      'hunter2-hunter2-hunter2',
-      derOf(keys.rsa.privateKey).toString('base64'),
-      rsa.private.split('\n').slice(1, -2).join('\n'),
-      JSON.stringify(keys.rsa.privateKey.export({ format: 'jwk' })),
+t.test('an unreadable key file makes startup fail without quoting the option', async (t) => {
+  const fs = {
+    async readFile(path: string): Promise<never> {
+      const error = new Error(`ENOENT: no such file or directory, open '${path}'`)
+      throw Object.assign(error, { code: 'ENOENT', path })
+    },
+  }
+  const values = [
+    'keys/the-private-key-of-production.pem',
+    'hunter2-hunter2-hunter2',
+    derOf(keys.rsa.privateKey).toString('base64'),
+    rsa.private.split('\n').slice(1, -2).join('\n'),
+    JSON.stringify(keys.rsa.privateKey.export({ format: 'jwk' })),
+  ]
+  for (const value of values) {
+    const entry = { alg: 'RS256', private: value, state: 'sign' } as const
+    const configs: [string, JwtConfig][] = [
+      ['jwt.rsa.private', { rsa: { private: value } }],
+      ['jwt.keys[0].private', { keys: [entry] }],
+      ['jwt.keys', { keys: value }],
     ]
-    for (const value of values) {
-      const entry = { alg: 'RS256', private: value, state: 'sign' } as const
-      const configs: [string, JwtConfig][] = [
-        ['jwt.rsa.private', { rsa: { private: value } }],
-        ['jwt.keys[0].private', { keys: [entry] }],
-        ['jwt.keys', { keys: value }],
-      ]
-      for (const [option, config] of configs) {
-        const { code, message, error } = await rejectionOf(new JwtService(config, { fs }).load())
-        t.equal(code, 'ERR_AUTH_KEY')
-        t.ok(message.includes(`option "${option}": the file that it names cannot be read (ENOENT)`))
-        t.notOk(reveals(error, value), option)
-      }
+    for (const [option, config] of configs) {
+      const { code, message, error } = await rejectionOf(new JwtService(config, { fs }).load())
+      t.equal(code, 'ERR_AUTH_KEY')
+      t.ok(message.includes(`option "${option}": the file that it names cannot be read (ENOENT)`))
+      t.notOk(reveals(error, value), option)
     }
-    const odd = { readFile: () => Promise.reject(new Error()) }
-    const { message } = await rejectionOf(new JwtService({ keys: 'x' }, { fs: odd }).load())
-    t.match(message, 'cannot be read (unknown reason)')
-  },
-)
+  }
+  const odd = { readFile: () => Promise.reject(new Error()) }
+  const { message } = await rejectionOf(new JwtService({ keys: 'x' }, { fs: odd }).load())
+  t.match(message, 'cannot be read (unknown reason)')
+})

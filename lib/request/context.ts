@@ -13,7 +13,8 @@ const storage = (shared[kContext] ??= new AsyncLocalStorage())
  * Do not use it for authorization: a callback runs in the context that opened the connection, pool or stream which
  * calls it, and that may be another user's.
  *
- * @returns the same object as `request.user`; null in anonymous requests and outside of requests
+ * @returns the same object as `request.user`, unless the app has replaced that; null in anonymous requests and outside of
+ * requests
  */
 export function userFromContext<User extends object = AuthUser>(): User | null {
   return (storage.getStore()?.user ?? null) as User | null

@@ -67,51 +67,31 @@ t.test('errorBody makes the body of every rejection', async (t) => {
   const token = app.jwtService.generateToken('alice')
   const post = (url: string, payload: unknown, headers: object = {}) =>
     app.inject({ method: 'POST', url, payload: payload as object, headers: headers as never })
-  const isJson = { 'content-type': 'application/json' }
+  const get = (url: string, headers: Record<string, string>) => app.inject({ url, headers })
+  const inGerman = { ...bearer('x'), 'accept-language': 'de' }
+  const [isJson, isText] = ['application/json', 'text/x'].map((type) => ({ 'content-type': type }))
   const right = { username: 'alice', password: passwords.alice }
   const wrong = { username: 'bob', password: 'wrong' }
   const evil = { origin: 'https://evil.example' }
   const rows: [() => Promise<AnyResponse>, status: number, code: string, detail?: string][] = [
     [() => app.inject('/me'), 401, 'ERR_AUTH_NO_CREDENTIALS', messages.none],
-    [
-      () => app.inject({ url: '/me', headers: bearer('x') }),
-      401,
-      'ERR_AUTH_JWT_INVALID',
-      messages.jwtInvalid,
-    ],
-    [
-      () => app.inject({ url: '/me', headers: { ...bearer('x'), 'accept-language': 'de' } }),
-      401,
-      'ERR_AUTH_JWT_INVALID',
-      'Ihr Authentifizierungstoken ist ungültig.',
-    ],
-    [() => app.inject({ url: '/role', headers: bearer(token) }), 403, 'ERR_AUTH_FORBIDDEN'],
-    [
-      () => app.inject({ url: '/scope', headers: bearer(token) }),
-      403,
-      'ERR_AUTH_INSUFFICIENT_SCOPE',
-    ],
+    [() => get('/me', bearer('x')), 401, 'ERR_AUTH_JWT_INVALID', messages.jwtInvalid],
+    [() => get('/me', inGerman), 401, 'ERR_AUTH_JWT_INVALID', 'Ihr Authentifizierungstoken'],
+    [() => get('/role', bearer(token)), 403, 'ERR_AUTH_FORBIDDEN'],
+    [() => get('/scope', bearer(token)), 403, 'ERR_AUTH_INSUFFICIENT_SCOPE'],
     [() => post('/notes', {}, { ...evil, cookie: `token=${token}` }), 403, 'ERR_AUTH_CROSS_SITE'],
     [() => app.inject('/own'), 503, 'ERR_AUTH_OVERLOADED'],
     [() => post('/login', right, evil), 403, 'ERR_AUTH_CROSS_SITE'],
     [() => post('/login', wrong), 401, 'ERR_AUTH_INVALID_CREDENTIALS'],
     [() => post('/login', wrong), 429, 'ERR_AUTH_TOO_MANY_ATTEMPTS'],
-    [
-      () => app.inject({ url: '/basic', headers: basic('bob', 'wrong') }),
-      429,
-      'ERR_AUTH_TOO_MANY_ATTEMPTS',
-    ],
+    [() => get('/basic', basic('bob', 'wrong')), 429, 'ERR_AUTH_TOO_MANY_ATTEMPTS'],
     [() => post('/login', {}), 400, 'FST_ERR_VALIDATION', 'body/username'],
     [() => post('/login', { ...right, username: 1 }), 400, 'FST_ERR_VALIDATION'],
     [() => post('/login', undefined), 400, 'FST_ERR_VALIDATION'],
     [() => post('/login', '{', isJson), 400, 'FST_ERR_CTP_INVALID_JSON_BODY'],
     [() => post('/login', '', isJson), 400, 'FST_ERR_CTP_EMPTY_JSON_BODY'],
     [() => post('/login', '{"__proto__":1}', isJson), 400, 'FST_ERR_CTP_INVALID_JSON_BODY'],
-    [
-      () => post('/login', 'x', { 'content-type': 'text/x' }),
-      415,
-      'FST_ERR_CTP_INVALID_MEDIA_TYPE',
-    ],
+    [() => post('/login', 'x', isText), 415, 'FST_ERR_CTP_INVALID_MEDIA_TYPE'],
     [() => post('/login', { ...right, x: 'x'.repeat(2 ** 20) }), 413, 'FST_ERR_CTP_BODY_TOO_LARGE'],
     [() => post('/login/refresh', {}), 401, 'ERR_AUTH_NO_CREDENTIALS'],
     [() => post('/login/refresh', { refreshToken: 1 }), 400, 'FST_ERR_VALIDATION'],
@@ -141,14 +121,12 @@ t.test('an errorBody that returns no object is logged, and the default body sent
   }
   const circular: Record<string, unknown> = {}
   circular.self = circular
+  const throwNothing = (): never => {
+    throw undefined
+  }
   const rows: [title: string, errorBody: unknown][] = [
+    ['throws nothing', throwNothing],
     ['throws', () => Promise.reject.call(null)],
-    [
-      'throws nothing',
-      () => {
-        throw undefined
-      },
-    ],
     ['undefined', () => undefined],
     ['null', () => null],
     ['a string', () => 'no'],

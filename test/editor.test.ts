@@ -112,7 +112,7 @@ t.test('a wrong mark is one error, which names what was meant', async (t) => {
   t.equal(errors([used]).flat().length, 1, 'request.user is no second one')
 })
 
-t.test('a misspelt option of the plugin: the compiler names the one that was meant', async (t) => {
+t.test('the compiler names the option that a misspelt one is meant to be', async (t) => {
   const rows = [
     ['{ session: true }', 'sessions'],
     ['{ userService: { findByUsername: () => null }, apikeys: {} }', 'apiKeys'],

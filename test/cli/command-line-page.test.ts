@@ -12,7 +12,7 @@ const linesOf = (wanted: string): string[] =>
     .flatMap(({ text }) => text.split('\n'))
 const lines = linesOf('sh')
 
-t.test('the page shows every command', async (t) => {
+t.test('the page of the command line shows every command', async (t) => {
   for (const { name } of commands) {
     t.match(section, new RegExp(`^\\| \`${name}[ \`]`, 'm'), `${name} in the table`)
     t.ok(

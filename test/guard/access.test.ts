@@ -252,7 +252,7 @@ t.test('a token that lacks a scope gets the challenge of RFC 6750', async (t) =>
   t.match(inFrench.json(), { error: 'Vos identifiants ne permettent pas cette action.' })
 })
 
-t.test('scopesOf gets the user, whom the request has too', async (t) => {
+t.test('scopesOf gets the user that the request has', async (t) => {
   let asked = ''
   const nameOf = (user: unknown): string => (user as { name: string }).name
   const access: AccessOptions = {

@@ -58,7 +58,7 @@ const thenable = (then: (resolve: (user: object) => void) => void): object => ({
   then,
 })
 
-t.test('an object is the user: returned, promised, or given to then()', async (t) => {
+t.test('authenticate() may return its user, promise it, or give it to then()', async (t) => {
   const { ask, take } = await answers(t)
   const user = { name: 'alice' }
   const given: (() => unknown)[] = [() => user, async () => user]
@@ -154,7 +154,7 @@ t.test('a rejection of another copy of the package is a 401', async (t) => {
 
 const robots: Authenticator = { authenticate: () => ({ name: 'robot' }) }
 
-t.test('init is called once for a registration, with its app', async (t) => {
+t.test('init of an authenticator is called once, with the app of its registration', async (t) => {
   const calls: unknown[] = []
   const authenticator: Authenticator = {
     ...robots,

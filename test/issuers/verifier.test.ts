@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { appWith, bearer, type TestApp } from '../helpers/app.js'
 import {
@@ -20,7 +19,7 @@ import {
 } from '../helpers/issuer.js'
 import { moreKeys } from '../helpers/keys.js'
 import { until } from '../helpers/load.js'
-import { encode, hmacToken, keys, epochSeconds, publicPem, signedToken } from '../helpers/tokens.js'
+import { hmacToken, keys, epochSeconds, publicPem, signedToken } from '../helpers/tokens.js'
 import type { AuthnOptions, IssuerOptions } from '../../lib/index.js'
 
 const invalid = { error: messages.jwtInvalid, challenge: tokenChallenge('The token is invalid') }
@@ -166,10 +165,9 @@ t.test('HMAC with a public key and alg none are rejected (CVE-2023-48223)', asyn
       }
     }
     for (const alg of ['none', 'None', 'NONE', '', null, undefined]) {
-      const stem = `${encode({ alg, kid })}.${encode(claims)}`
-      const signature = createHmac('sha256', '').update(stem).digest('base64url')
-      isRejection(t, await get(`${stem}.`), invalid, `alg ${String(alg)}`)
-      isRejection(t, await get(`${stem}.${signature}`), invalid, `alg ${String(alg)}`)
+      const signed = hmacToken({ alg, kid }, claims, '')
+      const unsigned = signed.slice(0, signed.lastIndexOf('.') + 1)
+      for (const token of [signed, unsigned]) isRejection(t, await get(token), invalid, String(alg))
     }
   }
   t.strictSame(asked, [])

@@ -59,21 +59,10 @@ t.test('a rule of an authenticator overrides that of the service, even 0 and tru
 })
 
 t.test('a property of Object.prototype is no option', async (t) => {
-  const polluted = Object.prototype as {
-    optional?: boolean
-    tokenFunc?: () => string
-    keys?: string
-    publish?: boolean
-  }
-  polluted.optional = true
-  polluted.keys = '/of/an/attacker.json'
-  polluted.publish = true
-  polluted.tokenFunc = () => 'forged'
+  const polluting = { optional: true, keys: 'x.json', publish: true, tokenFunc: () => 'forged' }
+  Object.assign(Object.prototype, polluting)
   t.teardown(() => {
-    delete polluted.optional
-    delete polluted.tokenFunc
-    delete polluted.keys
-    delete polluted.publish
+    for (const name of Object.keys(polluting)) Reflect.deleteProperty(Object.prototype, name)
   })
   t.equal(jwtAuthenticator({}).optional, false)
   t.equal(basicAuthenticator({}).optional, false)

@@ -85,7 +85,7 @@ t.test('in the mode try, the handler does not see the claims of a rejected token
   t.match(await get(app.jwtService.generateToken('gone')), { user: null, claims: { sub: 'gone' } })
 })
 
-t.test('an invalid validAfterField is a 500, and a missing one is logged once', async (t) => {
+t.test('an invalid tokensValidAfter is a 500, and a missing one is logged once', async (t) => {
   const state = changing()
   const { lines, stream } = logLines()
   const app = await appWith(

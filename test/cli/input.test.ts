@@ -25,14 +25,16 @@ t.test('a secret that is piped in loses one line break, and a byte order mark', 
   }
   const euro = Buffer.from('€')
   t.equal(await readSecret(ioOf(piped(euro.subarray(0, 1), euro.subarray(1))), 'x'), '€')
-  const broken = new Readable({
-    read() {
-      this.destroy(Object.assign(new Error('x'), { code: 'EISDIR' }))
-    },
-  })
+  const broken = (error: object): Readable =>
+    new Readable({
+      read() {
+        this.destroy(Object.assign(new Error('x'), error))
+      },
+    })
   for (const [stdin, message] of [
     [piped(Buffer.from([0xff])), 'standard input is not UTF-8.'],
-    [broken, 'standard input cannot be read (EISDIR).'],
+    [broken({ code: 'EISDIR' }), 'standard input cannot be read (EISDIR).'],
+    [broken({}), 'standard input cannot be read (unknown reason).'],
   ] as const) {
     t.match(await rejectionOf(readSecret(ioOf(stdin), 'x')), { message, error: { exit: 1 } })
   }

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { commands, main } from '../../lib/cli/main.js'
+import { count } from '../../lib/cli/text.js'
 import { cli, FakeTerminal, piped, Written } from '../helpers/cli.js'
 import { nodeArguments, programOf, root } from '../helpers/project.js'
 
@@ -166,3 +167,10 @@ t.test(
     t.equal(closed.stderr, 'exit 0\n')
   },
 )
+
+t.test('one key is a key, and two are keys', async (t) => {
+  t.strictSame(
+    [0, 1, 2].map((number) => count(number, 'key')),
+    ['0 keys', '1 key', '2 keys'],
+  )
+})

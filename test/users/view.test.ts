@@ -125,6 +125,7 @@ t.test('methods of an instance run on it, and what they return is a view too', a
   shown.name = 'alison'
   shown.password = 'new'
   t.strictSame([account.name, account.password, shown.password], ['alison', 'new', undefined])
+  t.strictSame(['name' in shown, 'password' in shown, 'age' in shown], [true, false, false])
   t.ok(Reflect.deleteProperty(shown, 'id') && !('id' in account))
   t.equal(shown.save(), shown)
   t.equal(await shown.reload(), shown)
